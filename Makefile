@@ -1,0 +1,49 @@
+# Every target does its own set-up; a second call reuses it. Needs only Python 3.11+, git and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench docs clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
+
+# uv is used as the installer because it takes seconds where pip takes a minute.
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Searchmark needs Python 3.11 or newer; say which with PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable . --group dev
+	@touch $@
+
+demo: $(READY)  ## score two saved runs on the example suite and write reports to demo-output/
+	$(BIN)/searchmark evaluate --gold-set examples/quickstart/suite.yaml --run examples/quickstart/bm25.trec \
+	  -o demo-output/bm25.json -o demo-output/bm25.md
+	$(BIN)/searchmark evaluate --gold-set examples/quickstart/suite.yaml --run examples/quickstart/semantic.json \
+	  -o demo-output/semantic.json -o demo-output/semantic.md
+
+test: $(READY)  ## run the tests
+	$(BIN)/python -m pytest -n 2
+
+check: $(READY)  ## lint, types, import direction
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_architecture.py
+
+format: $(READY)  ## let the formatter have its way
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(READY)  ## write the generated parts of the docs anew
+	$(BIN)/python -m tests.generated_docs
+
+bench: $(READY)  ## compare speed and memory with other tools, side by side
+	$(BIN)/python benchmarks/scoring.py
+	$(BIN)/python benchmarks/startup.py
+
+clean:  ## remove the virtual environment and everything generated
+	rm -rf $(VENV) demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,75 @@
+"""Searchmark measures search quality: suites in, numbers that hold up out.
+
+The public names are imported when they are first used, so that ``import searchmark`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from searchmark.errors import FormatError as FormatError
+    from searchmark.errors import GateFailed as GateFailed
+    from searchmark.errors import NothingEvaluated as NothingEvaluated
+    from searchmark.errors import SearchmarkError as SearchmarkError
+    from searchmark.errors import UnknownMeasure as UnknownMeasure
+    from searchmark.errors import UntrustedResult as UntrustedResult
+    from searchmark.errors import UsageError as UsageError
+    from searchmark.gate import Gate as Gate
+    from searchmark.gate import Threshold as Threshold
+    from searchmark.gate import check_gate as check_gate
+    from searchmark.gate import parse_threshold as parse_threshold
+    from searchmark.judging import Judged as Judged
+    from searchmark.judging import judge as judge
+    from searchmark.measures import parse_measure as parse_measure
+    from searchmark.records import Answer as Answer
+    from searchmark.records import Case as Case
+    from searchmark.records import Defaults as Defaults
+    from searchmark.records import Hit as Hit
+    from searchmark.records import Judgment as Judgment
+    from searchmark.records import Run as Run
+    from searchmark.records import Suite as Suite
+    from searchmark.reports import Report as Report
+    from searchmark.reports import build_report as build_report
+    from searchmark.reports import read_report as read_report
+    from searchmark.reports import render as render
+    from searchmark.runs import load_run as load_run
+    from searchmark.runs import save_run as save_run
+    from searchmark.scores import Scores as Scores
+    from searchmark.scores import score as score
+    from searchmark.suites import load_suite as load_suite
+    from searchmark.suites import save_suite as save_suite
+
+_HOMES = {
+    "errors": (
+        "FormatError", "GateFailed", "NothingEvaluated", "SearchmarkError", "UnknownMeasure", "UntrustedResult", "UsageError",
+    ),
+    "gate": ("Gate", "Threshold", "check_gate", "parse_threshold"),
+    "judging": ("Judged", "judge"),
+    "measures": ("parse_measure",),
+    "records": ("Answer", "Case", "Defaults", "Hit", "Judgment", "Run", "Suite"),
+    "reports": ("Report", "build_report", "read_report", "render"),
+    "runs": ("load_run", "save_run"),
+    "scores": ("Scores", "score"),
+    "suites": ("load_suite", "save_suite"),
+}  # fmt: skip
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605  # a list of names, as it should be
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        value = getattr(import_module(f"searchmark.{_HOME_OF[name]}"), name)
+        globals()[name] = value
+        return value
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("searchmark")
+    raise AttributeError(f"module 'searchmark' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,97 @@
+"""``searchmark evaluate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from searchmark.cli.output import show, text_for_terminal
+from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, EXIT_UNTRUSTED, UsageError
+from searchmark.gate import check_gate, parse_threshold
+from searchmark.judging import judge
+from searchmark.measures import AnyMeasure
+from searchmark.reports import Report, build_report, format_of, render, write_report
+from searchmark.runs import FORMATS as RUN_FORMATS
+from searchmark.runs import load_run
+from searchmark.scores import default_measures, score, segment_names
+from searchmark.suites import FORMATS as SUITE_FORMATS
+from searchmark.suites import load_suite
+
+STDOUT = "-"
+_SPLIT_BY_DEFAULT = ("category", "tag")
+
+
+@click.command("evaluate", short_help="Score a saved run against a suite.")
+@click.option(
+    "--gold-set", "--suite", "suite_path", required=True, metavar="SUITE", help="Suite: our YAML, JSON or JSONL, or TREC qrels."
+)
+@click.option("--run", "run_path", required=True, metavar="RUN", help="Saved run: TREC, plain JSON, or our own format.")
+@click.option("-m", "--measure", "measures", multiple=True, help="Measure or formula, repeatable: -m nDCG@10 -m 'P(rel=2)@5'.")
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="PATH",
+    help="Report file (.json, .md, .txt), directory, or - for JSON on stdout; repeatable.",
+)
+@click.option("--topics", metavar="FILE", help="Query texts for TREC qrels.")
+@click.option("--by", "splits", multiple=True, metavar="FIELD", help="Split by category, tag or a field of the cases; repeatable.")
+@click.option(
+    "--fail-under", "thresholds", multiple=True, metavar="MEASURE=VALUE", help="Exit with 1 if the mean is lower; repeatable."
+)
+@click.option(
+    "--format", "suite_format", type=click.Choice(SUITE_FORMATS), help="Format of the suite, if it should not be guessed."
+)
+@click.option("--run-format", type=click.Choice(RUN_FORMATS), help="Format of the run, if it should not be guessed.")
+def command(
+    suite_path: str,
+    run_path: str,
+    measures: tuple[str, ...],
+    outputs: tuple[str, ...],
+    topics: str | None,
+    splits: tuple[str, ...],
+    thresholds: tuple[str, ...],
+    suite_format: str | None,
+    run_format: str | None,
+) -> int:
+    """Score a saved run against a suite.
+
+    \b
+    searchmark evaluate --gold-set suite.yaml --run results.json
+    searchmark evaluate --gold-set qrels.txt --run bm25.run -m nDCG@10 -m MRR -o out.json
+    """
+    files = [file for output in outputs if output != STDOUT for file in _files(Path(output))]
+    gates = [parse_threshold(text) for text in thresholds]
+    suite = load_suite(suite_path, format=suite_format, topics=topics)
+    run = load_run(run_path, format=run_format)
+    wanted: list[str | AnyMeasure] = [*(measures or default_measures(suite)), *(gate.measure for gate in gates)]
+    scores = score(judge(suite, run), wanted)
+    gate = check_gate(scores, gates) if gates else None
+    by = splits or [name for name in segment_names(suite) if name in _SPLIT_BY_DEFAULT]
+    report = build_report(scores, by, gate)
+    for file in files:
+        write_report(report, file)
+    show(render(report, "json") if STDOUT in outputs else text_for_terminal(report))
+    for file in files:
+        click.echo(f"written: {file}", err=True)
+    return exit_code(report)
+
+
+def _files(output: Path) -> list[Path]:
+    """One file, or every format in a directory; refused before any work is done if it cannot be written."""
+    if output.is_dir() or not output.suffix:
+        return [output / "report.json", output / "report.md"]
+    format_of(output)
+    if output.exists() and not output.is_file():
+        raise UsageError(f"{output} cannot be written: it is not a file")
+    return [output]
+
+
+def exit_code(report: Report) -> int:
+    """What the report means to a script."""
+    untrusted = any(agent.status != "ok" for agent in report.agents.values())
+    if untrusted or (report.gate and report.gate.verdict == "untrusted"):
+        return EXIT_UNTRUSTED
+    return EXIT_GATE_FAILED if report.gate and report.gate.verdict == "failed" else EXIT_OK

@@ -1,0 +1,83 @@
+"""The way in: verbs, exit codes, and what is said when something goes wrong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from searchmark.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, SearchmarkError
+
+# Verb and the first line of its help, so that listing the verbs imports none of them.
+VERBS = {
+    "evaluate": "Score a saved run against a suite.",
+    "measures": "List every measure with its definition.",
+}
+ALIASES = {"metrics": "measures"}
+
+
+class LazyGroup(click.Group):
+    """A group that imports ``searchmark.cli.<verb>`` only when that verb is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # as above
+        verb = ALIASES.get(cmd_name, cmd_name)
+        if verb not in VERBS:
+            return None
+        command: click.Command = import_module(f"searchmark.cli.{verb}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # as above
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        import searchmark
+
+        click.echo(f"searchmark {searchmark.__version__}")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version.")
+def app() -> None:
+    """Measure search quality: is it good, did it get worse, is the expensive option worth it?
+
+    Exit codes: 0 pass, 1 quality gate failed, 2 result not trustworthy, 3 internal error, 4 usage error,
+    5 nothing evaluated, 130 interrupted.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        code = app.main(args=arguments, prog_name="searchmark", standalone_mode=False)
+        return code if isinstance(code, int) else EXIT_OK
+    except click.ClickException as error:
+        error.show()
+        return EXIT_USAGE
+    except (click.Abort, KeyboardInterrupt):
+        return _say("interrupted", EXIT_INTERRUPTED)
+    except SearchmarkError as error:
+        return _say(str(error), error.exit_code)
+    except OSError as error:
+        # Files are opened where their errors get a name; what is left is a stream, most likely our own output.
+        return _say(f"{error.filename or 'the output'} cannot be written: {error.strerror}", EXIT_USAGE)
+    except Exception as error:
+        if os.environ.get("SEARCHMARK_DEBUG"):
+            raise
+        what = f"{type(error).__name__}: {error}"
+        return _say(f"internal error: {what} (set SEARCHMARK_DEBUG=1 to see where, and please report it)", EXIT_INTERNAL)
+
+
+def _say(sentence: str, code: int) -> int:
+    from searchmark.reports.quoting import visible
+
+    click.echo(f"searchmark: {visible(sentence)}", err=True)
+    return code

@@ -1,0 +1,151 @@
+"""When a hit is what a judgment means: by id, path, glob, symbol or lines.
+
+Glob: ``*`` and ``?`` stay within a path segment, ``**`` crosses them; a pattern without a slash is held
+against the last segment. Symbol: the dotted parts stand in the id one after the other, so ``Stock.Update``
+meets ``TModule.Stock.Update`` and ``Update`` meets both. Lines: ``path#L10-L20`` meets any overlapping
+range of that path, and the path alone. All comparisons heed case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from searchmark.errors import UsageError
+from searchmark.records import Judgment
+
+_LINES = re.compile(r"(?P<path>.+)#L(?P<first>\d+)(?:-L?(?P<last>\d+))?")
+
+
+def normal_path(path: str) -> str:
+    """A path without ``./`` in front or ``/`` behind."""
+    while path.startswith("./"):
+        path = path[2:]
+    return path.rstrip("/") or path
+
+
+def segments(path: str) -> list[str]:
+    return path.split("/")
+
+
+@lru_cache(maxsize=4096)
+def glob_pattern(glob: str) -> re.Pattern[str]:
+    """The regular expression that a glob stands for."""
+    pieces = re.split(r"(\*\*/|\*\*|\*|\?|\[!?[^\]]+\])", glob)
+    try:
+        return re.compile("".join(map(_translated, pieces)), re.DOTALL)
+    except re.error as error:
+        raise UsageError(f"{glob!r} is not a glob: {error.msg}") from error
+
+
+def _translated(piece: str) -> str:
+    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    if piece in known:
+        return known[piece]
+    if piece.startswith("[") and piece.endswith("]"):
+        inner = piece[1:-1].replace("\\", r"\\").replace("[", r"\[")
+        return f"[^{inner[1:]}]" if inner.startswith("!") else f"[{inner.replace('^', chr(92) + '^', 1)}]"
+    return re.escape(piece)
+
+
+def matches_glob(glob: str, hit: str) -> bool:
+    candidate = hit if "/" in glob else hit.rsplit("/", 1)[-1]
+    return glob_pattern(glob).fullmatch(candidate) is not None
+
+
+def matches_symbol(symbol: str, hit: str) -> bool:
+    wanted, parts = symbol.split("."), hit.split(".")
+    size = len(wanted)
+    return any(parts[i : i + size] == wanted for i in range(len(parts) - size + 1))
+
+
+def matches_lines(target: str, hit: str) -> bool:
+    (path, first, last), (hit_path, hit_first, hit_last) = _line_range(target), _line_range(hit)
+    return path == hit_path and first <= hit_last and hit_first <= last
+
+
+def _line_range(text: str) -> tuple[str, int, float]:
+    found = _LINES.fullmatch(text)
+    if not found:
+        return normal_path(text), 1, float("inf")
+    first = int(found["first"])
+    return normal_path(found["path"]), first, int(found["last"] or first)
+
+
+def path_of_lines(text: str) -> str:
+    """The path of a hit that may name lines."""
+    return _line_range(text)[0]
+
+
+def is_pattern(judgment: Judgment) -> bool:
+    """Whether the judgment names its targets only by description."""
+    return judgment.match in ("glob", "symbol")
+
+
+def grade_by_description(judgments: Sequence[Judgment]) -> Callable[[str], int | None]:
+    """A function from id to grade, None for an id that no judgment speaks of.
+
+    The highest grade wins, except that a glob of grade 0 excludes what other globs would include; what is
+    named by id, path or symbol stays in.
+    """
+    globs = [j for j in judgments if j.match == "glob"]
+    named = [j for j in judgments if j.match != "glob"]
+
+    def grade(hit: str) -> int | None:
+        by_name = [j.grade for j in named if _named(j, hit)]
+        by_glob = [j.grade for j in globs if matches_glob(j.target, hit)]
+        if by_glob and min(by_glob) == 0:
+            by_glob = [0]
+        return max([*by_name, *by_glob], default=None)
+
+    return grade
+
+
+def _named(judgment: Judgment, hit: str) -> bool:
+    if judgment.match == "symbol":
+        return matches_symbol(judgment.target, hit)
+    if judgment.match == "path":
+        return normal_path(judgment.target) == normal_path(hit)
+    if judgment.match == "lines":
+        return matches_lines(judgment.target, hit)
+    return judgment.target == hit
+
+
+def expanded(judgments: Sequence[Judgment], corpus: Iterable[str]) -> tuple[Judgment, ...]:
+    """The same judgments with every glob and symbol replaced by the ids of the corpus that it means."""
+    if not any(map(is_pattern, judgments)):
+        return tuple(judgments)
+    kept = {_known_as(j): j for j in judgments if not is_pattern(j)}
+    grade_of = grade_by_description([j for j in judgments if j.match != "lines"])
+    for hit in corpus:
+        grade = grade_of(hit)
+        if grade is not None:
+            known = kept.get(hit) or kept.get(normal_path(hit)) or Judgment(hit)
+            kept[_known_as(known)] = replace(known, grade=grade)
+    return tuple(kept.values())
+
+
+def _known_as(judgment: Judgment) -> str:
+    """The one name of what a judgment means, whichever way its path is spelt."""
+    return normal_path(judgment.target) if judgment.match == "path" else judgment.target
+
+
+def directory_credit(targets: Iterable[str], hits: Sequence[str]) -> float:
+    """What the hits earn of the targets: 1 for each found exactly, half for one below a directory that was hit.
+
+    Exact matches are settled first; then directories in path order each pay the first target below them, in
+    path order, that nobody has paid. A hit pays one target at most, and a target is paid once.
+    """
+    wanted = {normal_path(target) for target in targets}
+    answers = dict.fromkeys(map(normal_path, hits))
+    paid = wanted & answers.keys()
+    unpaid = sorted(wanted - paid, key=segments)
+    credit = float(len(paid))
+    for directory in sorted(answers.keys() - wanted, key=segments):
+        below = next((target for target in unpaid if target.startswith(f"{directory}/")), None)
+        if below is not None:
+            unpaid.remove(below)
+            credit += 0.5
+    return credit

@@ -1,0 +1,82 @@
+"""The rows and cells that text and Markdown share: what stands where, rounded for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from searchmark.gate import RuleResult
+from searchmark.reports.report import AgentSummary, Report, Summaries
+from searchmark.scores import Summary
+
+COLUMNS = ("measure", "mean", "95 % interval", "median", "std", "cases", "mean if answered")
+UNDEFINED = "–"
+
+
+def number(value: float | None) -> str:
+    return UNDEFINED if value is None else f"{value:.4f}"
+
+
+def interval(summary: Summary) -> str:
+    if summary.low is None or summary.high is None:
+        return UNDEFINED
+    return f"{summary.low:.4f} to {summary.high:.4f}"
+
+
+def measure_rows(summaries: Summaries) -> Iterator[tuple[str, ...]]:
+    for name, summary in summaries.items():
+        yield (
+            name,
+            number(summary.mean),
+            interval(summary),
+            number(summary.median),
+            number(summary.std),
+            str(summary.cases),
+            number(summary.answered_mean),
+        )
+
+
+def segment_header(agent: AgentSummary, segment: str) -> tuple[str, ...]:
+    return (segment, "cases", *agent.measures)
+
+
+def segment_rows(agent: AgentSummary, segment: str) -> Iterator[tuple[str, ...]]:
+    """One row per value: how many cases, then the mean of each measure, with its own count where that differs."""
+    for value, summaries in agent.segments[segment].items():
+        cases = max((summary.cases for summary in summaries.values()), default=0)
+        yield (value, str(cases), *(_segment_mean(summary, cases) for summary in summaries.values()))
+
+
+def _segment_mean(summary: Summary, cases: int) -> str:
+    if summary.mean is None:
+        return UNDEFINED
+    half = "" if summary.low is None or summary.high is None else f" ±{(summary.high - summary.low) / 2:.2f}"
+    own = "" if summary.cases == cases else f" (of {summary.cases})"
+    return f"{summary.mean:.4f}{half}{own}"
+
+
+def worst_rows(agent: AgentSummary) -> Iterator[tuple[str, str, str, str]]:
+    """The lowest cases by the first measure: id, query, value, first hits."""
+    first = next(iter(agent.measures), None)
+    for case_id in agent.worst:
+        case = agent.cases[case_id]
+        hits = ", ".join(hit.id for hit in case.hits[:3]) or f"({case.status})"
+        yield case_id, case.query or "", number(case.measures.get(first or "")), hits
+
+
+def counted(agent: AgentSummary, cases: int) -> str:
+    """How many cases there were and how they ended; what did not happen is not mentioned."""
+    ended = [f"{count} {status.replace('_', ' ')}" for status, count in agent.counts.items() if count]
+    return f"{cases} case{'' if cases == 1 else 's'}: {', '.join(ended)}"
+
+
+def verdict(report: Report) -> str | None:
+    """The one line that says how a gate ended."""
+    if report.gate is None:
+        return None
+    return f"gate {report.gate.verdict}: {'; '.join(map(_rule, report.gate.rules))}"
+
+
+def _rule(rule: RuleResult) -> str:
+    if rule.verdict == "untrusted":
+        return f"{rule.measure} {number(rule.mean)} cannot be relied on (wanted: {rule.minimum:g})"
+    return f"{rule.measure} {number(rule.mean)} {'≥' if rule.verdict == 'passed' else 'is not ≥'} {rule.minimum:g}"

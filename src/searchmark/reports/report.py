@@ -1,0 +1,218 @@
+"""The report: every number and every sentence is decided here; renderers only lay it out."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+
+from searchmark.errors import FormatError
+from searchmark.gate import Gate
+from searchmark.records import Hit
+from searchmark.scores import Scores, Summary, segment_rows, untrusted_because
+from searchmark.store import SCHEMA_VERSION, check_shape, check_version, json_number, parse_json, read_text
+
+HITS_SHOWN = 10
+WORST_SHOWN = 5
+
+Summaries = Mapping[str, Summary]
+
+
+@dataclass(frozen=True)
+class SuiteSummary:
+    """Which suite this was, to the digit."""
+
+    name: str
+    hashes: Mapping[str, str | None]
+    cases: int
+
+
+@dataclass(frozen=True)
+class ShownHit:
+    """An entry of an answer as it is shown."""
+
+    id: str
+    score: float | None = None
+
+
+@dataclass(frozen=True)
+class CaseSummary:
+    """One case: what was asked, what came back, what it scored, and why not where it did not."""
+
+    status: str
+    query: str | None
+    measures: Mapping[str, float | None]
+    undefined: Mapping[str, str]
+    hits: tuple[ShownHit, ...]
+
+
+@dataclass(frozen=True)
+class AgentSummary:
+    """One agent on the suite."""
+
+    name: str
+    status: Literal["ok", "untrusted", "failed"]
+    counts: Mapping[str, int]
+    dropped: Mapping[str, int]
+    measures: Summaries
+    segments: Mapping[str, Mapping[str, Summaries]]
+    cases: Mapping[str, CaseSummary]
+    worst: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that is known about one evaluation; ``notes`` are the sentences a reader must not miss."""
+
+    suite: SuiteSummary
+    agents: Mapping[str, AgentSummary]
+    gate: Gate | None = None
+    notes: tuple[str, ...] = ()
+    schema_version: int = field(default=SCHEMA_VERSION)
+
+
+def build_report(scores: Scores, by: Iterable[str] = (), gate: Gate | None = None) -> Report:
+    """Everything to be said about one agent's scores; ``by`` names what the cases are split by."""
+    suite = scores.judged.suite
+    reasons = untrusted_because(scores)
+    agent = AgentSummary(
+        name=scores.judged.run.agent,
+        status="untrusted" if reasons else "ok",
+        counts=scores.counts,
+        dropped=scores.judged.dropped,
+        measures=scores.summaries(),
+        segments={name: _segment(scores, name) for name in by},
+        cases=_cases(scores),
+        worst=_worst(scores),
+    )
+    notes = (*(f"not to be trusted: {reason}" for reason in reasons), *_notes(scores, agent))
+    return Report(SuiteSummary(suite.name, suite.hashes, len(suite)), {agent.name: agent}, gate, notes)
+
+
+def _segment(scores: Scores, name: str) -> dict[str, Summaries]:
+    return {value: scores.summaries(rows) for value, rows in segment_rows(scores.judged.suite, name).items()}
+
+
+def _cases(scores: Scores) -> dict[str, CaseSummary]:
+    judged, names = scores.judged, scores.names
+    table, index = judged.suite.table, judged.run.index
+    statuses = {}
+    for row, case in enumerate(table.ids):
+        values = scores.values[row].tolist()
+        answer = judged.run.answer(index[case], HITS_SHOWN) if case in index else None
+        statuses[case] = CaseSummary(
+            status=list(scores.counts)[judged.status[row]],
+            query=None if table.queries is None else table.queries[row],
+            measures={name: None if math.isnan(value) else value for name, value in zip(names, values, strict=True)},
+            undefined={name: str(scores.reason(row, i)) for i, name in enumerate(names) if math.isnan(values[i])},
+            hits=_shown(answer.hits) if answer else (),
+        )
+    return statuses
+
+
+def _shown(hits: Iterable[Hit]) -> tuple[ShownHit, ...]:
+    return tuple(ShownHit(hit.id, hit.score) for hit in hits)
+
+
+def _worst(scores: Scores) -> tuple[str, ...]:
+    """The cases with the lowest values of the first measure, as long as they are not perfect."""
+    if not scores.measures:
+        return ()
+    values = scores.values[:, 0]
+    order = np.argsort(values, kind="stable")[:WORST_SHOWN]  # NaN comes last
+    best = np.nanmax(values) if not np.isnan(values).all() else np.nan
+    return tuple(scores.judged.suite.table.ids[row] for row in order if values[row] < best)
+
+
+_DROPPED = {
+    "duplicate": "duplicate hits dropped, each id keeping its first rank (trec_eval refuses such a run)",
+    "invalid": "hits that do not exist in the corpus, which keep their rank and count as not relevant",
+    "cases_not_in_suite": "cases of the run that are not in the suite, left out",
+    "scores_out_of_order": "hits that score higher than the one before them (the order of the run was kept)",
+    "topics_without_judgments": "topics without judgments, left out",
+    "unreachable_targets": "relevant targets that are not in the corpus",
+}
+
+
+def _notes(scores: Scores, agent: AgentSummary) -> Iterable[str]:
+    judged = scores.judged
+    for key, count in agent.dropped.items():
+        if count:
+            yield f"{_DROPPED.get(key, key)}: {count}"
+    missing = len(judged.suite.table.index.keys() - judged.run.index.keys())
+    if missing:
+        yield f"cases missing from the run, which count as empty: {missing}"
+    lowest = judged.suite.defaults.rel
+    hollow = judged.answerable & judged.complete & (judged.hits.total_relevant(lowest) == 0)
+    if hollow.any():
+        yield f"cases without a target of grade {lowest} or higher, which can only score 0: {int(hollow.sum())}"
+    for name, summary in agent.measures.items():
+        if summary.definition:
+            yield f"{name} is {summary.definition}"
+        if summary.undefined:
+            yield f"cases for which {name} is undefined, not in its mean: {summary.undefined}"
+
+
+def to_json(report: Report) -> str:
+    """The machine-readable form: floats in full, undefined as null, an optional part absent when it is."""
+    data: dict[str, Any] = {
+        "schema_version": report.schema_version,
+        "suite": asdict(report.suite),
+        "agents": {key: _agent_data(agent) for key, agent in report.agents.items()},
+        "notes": list(report.notes),
+    }
+    if report.gate is not None:
+        data["gate"] = asdict(report.gate)
+    return _laid_out(data, depth=4) + "\n"
+
+
+def _laid_out(data: Any, depth: int, indent: str = "\n") -> str:
+    """JSON that people can read and compare: one line per entry down to ``depth``, where cases and measures stand."""
+    if not isinstance(data, dict) or not data or not depth:
+        return json.dumps(data)
+    inner = indent + " "
+    entries = (f"{inner}{json.dumps(key)}: {_laid_out(value, depth - 1, inner)}" for key, value in data.items())
+    return "{" + ",".join(entries) + indent + "}"
+
+
+def _agent_data(agent: AgentSummary) -> dict[str, Any]:
+    return {
+        "name": agent.name,
+        "status": agent.status,
+        "counts": dict(agent.counts),
+        "dropped": dict(agent.dropped),
+        "measures": _measure_data(agent.measures),
+        "segments": {
+            name: {value: _measure_data(summaries) for value, summaries in values.items()}
+            for name, values in agent.segments.items()
+        },
+        "worst": list(agent.worst),
+        "cases": {case: _case_data(summary) for case, summary in agent.cases.items()},
+    }
+
+
+def _measure_data(summaries: Summaries) -> dict[str, Any]:
+    return {
+        name: {key: value for key, value in vars(summary).items() if key != "definition" or value is not None}
+        for name, summary in summaries.items()
+    }
+
+
+def _case_data(case: CaseSummary) -> dict[str, Any]:
+    return vars(case) | {"hits": [{"id": hit.id, "score": json_number(hit.score)} for hit in case.hits]}
+
+
+def read_report(path: str | PathLike[str]) -> Report:
+    """Read a report that was written as JSON."""
+    from pydantic import TypeAdapter
+
+    data = parse_json(path, read_text(path))
+    if not isinstance(data, dict):
+        raise FormatError(path, None, "is not a report")
+    check_version(path, data)
+    return check_shape(path, TypeAdapter(Report), data)

@@ -1,0 +1,149 @@
+"""Our own run files: a header line, then one line per answer.
+
+The header counts the answers and carries a digest of all that follows, so that a file that was cut short
+or damaged is never taken for a run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from searchmark.errors import FormatError
+from searchmark.records import STATUSES, Run, Status
+from searchmark.store import BOM, SCHEMA_VERSION, atomic_write, check_shape, check_version, json_number, parse_json, read_bytes
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line of a run file."""
+
+    schema_version: int
+    record: Literal["run"]
+    agent: str
+    answers: int
+    sha256: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True)
+class AnswerLine:
+    """Every further line: scores are null where the agent gave none."""
+
+    case: str
+    status: Status
+    ids: list[str] = field(default_factory=list)
+    scores: list[float | None] | None = None
+    valid: list[bool] | None = None
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@cache
+def _adapters() -> tuple[TypeAdapter[Header], TypeAdapter[AnswerLine]]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Header), TypeAdapter(AnswerLine)
+
+
+def write_native(run: Run, path: str | PathLike[str]) -> None:
+    body = "".join(json.dumps(_line(run, row)) + "\n" for row in range(len(run))).encode()
+    header = {
+        "schema_version": SCHEMA_VERSION,
+        "record": "run",
+        "agent": run.agent,
+        "answers": len(run),
+        "sha256": hashlib.sha256(body).hexdigest(),
+        "metadata": run.metadata,
+        "dropped": run.dropped,
+    }
+    with atomic_write(path) as file:
+        file.write(json.dumps(header).encode() + b"\n")
+        file.write(body)
+
+
+def _line(run: Run, row: int) -> dict[str, Any]:
+    rows = slice(run.starts[row], run.starts[row + 1])
+    line: dict[str, Any] = {"case": run.case_ids[row], "status": STATUSES[run.status[row]], "ids": list(run.ids[rows])}
+    if not np.isnan(run.scores[rows]).all():
+        line["scores"] = [json_number(score) for score in run.scores[rows].tolist()]
+    if run.valid is not None:
+        line["valid"] = run.valid[rows].tolist()
+    return line
+
+
+def read_native(path: str | PathLike[str]) -> Run:
+    path = Path(path)
+    first, _, body = read_bytes(path).removeprefix(BOM).partition(b"\n")
+    data = parse_json(path, first.decode("utf-8", "replace"), 1)
+    if not isinstance(data, dict):
+        raise FormatError(path, "line 1", "is not the header of a run")
+    check_version(path, data)
+    header = check_shape(path, _adapters()[0], data, "line 1")
+    lines = body.decode("utf-8", "replace").removesuffix("\n").split("\n") if body else []
+    if len(lines) != header.answers:
+        raise FormatError(path, "answers", f"the header counts {header.answers} answers, the file holds {len(lines)}: cut short?")
+    if hashlib.sha256(body).hexdigest() != header.sha256:
+        _find_damage(path, lines)
+        raise FormatError(path, "sha256", "the digest in the header does not fit the answers: the file was damaged or edited")
+    answers = [_read_line(path, number, line) for number, line in enumerate(lines, 2)]
+    _refuse_repetition(path, answers)
+    return _assemble(header, answers)
+
+
+def _refuse_repetition(path: Path, answers: list[AnswerLine]) -> None:
+    seen: dict[str, int] = {}
+    for number, answer in enumerate(answers, 2):
+        first = seen.setdefault(answer.case, number)
+        if first != number:
+            raise FormatError(path, f"line {number}.case", f"{answer.case!r} is answered on line {first} already")
+
+
+def _find_damage(path: Path, lines: list[str]) -> None:
+    """Raise for the first line that is broken by itself, which says more than a digest that does not fit."""
+    for number, line in enumerate(lines, 2):
+        _read_line(path, number, line)
+
+
+def _read_line(path: Path, number: int, line: str) -> AnswerLine:
+    place = f"line {number}"
+    answer = check_shape(path, _adapters()[1], parse_json(path, line, number), place)
+    for name in ("scores", "valid"):
+        column = getattr(answer, name)
+        if column is not None and len(column) != len(answer.ids):
+            raise FormatError(path, f"{place}.{name}", f"has {len(column)} entries for {len(answer.ids)} ids")
+    if any(score is not None and math.isnan(score) for score in answer.scores or ()):
+        raise FormatError(path, f"{place}.scores", "a score is NaN, which has no place in an order")
+    return answer
+
+
+def _assemble(header: Header, answers: list[AnswerLine]) -> Run:
+    starts = np.concatenate([[0], np.cumsum([len(answer.ids) for answer in answers], dtype=np.int64)]).astype(np.int64)
+    scores = [score for answer in answers for score in answer.scores or [None] * len(answer.ids)]
+    known = bool(answers) and all(answer.valid is not None for answer in answers)
+    return Run(
+        agent=header.agent,
+        case_ids=tuple(answer.case for answer in answers),
+        starts=starts,
+        ids=[hit for answer in answers for hit in answer.ids],
+        scores=np.array([np.nan if score is None else score for score in scores], np.float64),
+        status=np.array([STATUSES.index(answer.status) for answer in answers], np.uint8),
+        valid=np.array([flag for answer in answers for flag in answer.valid or ()], bool) if known else None,
+        metadata=header.metadata,
+        dropped=header.dropped,
+    )

@@ -1,0 +1,27 @@
+"""TREC run files. The rank column is ignored and hits are ordered by score, then id, as trec_eval does."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from searchmark.records import OK, Run, ranks_by_score
+from searchmark.trec import RUN, grouped_by_query, read_table
+
+
+def read_trec(path: str | PathLike[str]) -> Run:
+    path = Path(path)
+    table = read_table(path, RUN)
+    starts, documents, scores = grouped_by_query(table)
+    return Run(
+        agent=path.stem,
+        case_ids=table.queries,
+        starts=starts,
+        ids=documents,
+        scores=scores,
+        status=np.full(len(table.queries), OK, np.uint8),
+        rank=ranks_by_score(documents, scores, starts),
+        metadata={"tag": table.tag},
+    )

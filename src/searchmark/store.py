@@ -1,0 +1,144 @@
+"""Files: written whole or not at all, read strictly, each record with its schema version.
+
+Errors name the file and the place in it: a line for text, the path to a field for structured data.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+from searchmark.errors import FormatError, UsageError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
+
+SCHEMA_VERSION = 1
+BOM = b"\xef\xbb\xbf"
+
+T = TypeVar("T")
+
+
+@contextmanager
+def atomic_write(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write to that takes its name only when it is complete and safely on disk."""
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:50]}.", suffix=".tmp")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def write_text(path: str | PathLike[str], text: str) -> None:
+    with atomic_write(path) as file:
+        file.write(text.encode("utf-8", "surrogateescape"))
+
+
+def read_bytes(path: str | PathLike[str]) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise FormatError(path, None, f"cannot be read: {error.strerror}") from error
+
+
+def read_text(path: str | PathLike[str]) -> str:
+    """The text of a file; bytes that are not UTF-8 survive as lone surrogates."""
+    return read_bytes(path).removeprefix(BOM).decode("utf-8", "surrogateescape")
+
+
+def parse_json(path: str | PathLike[str], text: str, line: int | None = None) -> Any:
+    """JSON, strictly: a repeated key is refused. ``line`` is given where the text is one line of many."""
+    try:
+        return json.loads(text, object_pairs_hook=_refuse_repetition)
+    except json.JSONDecodeError as error:
+        place = f"line {line or error.lineno}, column {error.colno}"
+        raise FormatError(path, place, f"not valid JSON: {error.msg}") from error
+    except RecursionError as error:
+        raise FormatError(path, f"line {line}" if line else None, "nested too deeply") from error
+    except ValueError as error:  # a repeated key, or a number with thousands of digits
+        raise FormatError(path, f"line {line}" if line else None, str(error)) from error
+
+
+def _refuse_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return result
+
+
+def json_number(value: float | None) -> float | str | None:
+    """A number as JSON can hold it: NaN is null, and infinity, which JSON lacks, is text that float() reads."""
+    if value is None or math.isnan(value):
+        return None
+    return value if math.isfinite(value) else str(value)
+
+
+def check_version(path: str | PathLike[str], data: Mapping[str, Any]) -> None:
+    """Refuse a record of a version that this program does not know."""
+    version = data.get("schema_version")
+    if version != SCHEMA_VERSION:
+        known = f"this program reads version {SCHEMA_VERSION}"
+        reason = f"is missing; {known}" if version is None else f"is {version!r}; {known}"
+        raise FormatError(path, "schema_version", reason)
+
+
+def check_shape(path: str | PathLike[str], adapter: TypeAdapter[T], data: Any, prefix: str = "") -> T:
+    """Turn plain data into records; what does not fit is named by the path to its field."""
+    from pydantic import ValidationError
+
+    try:
+        return adapter.validate_python(data)
+    except ValidationError as error:
+        raise _shape_error(path, error, prefix) from None
+    except RecursionError as error:
+        raise FormatError(path, prefix or None, "nested too deeply") from error
+
+
+def _shape_error(path: str | PathLike[str], error: ValidationError, prefix: str) -> FormatError:
+    first, *others = error.errors(include_url=False, include_context=False)
+    place = ".".join(filter(None, [prefix, *map(str, first["loc"])]))
+    missing = {"missing", "missing_argument"}
+    unknown = {"unexpected_keyword_argument", "extra_forbidden"}
+    if first["type"] in missing:
+        reason = "is missing"
+    elif first["type"] in unknown:
+        reason = "is not a known field"
+    else:
+        reason = f"{first['msg'][:1].lower()}{first['msg'][1:]}, not {_shortened(first['input'])}"
+    more = f" (and {len(others)} more)" if others else ""
+    return FormatError(path, place or None, reason + more)
+
+
+def _shortened(value: object, width: int = 60) -> str:
+    text = repr(value)
+    return text if len(text) <= width else text[: width - 3] + "..."

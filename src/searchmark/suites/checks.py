@@ -1,0 +1,57 @@
+"""What must hold of every case, whatever file it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+
+from searchmark.errors import FormatError, UsageError
+from searchmark.matching import glob_pattern, normal_path
+from searchmark.records import Case, Judgment
+
+HIGHEST_GRADE = 10**9 - 1
+
+
+def check_cases(path: str | PathLike[str], cases: Sequence[Case], place: str = "cases") -> None:
+    """Refuse the first case that contradicts itself or another one."""
+    seen: dict[str, int] = {}
+    for row, case in enumerate(cases):
+        where = f"{place}.{row}"
+        if not case.id:
+            raise FormatError(path, f"{where}.id", "is empty")
+        if case.query is not None and not case.query.strip():
+            raise FormatError(path, f"{where}.query", "is empty")
+        first = seen.setdefault(case.id, row)
+        if first != row:
+            raise FormatError(path, f"{where}.id", f"{case.id!r} is the id of {place}.{first} already")
+        _check_judgments(path, where, case)
+
+
+def _check_judgments(path: str | PathLike[str], where: str, case: Case) -> None:
+    seen: dict[tuple[str, bool], int] = {}
+    for row, judgment in enumerate(case.judgments):
+        place = f"{where}.judgments.{row}"
+        _check_judgment(path, place, judgment)
+        named = judgment.match in ("id", "path")  # two ways to name the same thing
+        first = seen.setdefault((normal_path(judgment.target) if named else judgment.target, named), row)
+        if first != row:
+            raise FormatError(path, f"{place}.target", f"{judgment.target!r} is judged twice (see judgments.{first})")
+        if case.unanswerable and judgment.grade > 0:
+            raise FormatError(path, f"{place}.grade", "is positive, yet the case is marked unanswerable")
+
+
+def _check_judgment(path: str | PathLike[str], place: str, judgment: Judgment) -> None:
+    if not judgment.target:
+        raise FormatError(path, f"{place}.target", "is empty")
+    if judgment.match == "glob":
+        try:
+            glob_pattern(judgment.target)
+        except UsageError as error:
+            raise FormatError(path, f"{place}.target", str(error)) from error
+    if abs(judgment.grade) > HIGHEST_GRADE:
+        raise FormatError(path, f"{place}.grade", f"{judgment.grade} is beyond ±{HIGHEST_GRADE}")
+    if judgment.rank is not None and not 1 <= judgment.rank <= HIGHEST_GRADE:
+        raise FormatError(path, f"{place}.rank", f"{judgment.rank} is not a rank; ranks start at 1")
+    if judgment.score_range is not None and not judgment.score_range[0] <= judgment.score_range[1]:
+        low, high = judgment.score_range
+        raise FormatError(path, f"{place}.score_range", f"its low end {low} is not below its high end {high}")

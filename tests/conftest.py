@@ -1,0 +1,39 @@
+"""Fixtures that many tests share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples on every machine, however slow it is.
+settings.register_profile(
+    "searchmark", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("searchmark")
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
+    """Write a file and return its path."""
+
+    def write(name: str, content: str | bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """The folder with third-party data, which is not part of the repository."""
+    folder = os.environ.get("SEARCHMARK_TEST_DATA")
+    if not folder:
+        pytest.skip("SEARCHMARK_TEST_DATA does not name the folder with third-party test data")
+    return Path(folder)

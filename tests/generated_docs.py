@@ -1,0 +1,48 @@
+"""The parts of the docs that are written by the program itself: ``make docs`` writes them, a test compares them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from searchmark.cli.main import app
+from searchmark.suites.native import suite_file_adapter
+
+ROOT = Path(__file__).parent.parent
+CLI_PAGE = ROOT / "docs" / "cli.md"
+SCHEMA = ROOT / "docs" / "schemas" / "suite.schema.json"
+
+_HELP = re.compile(r"<!-- help: (?P<command>searchmark[^>]*?) -->\n+```text\n(?P<text>.*?)```", re.DOTALL)
+
+
+def schema_text() -> str:
+    """The JSON Schema of a native suite file."""
+    schema = suite_file_adapter().json_schema()
+    return (
+        json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Searchmark suite", **schema}, indent=2)
+        + "\n"
+    )
+
+
+def help_text(command: str) -> str:
+    """What ``searchmark ... --help`` prints."""
+    arguments = [*command.split()[1:], "--help"]
+    return CliRunner().invoke(app, arguments, prog_name="searchmark", terminal_width=80).output
+
+
+def cli_page(current: str) -> str:
+    """The page about the command line with every help text as it is now."""
+    return _HELP.sub(lambda found: f"<!-- help: {found['command']} -->\n```text\n{help_text(found['command'])}```", current)
+
+
+def commands_on_page(page: str) -> list[str]:
+    return [found["command"] for found in _HELP.finditer(page)]
+
+
+if __name__ == "__main__":
+    SCHEMA.parent.mkdir(exist_ok=True)
+    SCHEMA.write_text(schema_text())
+    CLI_PAGE.write_text(cli_page(CLI_PAGE.read_text()))

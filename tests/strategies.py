@@ -1,0 +1,78 @@
+"""Random records for round trips."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import strategies as st
+
+from searchmark import Answer, Case, Defaults, Hit, Judgment, Run, Suite
+from searchmark.records import MATCHES, STATUSES
+
+# Any text, bytes that were not UTF-8 (lone surrogates U+DC80 to U+DCFF) included.
+texts = st.text(st.one_of(st.characters(codec="utf-8"), st.integers(0xDC80, 0xDCFF).map(chr)), min_size=1, max_size=8)
+words = texts.filter(str.strip)
+plain_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | words, lambda inner: st.lists(inner, max_size=2), max_leaves=3
+)
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def judgments(highest: int = 3) -> st.SearchStrategy[tuple[Judgment, ...]]:
+    one = st.builds(
+        Judgment,
+        target=words,
+        match=st.sampled_from(MATCHES),
+        grade=st.integers(-1, highest),
+        rank=st.none() | st.integers(1, 9),
+        score_range=st.none() | st.tuples(finite, finite).map(lambda pair: (min(pair), max(pair))),
+    )
+    return st.lists(one, max_size=4, unique_by=lambda judgment: (judgment.target, judgment.match)).map(tuple)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    unanswerable = draw(st.booleans())
+    return Case(
+        id=draw(words),
+        query=draw(st.none() | words),
+        judgments=draw(judgments(0 if unanswerable else 3)),
+        category=draw(st.none() | words),
+        tags=tuple(draw(st.lists(words, max_size=2))),
+        origin=draw(st.none() | words),
+        unanswerable=unanswerable,
+        fields=draw(st.dictionaries(words, plain_values, max_size=2)),
+    )
+
+
+suites = st.builds(
+    Suite.from_cases,
+    name=words,
+    cases=st.lists(cases(), max_size=4, unique_by=lambda case: case.id),
+    defaults=st.builds(Defaults, rel=st.integers(1, 3), gain=st.sampled_from(["linear", "exp"])),
+    description=st.none() | words,
+    model=st.none() | words,
+    metadata=st.dictionaries(words, plain_values, max_size=2),
+)
+
+
+@st.composite
+def answers(draw: st.DrawFn, case: str) -> Answer:
+    ids = draw(st.lists(words, max_size=4))
+    scores = st.none() | st.floats(allow_nan=False).map(lambda score: 0.0 if score == 0 or math.isnan(score) else score)
+    return Answer(
+        case=case,
+        status=draw(st.sampled_from(STATUSES)),
+        hits=tuple(Hit(hit, rank, draw(scores)) for rank, hit in enumerate(ids, 1)),
+    )
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> Run:
+    names = draw(st.lists(words, max_size=4, unique=True))
+    return Run.from_answers(
+        draw(words),
+        [draw(answers(case)) for case in names],
+        metadata=draw(st.dictionaries(words, plain_values, max_size=2)),
+        dropped=draw(st.dictionaries(words, st.integers(0, 9), max_size=2)),
+    )

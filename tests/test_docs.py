@@ -1,0 +1,97 @@
+"""The docs tell the truth: examples run, help texts are current, nothing public is left out."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import searchmark
+from searchmark.catalogue import DEFINITIONS, FORMULAS
+from searchmark.cli.main import ALIASES, VERBS, main
+from tests.generated_docs import CLI_PAGE, ROOT, SCHEMA, cli_page, commands_on_page, schema_text
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
+# A command, whatever it is shown to print, and the exit code if the docs ask for it.
+_COMMAND = re.compile(r"^\$ searchmark (.*)$(?:\n(?!\$ |```).*)*(?:\n\$ echo \$\?\n(\d+))?", re.MULTILINE)
+_LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch) -> Path:
+    """A folder with the examples, so that whatever the docs write stays out of the repository."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    (tmp_path / "demo-output").mkdir()
+    (tmp_path / "demo-output" / "other.json").write_text('{"q1": ["a"]}')
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def snippets(pattern: re.Pattern[str]) -> list[object]:
+    return [
+        pytest.param(*found.groups(), id=f"{page.name}-{number}")
+        for page in PAGES
+        for number, found in enumerate(pattern.finditer(page.read_text()), 1)
+    ]
+
+
+@pytest.mark.parametrize("code", snippets(_PYTHON))
+def test_python_examples_run(workplace: Path, code: str) -> None:
+    exec(compile(code, "example", "exec"), {"__name__": "example"})  # noqa: S102  # our own docs
+
+
+@pytest.mark.parametrize(("arguments", "code"), snippets(_COMMAND))
+def test_commands_run_and_exit_as_the_docs_say(workplace: Path, arguments: str, code: str | None) -> None:
+    assert main(shlex.split(arguments)) == int(code or 0)
+
+
+def test_help_texts_are_current() -> None:
+    page = CLI_PAGE.read_text()
+    assert page == cli_page(page), "run 'make docs'"
+
+
+def test_every_verb_has_its_help_on_the_page() -> None:
+    assert set(commands_on_page(CLI_PAGE.read_text())) >= {"searchmark", *(f"searchmark {verb}" for verb in VERBS)}
+
+
+def test_every_alias_of_a_verb_is_mentioned() -> None:
+    assert all(f"`{alias}`" in CLI_PAGE.read_text() for alias in ALIASES)
+
+
+def test_every_measure_is_documented() -> None:
+    page = (ROOT / "docs" / "measures.md").read_text()
+    assert [name for name in (*DEFINITIONS, *FORMULAS) if f"### {name}\n" not in page and f"`{name}` is" not in page] == []
+
+
+def test_every_module_stands_in_the_architecture() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    rooms = {path.name for path in Path(searchmark.__file__).parent.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert {room for room in rooms - {"__pycache__"} if room not in page} == set()
+
+
+def test_the_schema_is_current() -> None:
+    assert SCHEMA.read_text() == schema_text(), "run 'make docs'"
+
+
+def test_a_suite_that_we_write_fits_the_schema(tmp_path: Path) -> None:
+    suite = searchmark.load_suite(ROOT / "examples/quickstart/suite.yaml")
+    searchmark.save_suite(suite, tmp_path / "suite.json")
+    jsonschema.validate(json.loads((tmp_path / "suite.json").read_text()), json.loads(SCHEMA.read_text()))
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"], ids=lambda page: page.name
+)
+def test_links_lead_somewhere(page: Path) -> None:
+    assert [link for link in _LINK.findall(page.read_text()) if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("target", ["make demo", "make test"])
+def test_the_readme_names_the_two_commands(target: str) -> None:
+    assert target in (ROOT / "README.md").read_text()

@@ -1,0 +1,157 @@
+"""Records go to disk and come back identical; what is broken on disk is refused with its place."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from searchmark import Answer, Case, Hit, Judgment, Run, Suite, load_run, load_suite, save_run, save_suite
+from searchmark.errors import FormatError, UsageError
+from searchmark.store import atomic_write
+from tests.strategies import runs, suites
+
+RUN = Run.from_answers(
+    "bm25",
+    [
+        Answer("q1", "ok", (Hit("a", 1, 2.5), Hit("b", 2, float("-inf")))),
+        Answer("q2", "timeout"),
+        Answer("q3", "ok", (Hit("c", 1),)),
+    ],
+    metadata={"k1": 1.2},
+)
+SUITE = Suite.from_cases("demo", [Case("q1", "find a", (Judgment("a", grade=2),)), Case("q2", "nothing", unanswerable=True)])
+
+
+@given(suites)
+def test_a_suite_is_read_back_identical(tmp_path: Path, suite: Suite) -> None:
+    for name in ("suite.json", "suite.jsonl"):
+        save_suite(suite, tmp_path / name)
+        assert load_suite(tmp_path / name) == suite
+
+
+@given(runs())
+def test_a_run_is_read_back_identical(tmp_path: Path, run: Run) -> None:
+    save_run(run, tmp_path / "run.jsonl")
+    assert load_run(tmp_path / "run.jsonl") == run
+
+
+@given(suites)
+def test_hashes_do_not_depend_on_order(suite: Suite) -> None:
+    reversed_cases = [Case(c.id, c.query, c.judgments[::-1], unanswerable=c.unanswerable) for c in reversed(suite.cases)]
+    assert Suite.from_cases("other name", reversed_cases).hashes == suite.hashes
+
+
+def test_hashes_keep_queries_and_judgments_apart() -> None:
+    other_query = Suite.from_cases("demo", [Case("q1", "find b", (Judgment("a", grade=2),)), SUITE.cases[1]])
+    other_grade = Suite.from_cases("demo", [Case("q1", "find a", (Judgment("a", grade=1),)), SUITE.cases[1]])
+    assert other_query.hashes["queries"] != SUITE.hashes["queries"]
+    assert other_query.hashes["judgments"] == SUITE.hashes["judgments"]
+    assert other_grade.hashes["queries"] == SUITE.hashes["queries"]
+    assert other_grade.hashes["judgments"] != SUITE.hashes["judgments"]
+
+
+def test_a_run_cut_anywhere_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    save_run(RUN, path)
+    whole = path.read_bytes()
+    for length in range(len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(FormatError, match=r"run\.jsonl"):
+            load_run(path, format="native")
+
+
+def test_a_run_with_any_changed_byte_is_refused_or_means_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    save_run(RUN, path)
+    whole = bytearray(path.read_bytes())
+    for place in range(whole.index(b"\n") + 1, len(whole)):
+        changed = whole.copy()
+        changed[place] ^= 1
+        path.write_bytes(changed)
+        with pytest.raises(FormatError, match=r"run\.jsonl"):
+            load_run(path, format="native")
+
+
+def test_a_suite_cut_anywhere_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "suite.json"
+    save_suite(SUITE, path)
+    whole = path.read_text().rstrip()
+    for length in range(len(whole)):
+        path.write_text(whole[:length])
+        with pytest.raises(FormatError, match=r"suite\.json"):
+            load_suite(path)
+
+
+@pytest.mark.parametrize("version", [0, 2, "1", None])
+def test_an_unknown_schema_version_is_refused_by_file_and_field(tmp_path: Path, version: object) -> None:
+    run, suite = tmp_path / "run.jsonl", tmp_path / "suite.json"
+    save_run(RUN, run)
+    header, _, body = run.read_text().partition("\n")
+    run.write_text(json.dumps({**json.loads(header), "schema_version": version}) + "\n" + body)
+    suite.write_text(json.dumps({"schema_version": version, "cases": []}))
+    with pytest.raises(FormatError, match=r"run\.jsonl, schema_version: is "):
+        load_run(run)
+    with pytest.raises(FormatError, match=r"suite\.json, schema_version: is "):
+        load_suite(suite)
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    save_run(RUN, path)
+    path.write_text(path.read_text().replace('"timeout"', '"asleep"'))
+    with pytest.raises(FormatError, match=r"run\.jsonl, line 3\.status: input should be 'ok', 'empty'"):
+        load_run(path)
+
+
+class TestAtomicWrite:
+    def test_leaves_the_old_file_when_writing_fails(self, tmp_path: Path) -> None:
+        path = tmp_path / "file.txt"
+        path.write_text("old")
+        with pytest.raises(ZeroDivisionError), atomic_write(path) as file:
+            file.write(b"half")
+            _ = 1 / 0
+        assert path.read_text() == "old"
+        assert os.listdir(tmp_path) == ["file.txt"]
+
+    def test_creates_missing_directories_and_honours_the_umask(self, tmp_path: Path) -> None:
+        path = tmp_path / "new" / "file.txt"
+        with atomic_write(path) as file:
+            file.write(b"x")
+        ordinary = tmp_path / "ordinary"
+        ordinary.touch()
+        assert path.stat().st_mode == ordinary.stat().st_mode
+
+    def test_says_what_cannot_be_written(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        with pytest.raises(UsageError, match=r"inside\.txt cannot be written: "), atomic_write(tmp_path / "file" / "inside.txt"):
+            pass
+
+
+def test_run_from_scores_orders_like_trec_eval_whatever_the_order_given() -> None:
+    run = Run.from_scores({"q": {"a": 1.0, "c": 1.0, "b": 2.0, "d": 1.0}, "empty": {}, "r": {"x": 0.5}})
+    assert [[hit.id for hit in answer.hits] for answer in run.answers] == [["b", "d", "c", "a"], [], ["x"]]
+    assert [answer.status for answer in run.answers] == ["ok", "empty", "ok"]
+
+
+def test_run_from_scores_refuses_nan() -> None:
+    with pytest.raises(UsageError, match="case 'q': the score of 'a' is NaN"):
+        Run.from_scores({"p": {"b": 1.0}, "q": {"b": 1.0, "a": float("nan")}})
+
+
+def test_cases_can_be_sliced_and_indexed_from_the_end() -> None:
+    assert SUITE.cases[-1].id == "q2"
+    assert [case.id for case in SUITE.cases[:1]] == ["q1"]
+    with pytest.raises(IndexError):
+        _ = SUITE.cases[2]
+
+
+def test_columns_of_a_suite_are_absent_when_no_case_uses_them() -> None:
+    suite = Suite.from_grades({"q": {"a": 1}})
+    assert suite.judgments.match is suite.judgments.ranks is suite.table.tags is None
+    assert suite == Suite.from_cases("suite", [Case("q", judgments=(Judgment("a"),))])
+    assert np.array_equal(suite.judgments.starts, [0, 1])
