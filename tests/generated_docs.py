@@ -15,6 +15,9 @@ ROOT = Path(__file__).parent.parent
 CLI_PAGE = ROOT / "docs" / "cli.md"
 SCHEMA = ROOT / "docs" / "schemas" / "suite.schema.json"
 
+FORMATS_PAGE = ROOT / "docs" / "formats.md"
+
+_FILE = re.compile(r"<!-- file: (?P<file>[^ ]+) -->\n+```(?P<language>\w+)\n.*?```", re.DOTALL)
 _HELP = re.compile(r"<!-- help: (?P<command>searchmark[^>]*?) -->\n+```text\n(?P<text>.*?)```", re.DOTALL)
 
 
@@ -38,6 +41,20 @@ def cli_page(current: str) -> str:
     return _HELP.sub(lambda found: f"<!-- help: {found['command']} -->\n```text\n{help_text(found['command'])}```", current)
 
 
+def formats_page(current: str) -> str:
+    """The page about formats with every example file as it is now."""
+
+    def fence(found: re.Match[str]) -> str:
+        content = (ROOT / found["file"]).read_text().rstrip()
+        return f"<!-- file: {found['file']} -->\n```{found['language']}\n{content}\n```"
+
+    return _FILE.sub(fence, current)
+
+
+def files_on_page(page: str) -> list[str]:
+    return [found["file"] for found in _FILE.finditer(page)]
+
+
 def commands_on_page(page: str) -> list[str]:
     return [found["command"] for found in _HELP.finditer(page)]
 
@@ -46,3 +63,4 @@ if __name__ == "__main__":
     SCHEMA.parent.mkdir(exist_ok=True)
     SCHEMA.write_text(schema_text())
     CLI_PAGE.write_text(cli_page(CLI_PAGE.read_text()))
+    FORMATS_PAGE.write_text(formats_page(FORMATS_PAGE.read_text()))

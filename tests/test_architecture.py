@@ -21,7 +21,7 @@ LAYERS = [
     {"gate"},
     {"scores"},
     {"intervals", "judging"},
-    {"suites", "runs"},
+    {"suites", "runs", "corpora"},
     {"matching", "trec", "store"},
     {"measures"},
     {"catalogue"},

@@ -137,6 +137,25 @@ class TestExitCodes:
         assert started("--version").returncode == 0
 
 
+class TestCorpus:
+    def test_globs_are_expanded_and_oddities_reported(self, file, capsys) -> None:
+        suite = file("s.json", '{"schema_version": 1, "cases": [{"id": "q", "judgments": [{"target": "*.py", "match": "glob"}]}]}')
+        run = file("r.json", '{"q": ["a.py", "invented"]}')
+        corpus = file("c.csv", "path,body\na.py,x\nb.py,\nb.py,y\n")
+        arguments = ["--corpus", str(corpus), "--map", "id=path", "--map", "text=body", "-m", "R", "-o", "-"]
+        assert main(["evaluate", "--gold-set", str(suite), "--run", str(run), *arguments]) == 0
+        report = json.loads(capsys.readouterr().out)
+        agent = report["agents"]["r"]
+        assert agent["measures"]["R"]["mean"] == 0.5
+        assert agent["dropped"]["invalid"] == 1
+        assert len(report["suite"]["hashes"]["corpus"]) == 64
+        assert "documents of the corpus without any text: 1" in report["notes"]
+
+    def test_a_bad_mapping_is_a_usage_error(self, inputs, capsys) -> None:
+        assert main([*inputs, "--corpus", "x.csv", "--map", "colour=red"]) == 4
+        assert "mapping 'colour=red' cannot be read" in capsys.readouterr().err
+
+
 class TestOutputs:
     def test_the_format_follows_the_extension(self, inputs, tmp_path) -> None:
         outputs = [tmp_path / name for name in ("a.json", "a.md", "a.txt")]

@@ -14,7 +14,18 @@ import pytest
 import searchmark
 from searchmark.catalogue import DEFINITIONS, FORMULAS
 from searchmark.cli.main import ALIASES, VERBS, main
-from tests.generated_docs import CLI_PAGE, ROOT, SCHEMA, cli_page, commands_on_page, schema_text
+from searchmark.suites.detect import FORMATS
+from tests.generated_docs import (
+    CLI_PAGE,
+    FORMATS_PAGE,
+    ROOT,
+    SCHEMA,
+    cli_page,
+    commands_on_page,
+    files_on_page,
+    formats_page,
+    schema_text,
+)
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 _PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -54,6 +65,19 @@ def test_commands_run_and_exit_as_the_docs_say(workplace: Path, arguments: str, 
 def test_help_texts_are_current() -> None:
     page = CLI_PAGE.read_text()
     assert page == cli_page(page), "run 'make docs'"
+
+
+def test_example_files_in_the_docs_are_current() -> None:
+    page = FORMATS_PAGE.read_text()
+    assert page == formats_page(page), "run 'make docs'"
+
+
+def test_every_format_is_shown() -> None:
+    page = FORMATS_PAGE.read_text()
+    assert [name for name in FORMATS if f"`{name}`" not in page] == []
+    shown = {(ROOT / file).resolve() for file in files_on_page(page)}
+    examples = {path.resolve() for path in (ROOT / "examples/formats").rglob("*") if path.is_file()}
+    assert examples <= shown
 
 
 def test_every_verb_has_its_help_on_the_page() -> None:

@@ -53,6 +53,11 @@ class TestOrderAndDuplicates:
         assert judged.dropped["invalid"] == 1
         assert score(judged, ["RR"]).mean("RR") == 0.5
 
+    def test_a_hit_outside_the_corpus_pays_nothing_even_if_it_was_judged(self) -> None:
+        assert values(suite_of(Judgment("gone")), run_of(["gone"]), "RR", corpus=["b"]) == [0.0]
+        run = Run.from_answers("agent", [Answer("c", "ok", (Hit("a", 1, valid=False), Hit("b", 2, valid=True)))])
+        assert values(suite_of(Judgment("a"), Judgment("b")), run, "RR") == [0.5]
+
     def test_a_directory_of_the_corpus_is_a_valid_hit(self) -> None:
         judged = judge(suite_of(*judgments("path", "src/a/x.py")), run_of(["src/a/", "src", "lib"]), corpus=["src/a/x.py"])
         assert judged.dropped["invalid"] == 1
@@ -111,6 +116,30 @@ class TestStatuses:
             judge(Suite.from_cases("s", []), Run.from_answers("agent", []))
 
 
+class TestUnicode:
+    """One spelling of an accent is as good as the other: composed in the suite, decomposed in the run."""
+
+    COMPOSED, DECOMPOSED = "caf\u00e9", "cafe\u0301"
+
+    @pytest.mark.parametrize("match", ["id", "path", "symbol", "glob", "lines"])
+    def test_ids_are_compared_in_nfc(self, match: Match) -> None:
+        suite = suite_of(Judgment(self.COMPOSED, match))
+        assert values(suite, run_of(["x", self.DECOMPOSED]), "RR") == [0.5]
+
+    def test_arrow_columns_too(self) -> None:
+        run = run_of(["x", self.DECOMPOSED])
+        columnar = Run(**{**run.__dict__, "ids": pl.Series(run.ids, dtype=pl.String)})
+        assert values(suite_of(Judgment(self.COMPOSED)), columnar, "RR") == [0.5]
+
+    def test_two_spellings_are_duplicates(self) -> None:
+        judged = judge(suite_of(Judgment(self.COMPOSED)), run_of([self.COMPOSED, self.DECOMPOSED, "x"]))
+        assert judged.dropped["duplicate"] == 1
+
+    def test_the_corpus_is_compared_in_nfc(self) -> None:
+        judged = judge(suite_of(Judgment(self.COMPOSED)), run_of([self.DECOMPOSED]), corpus=[self.COMPOSED])
+        assert (judged.dropped["invalid"], judged.dropped["unreachable_targets"]) == (0, 0)
+
+
 class TestDescriptions:
     MAIL = [Judgment("SendMail", "symbol", 2), Judgment("*Mail*", "glob", 1), Judgment("*Test*", "glob", 0)]
     CORPUS = ["TModule.SendMail", "MailBox", "TestMail", "Other"]
@@ -127,6 +156,15 @@ class TestDescriptions:
         recall, ndcg = values(suite_of(*self.MAIL), run_of(["MailBox"]), "R", "nDCG", corpus=self.CORPUS)
         assert recall == 0.5  # TModule.SendMail and MailBox; TestMail is excluded
         assert ndcg == pytest.approx(1 / (2 + 1 / np.log2(3)))
+
+    def test_a_path_in_another_spelling_is_one_target(self) -> None:
+        judged = [Judgment("./a.py", "path"), Judgment("*.md", "glob")]
+        assert values(suite_of(*judged), run_of(["a.py"]), "R", corpus=["a.py", "b.md"]) == [0.5]
+
+    def test_lines_beside_a_glob_still_match_by_overlap(self) -> None:
+        judged = [Judgment("a.py#L10-L20", "lines"), Judgment("z/**", "glob")]
+        assert values(suite_of(*judged), run_of(["a.py#L15"]), "P@1") == [1.0]
+        assert judge(suite_of(*judged), run_of(["a.py#L15"]), corpus=["a.py", "z/b"]).dropped["invalid"] == 0
 
     def test_the_highest_grade_wins_and_an_exclusion_beats_only_patterns(self) -> None:
         judged = [Judgment("TestMail", "symbol", 2), *self.MAIL[1:]]

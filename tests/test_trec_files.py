@@ -135,7 +135,7 @@ class TestTopics:
         [
             ("q1 no tab\n", "line 1: is not 'id<tab>query'"),
             ("q1\ta\nq1\tb\n", "line 2: topic 'q1' was given before"),
-            ("<top><num>1</num></top>", "topic 1: needs both <num> and <title>"),
+            ("<top><num>1</num></top>", "topic 1: needs both a number and a title"),
             ("", "holds neither"),
         ],
     )

@@ -9,6 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from searchmark.corpora import Corpus as Corpus
+    from searchmark.corpora import Mapping as Mapping
+    from searchmark.corpora import load_corpus as load_corpus
     from searchmark.errors import FormatError as FormatError
     from searchmark.errors import GateFailed as GateFailed
     from searchmark.errors import NothingEvaluated as NothingEvaluated
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from searchmark.records import Answer as Answer
     from searchmark.records import Case as Case
     from searchmark.records import Defaults as Defaults
+    from searchmark.records import Document as Document
     from searchmark.records import Hit as Hit
     from searchmark.records import Judgment as Judgment
     from searchmark.records import Run as Run
@@ -40,19 +44,22 @@ if TYPE_CHECKING:
     from searchmark.scores import score as score
     from searchmark.suites import load_suite as load_suite
     from searchmark.suites import save_suite as save_suite
+    from searchmark.suites.fixtures import load_baseline_metrics as load_baseline_metrics
 
 _HOMES = {
+    "corpora": ("Corpus", "Mapping", "load_corpus"),
     "errors": (
         "FormatError", "GateFailed", "NothingEvaluated", "SearchmarkError", "UnknownMeasure", "UntrustedResult", "UsageError",
     ),
     "gate": ("Gate", "Threshold", "check_gate", "parse_threshold"),
     "judging": ("Judged", "judge"),
     "measures": ("parse_measure",),
-    "records": ("Answer", "Case", "Defaults", "Hit", "Judgment", "Run", "Suite"),
+    "records": ("Answer", "Case", "Defaults", "Document", "Hit", "Judgment", "Run", "Suite"),
     "reports": ("Report", "build_report", "read_report", "render"),
     "runs": ("load_run", "save_run"),
     "scores": ("Scores", "score"),
     "suites": ("load_suite", "save_suite"),
+    "suites.fixtures": ("load_baseline_metrics",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -22,6 +22,7 @@ from searchmark.matching import (
     grade_by_description,
     is_pattern,
     matches_lines,
+    nfc,
     normal_path,
     path_of_lines,
 )
@@ -107,14 +108,24 @@ class _Kinds:
     @classmethod
     def of(cls, suite: Suite) -> _Kinds:
         judgments = suite.judgments
+        accented = _cases_beyond_ascii(suite)
         if judgments.match is None:
             none = np.zeros(len(suite), bool)
-            return cls(none, none, none)
+            return cls(none, none, accented)
         descriptions = [MATCHES.index("glob"), MATCHES.index("symbol")]
-        return cls(*(
-            np.bincount(judgments.case[mask], minlength=len(suite)) > 0
-            for mask in (judgments.match == _PATH, np.isin(judgments.match, descriptions), judgments.match > 0)
-        ))  # fmt: skip
+        masks = (judgments.match == _PATH, np.isin(judgments.match, descriptions), judgments.match > 0)
+        paths, described, special = (np.bincount(judgments.case[mask], minlength=len(suite)) > 0 for mask in masks)
+        return cls(paths, described, special | accented)
+
+
+def _cases_beyond_ascii(suite: Suite) -> NDArray[np.bool_]:
+    """Cases with a target that could be written in two ways: only these need to be compared with care."""
+    targets = suite.judgments.targets
+    if isinstance(targets, list):
+        beyond = np.fromiter((not target.isascii() for target in targets), bool, len(targets))
+    else:
+        beyond = (targets.str.len_bytes() != targets.str.len_chars()).to_numpy()
+    return np.bincount(suite.judgments.case[beyond], minlength=len(suite)) > 0
 
 
 def _run_rows(suite: Suite, run: Run) -> Ints:
@@ -261,7 +272,7 @@ def _distinct(run: Run, row: int, *, paths: bool) -> tuple[list[str], list[int]]
     ids = run.ids_of(row)
     first: dict[str, int] = {}
     for place, hit in enumerate(ids):
-        first.setdefault(normal_path(hit) if paths else hit, place)
+        first.setdefault(normal_path(hit) if paths else nfc(hit), place)
     rows = run.rows_of(row)
     return [ids[place] for place in first.values()], [int(rows[place]) for place in first.values()]
 
@@ -277,12 +288,12 @@ def _described(judgments: tuple[Judgment, ...], hits: list[str]) -> Iterator[tup
 
 def _exact(judgments: tuple[Judgment, ...], hits: list[str]) -> Iterator[tuple[int, int | None, int]]:
     """One hit pays one judgment: ids and paths by name, line ranges the best one not paid yet."""
-    ids = {j.target: row for row, j in enumerate(judgments) if j.match == "id"}
+    ids = {nfc(j.target): row for row, j in enumerate(judgments) if j.match == "id"}
     paths = {normal_path(j.target): row for row, j in enumerate(judgments) if j.match == "path"}
     lines = [(-j.grade, j.target, row) for row, j in enumerate(judgments) if j.match == "lines"]
     unpaid = [row for _, _, row in sorted(lines)]
     for position, hit in enumerate(hits):
-        row = ids.get(hit, paths.get(normal_path(hit)))
+        row = ids.get(nfc(hit), paths.get(normal_path(hit)))
         if row is None:
             row = next((r for r in unpaid if matches_lines(judgments[r].target, hit)), None)
             if row is not None:
@@ -324,12 +335,13 @@ class _Existence:
     def of(cls, run: Run, corpus: Collection[str] | None) -> _Existence:
         if corpus is None:
             return cls(run, None)
-        return cls(run, frozenset(corpus) | {parent for path in corpus for parent in _parents(path)})
+        known = frozenset(map(nfc, corpus))
+        return cls(run, known | {parent for path in known for parent in _parents(path)})
 
     def __contains__(self, row: int) -> bool:
         if self.known is None:
             return self.run.valid is None or bool(self.run.valid[row])
-        hit = self.run.ids[row]
+        hit = nfc(self.run.ids[row])
         return hit in self.known or normal_path(hit) in self.known or path_of_lines(hit) in self.known
 
     def invalid(self) -> int:
@@ -412,6 +424,6 @@ def _parents(path: str) -> Iterator[str]:
 
 def _unreachable(suite: Suite, corpus: Collection[str]) -> int:
     """Relevant targets that the corpus does not hold."""
-    known = set(corpus)
+    known = set(map(nfc, corpus))
     relevant = (j.target for case in suite.cases for j in case.judgments if j.grade > 0 and j.match in ("id", "path"))
-    return sum(target not in known and normal_path(target) not in known for target in relevant)
+    return sum(nfc(target) not in known and normal_path(target) not in known for target in relevant)

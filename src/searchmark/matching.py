@@ -3,7 +3,7 @@
 Glob: ``*`` and ``?`` stay within a path segment, ``**`` crosses them; a pattern without a slash is held
 against the last segment. Symbol: the dotted parts stand in the id one after the other, so ``Stock.Update``
 meets ``TModule.Stock.Update`` and ``Update`` meets both. Lines: ``path#L10-L20`` meets any overlapping
-range of that path, and the path alone. All comparisons heed case.
+range of that path, and the path alone. All comparisons heed case, and none heeds how accents are encoded.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from unicodedata import normalize
 
 from searchmark.errors import UsageError
 from searchmark.records import Judgment
@@ -19,8 +20,14 @@ from searchmark.records import Judgment
 _LINES = re.compile(r"(?P<path>.+)#L(?P<first>\d+)(?:-L?(?P<last>\d+))?")
 
 
+def nfc(text: str) -> str:
+    """The text with accents composed: one spelling for what looks the same."""
+    return text if text.isascii() else normalize("NFC", text)
+
+
 def normal_path(path: str) -> str:
-    """A path without ``./`` in front or ``/`` behind."""
+    """A path without ``./`` in front or ``/`` behind, accents composed."""
+    path = nfc(path)
     while path.startswith("./"):
         path = path[2:]
     return path.rstrip("/") or path
@@ -51,12 +58,12 @@ def _translated(piece: str) -> str:
 
 
 def matches_glob(glob: str, hit: str) -> bool:
-    candidate = hit if "/" in glob else hit.rsplit("/", 1)[-1]
-    return glob_pattern(glob).fullmatch(candidate) is not None
+    candidate = nfc(hit) if "/" in glob else nfc(hit).rsplit("/", 1)[-1]
+    return glob_pattern(nfc(glob)).fullmatch(candidate) is not None
 
 
 def matches_symbol(symbol: str, hit: str) -> bool:
-    wanted, parts = symbol.split("."), hit.split(".")
+    wanted, parts = nfc(symbol).split("."), nfc(hit).split(".")
     size = len(wanted)
     return any(parts[i : i + size] == wanted for i in range(len(parts) - size + 1))
 
@@ -110,7 +117,7 @@ def _named(judgment: Judgment, hit: str) -> bool:
         return normal_path(judgment.target) == normal_path(hit)
     if judgment.match == "lines":
         return matches_lines(judgment.target, hit)
-    return judgment.target == hit
+    return nfc(judgment.target) == nfc(hit)
 
 
 def expanded(judgments: Sequence[Judgment], corpus: Iterable[str]) -> tuple[Judgment, ...]:
@@ -122,14 +129,14 @@ def expanded(judgments: Sequence[Judgment], corpus: Iterable[str]) -> tuple[Judg
     for hit in corpus:
         grade = grade_of(hit)
         if grade is not None:
-            known = kept.get(hit) or kept.get(normal_path(hit)) or Judgment(hit)
+            known = kept.get(nfc(hit)) or kept.get(normal_path(hit)) or Judgment(hit)
             kept[_known_as(known)] = replace(known, grade=grade)
     return tuple(kept.values())
 
 
 def _known_as(judgment: Judgment) -> str:
     """The one name of what a judgment means, whichever way its path is spelt."""
-    return normal_path(judgment.target) if judgment.match == "path" else judgment.target
+    return normal_path(judgment.target) if judgment.match == "path" else nfc(judgment.target)
 
 
 def directory_credit(targets: Iterable[str], hits: Sequence[str]) -> float:

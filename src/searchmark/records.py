@@ -53,11 +53,24 @@ class Judgment:
 
 
 @dataclass(frozen=True, slots=True)
+class Document:
+    """Something that can be found."""
+
+    id: str
+    text: str
+    title: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One query and all that is known about its right answers.
 
     ``origin`` names what the case stems from (a commit, a query that was translated): cases of one
-    origin are resampled together. ``fields`` holds anything else worth slicing by.
+    origin are resampled together. ``documents`` is a corpus of its own, for a case that brings one along.
+    ``fields`` holds anything else worth slicing by.
     """
 
     id: str
@@ -67,6 +80,7 @@ class Case:
     tags: tuple[str, ...] = ()
     origin: str | None = None
     unanswerable: bool = False
+    documents: tuple[Document, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
@@ -92,6 +106,7 @@ class CaseTable:
     tags: tuple[tuple[str, ...], ...] | None = None
     origins: tuple[str | None, ...] | None = None
     unanswerable: NDArray[np.bool_] | None = None
+    documents: tuple[tuple[Document, ...], ...] | None = None
     fields: tuple[Mapping[str, Any], ...] | None = None
 
     def __len__(self) -> int:
@@ -411,6 +426,7 @@ def _case_table(rows: Sequence[Case]) -> CaseTable:
         tags=_column(rows, lambda case: tuple(case.tags)),
         origins=_column(rows, lambda case: case.origin),
         unanswerable=unanswerable if unanswerable.any() else None,
+        documents=_column(rows, lambda case: tuple(case.documents)),
         fields=_column(rows, lambda case: case.fields),
     )
 
@@ -483,5 +499,6 @@ class _Cases(Sequence[Case]):
             tags=() if table.tags is None else table.tags[row],
             origin=None if table.origins is None else table.origins[row],
             unanswerable=table.unanswerable is not None and bool(table.unanswerable[row]),
+            documents=() if table.documents is None else table.documents[row],
             fields={} if table.fields is None else table.fields[row],
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from searchmark.cli.output import show, text_for_terminal
+from searchmark.corpora import Mapping, load_corpus
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.gate import check_gate, parse_threshold
 from searchmark.judging import judge
@@ -15,8 +16,8 @@ from searchmark.reports import Report, build_report, format_of, render, write_re
 from searchmark.runs import FORMATS as RUN_FORMATS
 from searchmark.runs import load_run
 from searchmark.scores import default_measures, score, segment_names
-from searchmark.suites import FORMATS as SUITE_FORMATS
 from searchmark.suites import load_suite
+from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
 STDOUT = "-"
 _SPLIT_BY_DEFAULT = ("category", "tag")
@@ -24,7 +25,7 @@ _SPLIT_BY_DEFAULT = ("category", "tag")
 
 @click.command("evaluate", short_help="Score a saved run against a suite.")
 @click.option(
-    "--gold-set", "--suite", "suite_path", required=True, metavar="SUITE", help="Suite: our YAML, JSON or JSONL, or TREC qrels."
+    "--gold-set", "--suite", "suite_path", required=True, metavar="SUITE", help="Suite, in any format that docs/formats.md shows."
 )
 @click.option("--run", "run_path", required=True, metavar="RUN", help="Saved run: TREC, plain JSON, or our own format.")
 @click.option("-m", "--measure", "measures", multiple=True, help="Measure or formula, repeatable: -m nDCG@10 -m 'P(rel=2)@5'.")
@@ -36,7 +37,9 @@ _SPLIT_BY_DEFAULT = ("category", "tag")
     metavar="PATH",
     help="Report file (.json, .md, .txt), directory, or - for JSON on stdout; repeatable.",
 )
-@click.option("--topics", metavar="FILE", help="Query texts for TREC qrels.")
+@click.option("--topics", metavar="FILE", help="Query texts for TREC qrels or labels.")
+@click.option("--corpus", "corpus_path", metavar="PATH", help="What was searched: .json, .jsonl, .csv or a directory.")
+@click.option("--map", "mapping", multiple=True, metavar="FIELD=NAME", help="Fields of the corpus: id=asin, title=name, text=a,b.")
 @click.option("--by", "splits", multiple=True, metavar="FIELD", help="Split by category, tag or a field of the cases; repeatable.")
 @click.option(
     "--fail-under", "thresholds", multiple=True, metavar="MEASURE=VALUE", help="Exit with 1 if the mean is lower; repeatable."
@@ -51,6 +54,8 @@ def command(
     measures: tuple[str, ...],
     outputs: tuple[str, ...],
     topics: str | None,
+    corpus_path: str | None,
+    mapping: tuple[str, ...],
     splits: tuple[str, ...],
     thresholds: tuple[str, ...],
     suite_format: str | None,
@@ -67,10 +72,11 @@ def command(
     suite = load_suite(suite_path, format=suite_format, topics=topics)
     run = load_run(run_path, format=run_format)
     wanted: list[str | AnyMeasure] = [*(measures or default_measures(suite)), *(gate.measure for gate in gates)]
-    scores = score(judge(suite, run), wanted)
+    survey = None if corpus_path is None else load_corpus(corpus_path, Mapping.parse(mapping)).survey
+    scores = score(judge(suite, run, None if survey is None else survey.ids), wanted)
     gate = check_gate(scores, gates) if gates else None
     by = splits or [name for name in segment_names(suite) if name in _SPLIT_BY_DEFAULT]
-    report = build_report(scores, by, gate)
+    report = build_report(scores, by, gate, survey)
     for file in files:
         write_report(report, file)
     show(render(report, "json") if STDOUT in outputs else text_for_terminal(report))

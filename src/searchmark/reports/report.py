@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from searchmark.corpora import Survey
 from searchmark.errors import FormatError
 from searchmark.gate import Gate
 from searchmark.records import Hit
@@ -76,7 +77,7 @@ class Report:
     schema_version: int = field(default=SCHEMA_VERSION)
 
 
-def build_report(scores: Scores, by: Iterable[str] = (), gate: Gate | None = None) -> Report:
+def build_report(scores: Scores, by: Iterable[str] = (), gate: Gate | None = None, corpus: Survey | None = None) -> Report:
     """Everything to be said about one agent's scores; ``by`` names what the cases are split by."""
     suite = scores.judged.suite
     reasons = untrusted_because(scores)
@@ -90,8 +91,9 @@ def build_report(scores: Scores, by: Iterable[str] = (), gate: Gate | None = Non
         cases=_cases(scores),
         worst=_worst(scores),
     )
-    notes = (*(f"not to be trusted: {reason}" for reason in reasons), *_notes(scores, agent))
-    return Report(SuiteSummary(suite.name, suite.hashes, len(suite)), {agent.name: agent}, gate, notes)
+    notes = (*(f"not to be trusted: {reason}" for reason in reasons), *_notes(scores, agent), *_corpus_notes(corpus))
+    hashes = suite.hashes | ({} if corpus is None else {"corpus": corpus.digest})
+    return Report(SuiteSummary(suite.name, hashes, len(suite)), {agent.name: agent}, gate, notes)
 
 
 def _segment(scores: Scores, name: str) -> dict[str, Summaries]:
@@ -135,6 +137,8 @@ _DROPPED = {
     "cases_not_in_suite": "cases of the run that are not in the suite, left out",
     "scores_out_of_order": "hits that score higher than the one before them (the order of the run was kept)",
     "topics_without_judgments": "topics without judgments, left out",
+    "queries_without_judgments": "queries without judgments, left out",
+    "hits_without_rating": "lines without a rating, left out",
     "unreachable_targets": "relevant targets that are not in the corpus",
 }
 
@@ -156,6 +160,19 @@ def _notes(scores: Scores, agent: AgentSummary) -> Iterable[str]:
             yield f"{name} is {summary.definition}"
         if summary.undefined:
             yield f"cases for which {name} is undefined, not in its mean: {summary.undefined}"
+
+
+def _corpus_notes(corpus: Survey | None) -> Iterable[str]:
+    counts = (
+        {}
+        if corpus is None
+        else {
+            "documents of the corpus whose id had occurred before, left out": corpus.duplicates,
+            "documents of the corpus without any text": corpus.empty,
+            "files of the corpus that hold no text, left out": corpus.skipped,
+        }
+    )
+    return (f"{what}: {count}" for what, count in counts.items() if count)
 
 
 def to_json(report: Report) -> str:

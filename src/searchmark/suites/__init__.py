@@ -2,46 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
 
 from searchmark.errors import FormatError, UsageError
 from searchmark.records import Suite
+from searchmark.suites.detect import FORMATS, detect
+from searchmark.suites.source import Source
 
-FORMATS = ("native", "qrels")
+WRITABLE = ("native", "gold-set", "qrels", "beir")
 
 
 def load_suite(path: str | PathLike[str], *, format: str | None = None, topics: str | PathLike[str] | None = None) -> Suite:  # noqa: A002  # the word that users know
-    """Read a suite; ``topics`` adds the query texts that TREC keeps in a second file."""
-    path = Path(path)
-    chosen = format or _detect(path)
+    """Read a suite; ``topics`` adds the query texts where these are kept in a second file."""
+    source = Source(Path(path))
+    if not source.path.exists():
+        raise FormatError(path, None, "cannot be read: No such file or directory")
+    chosen = format or detect(source)
     if chosen not in FORMATS:
         raise UsageError(f"there is no suite format {chosen!r}; the formats are {', '.join(FORMATS)}")
     if chosen == "qrels":
         from searchmark.suites.trec import read_qrels
 
         return read_qrels(path, topics)
+    if chosen == "labels":
+        from searchmark.suites.labels import read_labels
+
+        return read_labels(source, None if topics is None else Path(topics))
     if topics is not None:
-        raise UsageError(f"{path} carries its own queries; topics belong to TREC qrels")
-    from searchmark.suites.native import read_native
-
-    return read_native(path)
+        raise UsageError(f"{path} carries its own queries; topics belong to TREC qrels and to labels")
+    return _reader(chosen)(source)
 
 
-def _detect(path: Path) -> str:
-    """Structured text says so by its name or its first character; TREC lines are all the rest."""
-    if path.suffix.lower() in {".yaml", ".yml", ".json", ".jsonl"}:
-        return "native"
-    try:
-        with path.open("rb") as file:
-            head = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
-    except OSError as error:
-        raise FormatError(path, None, f"cannot be read: {error.strerror}") from error
-    return "native" if head.startswith((b"{", b"schema_version:")) else "qrels"
+def _reader(name: str) -> Callable[[Source], Suite]:
+    """The reader of a format, imported when it is needed."""
+    from importlib import import_module
+
+    module, function = FORMATS[name]
+    reader: Callable[[Source], Suite] = getattr(import_module(f"searchmark.suites.{module}"), function)
+    return reader
 
 
-def save_suite(suite: Suite, path: str | PathLike[str]) -> None:
-    """Write a suite in our own format, whole or not at all."""
-    from searchmark.suites.native import write_native
+def save_suite(suite: Suite, path: str | PathLike[str], *, format: str = "native") -> list[str]:  # noqa: A002  # as above
+    """Write a suite, whole or not at all; returns what the format could not hold, a sentence each."""
+    writer = _writer(format)
+    return list(writer(suite, path))
 
-    write_native(suite, path)
+
+def _writer(name: str) -> Callable[[Suite, str | PathLike[str]], Iterable[str]]:
+    if name == "native":
+        from searchmark.suites.native import write_native
+
+        return write_native
+    if name == "gold-set":
+        from searchmark.suites.gold_set import write_gold_set
+
+        return write_gold_set
+    if name == "qrels":
+        from searchmark.suites.trec import write_qrels
+
+        return write_qrels
+    if name == "beir":
+        from searchmark.suites.beir import write_beir
+
+        return write_beir
+    raise UsageError(f"suites cannot be written as {name!r}; the formats are {', '.join(WRITABLE)}")

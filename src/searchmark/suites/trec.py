@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from html import unescape
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
 from searchmark.errors import FormatError
-from searchmark.records import CaseTable, JudgmentTable, Suite, pair_keys
-from searchmark.store import read_text
+from searchmark.records import Case, CaseTable, JudgmentTable, Suite, pair_keys
+from searchmark.store import write_text
+from searchmark.suites.losses import losses, refuse_blanks
+from searchmark.suites.source import Source
 from searchmark.trec import QRELS, Table, grouped_by_query, read_table
 
 _TOPIC = re.compile(r"<top>(.*?)</top>", re.DOTALL | re.IGNORECASE)
 _NUMBER = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]+)", re.IGNORECASE)
-_TITLE = re.compile(r"<title>\s*(?:Topic:)?\s*(.*?)\s*(?=<|$)", re.DOTALL | re.IGNORECASE)
+_ELEMENT = re.compile(r"<topic\b[^>]*\bnumber\s*=\s*[\"']([^\"']+)[\"'][^>]*>(.*?)</topic>", re.DOTALL | re.IGNORECASE)
+_TITLE = re.compile(r"<(?:title|query)>\s*(?:Topic:)?\s*(.*?)\s*(?=<|$)", re.DOTALL | re.IGNORECASE)
 
 
 def read_qrels(path: str | PathLike[str], topics: str | PathLike[str] | None = None) -> Suite:
@@ -25,11 +30,24 @@ def read_qrels(path: str | PathLike[str], topics: str | PathLike[str] | None = N
     _refuse_repetition(path, table)
     starts, targets, grades = grouped_by_query(table)
     judgments = JudgmentTable(starts, targets, grades.astype(np.int64, copy=False))
-    texts = None if topics is None else read_topics(topics)
-    queries = None if texts is None else tuple(map(texts.get, table.queries))
-    unjudged = 0 if texts is None else len(texts.keys() - set(table.queries))
+    if topics is None:
+        return Suite(path.stem, CaseTable(table.queries), judgments)
+    known = read_topics(topics)
+    heads = Suite.from_cases(path.stem, [known.get(query) or Case(query) for query in table.queries])
+    unanswerable = heads.table.unanswerable
+    if unanswerable is not None and (unanswerable[judgments.case] & (judgments.grades > 0)).any():
+        raise FormatError(topics, None, "marks a case unanswerable that has a relevant target")
+    # A case that nobody can answer needs no judgments to be a case.
+    silent = [case for case in known.values() if case.unanswerable and case.id not in set(table.queries)]
+    unjudged = len(known.keys() - set(table.queries)) - len(silent)
     dropped = {"topics_without_judgments": unjudged} if unjudged else {}
-    return Suite(path.stem, CaseTable(table.queries, queries), judgments, dropped=dropped)
+    if silent:
+        return Suite.from_cases(path.stem, [*_with_judgments(heads, judgments), *silent], dropped=dropped)
+    return Suite(path.stem, heads.table, judgments, dropped=dropped)
+
+
+def _with_judgments(heads: Suite, judgments: JudgmentTable) -> Sequence[Case]:
+    return list(Suite(heads.name, heads.table, judgments).cases)
 
 
 def _refuse_repetition(path: Path, table: Table) -> None:
@@ -52,39 +70,77 @@ def _line_of_row(path: Path, row: int) -> int:
     return numbers[row]
 
 
-def read_topics(path: str | PathLike[str]) -> dict[str, str]:
-    """Query texts by id: classic ``<top>`` blocks (the title counts), or lines of id, tab, text."""
-    text = read_text(path)
-    blocks = _TOPIC.findall(text)
-    topics = _from_blocks(path, blocks) if blocks else _from_lines(path, text)
+def read_topics(path: str | PathLike[str]) -> dict[str, Case]:
+    """Cases without judgments by id.
+
+    Classic ``<top>`` blocks (the title counts), ``<topic number="1">`` elements with a ``<query>`` or
+    ``<title>``, lines of id, tab, text, or JSONL with ``id``, ``query`` and whatever else is known of a case.
+    """
+    source = Source(Path(path))
+    if source.by_line:
+        topics = _from_entries(source)
+    elif blocks := _TOPIC.findall(source.text):
+        topics = _from_blocks(path, [(_NUMBER.search(block), _TITLE.search(block)) for block in blocks])
+    elif elements := list(_ELEMENT.finditer(source.text)):
+        topics = _from_blocks(path, [(element, _TITLE.search(element[2])) for element in elements])
+    else:
+        topics = _from_lines(path, source.text)
     if not topics:
         raise FormatError(path, None, "holds neither <top> blocks nor lines of 'id<tab>query'")
     return topics
 
 
-def _from_blocks(path: str | PathLike[str], blocks: list[str]) -> dict[str, str]:
-    topics: dict[str, str] = {}
-    for count, block in enumerate(blocks, 1):
-        number, title = _NUMBER.search(block), _TITLE.search(block)
-        if not number or not title or not title[1]:
-            raise FormatError(path, f"topic {count}", "needs both <num> and <title>")
-        _add(path, f"topic {count}", topics, number[1], " ".join(title[1].split()))
+def _from_entries(source: Source) -> dict[str, Case]:
+    topics: dict[str, Case] = {}
+    for entry in source.entries():
+        case = Case(
+            id=entry.text("_id", "id", "query_id"),
+            query=entry.text("query", "text", "title"),
+            category=entry.maybe_text("category"),
+            tags=tuple(entry.texts("tags")),
+            origin=entry.maybe_text("origin"),
+            unanswerable=entry.values.get("unanswerable") is True,
+            fields=entry.rest("_id", "id", "query_id", "query", "text", "title", "category", "tags", "origin", "unanswerable"),
+        )
+        _add(source.path, entry.place, topics, case)
     return topics
 
 
-def _from_lines(path: str | PathLike[str], text: str) -> dict[str, str]:
-    topics: dict[str, str] = {}
+def _from_blocks(path: str | PathLike[str], blocks: list[tuple[re.Match[str] | None, re.Match[str] | None]]) -> dict[str, Case]:
+    topics: dict[str, Case] = {}
+    for count, (number, title) in enumerate(blocks, 1):
+        if not number or not title or not title[1]:
+            raise FormatError(path, f"topic {count}", "needs both a number and a title")
+        _add(path, f"topic {count}", topics, Case(number[1], unescape(" ".join(title[1].split()))))
+    return topics
+
+
+def _from_lines(path: str | PathLike[str], text: str) -> dict[str, Case]:
+    topics: dict[str, Case] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip() or line.startswith("#"):
             continue
         topic, tab, query = line.strip().partition("\t")
         if not tab or not query.strip():
             raise FormatError(path, f"line {number}", "is not 'id<tab>query'")
-        _add(path, f"line {number}", topics, topic.strip(), query.strip())
+        _add(path, f"line {number}", topics, Case(topic.strip(), query.strip()))
     return topics
 
 
-def _add(path: str | PathLike[str], place: str, topics: dict[str, str], topic: str, query: str) -> None:
-    if topic in topics:
-        raise FormatError(path, place, f"topic {topic!r} was given before")
-    topics[topic] = query
+def _add(path: str | PathLike[str], place: str, topics: dict[str, Case], case: Case) -> None:
+    if case.id in topics:
+        raise FormatError(path, place, f"topic {case.id!r} was given before")
+    topics[case.id] = case
+
+
+def write_qrels(suite: Suite, path: str | PathLike[str]) -> Iterator[str]:
+    """Write qrels, and topics beside them where queries are known; yields what they could not hold."""
+    path = Path(path)
+    refuse_blanks(suite, " \t\n\r\v\f", "a line of a qrels file")
+    lines = [f"{case.id} 0 {j.target} {j.grade}\n" for case in suite.cases for j in case.judgments]
+    write_text(path, "".join(lines))
+    known = [case for case in suite.cases if case.query is not None]
+    if known:
+        topics = path.with_suffix(".topics.tsv")
+        write_text(topics, "".join(f"{case.id}\t{' '.join((case.query or '').split())}\n" for case in known))
+    return losses(suite, queries=bool(known), grades=True)

@@ -1,0 +1,39 @@
+"""``searchmark convert``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from searchmark.suites import WRITABLE, load_suite, save_suite
+from searchmark.suites.detect import FORMATS
+
+
+@click.command("convert", short_help="Write a suite in another format.")
+@click.argument("source", metavar="IN")
+@click.argument("target", metavar="OUT")
+@click.option("--from", "source_format", type=click.Choice(tuple(FORMATS)), help="Format of IN, if it should not be guessed.")
+@click.option("--to", "target_format", type=click.Choice(WRITABLE), help="Format of OUT; guessed from its name otherwise.")
+@click.option("--topics", metavar="FILE", help="Query texts for TREC qrels or labels.")
+def command(source: str, target: str, source_format: str | None, target_format: str | None, topics: str | None) -> None:
+    """Write a suite in another format; what that format cannot hold is said on stderr.
+
+    OUT is native JSON or JSONL by its extension, a BEIR folder if it has none, and TREC qrels (with topics
+    beside them) otherwise.
+
+    \b
+    searchmark convert benchmark-dataset.json suite.json
+    searchmark convert suite.yaml gold_set.json --to gold-set
+    """
+    suite = load_suite(source, format=source_format, topics=topics)
+    lost = save_suite(suite, target, format=target_format or _format_of(Path(target)))
+    click.echo(f"written: {target} ({len(suite)} cases)", err=True)
+    for sentence in (*(f"{reason.replace('_', ' ')}: {count}" for reason, count in suite.dropped.items()), *lost):
+        click.echo(f"not in it: {sentence}", err=True)
+
+
+def _format_of(target: Path) -> str:
+    if target.suffix.lower() in {".json", ".jsonl"}:
+        return "native"
+    return "qrels" if target.suffix and not target.is_dir() else "beir"

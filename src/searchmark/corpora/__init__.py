@@ -1,0 +1,93 @@
+"""What is searched: documents in JSON, JSONL or CSV files, the files of a directory, or what a suite brings along.
+
+A corpus is streamed, never held: one pass reports its ids, duplicates and empty documents and takes its
+digest, and every further pass yields the documents one by one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+
+from searchmark.corpora.mapping import Mapping
+from searchmark.errors import FormatError, NothingEvaluated
+from searchmark.records import Document, Suite
+
+__all__ = ["Corpus", "Mapping", "Survey", "corpus_of", "load_corpus"]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What one pass over a corpus has seen: its ids, each once, and what is odd about it."""
+
+    ids: frozenset[str]
+    duplicates: int
+    empty: int
+    skipped: int
+    digest: str
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """A named set of documents that can be read any number of times; an id counts the first time it occurs."""
+
+    name: str
+    stream: Callable[[], Iterable[Document | None]] = field(repr=False)
+
+    def __iter__(self) -> Iterator[Document]:
+        """The documents, one by one; of several with one id only the first."""
+        seen: set[str] = set()
+        for document in self.stream():
+            if document is not None and document.id not in seen:
+                seen.add(document.id)
+                yield document
+
+    @cached_property
+    def survey(self) -> Survey:
+        """One pass over everything, which keeps only the ids. None in the stream is something that was skipped."""
+        ids: set[str] = set()
+        duplicates = empty = skipped = total = 0
+        for document in self.stream():
+            if document is None:
+                skipped += 1
+                continue
+            if document.id in ids:
+                duplicates += 1
+                continue
+            ids.add(document.id)
+            empty += not (document.text.strip() or (document.title or "").strip())
+            total += _digest(document)
+        # A sum of digests does not depend on the order, and is taken without holding them all.
+        return Survey(frozenset(ids), duplicates, empty, skipped, f"{total % (1 << 256):064x}")
+
+
+def _digest(document: Document) -> int:
+    content = "\0".join((document.id, document.title or "", document.text)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(content).digest())
+
+
+def load_corpus(path: str | PathLike[str], mapping: Mapping | None = None) -> Corpus:
+    """A corpus from a file (.json, .jsonl, .csv) or a directory; ``mapping`` says which fields are what."""
+    place = Path(path)
+    if place.is_dir() and not (place / "corpus.jsonl").is_file():
+        from searchmark.corpora.directory import stream_directory
+
+        return Corpus(place.resolve().name, lambda: stream_directory(place))
+    file = place / "corpus.jsonl" if place.is_dir() else place
+    if not file.is_file():
+        raise FormatError(file, None, "cannot be read: No such file or directory")
+    from searchmark.corpora.documents import stream_documents
+
+    return Corpus(file.stem, lambda: stream_documents(file, mapping or Mapping()))
+
+
+def corpus_of(suite: Suite) -> Corpus:
+    """The documents that the cases of a suite bring along."""
+    documents = [document for case in suite.cases for document in case.documents]
+    if not documents:
+        raise NothingEvaluated(f"the suite {suite.name!r} brings no documents along")
+    return Corpus(suite.name, lambda: iter(documents))

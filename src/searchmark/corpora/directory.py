@@ -1,0 +1,40 @@
+"""The files of a directory as documents: the id is the path below it, whatever bytes that is made of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from searchmark.errors import FormatError
+from searchmark.records import Document
+
+SKIPPED_FOLDERS = {".git"}
+LOOKED_AT = 8192
+
+
+def stream_directory(folder: Path) -> Iterator[Document | None]:
+    """Text files in path order; None for a binary file, a link or a file that cannot be read."""
+    for path in _files(folder):
+        text = _text(path)
+        yield None if text is None else Document(path.relative_to(folder).as_posix(), text)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    def refuse(error: OSError) -> None:
+        raise FormatError(folder, None, f"cannot be read: {error.strerror}") from error
+
+    for parent, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = sorted(set(folders) - SKIPPED_FOLDERS)
+        yield from (Path(parent, name) for name in sorted(names))
+
+
+def _text(path: Path) -> str | None:
+    """The text of a file, undecodable bytes replaced; None if it has none."""
+    if path.is_symlink() or not path.is_file():
+        return None
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    return None if b"\0" in content[:LOOKED_AT] else content.decode("utf-8", "replace")

@@ -1,0 +1,159 @@
+"""Fixtures that bring their documents along: an expected ranking, score ranges, and what is relevant.
+
+With n documents in the ranking, the first is worth n, the last 1; what is not relevant, 0. A fixture must be
+able to fail, so fewer than two documents are refused. ``baseline_metrics.json`` belongs to such fixtures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from searchmark.records import Case, Document, Judgment, Suite
+from searchmark.suites.checks import check_cases
+from searchmark.suites.source import Entry, Source
+
+_READ = ("name", "id", "query", "documents", "expected_ranking", "expected_score_ranges", "relevant", "category", "tags")
+FEWEST_DOCUMENTS = 2
+
+
+def read_fixtures(source: Source) -> Suite:
+    entries = source.entries("fixtures", "test_cases", "cases")
+    cases = [_case(entry) for entry in entries]
+    check_cases(source.path, cases, "fixtures")
+    return Suite.from_cases(source.path.stem, cases, model=source.top().maybe_text("model"))
+
+
+def _case(entry: Entry) -> Case:
+    documents = _documents(entry)
+    ranking = entry.texts("expected_ranking")
+    _refuse_unknown(entry, "expected_ranking", ranking, documents)
+    relevant = entry.texts("relevant") if entry.has("relevant") else ranking
+    _refuse_unknown(entry, "relevant", relevant, documents)
+    ranges = _score_ranges(entry, documents)
+    return Case(
+        id=entry.text("name", "id"),
+        query=entry.text("query"),
+        judgments=tuple(_judgment(document, ranking, relevant, ranges) for document in documents),
+        category=entry.maybe_text("category"),
+        tags=tuple(entry.texts("tags")),
+        documents=tuple(documents.values()),
+        fields=entry.rest(*_READ),
+    )
+
+
+def _judgment(document: str, ranking: list[str], relevant: list[str], ranges: Mapping[str, tuple[float, float]]) -> Judgment:
+    rank = ranking.index(document) + 1 if document in ranking else None
+    worth = len(ranking) - rank + 1 if rank is not None else 1
+    return Judgment(document, grade=worth if document in relevant else 0, rank=rank, score_range=ranges.get(document))
+
+
+def _documents(entry: Entry) -> dict[str, Document]:
+    """Documents as a list with ids, or as a mapping from id to text."""
+    if isinstance(entry.values.get("documents"), dict):
+        inner = entry.mapping("documents")
+        raw: dict[str, Any] = entry.values["documents"]
+        documents = {name: Document(name, inner.text(key)) for name, key in zip(raw, inner, strict=True)}
+    else:
+        documents = {}
+        for item in entry.entries("documents"):
+            document = Document(
+                item.text("id"), item.text("content", "text"), item.maybe_text("title"), item.rest("id", "content", "text", "title")
+            )
+            if document.id in documents:
+                raise item.error("id", f"{document.id!r} is the id of another document of this fixture")
+            documents[document.id] = document
+    if len(documents) < FEWEST_DOCUMENTS:
+        raise entry.error("documents", f"has {len(documents)} entries; a ranking needs at least {FEWEST_DOCUMENTS}")
+    return documents
+
+
+def _refuse_unknown(entry: Entry, name: str, ids: list[str], documents: Mapping[str, Document]) -> None:
+    for row, document in enumerate(ids):
+        if document not in documents:
+            raise entry.error(f"{name}.{row}", f"{document!r} is not one of the documents")
+        if document in ids[:row]:
+            raise entry.error(f"{name}.{row}", f"{document!r} stands there twice")
+
+
+def _score_ranges(entry: Entry, documents: Mapping[str, Document]) -> dict[str, tuple[float, float]]:
+    if not entry.has("expected_score_ranges"):
+        return {}
+    raw = entry.values["expected_score_ranges"]
+    inner = entry.mapping("expected_score_ranges")
+    ranges = {}
+    for document in raw:
+        if document not in documents:
+            raise inner.error(document, "is not one of the documents")
+        ranges[document] = _range(inner, document, raw[document])
+    return ranges
+
+
+def _range(entry: Entry, document: str, value: Any) -> tuple[float, float]:
+    """``{"min": 0.7, "max": 1.0}`` or ``[0.7, 1.0]``."""
+    if isinstance(value, dict):
+        folded = {str(key).lower(): bound for key, bound in value.items()}
+        value = [folded.get("min"), folded.get("max")]
+    try:
+        low, high = (float(bound) for bound in value)
+    except (TypeError, ValueError, OverflowError):
+        raise entry.error(document, "is not a range of two numbers, min and max") from None
+    if not low <= high:
+        raise entry.error(document, f"its min {low:g} is not below its max {high:g}")
+    return low, high
+
+
+@dataclass(frozen=True)
+class BaselineCase:
+    """What one fixture reached when the baseline was taken."""
+
+    name: str
+    k: int
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class BaselineMetrics:
+    """A ``baseline_metrics.json``: values per fixture, lowest averages, and how much of a value must be kept."""
+
+    version: str | None
+    model: str | None
+    tolerance: float
+    cases: tuple[BaselineCase, ...]
+    targets: Mapping[str, float]
+    kept_share: float
+
+
+def load_baseline_metrics(path: str | Path) -> BaselineMetrics:
+    """Read the baseline of a set of fixtures."""
+    source = Source(Path(path))
+    top = source.top()
+    tolerance = _number(top, "tolerance", 0.05)
+    thresholds = top.mapping("regression_thresholds") if top.has("regression_thresholds") else Entry(source.path, "", {})
+    targets = top.mapping("aggregate_targets") if top.has("aggregate_targets") else Entry(source.path, "", {})
+    return BaselineMetrics(
+        version=top.maybe_text("version"),
+        model=top.maybe_text("model"),
+        tolerance=tolerance,
+        cases=tuple(_baseline_case(entry) for entry in source.entries("test_cases")),
+        targets={name: _number(targets, name) for name in targets},
+        kept_share=_number(thresholds, "ndcg_threshold_multiplier", 1 - tolerance),
+    )
+
+
+def _baseline_case(entry: Entry) -> BaselineCase:
+    metrics = entry.mapping("metrics")
+    return BaselineCase(entry.text("name"), entry.whole("k"), {name: _number(metrics, name) for name in metrics})
+
+
+def _number(entry: Entry, name: str, default: float | None = None) -> float:
+    value = entry.values.get(name, default)
+    try:
+        number = float("nan") if isinstance(value, bool) or value is None else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
+    if not 0 <= number <= 1:
+        raise entry.error(name, f"{value!r} is not a number from 0 to 1")
+    return number

@@ -1,0 +1,216 @@
+"""A file on its way to becoming a suite: read once, parsed once, every part with its place.
+
+Readers ask an `Entry` for what they need by name and type; what is missing or of another type becomes one
+sentence with file, place and reason. Names are compared in snake_case, so ``expectedIds`` is ``expected_ids``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from searchmark.errors import FormatError
+from searchmark.store import BOM, parse_json, read_text
+
+HIGHEST_NUMBER = 10**9 - 1
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def snake(name: str) -> str:
+    """``expectedIds``, ``ExpectedIDs`` and ``Expected Ids`` as ``expected_ids``."""
+    return re.sub(r"[\s-]+", "_", _HUMP.sub("_", name.strip())).lower()
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """One file or folder that a suite is read from."""
+
+    path: Path
+
+    @cached_property
+    def text(self) -> str:
+        return read_text(self.path)
+
+    @property
+    def extension(self) -> str:
+        return self.path.suffix.lower()
+
+    @cached_property
+    def head(self) -> str:
+        """How the text begins, without reading all of it."""
+        try:
+            with self.path.open("rb") as file:
+                return file.read(4096).removeprefix(BOM).decode("utf-8", "replace").lstrip()
+        except OSError as error:
+            raise FormatError(self.path, None, f"cannot be read: {error.strerror}") from error
+
+    @cached_property
+    def structured(self) -> bool:
+        """Whether this is JSON, JSONL or YAML, by extension or else by how it begins."""
+        known = {".json", ".jsonl", ".ndjson", ".yaml", ".yml"}
+        return self.extension in known or self.head.startswith(("{", "[", "schema_version:"))
+
+    @cached_property
+    def by_line(self) -> bool:
+        """Whether every line is a JSON value of its own."""
+        return self.extension in {".jsonl", ".ndjson"}
+
+    @cached_property
+    def is_yaml(self) -> bool:
+        """Whether this is YAML and not JSON, which as YAML would be read with other eyes."""
+        return not self.by_line and self.extension != ".json" and not self.head.startswith(("{", "["))
+
+    @cached_property
+    def data(self) -> Any:
+        """The whole content as plain data; for JSONL a list with one entry per line."""
+        if self.by_line:
+            return [value for _, value in self.lines]
+        if not self.is_yaml:
+            return parse_json(self.path, self.text)
+        from searchmark.suites.yaml import parse_yaml
+
+        return parse_yaml(self.path, self.text)
+
+    @cached_property
+    def lines(self) -> list[tuple[int, Any]]:
+        """The values of a JSONL file with their line numbers; blank lines are passed over."""
+        numbered = enumerate(self.text.split("\n"), 1)
+        return [(number, parse_json(self.path, line, number)) for number, line in numbered if line.strip()]
+
+    def entries(self, *names: str) -> list[Entry]:
+        """The mappings of a list: the content itself, or the list under one of these names."""
+        if self.by_line:
+            return [Entry.of(self.path, f"line {number}", value) for number, value in self.lines]
+        data, place = self.data, ""
+        if isinstance(data, dict):
+            top = Entry.of(self.path, "", data)
+            place = next((name for name in names if top.has(name)), names[0] if names else "")
+            data = top.listed(place)
+        if not isinstance(data, list):
+            raise FormatError(self.path, place or None, "is not a list")
+        return [Entry.of(self.path, f"{place}.{row}" if place else str(row), value) for row, value in enumerate(data)]
+
+    def top(self) -> Entry:
+        """The mapping at the top; empty where the content is a list."""
+        return Entry.of(self.path, "", self.data if isinstance(self.data, dict) else {})
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One mapping of a file and where it stands."""
+
+    path: Path
+    place: str
+    values: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, path: Path, place: str, data: Any) -> Entry:
+        if not isinstance(data, dict):
+            raise FormatError(path, place or None, f"is {_kind(data)}, not a mapping")
+        return cls(path, place, {snake(str(key)): value for key, value in data.items()})
+
+    def error(self, name: str, reason: str) -> FormatError:
+        return FormatError(self.path, f"{self.place}.{name}" if self.place else name, reason)
+
+    def has(self, *names: str) -> bool:
+        return any(self.values.get(name) is not None for name in names)
+
+    def _named(self, names: tuple[str, ...]) -> tuple[str, Any]:
+        found = next((name for name in names if self.values.get(name) is not None), names[0])
+        return found, self.values.get(found)
+
+    def text(self, *names: str) -> str:
+        """A text that must be there; a whole number is taken for its digits."""
+        name, value = self._named(names)
+        if value is None:
+            raise self.error(name, "is missing")
+        text = as_text(value)
+        if text is None:
+            raise self.error(name, f"is {_kind(value)}, not text")
+        if not text.strip():
+            raise self.error(name, "is empty")
+        return text
+
+    def maybe_text(self, *names: str) -> str | None:
+        return self.text(*names) if self.has(*names) else None
+
+    def whole(self, *names: str) -> int:
+        """A whole number that must be there; ``2.0`` and, from CSV and YAML, ``"2"`` are 2."""
+        name, value = self._named(names)
+        if value is None:
+            raise self.error(name, "is missing")
+        number = as_whole(value)
+        if number is None or abs(number) > HIGHEST_NUMBER:
+            raise self.error(name, f"{_shown(value)} is not a whole number of at most nine digits")
+        return number
+
+    def listed(self, *names: str) -> list[Any]:
+        name, value = self._named(names)
+        if value is None:
+            raise self.error(name, "is missing")
+        if not isinstance(value, list):
+            raise self.error(name, f"is {_kind(value)}, not a list")
+        return value
+
+    def texts(self, *names: str) -> list[str]:
+        """A list of texts; absent is empty."""
+        if not self.has(*names):
+            return []
+        name, _ = self._named(names)
+        texts = []
+        for row, value in enumerate(self.listed(*names)):
+            text = as_text(value)
+            if not text:
+                raise self.error(f"{name}.{row}", f"{_shown(value)} is not text")
+            texts.append(text)
+        return texts
+
+    def mapping(self, name: str) -> Entry:
+        return Entry.of(self.path, f"{self.place}.{name}" if self.place else name, self.values.get(name))
+
+    def entries(self, *names: str) -> list[Entry]:
+        name, _ = self._named(names)
+        where = f"{self.place}.{name}" if self.place else name
+        return [Entry.of(self.path, f"{where}.{row}", value) for row, value in enumerate(self.listed(*names))]
+
+    def rest(self, *known: str) -> dict[str, Any]:
+        """All other values, under their names in snake_case."""
+        return {name: value for name, value in self.values.items() if name not in known and value is not None}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+
+def as_text(value: Any) -> str | None:
+    """Text as it is, a whole number as its digits, anything else not at all."""
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def as_whole(value: Any) -> int | None:
+    """A whole number, also where it is written as 2.0 or as text; anything else not at all."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    found = re.fullmatch(r"\s*([+-]?\d{1,12})(?:\.0*)?\s*", value) if isinstance(value, str) else None
+    return int(found[1]) if found else None
+
+
+_KINDS = {dict: "a mapping", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
+
+
+def _kind(value: Any) -> str:
+    return _KINDS.get(type(value), "missing" if value is None else type(value).__name__)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."  # noqa: PLR2004  # as much as a sentence can bear
