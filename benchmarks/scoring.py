@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import random
-import resource
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from memory import peak_megabytes
 
 DATA = Path(__file__).parent / "data"
 RUN, QRELS = DATA / "scoring.run", DATA / "scoring.qrels"
@@ -103,8 +104,7 @@ def contest(source: str, name: str) -> None:
     started = time.perf_counter()
     means = work()
     first = time.perf_counter() - started
-    scale = 1024 if sys.platform != "darwin" else 1024 * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
+    peak = peak_megabytes()
     seconds = []
     for _ in range(CALLS):
         started = time.perf_counter()

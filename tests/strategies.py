@@ -58,11 +58,12 @@ suites = st.builds(
 
 @st.composite
 def answers(draw: st.DrawFn, case: str) -> Answer:
-    ids = draw(st.lists(words, max_size=4))
+    status = draw(st.sampled_from(STATUSES))
+    ids = draw(st.lists(words, max_size=4)) if status != "empty" else []
     scores = st.none() | st.floats(allow_nan=False).map(lambda score: 0.0 if score == 0 or math.isnan(score) else score)
     return Answer(
         case=case,
-        status=draw(st.sampled_from(STATUSES)),
+        status=status,
         hits=tuple(Hit(hit, rank, draw(scores)) for rank, hit in enumerate(ids, 1)),
     )
 

@@ -50,7 +50,12 @@ class TestExitCodes:
         assert main([*inputs[:3], "--run", failing, "--fail-under", "RR=0.9"]) == 2
 
     def test_2_for_an_undefined_threshold(self, inputs) -> None:
-        assert main([*inputs, "--fail-under", "Abstain=0.5"]) == 2
+        assert main([*inputs, "-m", "RR", "--fail-under", "Abstain=0.5"]) == 2
+
+    def test_1_for_a_formula_that_is_gated_by_its_name(self, inputs) -> None:
+        formula = ["-m", "mine = 0.5*P@1 + 0.5*RR"]
+        assert main([*inputs, *formula, "--fail-under", "mine=1"]) == 0
+        assert main([*inputs, *formula, "--fail-under", "mine=1.1"]) == 1
 
     def test_3_internal_error_is_one_line(self, inputs, monkeypatch, capsys) -> None:
         monkeypatch.setattr("searchmark.cli.evaluate.judge", lambda *_: 1 / 0)
@@ -108,6 +113,9 @@ class TestExitCodes:
         empty = str(file("empty.json", '{"schema_version": 1, "cases": []}'))
         assert main(["evaluate", "--gold-set", empty, *inputs[3:]]) == 5
 
+    def test_5_when_every_value_is_undefined(self, inputs) -> None:
+        assert main([*inputs, "-m", "Abstain"]) == 5
+
     def test_130_interrupted(self, inputs, monkeypatch, capsys) -> None:
         def interrupt(*_: object) -> None:
             raise KeyboardInterrupt
@@ -116,21 +124,29 @@ class TestExitCodes:
         assert main(inputs) == 130
         assert capsys.readouterr().err.strip() == "searchmark: interrupted"
 
-    @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and named pipes")
-    def test_130_for_a_real_signal(self, inputs, tmp_path) -> None:
-        """The run is a named pipe that nobody writes to, so that the program waits when the signal comes."""
-        pipe = tmp_path / "pipe"
-        os.mkfifo(pipe)
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+    def test_130_for_a_real_signal(self, inputs) -> None:
+        """The work says when it has begun and then waits for ever, so that the signal comes in its middle."""
         # A test runner in the background may ignore the signal and hand that down; a terminal does not.
-        heeding = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        code = heeding + "from searchmark.cli.main import main; sys.exit(main())"
-        command = [sys.executable, "-c", code, *inputs[:3], "--run", str(pipe)]
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        with pipe.open("wb"):  # opens only when the program has come to read
+        code = (
+            "import signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+            "import searchmark.cli.evaluate as evaluate\n"
+            "evaluate.judge = lambda *_: (print('begun', flush=True), time.sleep(600))\n"
+            "from searchmark.cli.main import main; sys.exit(main())"
+        )
+        process = subprocess.Popen([sys.executable, "-c", code, *inputs], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        with process:
+            assert process.stdout.readline() == "begun\n"
             process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=60)
+            _, error = process.communicate(timeout=60)
         assert process.returncode == 130
         assert error.strip() == "searchmark: interrupted"
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
+    def test_4_for_a_pipe_that_can_be_read_only_once(self, inputs, tmp_path, capsys) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        assert main([*inputs[:3], "--run", str(tmp_path / "pipe")]) == 4
+        assert "save what comes through a pipe to a file first" in capsys.readouterr().err
 
     def test_the_process_exits_with_the_code(self) -> None:
         assert started("nonsense").returncode == 4
@@ -199,6 +215,24 @@ class TestOutputs:
         process = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
         os.close(writer)
         assert (process.returncode, process.stderr) == (1, "")
+
+    def test_an_encoding_without_typography_is_served_too(self, inputs) -> None:
+        command = [sys.executable, "-m", "searchmark", *inputs, "--fail-under", "RR=2"]
+        process = subprocess.run(command, capture_output=True, check=False, env={**os.environ, "PYTHONIOENCODING": "cp1252"})
+        assert (process.returncode, process.stderr) == (1, b"")
+
+    def test_a_closed_stdout_is_no_error(self, inputs, tmp_path) -> None:
+        command = ["bash", "-c", f"{sys.executable} -m searchmark {' '.join(inputs)} -o {tmp_path}/a.json >&-"]
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert process.returncode == 0
+        assert (tmp_path / "a.json").exists()
+
+    def test_help_for_a_reader_who_has_seen_enough_is_no_failed_gate(self) -> None:
+        reader, writer = os.pipe()
+        os.close(reader)
+        process = subprocess.run([sys.executable, "-m", "searchmark", "--help"], stdout=writer, check=False)
+        os.close(writer)
+        assert process.returncode == 0
 
     def test_no_colour_off_a_terminal(self, inputs) -> None:
         assert "\x1b" not in started(*inputs).stdout

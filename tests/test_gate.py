@@ -20,6 +20,14 @@ def test_the_mean_must_reach_the_minimum(minimum: str, verdict: str) -> None:
     assert check_gate(scores_of(), [parse_threshold(f"MRR={minimum}")]).verdict == verdict
 
 
+def test_rounding_fails_nobody() -> None:
+    """The mean of six times 0.2 is 0.19999999999999998."""
+    cases = [Case(f"c{n}", judgments=(Judgment("a"),)) for n in range(6)]
+    run = Run.from_answers("agent", [Answer(f"c{n}", "ok", (Hit("a", 1),)) for n in range(6)])
+    scores = score(judge(Suite.from_cases("s", cases), run), ["P@5"])
+    assert check_gate(scores, [parse_threshold("P@5=0.2")]).verdict == "passed"
+
+
 def test_one_failure_fails_the_gate() -> None:
     gate = check_gate(scores_of(), [parse_threshold("RR=0.1"), parse_threshold("RR=0.9")])
     assert (gate.verdict, [rule.verdict for rule in gate.rules]) == ("failed", ["passed", "failed"])
@@ -49,7 +57,7 @@ def test_a_measure_that_was_not_computed_is_an_error() -> None:
         check_gate(scores_of(), [parse_threshold("AP=0.5")])
 
 
-@pytest.mark.parametrize("text", ["RR", "RR=", "=0.5", "RR=high", "RR=nan", "P(rel=2)@5"])
+@pytest.mark.parametrize("text", ["RR", "RR=", "=0.5", "RR=high", "RR=nan", "RR=inf", "P(rel=2)@5"])
 def test_an_unreadable_threshold_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_threshold(text)

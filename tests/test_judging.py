@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite, judge, score
+from searchmark import Answer, Case, Hit, Judgment, Run, Suite, judge, load_run, load_suite, score
 from searchmark.errors import NothingEvaluated
+from searchmark.matching import matches_glob
 from searchmark.records import Match, Status
 from searchmark.scores import untrusted_because
 
@@ -116,6 +117,47 @@ class TestStatuses:
             judge(Suite.from_cases("s", []), Run.from_answers("agent", []))
 
 
+class TestSpellings:
+    def test_a_corpus_may_spell_its_paths_with_a_dot(self) -> None:
+        judged = judge(suite_of(*judgments("path", "a")), run_of(["a"]), corpus=["./a"])
+        assert (judged.dropped["invalid"], judged.dropped["unreachable_targets"]) == (0, 0)
+        assert score(judged, ["R"]).mean("R") == 1.0
+
+    def test_an_id_beside_a_path_is_found_in_either_spelling(self) -> None:
+        assert values(suite_of(Judgment("x"), Judgment("p", "path")), run_of(["./x", "x"]), "R") == [0.5]
+
+    def test_line_judgments_pay_once_even_beside_a_glob(self) -> None:
+        suite = suite_of(Judgment("a.py#L1-L50", "lines"), Judgment("*.md", "glob"))
+        assert values(suite, run_of(["a.py#L1", "a.py#L2", "a.py#L3"]), "P@3") == [pytest.approx(1 / 3)]
+
+
+class TestGlobs:
+    @pytest.mark.parametrize(
+        ("glob", "hit", "matches"),
+        [
+            ("*.py", "src/a.py", True),
+            ("src/*.py", "src/a.py", True),
+            ("src/*.py", "src/b/a.py", False),
+            ("src/**/*.py", "src/a.py", True),
+            ("src/**/*.py", "src/b/c/a.py", True),
+            ("src/**", "src/b/c", True),
+            ("src/**", "src", False),
+            ("**/a.py", "a.py", True),
+            ("*Mail*", "TMail.Send", True),
+            ("[!a]x", "bx", True),
+            ("[a-c]?", "bz", True),
+            ("a[&&b]", "a&", True),
+            ("*mail*", "TMail", False),
+        ],
+    )
+    def test_stars_stay_within_segments(self, glob: str, hit: str, matches: bool) -> None:
+        assert matches_glob(glob, hit) is matches
+
+    def test_no_pattern_takes_for_ever(self) -> None:
+        assert not matches_glob("*a" * 12 + "b", "a" * 40)
+        assert not matches_glob("**/" * 12 + "x", "a/" * 40 + "y")
+
+
 class TestUnicode:
     """One spelling of an accent is as good as the other: composed in the suite, decomposed in the run."""
 
@@ -186,6 +228,8 @@ class TestLines:
             (["src/a.py#L1-L100"], 0.5),  # one hit pays one judgment
             (["src/a.py", "src/a.py#L50"], 1.0),  # the file as a whole overlaps everything
             (["src/b.py#L10-L20"], 0.0),
+            (["src/a.py", "src/a.py#L41"], 1.0),  # a hit that names lines is served before a whole file
+            (["src/a.py", "src/a.py#L11"], 1.0),
         ],
     )
     def test_an_overlap_finds_one_target_per_hit(self, hits: list[str], recall: float) -> None:
@@ -211,6 +255,13 @@ class TestDirectoryCredit:
         f1 = 2 * precision * recall / (precision + recall) if credit else 0.0
         names = ["P(credit=dir)", "R(credit=dir)", "F1(credit=dir)", f"P(credit=dir)@{len(hits)}"]
         assert values(suite, run_of(hits), *names) == pytest.approx([precision, recall, f1, precision])
+
+    def test_other_targets_count_where_they_were_found_exactly(self) -> None:
+        suite = suite_of(Judgment("x"), Judgment("src/a.py", "path"))
+        assert values(suite, run_of(["x", "src"]), "R(credit=dir)", "R(credit=dir)@1", "R") == [0.75, 0.5, 0.5]
+
+    def test_a_hit_outside_the_corpus_earns_nothing(self) -> None:
+        assert values(suite_of(*judgments("path", "src/x.py")), run_of(["src/x.py"]), "R(credit=dir)", corpus=["y"]) == [0.0]
 
     def test_plain_names_give_no_credit(self) -> None:
         assert values(suite_of(*judgments("path", "src/auth/login.py")), run_of(["src/auth"]), "P", "R", "F1") == [0.0, 0.0, 0.0]
@@ -242,6 +293,20 @@ def test_lists_and_arrow_columns_are_judged_alike(grades: dict[str, dict[str, in
     first, second = judge(suite, listed), judge(suite, columnar)
     np.testing.assert_array_equal(score(first, names).values, score(second, names).values)
     assert first.dropped == second.dropped
+
+
+def test_a_file_whose_queries_stand_in_another_order_is_scored_the_same(file) -> None:
+    """First and last in place, the middle swapped: the rows are as many as if they stood together."""
+    suite = load_suite(file("qrels.txt", "A 0 Ad 1\nB 0 Bd 1\nC 0 Cd 1\nD 0 Dd 1\n"))
+    run = load_run(file("run.txt", "".join(f"{query} Q0 {query}d 1 1 t\n" for query in "ACBD")))
+    assert not isinstance(run.ids, list)
+    assert score(judge(suite, run), ["RR"]).mean("RR") == 1.0
+
+
+def test_targets_that_are_not_utf8_meet_a_clean_run(file) -> None:
+    suite = load_suite(file("qrels.txt", b"q1 0 d1 1\nq2 0 d\xff 1\n"))
+    run = load_run(file("run.txt", "q1 Q0 d1 1 1 t\nq2 Q0 d2 1 1 t\n"))
+    assert score(judge(suite, run), ["RR"]).values[:, 0].tolist() == [1.0, 0.0]
 
 
 def test_large_answers_are_matched_in_chunks(monkeypatch) -> None:

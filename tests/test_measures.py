@@ -93,6 +93,11 @@ def test_an_unknown_name_lists_the_nearest(written: str, nearest: str) -> None:
         ("Relevance@5", "takes no cutoff or option"),
         ("MRR = 0.5*P@5 + 0.5*RR", "already is the name of a measure"),
         ("xyzzy@3", "no measure 'xyzzy'"),
+        ("P@" + "9" * 400, "whole number from 1"),
+        ("P" + " " * 30_000 + "!", "longer than 500 characters"),
+        ("P(rel=1,rel=2)@5", "an option is given twice"),
+        ("P(cutoff=5)@10", "an option is given twice"),
+        ("1" * 400 + "*P@5 + RR", "a weight is too large"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_a_sentence(written: str, complaint: str) -> None:
@@ -109,6 +114,16 @@ def test_suite_defaults_are_written_into_the_name() -> None:
 def test_what_a_measure_says_itself_beats_the_suite() -> None:
     (measure,) = parse_measures(["P(rel=1)@5"], Defaults(rel=2))
     assert measure.name == "P@5"
+
+
+def test_two_formulas_of_one_name_are_refused() -> None:
+    with pytest.raises(UsageError, match="'mine' is the name of two different formulas"):
+        parse_measures(["mine = 1*P@1", "mine = 1*RR"])
+
+
+def test_weights_are_printed_in_full() -> None:
+    names = {measure.name for measure in parse_measures(["0.3333333*P@1 + RR", "0.33333331*P@1 + RR"])}
+    assert names == {"0.3333333*P@1 + 1*RR", "0.33333331*P@1 + 1*RR"}
 
 
 def test_the_same_measure_twice_is_one_measure() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from math import log2
 
 import numpy as np
@@ -120,6 +121,13 @@ class TestTau:
 
     def test_is_undefined_for_fewer_than_two_ordered_targets(self) -> None:
         assert np.isnan(value("Tau", [Judgment("a", rank=1), Judgment("b")], ["a"]))
+
+    def test_many_targets_take_no_memory_by_the_square(self) -> None:
+        judgments = [Judgment(f"t{n}", rank=n + 1) for n in range(3000)]
+        tracemalloc.start()
+        assert value("Tau", judgments, [f"t{n}" for n in range(3000)]) == 1.0
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+        tracemalloc.stop()
 
     def test_agrees_with_scipy_on_full_lists(self) -> None:
         from scipy.stats import kendalltau

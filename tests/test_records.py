@@ -40,6 +40,25 @@ def test_a_run_is_read_back_identical(tmp_path: Path, run: Run) -> None:
     assert load_run(tmp_path / "run.jsonl") == run
 
 
+def test_a_run_that_was_ordered_by_score_is_read_back_in_that_order(tmp_path: Path) -> None:
+    run = Run.from_scores({"q": {"a": 1.0, "b": 2.0, "c": 3.0}})
+    save_run(run, tmp_path / "run.jsonl")
+    assert load_run(tmp_path / "run.jsonl") == run
+    assert load_run(tmp_path / "run.jsonl").ids == ["c", "b", "a"]
+
+
+def test_an_empty_answer_with_hits_contradicts_itself(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    save_run(Run.from_answers("a", [Answer("q", "empty", (Hit("x", 1),))]), path)
+    with pytest.raises(FormatError, match=r"line 2\.status: is 'empty', yet there are 1 hits"):
+        load_run(path)
+
+
+def test_a_case_that_is_answered_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="answers the case 'q' twice"):
+        Run.from_answers("a", [Answer("q", "ok"), Answer("q", "ok")])
+
+
 @given(suites)
 def test_hashes_do_not_depend_on_order(suite: Suite) -> None:
     reversed_cases = [Case(c.id, c.query, c.judgments[::-1], unanswerable=c.unanswerable) for c in reversed(suite.cases)]
@@ -87,7 +106,7 @@ def test_a_suite_cut_anywhere_is_refused_by_name(tmp_path: Path) -> None:
             load_suite(path)
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None])
+@pytest.mark.parametrize("version", [0, 2, "1", None, True, 1.0])
 def test_an_unknown_schema_version_is_refused_by_file_and_field(tmp_path: Path, version: object) -> None:
     run, suite = tmp_path / "run.jsonl", tmp_path / "suite.json"
     save_run(RUN, run)
@@ -125,6 +144,16 @@ class TestAtomicWrite:
         ordinary = tmp_path / "ordinary"
         ordinary.touch()
         assert path.stat().st_mode == ordinary.stat().st_mode
+
+    def test_follows_a_link_and_keeps_permissions(self, tmp_path: Path) -> None:
+        real = tmp_path / "real.txt"
+        real.write_text("old")
+        real.chmod(0o600)
+        (tmp_path / "link").symlink_to(real)
+        with atomic_write(tmp_path / "link") as file:
+            file.write(b"new")
+        assert (tmp_path / "link").is_symlink()
+        assert (real.read_text(), real.stat().st_mode & 0o777) == ("new", 0o600)
 
     def test_says_what_cannot_be_written(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()

@@ -26,6 +26,7 @@ from searchmark.errors import FormatError, UsageError
 from searchmark.reports import write_report
 from searchmark.reports.quoting import markdown_text, visible
 from searchmark.reports.report import Report
+from searchmark.reports.text import to_text
 
 HOSTILE = "|<script>alert(1)</script>\n::error::pwned \x1b[31mred\x1b[0m [link](http://x) `code` @everyone \u202eevil [bold]x[/bold] \udcff"
 
@@ -101,6 +102,17 @@ class TestText:
         assert "\u202e" not in text
         assert "[bold]" in render(report_of("[bold]x[/bold]"))
 
+    @pytest.mark.parametrize("command", ["::error::x", "a ##[error]x", "##vso[task]x", "##teamcity[x]"])
+    def test_commands_of_ci_systems_are_broken_up(self, command: str) -> None:
+        text = render(report_of(command, hit=command))
+        assert not any(line.lstrip().startswith("::") for line in text.splitlines())
+        assert not any(mark in text for mark in ("##[", "##vso[", "##teamcity["))
+
+    def test_a_long_query_is_cut_and_numbers_are_never_broken(self) -> None:
+        text = to_text(report_of("x" * 100_000), width=40)
+        assert len(text) < 10_000
+        assert "0.5000" in text
+
     def test_the_gate_has_the_last_word(self) -> None:
         assert render(report_of(minimum=0.1)).rstrip().splitlines()[-1].startswith("gate untrusted: RR 0.5000")
 
@@ -127,6 +139,19 @@ def test_an_unknown_format_is_a_usage_error(tmp_path: Path) -> None:
         write_report(report_of(), tmp_path / "report.pdf")
 
 
+def test_cases_that_all_score_zero_are_all_bad() -> None:
+    suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment("a"),)) for n in range(2)])
+    run = Run.from_answers("agent", [Answer(f"c{n}", "ok", (Hit("x", 1),)) for n in range(2)])
+    assert build_report(score(judge(suite, run), ["RR"])).agents["agent"].worst == ("c0", "c1")
+
+
+def test_infinite_values_are_text_in_json() -> None:
+    suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment("a", grade=999 + n),)) for n in range(2)])
+    run = Run.from_answers("agent", [Answer(f"c{n}", "ok", (Hit("a", 1),)) for n in range(2)])
+    text = render(build_report(score(judge(suite, run), ["DCG(gain=exp)"])), "json")
+    json.loads(text, parse_constant=lambda token: pytest.fail(f"{token} is not JSON"))
+
+
 def test_the_worst_cases_come_first_and_perfect_ones_never() -> None:
     suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment("a"),)) for n in range(4)])
     answers = [Answer(f"c{n}", "ok", tuple(Hit(h, r) for r, h in enumerate([*"xyz"][:n] + ["a"], 1))) for n in range(4)]
@@ -141,4 +166,5 @@ def test_visible_writes_out_what_cannot_be_seen() -> None:
 
 def test_markdown_text_leaves_no_mention_or_command() -> None:
     assert "@e" not in markdown_text("@everyone")
+    assert markdown_text("P@5") == "P@5"
     assert "::" not in markdown_text("::set-output")

@@ -99,6 +99,10 @@ class TestSegments:
         assert {k: v.tolist() for k, v in segment_rows(self.SUITE, "language").items()} == {"es": [0], "pt": [1, 2, 3, 4, 5]}
         assert list(segment_rows(self.SUITE, "level")) == ["0", "1"]
 
+    def test_a_repeated_tag_counts_once(self) -> None:
+        suite = suite_with(2, tags=lambda n: ("x", "x"), fields=lambda n: {"kind": ["y", "y"]})
+        assert segment_rows(suite, "tag")["x"].tolist() == segment_rows(suite, "kind")["y"].tolist() == [0, 1]
+
     def test_names_are_listed(self) -> None:
         assert segment_names(self.SUITE) == ["category", "tag", "language", "level"]
 

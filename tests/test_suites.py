@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from searchmark import load_suite
@@ -77,8 +79,8 @@ CASE = '{{"schema_version": 1, "cases": [{{"id": "a"}}, {}]}}'
         (CASE.format('{"id": "b", "judgments": [{"target": "t", "match": "regex"}]}'), "cases.1.judgments.0.match: input should be 'id', 'path'"),
         (CASE.format('{"id": "b", "judgments": [{"target": "t"}, {"target": "t"}]}'), "cases.1.judgments.1.target: 't' is judged twice"),
         (CASE.format('{"id": "b", "judgments": [{"target": "t", "rank": 0}]}'), "cases.1.judgments.0.rank: 0 is not a rank"),
-        (CASE.format('{"id": "b", "judgments": [{"target": "t", "score_range": [1, 0]}]}'), "score_range: its low end 1.0 is not below"),
-        (CASE.format('{"id": "b", "judgments": [{"target": "t", "score_range": [NaN, 0]}]}'), "score_range: its low end nan is not below"),
+        (CASE.format('{"id": "b", "judgments": [{"target": "t", "score_range": [1, 0]}]}'), "score_range: its low end 1.0 is not a number below"),
+        (CASE.format('{"id": "b", "judgments": [{"target": "t", "score_range": [NaN, 0]}]}'), "not valid JSON: NaN"),
         (CASE.format('{"id": "b", "unanswerable": true, "judgments": [{"target": "t"}]}'), "is positive, yet the case is marked unanswerable"),
     ],
 )  # fmt: skip
@@ -117,6 +119,37 @@ def test_a_flaw_in_jsonl_names_its_line(file) -> None:
 def test_deep_nesting_is_refused_not_survived_by_luck(file) -> None:
     with pytest.raises(FormatError, match="nested too deeply"):
         load_suite(file("a.json", '{"schema_version": 1, "metadata": ' + "[" * 100_000))
+
+
+def test_a_repeated_key_among_many_is_found_at_once(file) -> None:
+    keys = ", ".join(f'"k{n}": 1' for n in range(60_000))
+    with pytest.raises(FormatError, match="the key 'k0' stands twice"):
+        load_suite(file("a.json", f'{{"schema_version": 1, "metadata": {{{keys}, "k0": 2}}}}'))
+
+
+def test_sentences_stay_readable_whatever_they_quote(file) -> None:
+    with pytest.raises(FormatError) as caught:
+        load_suite(file("a.json", json.dumps({"schema_version": "9" * 100_000})))
+    assert len(str(caught.value)) < 1000
+
+
+def test_an_anchor_that_is_used_again_is_no_news(file) -> None:
+    assert load_suite(file("a.yaml", "schema_version: 1\nmetadata: {a: &x 1, b: &x 2}\n")).metadata == {"a": "1", "b": "2"}
+
+
+def test_ids_that_differ_only_by_a_slash_are_two_and_reversed_lines_none(file) -> None:
+    two = [
+        {"target": "https://x/a"},
+        {"target": "https://x/a/"},
+        {"target": "Foo", "match": "glob"},
+        {"target": "Foo", "match": "symbol"},
+    ]
+    assert (
+        len(load_suite(file("a.json", json.dumps({"schema_version": 1, "cases": [{"id": "c", "judgments": two}]}))).judgments) == 4
+    )
+    backwards = [{"target": "a.py#L20-L10", "match": "lines"}]
+    with pytest.raises(FormatError, match="end before they begin"):
+        load_suite(file("b.json", json.dumps({"schema_version": 1, "cases": [{"id": "c", "judgments": backwards}]})))
 
 
 def test_an_unknown_format_is_a_usage_error(file) -> None:

@@ -84,6 +84,8 @@ def test_refuses_a_run_with_file_line_and_reason(file, content: str, complaint: 
         (CLEAN_QRELS + "q3 0 d yes\n", "line 4: the grade 'yes' is not a whole number"),
         (CLEAN_QRELS + "q3 0 d 1e2\n", "line 4: the grade '1e2' is not a whole number"),
         (CLEAN_QRELS + "q3 0 d 99999999999\n", "line 4: the grade '99999999999' is not"),
+        (CLEAN_QRELS + "q3 0 d -9223372036854775808\n", "line 4: the grade '-9223372036854775808' is not"),
+        (CLEAN_QRELS + "q3 0 d nan\n", "line 4: the grade 'nan' is not a whole number"),
         (CLEAN_QRELS + "q3 0 d\n", "line 4: has 3 columns instead of 4"),
         (CLEAN_QRELS + "q3 0 d 1 more\n", "line 4: has 5 columns instead of 4"),
         ("", "holds no lines"),
@@ -95,7 +97,7 @@ def test_refuses_qrels_with_file_line_and_reason(file, content: str, complaint: 
 
 
 def test_reads_qrels_with_signs_decimals_comments_and_words_as_iteration(file) -> None:
-    suite = load_suite(file("qrels.txt", "#c\n\nq1 x a +1\nq1\ty  b  -1\r\nq2 0 c 2.0\n"))
+    suite = load_suite(file("qrels.txt", "#c\n\nq1 x a 0000000001\nq1\ty  b  -1\r\nq2 0 c 2.0\n"))
     assert [[(j.target, j.grade) for j in case.judgments] for case in suite.cases] == [[("a", 1), ("b", -1)], [("c", 2)]]
 
 
@@ -137,6 +139,9 @@ class TestTopics:
             ("q1\ta\nq1\tb\n", "line 2: topic 'q1' was given before"),
             ("<top><num>1</num></top>", "topic 1: needs both a number and a title"),
             ("", "holds neither"),
+            ("<top><num>1<title>x</top><top><num>2<title>y", "topic 2: is not closed by </top>"),
+            ("<top>" + " " * 60_000, "topic 1: is not closed"),
+            ("<top><num>" + " " * 60_000 + "<title> a" + " " * 60_000 + "b </top></top", "needs both a number and a title"),
         ],
     )
     def test_refuses_with_place_and_reason(self, file, content: str, complaint: str) -> None:

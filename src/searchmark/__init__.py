@@ -13,11 +13,9 @@ if TYPE_CHECKING:
     from searchmark.corpora import Mapping as Mapping
     from searchmark.corpora import load_corpus as load_corpus
     from searchmark.errors import FormatError as FormatError
-    from searchmark.errors import GateFailed as GateFailed
     from searchmark.errors import NothingEvaluated as NothingEvaluated
     from searchmark.errors import SearchmarkError as SearchmarkError
     from searchmark.errors import UnknownMeasure as UnknownMeasure
-    from searchmark.errors import UntrustedResult as UntrustedResult
     from searchmark.errors import UsageError as UsageError
     from searchmark.gate import Gate as Gate
     from searchmark.gate import Threshold as Threshold
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "corpora": ("Corpus", "Mapping", "load_corpus"),
     "errors": (
-        "FormatError", "GateFailed", "NothingEvaluated", "SearchmarkError", "UnknownMeasure", "UntrustedResult", "UsageError",
+        "FormatError", "NothingEvaluated", "SearchmarkError", "UnknownMeasure", "UsageError",
     ),
     "gate": ("Gate", "Threshold", "check_gate", "parse_threshold"),
     "judging": ("Judged", "judge"),

@@ -4,11 +4,11 @@
     ├── UsageError            4   the request cannot be understood or carried out
     │   ├── FormatError       4   a file is not what it claims to be: names file, place and reason
     │   └── UnknownMeasure    4   no measure has this name: lists the nearest ones
-    ├── UntrustedResult       2   there is a number, but nobody should believe it
-    ├── NothingEvaluated      5   there is no number at all
-    └── GateFailed            1   the numbers are sound and too low
+    └── NothingEvaluated      5   there is no number at all
 
-Anything else that escapes is our own mistake and exits with 3; Ctrl-C exits with 130.
+A gate that failed (1) and a result that nobody should believe (2) are results, not exceptions: the report says
+so and the command line exits accordingly. Anything else that escapes is our own mistake and exits with 3; Ctrl-C
+exits with 130.
 """
 
 from __future__ import annotations
@@ -22,6 +22,12 @@ EXIT_INTERNAL = 3
 EXIT_USAGE = 4
 EXIT_NOTHING_EVALUATED = 5
 EXIT_INTERRUPTED = 130
+
+
+def shortened(text: str, width: int) -> str:
+    """A text that fits into a sentence; the middle goes first, since both ends tell more."""
+    half = (width - 3) // 2
+    return text if len(text) <= width else f"{text[:half]}...{text[-half:]}"
 
 
 class SearchmarkError(Exception):
@@ -41,29 +47,17 @@ class FormatError(UsageError):
 
     def __init__(self, path: str | PathLike[str], place: str | None, reason: str) -> None:
         self.path = fspath(path)
-        self.place = place
-        self.reason = reason
-        where = self.path if place is None else f"{self.path}, {place}"
-        super().__init__(f"{where}: {reason}")
+        self.place = None if place is None else shortened(place, 120)
+        self.reason = shortened(reason, 400)
+        where = self.path if place is None else f"{self.path}, {self.place}"
+        super().__init__(f"{where}: {self.reason}")
 
 
 class UnknownMeasure(UsageError):
     """No measure has this name."""
 
 
-class UntrustedResult(SearchmarkError):
-    """A result exists, but too much went wrong on the way to it."""
-
-    exit_code = EXIT_UNTRUSTED
-
-
 class NothingEvaluated(SearchmarkError):
     """Not a single case could be evaluated."""
 
     exit_code = EXIT_NOTHING_EVALUATED
-
-
-class GateFailed(SearchmarkError):
-    """A measure stayed below the threshold that was set for it."""
-
-    exit_code = EXIT_GATE_FAILED

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from searchmark.errors import UsageError
 from searchmark.measures import AnyMeasure, parse_measure
 from searchmark.scores import Scores, untrusted_because
+
+# A mean of six times 0.2 is a hair below 0.2, and must not fail a threshold of 0.2.
+ROUNDING = 1e-12
 
 GateVerdict = Literal["passed", "failed", "untrusted"]
 
@@ -40,16 +43,16 @@ class Gate:
     rules: tuple[RuleResult, ...]
 
 
-def parse_threshold(text: str) -> Threshold:
-    """Read ``nDCG@10=0.4``."""
+def parse_threshold(text: str, named: Mapping[str, AnyMeasure] | None = None) -> Threshold:
+    """Read ``nDCG@10=0.4``; ``named`` are formulas that may be meant by their name alone."""
     name, separator, value = text.rpartition("=")
     try:
         minimum = float(value)
     except ValueError:
         minimum = float("nan")
-    if not separator or math.isnan(minimum):
+    if not separator or not math.isfinite(minimum):
         raise UsageError(f"threshold {text!r} cannot be read; write it like nDCG@10=0.4")
-    return Threshold(parse_measure(name), minimum)
+    return Threshold((named or {}).get(name.strip()) or parse_measure(name), minimum)
 
 
 def check_gate(scores: Scores, thresholds: Iterable[Threshold]) -> Gate:
@@ -69,4 +72,4 @@ def _check(scores: Scores, threshold: Threshold, trusted: bool) -> RuleResult:
     mean = scores.mean(name)
     if not trusted or math.isnan(mean):
         return RuleResult(name, threshold.minimum, None if math.isnan(mean) else mean, "untrusted")
-    return RuleResult(name, threshold.minimum, mean, "passed" if mean >= threshold.minimum else "failed")
+    return RuleResult(name, threshold.minimum, mean, "passed" if mean >= threshold.minimum - ROUNDING else "failed")

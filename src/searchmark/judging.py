@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
+from unicodedata import is_normalized
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from searchmark.matching import (
     grade_by_description,
     is_pattern,
     matches_lines,
+    names_lines,
     nfc,
     normal_path,
     path_of_lines,
@@ -84,7 +86,7 @@ def judge(suite: Suite, run: Run, corpus: Collection[str] | None = None) -> Judg
     existence = _Existence.of(run, corpus)
     matches = _existing(_match(suite, run, np.where(status == OK, rows, -1), kinds), existence)
     answerable = np.ones(len(suite), bool) if suite.table.unanswerable is None else ~suite.table.unanswerable
-    hits = _graded_hits(suite, run, matches, np.where(answerable, np.nan, (status == EMPTY).astype(float)))
+    hits = _graded_hits(suite, run, matches, existence, np.where(answerable, np.nan, (status == EMPTY).astype(float)))
     dropped = _dropped(suite, run, matches.duplicates, corpus) | {"invalid": existence.invalid()}
     return Judged(suite, run, hits, status, answerable, ~kinds.described, kinds.paths, dropped)
 
@@ -99,11 +101,12 @@ def expand_suite(suite: Suite, corpus: Collection[str]) -> Suite:
 
 @dataclass(frozen=True, eq=False)
 class _Kinds:
-    """Per case: whether any judgment is a path, a description, or anything but a plain id."""
+    """Per case: whether any judgment is a path, a description, anything but a plain id, or beyond ASCII."""
 
     paths: NDArray[np.bool_]
     described: NDArray[np.bool_]
     special: NDArray[np.bool_]
+    accented: NDArray[np.bool_]
 
     @classmethod
     def of(cls, suite: Suite) -> _Kinds:
@@ -111,21 +114,40 @@ class _Kinds:
         accented = _cases_beyond_ascii(suite)
         if judgments.match is None:
             none = np.zeros(len(suite), bool)
-            return cls(none, none, accented)
+            return cls(none, none, none, accented)
         descriptions = [MATCHES.index("glob"), MATCHES.index("symbol")]
         masks = (judgments.match == _PATH, np.isin(judgments.match, descriptions), judgments.match > 0)
         paths, described, special = (np.bincount(judgments.case[mask], minlength=len(suite)) > 0 for mask in masks)
-        return cls(paths, described, special | accented)
+        return cls(paths, described, special, accented)
 
 
 def _cases_beyond_ascii(suite: Suite) -> NDArray[np.bool_]:
-    """Cases with a target that could be written in two ways: only these need to be compared with care."""
+    """Cases with a target that could be written in two ways."""
     targets = suite.judgments.targets
     if isinstance(targets, list):
         beyond = np.fromiter((not target.isascii() for target in targets), bool, len(targets))
     else:
         beyond = (targets.str.len_bytes() != targets.str.len_chars()).to_numpy()
     return np.bincount(suite.judgments.case[beyond], minlength=len(suite)) > 0
+
+
+def _written_in_two_ways(suite: Suite, run: Run, rows: Ints, candidates: Ints) -> Ints:
+    """Of some cases those in which a target or a hit is not composed, so that equal texts may look different."""
+    judgments = suite.judgments
+    return np.array(
+        [
+            case
+            for case in candidates.tolist()
+            if not all(
+                text.isascii() or is_normalized("NFC", text)
+                for text in chain(
+                    judgments.targets[judgments.starts[case] : judgments.starts[case + 1]],
+                    run.ids[run.starts[rows[case]] : run.starts[rows[case] + 1]],
+                )
+            )
+        ],
+        np.int64,
+    )
 
 
 def _run_rows(suite: Suite, run: Run) -> Ints:
@@ -151,12 +173,14 @@ def _match(suite: Suite, run: Run, rows: Ints, kinds: _Kinds) -> _Matches:
     answered = rows >= 0
     returned = np.where(answered, run.starts[rows + 1] - run.starts[rows], 0)
     slow = answered & kinds.special
+    slow[_written_in_two_ways(suite, run, rows, np.flatnonzero(answered & kinds.accented & ~kinds.special))] = True
+    targets = _target_column(suite, run)
     parts = [np.zeros((5, 0), np.int64)]
-    for cases in _chunks(np.flatnonzero(answered & ~kinds.special), returned):
+    for cases in _chunks(np.flatnonzero(answered & ~slow), returned):
         chunk = _Chunk.of(run, rows, cases)
         repetitive = np.zeros(0, np.int64) if run.unique else _cases_with_duplicates(run, chunk)
         slow[repetitive] = True
-        hit, judgment = (_by_lookup if isinstance(run.ids, list) else _by_join)(suite, run, chunk)
+        hit, judgment = _by_lookup(suite, run, chunk) if targets is None else _by_join(suite, run, chunk, targets)
         row, case = chunk.row[hit], chunk.case[hit]
         rank = row - run.starts[rows[case]] + 1 if run.rank is None else run.rank[row]
         kept = ~slow[case]
@@ -194,7 +218,7 @@ class _Chunk:
         import polars as pl
 
         first, size = int(self.row[0]), len(self.row)
-        together = self.row[-1] - first + 1 == size
+        together = bool((self.row[1:] - self.row[:-1] == 1).all())
         return pl.Series(run.ids[first : first + size] if together else run.ids[self.row], dtype=pl.String)
 
     def answers(self) -> Iterator[tuple[int, int, int]]:
@@ -238,13 +262,25 @@ def _by_lookup(suite: Suite, run: Run, chunk: _Chunk) -> tuple[Ints, Ints]:
     return hit, judgment[hit]
 
 
-def _by_join(suite: Suite, run: Run, chunk: _Chunk) -> tuple[Ints, Ints]:
+def _target_column(suite: Suite, run: Run) -> pl.Series | None:
+    """All targets as an Arrow column, where the run's ids are one; None where they are not, or cannot be."""
+    if isinstance(run.ids, list):
+        return None
+    import polars as pl
+
+    try:
+        return pl.Series(suite.judgments.targets, dtype=pl.String)
+    except UnicodeEncodeError:  # bytes that are not UTF-8
+        return None
+
+
+def _by_join(suite: Suite, run: Run, chunk: _Chunk, column: pl.Series) -> tuple[Ints, Ints]:
     """Through a join of Arrow columns: fastest where no id is a Python string yet."""
     import polars as pl
 
     judgments = suite.judgments
-    first, last = judgments.starts[chunk.cases[0]], judgments.starts[chunk.cases[-1] + 1]
-    targets = pl.Series(judgments.targets[first:last], dtype=pl.String)
+    first, last = int(judgments.starts[chunk.cases[0]]), int(judgments.starts[chunk.cases[-1] + 1])
+    targets = column[first:last]
     ids = chunk.column(run)
     wanted = pl.DataFrame({"key": pair_keys(judgments.case[first:last], targets)}).with_row_index("judgment")
     found = pl.DataFrame({"key": pair_keys(chunk.case, ids)}).with_row_index("hit")
@@ -279,30 +315,48 @@ def _distinct(run: Run, row: int, *, paths: bool) -> tuple[list[str], list[int]]
 
 def _described(judgments: tuple[Judgment, ...], hits: list[str]) -> Iterator[tuple[int, int | None, int]]:
     """Hit by hit: without a corpus a description cannot say what was missed, but it can say what was hit."""
-    grade_of = grade_by_description(judgments)
-    for position, hit in enumerate(hits):
-        grade = grade_of(hit)
-        if grade is not None:
-            yield position, None, grade
+    grade_of = grade_by_description([j for j in judgments if j.match != "lines"])
+    lines = _lines_paid(judgments, hits)
+    for place, hit in enumerate(hits):
+        grades = [grade_of(hit), judgments[lines[place]].grade if place in lines else None]
+        known = [grade for grade in grades if grade is not None]
+        if known:
+            yield place, None, max(known)
 
 
 def _exact(judgments: tuple[Judgment, ...], hits: list[str]) -> Iterator[tuple[int, int | None, int]]:
     """One hit pays one judgment: ids and paths by name, line ranges the best one not paid yet."""
     ids = {nfc(j.target): row for row, j in enumerate(judgments) if j.match == "id"}
     paths = {normal_path(j.target): row for row, j in enumerate(judgments) if j.match == "path"}
-    lines = [(-j.grade, j.target, row) for row, j in enumerate(judgments) if j.match == "lines"]
-    unpaid = [row for _, _, row in sorted(lines)]
-    for position, hit in enumerate(hits):
-        row = ids.get(nfc(hit), paths.get(normal_path(hit)))
-        if row is None:
-            row = next((r for r in unpaid if matches_lines(judgments[r].target, hit)), None)
-            if row is not None:
-                unpaid.remove(row)
+    named = {place: row for place, hit in enumerate(hits) if (row := _row_by_name(ids, paths, hit)) is not None}
+    lines = _lines_paid(judgments, hits)
+    for place in range(len(hits)):
+        row = named.get(place, lines.get(place))
         if row is not None:
-            yield position, row, judgments[row].grade
+            yield place, row, judgments[row].grade
 
 
-def _graded_hits(suite: Suite, run: Run, matches: _Matches, abstained: Floats) -> GradedHits:
+def _row_by_name(ids: dict[str, int], paths: dict[str, int], hit: str) -> int | None:
+    row = ids.get(nfc(hit))
+    if row is None and paths:
+        row = paths.get(normal_path(hit), ids.get(normal_path(hit)))
+    return row
+
+
+def _lines_paid(judgments: tuple[Judgment, ...], hits: list[str]) -> dict[int, int]:
+    """Which line judgment each hit pays: the best one not paid yet, hits that name lines before whole files."""
+    lines = sorted((-j.grade, j.target, row) for row, j in enumerate(judgments) if j.match == "lines")
+    unpaid = [row for _, _, row in lines]
+    paid: dict[int, int] = {}
+    for place in sorted(range(len(hits)) if unpaid else (), key=lambda place: not names_lines(hits[place])):
+        row = next((row for row in unpaid if matches_lines(judgments[row].target, hits[place])), None)
+        if row is not None:
+            unpaid.remove(row)
+            paid[place] = row
+    return paid
+
+
+def _graded_hits(suite: Suite, run: Run, matches: _Matches, existence: _Existence, abstained: Floats) -> GradedHits:
     judgments = suite.judgments
     ordered = np.zeros(0, np.int64) if judgments.ranks is None else np.flatnonzero(judgments.ranks != NO_RANK)
     ranged = np.zeros(0, np.int64) if judgments.ranges is None else np.flatnonzero(~np.isnan(judgments.ranges[:, 0]))
@@ -320,7 +374,7 @@ def _graded_hits(suite: Suite, run: Run, matches: _Matches, abstained: Floats) -
         ranged_case=judgments.case[ranged],
         ranged_inside=_inside(judgments, run, ranged, _per_judgment(judgments, matches, matches.row, -1)[ranged]),
         abstained=abstained,
-        directory_credit=lambda k, rel: _credit(suite, run, k, rel),
+        directory_credit=lambda k, rel: _credit(suite, run, matches, existence, k, rel),
     )
 
 
@@ -335,7 +389,7 @@ class _Existence:
     def of(cls, run: Run, corpus: Collection[str] | None) -> _Existence:
         if corpus is None:
             return cls(run, None)
-        known = frozenset(map(nfc, corpus))
+        known = frozenset(map(nfc, corpus)) | frozenset(map(normal_path, corpus))
         return cls(run, known | {parent for path in known for parent in _parents(path)})
 
     def __contains__(self, row: int) -> bool:
@@ -381,14 +435,18 @@ def _inside(judgments: JudgmentTable, run: Run, ranged: Ints, row: Ints) -> Floa
     return inside
 
 
-def _credit(suite: Suite, run: Run, k: int | None, rel: int) -> Floats:
-    credit = np.zeros(len(suite))
+def _credit(suite: Suite, run: Run, matches: _Matches, existence: _Existence, k: int | None, rel: int) -> Floats:
+    """Targets named by path pay by directory as well; all others only if they were found exactly."""
+    path = np.zeros(len(suite.judgments), bool) if suite.judgments.match is None else suite.judgments.match == _PATH
+    others = (matches.grade >= rel) & ~path[matches.judgment] & (matches.rank <= (k or matches.rank.max(initial=0)))
+    credit = np.bincount(matches.case[others], minlength=len(suite)).astype(np.float64)
     for row, case in enumerate(suite.cases):
         targets = [j.target for j in case.judgments if j.match == "path" and j.grade >= rel]
         answer = run.index.get(case.id)
         if targets and answer is not None and run.status[answer] == OK:
-            ids, _ = _distinct(run, answer, paths=True)
-            credit[row] = directory_credit(targets, ids[:k])
+            ids, rows = _distinct(run, answer, paths=True)
+            real = [hit for hit, hit_row in zip(ids[:k], rows[:k], strict=True) if hit_row in existence]
+            credit[row] += directory_credit(targets, real)
     return credit
 
 
@@ -424,6 +482,6 @@ def _parents(path: str) -> Iterator[str]:
 
 def _unreachable(suite: Suite, corpus: Collection[str]) -> int:
     """Relevant targets that the corpus does not hold."""
-    known = set(map(nfc, corpus))
+    known = set(map(nfc, corpus)) | set(map(normal_path, corpus))
     relevant = (j.target for case in suite.cases for j in case.judgments if j.grade > 0 and j.match in ("id", "path"))
     return sum(nfc(target) not in known and normal_path(target) not in known for target in relevant)

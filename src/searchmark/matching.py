@@ -8,6 +8,7 @@ range of that path, and the path alone. All comparisons heed case, and none heed
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ from unicodedata import normalize
 from searchmark.errors import UsageError
 from searchmark.records import Judgment
 
-_LINES = re.compile(r"(?P<path>.+)#L(?P<first>\d+)(?:-L?(?P<last>\d+))?")
+_LINES = re.compile(r"(?P<path>.+)#L(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9}))?")
 
 
 def nfc(text: str) -> str:
@@ -38,28 +39,32 @@ def segments(path: str) -> list[str]:
 
 
 @lru_cache(maxsize=4096)
-def glob_pattern(glob: str) -> re.Pattern[str]:
-    """The regular expression that a glob stands for."""
-    pieces = re.split(r"(\*\*/|\*\*|\*|\?|\[!?[^\]]+\])", glob)
-    try:
-        return re.compile("".join(map(_translated, pieces)), re.DOTALL)
-    except re.error as error:
-        raise UsageError(f"{glob!r} is not a glob: {error.msg}") from error
+def glob_segments(glob: str) -> tuple[re.Pattern[str] | None, ...]:
+    """What each segment of a glob must match; None for ``**``, which stands for any number of segments."""
+    return tuple(None if segment == "**" else _segment_pattern(glob, segment) for segment in nfc(glob).split("/"))
 
 
-def _translated(piece: str) -> str:
-    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    if piece in known:
-        return known[piece]
-    if piece.startswith("[") and piece.endswith("]"):
-        inner = piece[1:-1].replace("\\", r"\\").replace("[", r"\[")
-        return f"[^{inner[1:]}]" if inner.startswith("!") else f"[{inner.replace('^', chr(92) + '^', 1)}]"
-    return re.escape(piece)
+def _segment_pattern(glob: str, segment: str) -> re.Pattern[str]:
+    pattern = fnmatch.translate(segment)  # the standard library's never backtracks beyond a segment
+    if "(?!)" in pattern:
+        raise UsageError(f"{glob!r} is not a glob: a set of characters in it is empty")
+    return re.compile(pattern)
 
 
 def matches_glob(glob: str, hit: str) -> bool:
-    candidate = nfc(hit) if "/" in glob else nfc(hit).rsplit("/", 1)[-1]
-    return glob_pattern(nfc(glob)).fullmatch(candidate) is not None
+    """Whether a glob means this id. ``**`` at the end stands for at least one segment."""
+    wanted, parts = glob_segments(glob), nfc(hit).split("/")
+    if len(wanted) == 1:
+        parts = parts[-1:]
+    reached = {0}  # how many parts can be used up by the segments so far
+    for place, pattern in enumerate(wanted):
+        if pattern is None:
+            first = min(reached, default=len(parts) + 1)
+            last = place == len(wanted) - 1
+            reached = set(range(first + 1 if last else first, len(parts) + 1))
+        else:
+            reached = {used + 1 for used in reached if used < len(parts) and pattern.match(parts[used])}
+    return len(parts) in reached
 
 
 def matches_symbol(symbol: str, hit: str) -> bool:
@@ -79,6 +84,16 @@ def _line_range(text: str) -> tuple[str, int, float]:
         return normal_path(text), 1, float("inf")
     first = int(found["first"])
     return normal_path(found["path"]), first, int(found["last"] or first)
+
+
+def names_lines(text: str) -> bool:
+    """Whether an id speaks of some lines and not of a whole file."""
+    return _LINES.fullmatch(text) is not None
+
+
+def lines_are_reversed(target: str) -> bool:
+    _, first, last = _line_range(target)
+    return last < first
 
 
 def path_of_lines(text: str) -> str:
@@ -115,8 +130,6 @@ def _named(judgment: Judgment, hit: str) -> bool:
         return matches_symbol(judgment.target, hit)
     if judgment.match == "path":
         return normal_path(judgment.target) == normal_path(hit)
-    if judgment.match == "lines":
-        return matches_lines(judgment.target, hit)
     return nfc(judgment.target) == nfc(hit)
 
 

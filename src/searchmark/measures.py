@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from math import isfinite
 from typing import TypeAlias
 
 import numpy as np
@@ -21,6 +22,8 @@ from searchmark.metrics import Floats, GradedHits
 from searchmark.records import Defaults
 
 _NAMES = {name.lower(): name for name in (*DEFINITIONS, *FORMULAS)} | ALIASES
+LONGEST_NAME = 500
+MOST_DIGITS = 9
 _MEASURE = re.compile(r"(?P<name>[A-Za-z][\w ]*?)\s*(?:\((?P<params>[^()]*)\))?\s*(?:@\s*(?P<k>\S+))?")
 _TREC_CUTOFF = re.compile(r"(p|recall|ndcg_cut|map_cut|success)_(\d+)", re.IGNORECASE)
 _LABELLED = re.compile(r"\s*([A-Za-z][\w -]*?)\s*=\s*(.+)", re.DOTALL)
@@ -51,6 +54,11 @@ class Measure:
     def binary(self) -> bool:
         return self.definition.binary
 
+    @property
+    def high(self) -> float:
+        """The highest value that there can be."""
+        return self.definition.high
+
     def resolve(self, defaults: Defaults) -> Measure:
         """The same measure with the suite's defaults for what it does not say itself."""
         wishes: dict[str, Value] = {"rel": defaults.rel, "gain": defaults.gain}
@@ -79,13 +87,17 @@ class Formula:
 
     @property
     def expression(self) -> str:
-        return " + ".join(f"{weight:g}*{measure.name}" for weight, measure in self.terms)
+        return " + ".join(f"{repr(weight).removesuffix('.0')}*{measure.name}" for weight, measure in self.terms)
 
     @property
     def name(self) -> str:
         return self.label or self.expression
 
     binary = False
+
+    @property
+    def high(self) -> float:
+        return sum(weight * measure.high for weight, measure in self.terms)
 
     def resolve(self, defaults: Defaults) -> Formula:
         return Formula(tuple((weight, measure.resolve(defaults)) for weight, measure in self.terms), self.label)
@@ -106,14 +118,23 @@ AnyMeasure: TypeAlias = Measure | Formula
 
 def parse_measures(texts: Iterable[str | AnyMeasure], defaults: Defaults = Defaults()) -> list[AnyMeasure]:
     """Read names, apply the suite's defaults, and drop repetitions (``MRR`` after ``RR``)."""
-    parsed = (parse_measure(text).resolve(defaults) for text in texts)
-    return list({measure.name: measure for measure in parsed}.values())
+    by_name: dict[str, AnyMeasure] = {}
+    for measure in (parse_measure(text).resolve(defaults) for text in texts):
+        if _meaning(by_name.setdefault(measure.name, measure)) != _meaning(measure):
+            raise UsageError(f"{measure.name!r} is the name of two different formulas")
+    return list(by_name.values())
+
+
+def _meaning(measure: AnyMeasure) -> str:
+    return measure.expression if isinstance(measure, Formula) else measure.name
 
 
 def parse_measure(text: str | AnyMeasure) -> AnyMeasure:
     """Read one measure or formula from its name."""
     if not isinstance(text, str):
         return text
+    if len(text) > LONGEST_NAME:
+        raise UsageError(f"measure {text[:40]!r}... is longer than {LONGEST_NAME} characters")
     labelled = _LABELLED.fullmatch(text)
     if labelled:
         label, expression = labelled.groups()
@@ -132,7 +153,10 @@ def _parse_formula(text: str, label: str | None) -> Formula:
         measure = _parse_single(term["measure"]) if term else None
         if term is None or not isinstance(measure, Measure):
             raise UsageError(f"formula {text!r}: {part.strip()!r} is not 'weight*measure'; for example 0.4*P@5 + 0.6*RR")
-        terms.append((float(term["weight"] or 1), measure))
+        weight = float(term["weight"] or 1)
+        if not isfinite(weight):
+            raise UsageError(f"formula {label or text!r}: a weight is too large for a number")
+        terms.append((weight, measure))
     return Formula(tuple(terms), label)
 
 
@@ -149,8 +173,13 @@ def _parse_single(text: str) -> AnyMeasure:
             raise UsageError(f"measure {text!r}: {name} is a formula ({FORMULAS[name]}) and takes no cutoff or option")
         return _parse_formula(FORMULAS[name], name)
     definition = DEFINITIONS[name]
-    given = dict(_parse_option(text, definition, item) for item in (found["params"] or "").split(",") if item.strip())
-    cutoff = found["k"] or given.pop("cutoff", None)
+    options = [_parse_option(text, definition, item) for item in (found["params"] or "").split(",") if item.strip()]
+    if found["k"]:
+        options.append(("cutoff", found["k"]))
+    given = dict(options)
+    if len(given) < len(options):
+        raise UsageError(f"measure {text!r}: an option is given twice")
+    cutoff = given.pop("cutoff", None)
     ordered = tuple((key, given[key]) for key in definition.parameters if key in given)
     return Measure(definition, _parse_cutoff(text, definition, cutoff), ordered)
 
@@ -160,7 +189,7 @@ def _parse_cutoff(text: str, definition: Definition, value: Value | None) -> int
         return None
     if not definition.cutoff:
         raise UsageError(f"measure {text!r}: {definition.name} takes no cutoff")
-    if not str(value).isdecimal() or not 1 <= int(value) < 10**9:
+    if not str(value).isdecimal() or len(str(value)) > MOST_DIGITS or int(value) < 1:
         raise UsageError(f"measure {text!r}: the cutoff after @ must be a whole number from 1, not {value!r}")
     return int(value)
 

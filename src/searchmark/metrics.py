@@ -8,6 +8,7 @@ the measure, the definition is trec_eval's, including the order of the additions
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -206,8 +207,10 @@ def expected_reciprocal_rank(hits: GradedHits, *, k: int | None = None, max_grad
     case, rank, grade = hits.case[mask], hits.rank[mask], hits.grade[mask]
     nth = _rank_in_case(case)
     unsatisfied = np.ones(hits.cases)
-    for n in range(1, int(nth.max(initial=0)) + 1):
-        at = nth == n
+    by_turn = np.argsort(nth, kind="stable")
+    turns = np.searchsorted(nth[by_turn], np.arange(1, int(nth.max(initial=0)) + 2))
+    for start, end in itertools.pairwise(turns.tolist()):  # the first relevant hits of all cases, then the second ones, ...
+        at = by_turn[start:end]
         satisfies = _gains(np.minimum(grade[at], max_grade), "exp") / 2.0**max_grade
         values[case[at]] += unsatisfied[case[at]] * satisfies / rank[at]
         unsatisfied[case[at]] *= 1.0 - satisfies
@@ -245,16 +248,18 @@ def rank_agreement(hits: GradedHits, *, k: int | None = None) -> Floats:
     bounds = np.searchsorted(hits.ordered_case, np.arange(hits.cases + 1))
     for case in np.flatnonzero(np.diff(bounds) > 1).tolist():
         rows = slice(bounds[case], bounds[case + 1])
-        agree = _pair_signs(hits.ordered_expected[rows]) * _pair_signs(rank[rows])
-        size = len(agree)
-        values[case] = np.triu(agree, 1).sum() / (size * (size - 1) / 2)
+        values[case] = _pair_balance(hits.ordered_expected[rows], rank[rows])
     return values
 
 
-def _pair_signs(values: Ints) -> Ints:
-    """For every pair, whether the second value is above (1), equal to (0) or below (-1) the first."""
-    signs: Ints = np.sign(values[None, :] - values[:, None])
-    return signs
+def _pair_balance(expected: Ints, rank: Ints) -> float:
+    """Pairs in the expected order minus pairs in the other, over all pairs."""
+    size = len(expected)
+    balance = 0
+    for first in range(size - 1):  # one row at a time: all pairs at once would take memory by the square
+        rest = slice(first + 1, None)
+        balance += int((np.sign(expected[rest] - expected[first]) * np.sign(rank[rest] - rank[first])).sum())
+    return balance / (size * (size - 1) / 2)
 
 
 def scores_in_range(hits: GradedHits) -> Floats:

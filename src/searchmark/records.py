@@ -38,6 +38,9 @@ OK, EMPTY, ERROR, TIMEOUT, NOT_RUN = range(len(STATUSES))
 
 NO_RANK = 0  # expected ranks start at 1
 
+# Hits that are sorted at once: bounds the memory that ordering a run takes.
+_SORTED_AT_ONCE = 1 << 18
+
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
@@ -131,6 +134,13 @@ class JudgmentTable:
     def __len__(self) -> int:
         return len(self.grades)
 
+    def plain_rows(self) -> Iterator[tuple[Any, ...]]:
+        """Target, match, grade, rank and range of every judgment, as a digest is taken of them."""
+        match = [0] * len(self) if self.match is None else self.match.tolist()
+        ranks = [None] * len(self) if self.ranks is None else [rank or None for rank in self.ranks.tolist()]
+        ranges = [None] * len(self) if self.ranges is None else [None if math.isnan(r[0]) else r for r in self.ranges.tolist()]
+        return zip(self.targets, map(MATCHES.__getitem__, match), self.grades.tolist(), ranks, ranges, strict=True)
+
     def rows(self, start: int, end: int) -> Iterator[Judgment]:
         """The judgments in some rows as records."""
         size = end - start
@@ -194,12 +204,17 @@ class Suite:
     @cached_property
     def hashes(self) -> dict[str, str | None]:
         """Digests of queries and judgments, kept apart, whatever the order of cases and judgments."""
-        cases = sorted(self.cases, key=lambda case: case.id)
+        table, judgments = self.table, self.judgments
+        order = sorted(range(len(table)), key=table.ids.__getitem__)
+        queries = table.queries or [None] * len(table)
+        unanswerable = [False] * len(table) if table.unanswerable is None else table.unanswerable.tolist()
+        columns = list(judgments.plain_rows())
+        starts = judgments.starts.tolist()
         return {
-            "queries": _digest([case.id, case.query, case.unanswerable] for case in cases),
+            "queries": _digest([table.ids[row], queries[row], unanswerable[row]] for row in order),
             "corpus": None,
             "judgments": _digest(
-                [case.id, [[j.target, j.match, j.grade, j.rank, j.score_range] for j in _by_target(case)]] for case in cases
+                [table.ids[row], sorted(columns[starts[row] : starts[row + 1]], key=lambda judgment: judgment[:3])] for row in order
             ),
         }
 
@@ -352,15 +367,27 @@ def ranks_by_score(ids: Texts, scores: NDArray[np.float64], starts: NDArray[np.i
     if not len(unordered):
         return None
     rank = (np.arange(len(scores)) - np.repeat(starts[:-1], np.diff(starts)) + 1).astype(np.int32)
-    for start, end in zip(starts[unordered].tolist(), starts[unordered + 1].tolist(), strict=True):
-        part = scores[start:end]
-        order = np.argsort(-part)
-        ordered = part[order]
-        tied = ordered[1:] == ordered[:-1]
-        if tied.any():
-            _settle_ties(list(ids[start:end]), order, np.flatnonzero(tied))
-        rank[start + order] = np.arange(1, end - start + 1)
+    lengths = np.diff(starts)[unordered]
+    for length in np.unique(lengths).tolist():  # answers of one length are sorted together
+        same = starts[unordered[lengths == length]]
+        for begin in range(0, len(same), max(1, _SORTED_AT_ONCE // length)):
+            _rank_together(ids, scores, same[begin : begin + max(1, _SORTED_AT_ONCE // length)], length, rank)
     return rank
+
+
+def _rank_together(
+    ids: Texts, scores: NDArray[np.float64], starts: NDArray[np.int64], length: int, rank: NDArray[np.int32]
+) -> None:
+    """Fill in the ranks of some answers of one length."""
+    rows = starts[:, None] + np.arange(length)
+    part = scores[rows]
+    order = np.argsort(-part, axis=1)
+    ordered = np.take_along_axis(part, order, axis=1)
+    tied = ordered[:, 1:] == ordered[:, :-1]
+    for answer in np.flatnonzero(tied.any(axis=1)).tolist():
+        start = int(starts[answer])
+        _settle_ties(list(ids[start : start + length]), order[answer], np.flatnonzero(tied[answer]))
+    rank[np.take_along_axis(rows, order, axis=1)] = np.arange(1, length + 1, dtype=np.int32)
 
 
 def _unordered_answers(ids: Texts, scores: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -443,10 +470,6 @@ def _judgment_table(rows: Sequence[Case], judgments: Sequence[Judgment]) -> Judg
         ranks=ranks if ranks.any() else None,
         ranges=None if np.isnan(ranges).all() else ranges,
     )
-
-
-def _by_target(case: Case) -> list[Judgment]:
-    return sorted(case.judgments, key=lambda judgment: (judgment.target, judgment.match, judgment.grade))
 
 
 def _digest(rows: Iterable[Any]) -> str:

@@ -85,10 +85,12 @@ class Scores:
         answered = values[defined & (self.judged.status[rows] == OK)]
         applies = self.judged.answerable[rows] != only_unanswerable
         expression = getattr(measure, "expression", None)
+        with np.errstate(over="ignore"):  # exponential gains of absurd grades: infinite is the truth then
+            deviation = float(np.std(kept, ddof=1)) if len(kept) > 1 else None
         return Summary(
             mean=float(np.mean(kept)) if len(kept) else None,
             median=float(np.median(kept)) if len(kept) else None,
-            std=float(np.std(kept, ddof=1)) if len(kept) > 1 else None,
+            std=deviation,
             low=interval[0] if interval else None,
             high=interval[1] if interval else None,
             cases=len(kept),
@@ -167,7 +169,7 @@ def segment_rows(suite: Suite, by: str) -> dict[str, NDArray[np.intp]]:
     """The cases of every value of ``category``, ``tag``, ``origin`` or a field of the cases; tags may overlap."""
     rows: dict[str, list[int]] = {}
     for row, values in enumerate(_segment_values(suite.table, by)):
-        for value in values:
+        for value in dict.fromkeys(values):
             rows.setdefault(value, []).append(row)
     if not rows:
         known = ", ".join(segment_names(suite)) or "none"

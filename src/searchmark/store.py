@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -28,21 +30,24 @@ T = TypeVar("T")
 
 @contextmanager
 def atomic_write(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write to that takes its name only when it is complete and safely on disk."""
-    path = Path(path)
+    """A file to write to that takes its name only when it is complete and safely on disk.
+
+    A link is followed, and a file that was there before lends its permissions.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name[:50]}.{secrets.token_hex(6)}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:50]}.", suffix=".tmp")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
-    temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        temporary.replace(target)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
@@ -51,10 +56,14 @@ def atomic_write(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
+def check_readable(path: Path) -> None:
+    """Refuse what is not there, and what can be read only once: formats are told by a first look."""
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise FormatError(path, None, f"cannot be read: {error.strerror}") from error
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise FormatError(path, None, "is neither a file nor a folder; save what comes through a pipe to a file first")
 
 
 def write_text(path: str | PathLike[str], text: str) -> None:
@@ -74,24 +83,37 @@ def read_text(path: str | PathLike[str]) -> str:
     return read_bytes(path).removeprefix(BOM).decode("utf-8", "surrogateescape")
 
 
-def parse_json(path: str | PathLike[str], text: str, line: int | None = None) -> Any:
-    """JSON, strictly: a repeated key is refused. ``line`` is given where the text is one line of many."""
+def parse_json(path: str | PathLike[str], text: str, line: int | None = None, *, constants: bool = False) -> Any:
+    """JSON, strictly: a repeated key is refused, and so are NaN and Infinity unless ``constants`` lets them in.
+
+    ``line`` is given where the text is one line of many.
+    """
     try:
-        return json.loads(text, object_pairs_hook=_refuse_repetition)
+        return _decoder(constants).decode(text)
     except json.JSONDecodeError as error:
         place = f"line {line or error.lineno}, column {error.colno}"
         raise FormatError(path, place, f"not valid JSON: {error.msg}") from error
     except RecursionError as error:
         raise FormatError(path, f"line {line}" if line else None, "nested too deeply") from error
-    except ValueError as error:  # a repeated key, or a number with thousands of digits
+    except ValueError as error:  # a repeated key, a constant, or a number with thousands of digits
         raise FormatError(path, f"line {line}" if line else None, str(error)) from error
+
+
+@cache
+def _decoder(constants: bool) -> json.JSONDecoder:
+    """Made once: a JSONL file has many lines."""
+    return json.JSONDecoder(object_pairs_hook=_refuse_repetition, parse_constant=float if constants else _refuse_constant)
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"not valid JSON: {name}")
 
 
 def _refuse_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # add gives None
         raise ValueError(f"the key {twice!r} stands twice in one object")
     return result
 
@@ -106,7 +128,7 @@ def json_number(value: float | None) -> float | str | None:
 def check_version(path: str | PathLike[str], data: Mapping[str, Any]) -> None:
     """Refuse a record of a version that this program does not know."""
     version = data.get("schema_version")
-    if version != SCHEMA_VERSION:
+    if type(version) is not int or version != SCHEMA_VERSION:
         known = f"this program reads version {SCHEMA_VERSION}"
         reason = f"is missing; {known}" if version is None else f"is {version!r}; {known}"
         raise FormatError(path, "schema_version", reason)

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 22
 BOM = b"\xef\xbb\xbf"
-_GRADE = re.compile(rb"[+-]?\d{1,9}(?:\.0*)?")
+HIGHEST_GRADE = 10**9 - 1
+_GRADE = re.compile(rb"[+-]?0*\d{1,9}(?:\.0*)?")
 _SCORE = re.compile(rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the three columns that matter stand, and what the file is called in messages."""
+    """The columns of a file, which of them is the number, and whether more may follow."""
 
     columns: tuple[str, ...]
     number: str
@@ -120,7 +121,7 @@ def _number(path: Path, line_number: int, layout: Layout, field: bytes) -> float
     if (_GRADE if layout is QRELS else _SCORE).fullmatch(field):
         return float(field)
     shown = _text(field)
-    if shown.lower().lstrip("+-") == "nan":
+    if layout is RUN and shown.lower().lstrip("+-") == "nan":
         raise FormatError(path, f"line {line_number}", "the score is NaN, which has no place in an order")
     wanted = "a whole number of at most nine digits" if layout is QRELS else "a number"
     raise FormatError(path, f"line {line_number}", f"the {layout.number} {shown!r} is not {wanted}")
@@ -139,7 +140,8 @@ def _read_clean(path: Path, layout: Layout) -> Table | None:
         numbering = [index.setdefault(query, len(index)) for query in stretches["value"].to_list()]
         query = np.repeat(np.array(numbering, np.int64), stretches["len"].to_numpy())
         parts.append((query, frame["document"], frame[layout.number].to_numpy()))
-        tag = tag or _text(block[: block.index(b"\n")].split()[-1])
+        if layout is RUN and tag is None:
+            tag = _text(block[: block.index(b"\n")].split()[-1])
     if not parts or any(query.startswith("#") for query in index):
         return None
     import polars as pl
@@ -177,6 +179,6 @@ def _clean_frame(block: bytes, layout: Layout) -> pl.DataFrame | None:
     except pl.exceptions.PolarsError:
         return None
     numbers = frame[layout.number]
-    odd = numbers.is_nan().any() if layout is RUN else (numbers.abs() >= 10**9).any()
+    odd = numbers.is_nan().any() if layout is RUN else not numbers.is_between(-HIGHEST_GRADE, HIGHEST_GRADE).all()
     complete = np.count_nonzero(blank) == len(layout.columns) * len(frame) and not frame["short"][0]
     return frame if complete and not odd else None

@@ -8,10 +8,10 @@ import click
 
 from searchmark.cli.output import show, text_for_terminal
 from searchmark.corpora import Mapping, load_corpus
-from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, EXIT_UNTRUSTED, UsageError
+from searchmark.errors import EXIT_GATE_FAILED, EXIT_NOTHING_EVALUATED, EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.gate import check_gate, parse_threshold
 from searchmark.judging import judge
-from searchmark.measures import AnyMeasure
+from searchmark.measures import AnyMeasure, parse_measure
 from searchmark.reports import Report, build_report, format_of, render, write_report
 from searchmark.runs import FORMATS as RUN_FORMATS
 from searchmark.runs import load_run
@@ -68,10 +68,11 @@ def command(
     searchmark evaluate --gold-set qrels.txt --run bm25.run -m nDCG@10 -m MRR -o out.json
     """
     files = [file for output in outputs if output != STDOUT for file in _files(Path(output))]
-    gates = [parse_threshold(text) for text in thresholds]
+    asked = [parse_measure(text) for text in measures]
+    gates = [parse_threshold(text, {measure.name: measure for measure in asked}) for text in thresholds]
     suite = load_suite(suite_path, format=suite_format, topics=topics)
     run = load_run(run_path, format=run_format)
-    wanted: list[str | AnyMeasure] = [*(measures or default_measures(suite)), *(gate.measure for gate in gates)]
+    wanted: list[str | AnyMeasure] = [*(asked or default_measures(suite)), *(gate.measure for gate in gates)]
     survey = None if corpus_path is None else load_corpus(corpus_path, Mapping.parse(mapping)).survey
     scores = score(judge(suite, run, None if survey is None else survey.ids), wanted)
     gate = check_gate(scores, gates) if gates else None
@@ -97,6 +98,8 @@ def _files(output: Path) -> list[Path]:
 
 def exit_code(report: Report) -> int:
     """What the report means to a script."""
+    if not any(summary.cases for agent in report.agents.values() for summary in agent.measures.values()):
+        return EXIT_NOTHING_EVALUATED
     untrusted = any(agent.status != "ok" for agent in report.agents.values())
     if untrusted or (report.gate and report.gate.verdict == "untrusted"):
         return EXIT_UNTRUSTED

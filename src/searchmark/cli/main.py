@@ -16,6 +16,7 @@ VERBS = {
     "convert": "Write a suite in another format.",
     "measures": "List every measure with its definition.",
 }
+LONGEST_SENTENCE = 2000
 ALIASES = {"metrics": "measures"}
 
 
@@ -55,7 +56,7 @@ def app() -> None:
     """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911  # one return per way to end
     """Run the command line and return its exit code."""
     try:
         code = app.main(args=arguments, prog_name="searchmark", standalone_mode=False)
@@ -63,13 +64,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return EXIT_USAGE
+    except SystemExit:
+        # Click's own way out when whoever reads the help has seen enough; its code 1 would mean a failed gate.
+        return EXIT_OK
     except (click.Abort, KeyboardInterrupt):
         return _say("interrupted", EXIT_INTERRUPTED)
     except SearchmarkError as error:
         return _say(str(error), error.exit_code)
     except OSError as error:
         # Files are opened where their errors get a name; what is left is a stream, most likely our own output.
-        return _say(f"{error.filename or 'the output'} cannot be written: {error.strerror}", EXIT_USAGE)
+        return _say(f"{error.filename or 'the output cannot be written'}: {error.strerror}", EXIT_USAGE)
     except Exception as error:
         if os.environ.get("SEARCHMARK_DEBUG"):
             raise
@@ -80,5 +84,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _say(sentence: str, code: int) -> int:
     from searchmark.reports.quoting import visible
 
-    click.echo(f"searchmark: {visible(sentence)}", err=True)
+    click.echo(f"searchmark: {visible(sentence, LONGEST_SENTENCE)}", err=True)
     return code

@@ -14,8 +14,9 @@ from os import PathLike
 from pathlib import Path
 
 from searchmark.corpora.mapping import Mapping
-from searchmark.errors import FormatError, NothingEvaluated
+from searchmark.errors import NothingEvaluated
 from searchmark.records import Document, Suite
+from searchmark.store import check_readable
 
 __all__ = ["Corpus", "Mapping", "Survey", "corpus_of", "load_corpus"]
 
@@ -73,13 +74,12 @@ def _digest(document: Document) -> int:
 def load_corpus(path: str | PathLike[str], mapping: Mapping | None = None) -> Corpus:
     """A corpus from a file (.json, .jsonl, .csv) or a directory; ``mapping`` says which fields are what."""
     place = Path(path)
+    check_readable(place)
     if place.is_dir() and not (place / "corpus.jsonl").is_file():
         from searchmark.corpora.directory import stream_directory
 
         return Corpus(place.resolve().name, lambda: stream_directory(place))
     file = place / "corpus.jsonl" if place.is_dir() else place
-    if not file.is_file():
-        raise FormatError(file, None, "cannot be read: No such file or directory")
     from searchmark.corpora.documents import stream_documents
 
     return Corpus(file.stem, lambda: stream_documents(file, mapping or Mapping()))

@@ -7,6 +7,7 @@ import unicodedata
 
 # Control and format characters (terminal codes, bidirectional overrides) and lone surrogates.
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_MENTION = re.compile(r"@(?=[A-Za-z])")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&$])")
 
 
@@ -23,4 +24,4 @@ def _escape(char: str) -> str:
 def markdown_text(text: str, width: int | None = None) -> str:
     """The text for a Markdown cell: no markup, no pipe, no mention, no command of a CI system."""
     quoted = _MARKDOWN.sub(r"\\\1", visible(text, width))
-    return quoted.replace("@", "@\u200b").replace("::", ":\u200b:")
+    return _MENTION.sub("@\u200b", quoted).replace("::", ":\u200b:").replace("://", ":\u200b//")

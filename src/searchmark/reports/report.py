@@ -14,7 +14,7 @@ import numpy as np
 from searchmark.corpora import Survey
 from searchmark.errors import FormatError
 from searchmark.gate import Gate
-from searchmark.records import Hit
+from searchmark.records import STATUSES, Hit
 from searchmark.scores import Scores, Summary, segment_rows, untrusted_because
 from searchmark.store import SCHEMA_VERSION, check_shape, check_version, json_number, parse_json, read_text
 
@@ -103,18 +103,18 @@ def _segment(scores: Scores, name: str) -> dict[str, Summaries]:
 def _cases(scores: Scores) -> dict[str, CaseSummary]:
     judged, names = scores.judged, scores.names
     table, index = judged.suite.table, judged.run.index
-    statuses = {}
+    summaries = {}
     for row, case in enumerate(table.ids):
         values = scores.values[row].tolist()
         answer = judged.run.answer(index[case], HITS_SHOWN) if case in index else None
-        statuses[case] = CaseSummary(
-            status=list(scores.counts)[judged.status[row]],
+        summaries[case] = CaseSummary(
+            status=STATUSES[judged.status[row]],
             query=None if table.queries is None else table.queries[row],
             measures={name: None if math.isnan(value) else value for name, value in zip(names, values, strict=True)},
             undefined={name: str(scores.reason(row, i)) for i, name in enumerate(names) if math.isnan(values[i])},
             hits=_shown(answer.hits) if answer else (),
         )
-    return statuses
+    return summaries
 
 
 def _shown(hits: Iterable[Hit]) -> tuple[ShownHit, ...]:
@@ -127,8 +127,9 @@ def _worst(scores: Scores) -> tuple[str, ...]:
         return ()
     values = scores.values[:, 0]
     order = np.argsort(values, kind="stable")[:WORST_SHOWN]  # NaN comes last
-    best = np.nanmax(values) if not np.isnan(values).all() else np.nan
-    return tuple(scores.judged.suite.table.ids[row] for row in order if values[row] < best)
+    high = scores.measures[0].high
+    perfect = high if math.isfinite(high) else np.max(values, initial=0.0, where=~np.isnan(values))
+    return tuple(scores.judged.suite.table.ids[row] for row in order if values[row] < perfect)
 
 
 _DROPPED = {
@@ -215,13 +216,18 @@ def _agent_data(agent: AgentSummary) -> dict[str, Any]:
 
 def _measure_data(summaries: Summaries) -> dict[str, Any]:
     return {
-        name: {key: value for key, value in vars(summary).items() if key != "definition" or value is not None}
+        name: {key: _plain(value) for key, value in vars(summary).items() if key != "definition" or value is not None}
         for name, summary in summaries.items()
     }
 
 
+def _plain(value: Any) -> Any:
+    return json_number(value) if isinstance(value, float) else value
+
+
 def _case_data(case: CaseSummary) -> dict[str, Any]:
-    return vars(case) | {"hits": [{"id": hit.id, "score": json_number(hit.score)} for hit in case.hits]}
+    hits = [{"id": hit.id, "score": json_number(hit.score)} for hit in case.hits]
+    return vars(case) | {"measures": {name: _plain(value) for name, value in case.measures.items()}, "hits": hits}
 
 
 def read_report(path: str | PathLike[str]) -> Report:

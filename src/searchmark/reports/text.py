@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich import box
 from rich.console import Console, RenderableType
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -16,17 +17,21 @@ from searchmark.reports.quoting import visible
 from searchmark.reports.report import AgentSummary, Report
 
 WIDTH = 120
-# What GitHub takes for a command when it stands first in a line of a log.
-_COMMAND = re.compile(r"^(\s*)(::|##\[)", re.MULTILINE)
+LONGEST_CELL = 90
+# What CI systems take for commands: at the beginning of a line, or anywhere in it.
+_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#(?:\[|vso\[|teamcity\[))", re.MULTILINE)
 
 
 def to_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
     """The report as text; colour and another width are for those who know that it will be seen on a terminal."""
     buffer = io.StringIO()
     console = Console(file=buffer, force_terminal=colour, no_color=not colour, width=width, highlight=False, emoji=False)
-    for part in _parts(report):
+    parts = list(_parts(report))
+    # A number that is broken over two lines is no number: rather let the line be longer than the terminal.
+    console.width = max(width, *(Measurement.get(console, console.options, part).minimum for part in parts))
+    for part in parts:
         console.print(part)
-    return _COMMAND.sub("\\1\u200b\\2", buffer.getvalue())
+    return _COMMAND.sub(lambda found: found[0] + "\u200b", buffer.getvalue())
 
 
 def _parts(report: Report) -> Iterator[RenderableType]:
@@ -54,11 +59,19 @@ def _plain(text: str, style: str = "") -> Text:
     return Text(visible(text), style=style)
 
 
+def _cell(text: str) -> Text:
+    return Text(visible(text, LONGEST_CELL))
+
+
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]], numbers_from: int = 1, numbers_to: int = 99) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column, title in enumerate(header):
-        right = numbers_from <= column < numbers_to
-        table.add_column(_plain(title), justify="right" if right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(_plain(cell) for cell in row))
+    cells = [list(map(_cell, row)) for row in rows]
+    for column, title in enumerate(map(_cell, header)):
+        if numbers_from <= column < numbers_to:
+            widest = max(text.cell_len for text in (title, *(row[column] for row in cells)))
+            table.add_column(title, justify="right", no_wrap=True, min_width=widest)
+        else:
+            table.add_column(title, overflow="fold")
+    for row in cells:
+        table.add_row(*row)
     return table

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from os import PathLike
 from pathlib import Path
 
 from searchmark.errors import FormatError, UsageError
 from searchmark.records import Run
+from searchmark.store import check_readable
 
 FORMATS = ("native", "json", "trec")
 
@@ -14,6 +16,7 @@ FORMATS = ("native", "json", "trec")
 def load_run(path: str | PathLike[str], *, format: str | None = None) -> Run:  # noqa: A002  # the word that users know
     """Read a saved run."""
     path = Path(path)
+    check_readable(path)
     chosen = format or _detect(path)
     if chosen == "native":
         from searchmark.runs.native import read_native
@@ -45,5 +48,5 @@ def _detect(path: Path) -> str:
     except OSError as error:
         raise FormatError(path, None, f"cannot be read: {error.strerror}") from error
     if head.startswith(b"{"):
-        return "native" if b'"record": "run"' in head.split(b"\n", 1)[0] else "json"
+        return "native" if re.search(rb'"record"\s*:\s*"run"', head.split(b"\n", 1)[0]) else "json"
     return "json" if path.suffix.lower() in {".json", ".jsonl"} else "trec"

@@ -78,8 +78,8 @@ def write_native(run: Run, path: str | PathLike[str]) -> None:
 
 
 def _line(run: Run, row: int) -> dict[str, Any]:
-    rows = slice(run.starts[row], run.starts[row + 1])
-    line: dict[str, Any] = {"case": run.case_ids[row], "status": STATUSES[run.status[row]], "ids": list(run.ids[rows])}
+    rows = run.rows_of(row)
+    line: dict[str, Any] = {"case": run.case_ids[row], "status": STATUSES[run.status[row]], "ids": run.ids_of(row)}
     if not np.isnan(run.scores[rows]).all():
         line["scores"] = [json_number(score) for score in run.scores[rows].tolist()]
     if run.valid is not None:
@@ -127,6 +127,8 @@ def _read_line(path: Path, number: int, line: str) -> AnswerLine:
         column = getattr(answer, name)
         if column is not None and len(column) != len(answer.ids):
             raise FormatError(path, f"{place}.{name}", f"has {len(column)} entries for {len(answer.ids)} ids")
+    if answer.status == "empty" and answer.ids:
+        raise FormatError(path, f"{place}.status", f"is 'empty', yet there are {len(answer.ids)} hits")
     if any(score is not None and math.isnan(score) for score in answer.scores or ()):
         raise FormatError(path, f"{place}.scores", "a score is NaN, which has no place in an order")
     return answer

@@ -18,7 +18,7 @@ from searchmark.store import parse_json, read_text
 
 def read_plain(path: str | PathLike[str]) -> Run:
     path = Path(path)
-    data = parse_json(path, read_text(path))
+    data = parse_json(path, read_text(path), constants=True)
     if not isinstance(data, dict):
         raise FormatError(path, None, "holds no mapping from case to hits")
     answers = [_answer(path, case, hits) for case, hits in data.items()]

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
 
-from searchmark.errors import FormatError, UsageError
+from searchmark.errors import UsageError
 from searchmark.records import Suite
+from searchmark.store import check_readable
 from searchmark.suites.detect import FORMATS, detect
 from searchmark.suites.source import Source
 
@@ -17,8 +18,7 @@ WRITABLE = ("native", "gold-set", "qrels", "beir")
 def load_suite(path: str | PathLike[str], *, format: str | None = None, topics: str | PathLike[str] | None = None) -> Suite:  # noqa: A002  # the word that users know
     """Read a suite; ``topics`` adds the query texts where these are kept in a second file."""
     source = Source(Path(path))
-    if not source.path.exists():
-        raise FormatError(path, None, "cannot be read: No such file or directory")
+    check_readable(source.path)
     chosen = format or detect(source)
     if chosen not in FORMATS:
         raise UsageError(f"there is no suite format {chosen!r}; the formats are {', '.join(FORMATS)}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from os import PathLike
 
 from searchmark.errors import FormatError, UsageError
-from searchmark.matching import glob_pattern, normal_path
+from searchmark.matching import glob_segments, lines_are_reversed, nfc, normal_path
 from searchmark.records import Case, Judgment
 
 HIGHEST_GRADE = 10**9 - 1
@@ -28,16 +29,22 @@ def check_cases(path: str | PathLike[str], cases: Sequence[Case], place: str = "
 
 
 def _check_judgments(path: str | PathLike[str], where: str, case: Case) -> None:
-    seen: dict[tuple[str, bool], int] = {}
+    seen: dict[tuple[str, str], int] = {}
     for row, judgment in enumerate(case.judgments):
         place = f"{where}.judgments.{row}"
         _check_judgment(path, place, judgment)
-        named = judgment.match in ("id", "path")  # two ways to name the same thing
-        first = seen.setdefault((normal_path(judgment.target) if named else judgment.target, named), row)
+        first = seen.setdefault(_meaning(judgment), row)
         if first != row:
             raise FormatError(path, f"{place}.target", f"{judgment.target!r} is judged twice (see judgments.{first})")
         if case.unanswerable and judgment.grade > 0:
             raise FormatError(path, f"{place}.grade", "is positive, yet the case is marked unanswerable")
+
+
+def _meaning(judgment: Judgment) -> tuple[str, str]:
+    """What may be judged only once; an id and a path are two ways to name the same thing."""
+    if judgment.match == "path":
+        return "name", normal_path(judgment.target)
+    return ("name" if judgment.match == "id" else judgment.match), nfc(judgment.target)
 
 
 def _check_judgment(path: str | PathLike[str], place: str, judgment: Judgment) -> None:
@@ -45,13 +52,15 @@ def _check_judgment(path: str | PathLike[str], place: str, judgment: Judgment) -
         raise FormatError(path, f"{place}.target", "is empty")
     if judgment.match == "glob":
         try:
-            glob_pattern(judgment.target)
+            glob_segments(judgment.target)
         except UsageError as error:
             raise FormatError(path, f"{place}.target", str(error)) from error
     if abs(judgment.grade) > HIGHEST_GRADE:
         raise FormatError(path, f"{place}.grade", f"{judgment.grade} is beyond ±{HIGHEST_GRADE}")
     if judgment.rank is not None and not 1 <= judgment.rank <= HIGHEST_GRADE:
         raise FormatError(path, f"{place}.rank", f"{judgment.rank} is not a rank; ranks start at 1")
-    if judgment.score_range is not None and not judgment.score_range[0] <= judgment.score_range[1]:
+    if judgment.match == "lines" and lines_are_reversed(judgment.target):
+        raise FormatError(path, f"{place}.target", f"the lines of {judgment.target!r} end before they begin")
+    if judgment.score_range is not None and not -inf < judgment.score_range[0] <= judgment.score_range[1] < inf:
         low, high = judgment.score_range
-        raise FormatError(path, f"{place}.score_range", f"its low end {low} is not below its high end {high}")
+        raise FormatError(path, f"{place}.score_range", f"its low end {low} is not a number below its high end {high}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
@@ -40,13 +41,6 @@ def suite_file_adapter() -> TypeAdapter[SuiteFile]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(SuiteFile)
-
-
-@cache
-def _case_adapter() -> TypeAdapter[Case]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Case)
 
 
 def read_native(source: Source) -> Suite:
@@ -121,7 +115,7 @@ def _checked(path: Path, data: Any) -> SuiteFile:
 
 def _with_numeric_version(data: Any) -> Any:
     """YAML numbers arrive as text; the version is checked before the shape that would turn it into a number."""
-    if isinstance(data, dict) and str(data.get("schema_version")).isdecimal():
+    if isinstance(data, dict) and re.fullmatch(r"\d{1,9}", str(data.get("schema_version"))):
         return {**data, "schema_version": int(data["schema_version"])}
     return data
 
@@ -132,8 +126,18 @@ def _read_jsonl(source: Source) -> SuiteFile:
         raise FormatError(path, None, "is empty; its first line must be the header with 'schema_version'")
     (_, header), *rest = source.lines
     content = _checked(path, header)
-    cases = tuple(check_shape(path, _case_adapter(), value, f"line {number}") for number, value in rest)
+    cases = _checked_cases(path, rest)
     return SuiteFile(**{**content.__dict__, "cases": content.cases + cases})
+
+
+def _checked_cases(path: Path, lines: list[tuple[int, Any]]) -> tuple[Case, ...]:
+    """All cases at once, which is much faster; one by one only to find the line of the first flaw."""
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(tuple[Case, ...]).validate_python([value for _, value in lines])
+    except (ValidationError, RecursionError):
+        return tuple(check_shape(path, TypeAdapter(Case), value, f"line {number}") for number, value in lines)
 
 
 def _check_defaults(path: Path, defaults: Defaults) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ HIGHEST_NUMBER = 10**9 - 1
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
+@lru_cache(maxsize=4096)
 def snake(name: str) -> str:
     """``expectedIds``, ``ExpectedIDs`` and ``Expected Ids`` as ``expected_ids``."""
     return re.sub(r"[\s-]+", "_", _HUMP.sub("_", name.strip())).lower()

@@ -17,10 +17,9 @@ from searchmark.suites.losses import losses, refuse_blanks
 from searchmark.suites.source import Source
 from searchmark.trec import QRELS, Table, grouped_by_query, read_table
 
-_TOPIC = re.compile(r"<top>(.*?)</top>", re.DOTALL | re.IGNORECASE)
-_NUMBER = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]+)", re.IGNORECASE)
-_ELEMENT = re.compile(r"<topic\b[^>]*\bnumber\s*=\s*[\"']([^\"']+)[\"'][^>]*>(.*?)</topic>", re.DOTALL | re.IGNORECASE)
-_TITLE = re.compile(r"<(?:title|query)>\s*(?:Topic:)?\s*(.*?)\s*(?=<|$)", re.DOTALL | re.IGNORECASE)
+_NUMBER = re.compile(r"<num>([^<]*)", re.IGNORECASE)
+_TITLE = re.compile(r"<(?:title|query)>([^<]*)", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"[^>]*?\bnumber\s{0,9}=\s{0,9}[\"']([^\"'>]+)", re.IGNORECASE)
 
 
 def read_qrels(path: str | PathLike[str], topics: str | PathLike[str] | None = None) -> Suite:
@@ -79,10 +78,10 @@ def read_topics(path: str | PathLike[str]) -> dict[str, Case]:
     source = Source(Path(path))
     if source.by_line:
         topics = _from_entries(source)
-    elif blocks := _TOPIC.findall(source.text):
-        topics = _from_blocks(path, [(_NUMBER.search(block), _TITLE.search(block)) for block in blocks])
-    elif elements := list(_ELEMENT.finditer(source.text)):
-        topics = _from_blocks(path, [(element, _TITLE.search(element[2])) for element in elements])
+    elif blocks := _blocks(path, source.text, "<top>", "</top>"):
+        topics = _from_blocks(path, [(_word(_NUMBER.search(block), "Number:"), block) for block in blocks])
+    elif elements := _blocks(path, source.text, "<topic ", "</topic>"):
+        topics = _from_blocks(path, [(_word(_ATTRIBUTE.match(element), ""), element) for element in elements])
     else:
         topics = _from_lines(path, source.text)
     if not topics:
@@ -106,12 +105,34 @@ def _from_entries(source: Source) -> dict[str, Case]:
     return topics
 
 
-def _from_blocks(path: str | PathLike[str], blocks: list[tuple[re.Match[str] | None, re.Match[str] | None]]) -> dict[str, Case]:
+def _blocks(path: str | PathLike[str], text: str, opening: str, closing: str) -> list[str]:
+    """What stands between each opening and its closing mark, whatever their case."""
+    lowered = text.lower()
+    blocks: list[str] = []
+    start = lowered.find(opening)
+    while start >= 0:
+        end = lowered.find(closing, start)
+        if end < 0:
+            raise FormatError(path, f"topic {len(blocks) + 1}", f"is not closed by {closing}")
+        blocks.append(text[start + len(opening) : end])
+        start = lowered.find(opening, end)
+    return blocks
+
+
+def _word(found: re.Match[str] | None, prefix: str) -> str | None:
+    """The first word of a match, behind a prefix that it may have."""
+    words = found[1].strip().removeprefix(prefix).split() if found else []
+    return words[0] if words else None
+
+
+def _from_blocks(path: str | PathLike[str], blocks: list[tuple[str | None, str]]) -> dict[str, Case]:
     topics: dict[str, Case] = {}
-    for count, (number, title) in enumerate(blocks, 1):
-        if not number or not title or not title[1]:
+    for count, (number, block) in enumerate(blocks, 1):
+        title = _TITLE.search(block)
+        query = " ".join(title[1].split()).removeprefix("Topic:").strip() if title else ""
+        if not number or not query:
             raise FormatError(path, f"topic {count}", "needs both a number and a title")
-        _add(path, f"topic {count}", topics, Case(number[1], unescape(" ".join(title[1].split()))))
+        _add(path, f"topic {count}", topics, Case(number, unescape(query)))
     return topics
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ def parse_yaml(path: Path, text: str) -> Any:
     loader = YAML(typ="safe", pure=True)
     loader.Constructor = TextConstructor
     try:
-        data = loader.load(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an anchor that is used again is no news to the user
+            data = loader.load(text)
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = None if mark is None else f"line {mark.line + 1}, column {mark.column + 1}"
