@@ -45,6 +45,7 @@ bench: $(READY)  ## compare speed and memory with other tools, side by side
 	$(BIN)/python benchmarks/scoring.py
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/loading.py
+	$(BIN)/python benchmarks/comparison.py
 
 clean:  ## remove the virtual environment and everything generated
 	rm -rf $(VENV) demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis

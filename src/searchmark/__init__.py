@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from searchmark.comparison import Options as Options
+    from searchmark.comparison import compare as compare
     from searchmark.corpora import Corpus as Corpus
     from searchmark.corpora import Mapping as Mapping
     from searchmark.corpora import load_corpus as load_corpus
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from searchmark.records import Run as Run
     from searchmark.records import Suite as Suite
     from searchmark.reports import Report as Report
+    from searchmark.reports import build_comparison as build_comparison
     from searchmark.reports import build_report as build_report
     from searchmark.reports import read_report as read_report
     from searchmark.reports import render as render
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from searchmark.suites.fixtures import load_baseline_metrics as load_baseline_metrics
 
 _HOMES = {
+    "comparison": ("Options", "compare"),
     "corpora": ("Corpus", "Mapping", "load_corpus"),
     "errors": (
         "FormatError", "NothingEvaluated", "SearchmarkError", "UnknownMeasure", "UsageError",
@@ -53,7 +57,7 @@ _HOMES = {
     "judging": ("Judged", "judge"),
     "measures": ("parse_measure",),
     "records": ("Answer", "Case", "Defaults", "Document", "Hit", "Judgment", "Run", "Suite"),
-    "reports": ("Report", "build_report", "read_report", "render"),
+    "reports": ("Report", "build_comparison", "build_report", "read_report", "render"),
     "runs": ("load_run", "save_run"),
     "scores": ("Scores", "score"),
     "suites": ("load_suite", "save_suite"),

@@ -91,6 +91,22 @@ def judge(suite: Suite, run: Run, corpus: Collection[str] | None = None) -> Judg
     return Judged(suite, run, hits, status, answerable, ~kinds.described, kinds.paths, dropped)
 
 
+def target_ranks(judged: Judged, case: int) -> dict[str, int | None]:
+    """For every relevant target of a case the rank of its hit, None if it was not returned."""
+    suite, run = judged.suite, judged.run
+    judgments = suite.cases[case].judgments
+    ranks: dict[str, int | None] = {j.target: None for j in judgments if j.grade >= suite.defaults.rel}
+    answer = run.index.get(suite.table.ids[case])
+    if answer is None or judged.status[case] != OK:
+        return ranks
+    found, _ = _match_one(suite, run, answer, case)
+    first = int(suite.judgments.starts[case])
+    for _, rank, _, judgment, _ in found.T.tolist():
+        if judgment != NO_JUDGMENT and judgments[judgment - first].target in ranks:
+            ranks[judgments[judgment - first].target] = rank
+    return ranks
+
+
 def expand_suite(suite: Suite, corpus: Collection[str]) -> Suite:
     """The suite with its globs and symbols replaced by the ids of the corpus that they mean."""
     if not _Kinds.of(suite).described.any():

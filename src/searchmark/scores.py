@@ -70,7 +70,7 @@ class Scores:
         judged = self.judged
         rows = np.arange(len(judged.suite)) if rows is None else rows
         rows = rows[judged.status[rows] != NOT_RUN]
-        intervals = mean_intervals(self.values[rows], _clusters(judged.suite.table, rows), [m.binary for m in self.measures])
+        intervals = mean_intervals(self.values[rows], clusters_of(judged.suite.table, rows), [m.binary for m in self.measures])
         return {
             measure.name: self._summary(measure, self.values[rows, column], rows, interval)
             for column, (measure, interval) in enumerate(zip(self.measures, intervals, strict=True))
@@ -144,7 +144,7 @@ def _case_reason(judged: Judged, measure: AnyMeasure, row: int) -> str | None:
     )
 
 
-def _clusters(table: CaseTable, rows: NDArray[np.intp]) -> Sequence[str]:
+def clusters_of(table: CaseTable, rows: NDArray[np.intp]) -> Sequence[str]:
     """What each case is resampled with: its origin, or only itself."""
     if table.origins is None:
         return [table.ids[row] for row in rows]

@@ -12,6 +12,7 @@ from searchmark.errors import EXIT_GATE_FAILED, EXIT_NOTHING_EVALUATED, EXIT_OK,
 from searchmark.gate import check_gate, parse_threshold
 from searchmark.judging import judge
 from searchmark.measures import AnyMeasure, parse_measure
+from searchmark.records import Suite
 from searchmark.reports import Report, build_report, format_of, render, write_report
 from searchmark.runs import FORMATS as RUN_FORMATS
 from searchmark.runs import load_run
@@ -67,7 +68,7 @@ def command(
     searchmark evaluate --gold-set suite.yaml --run results.json
     searchmark evaluate --gold-set qrels.txt --run bm25.run -m nDCG@10 -m MRR -o out.json
     """
-    files = [file for output in outputs if output != STDOUT for file in _files(Path(output))]
+    files = output_files(outputs)
     asked = [parse_measure(text) for text in measures]
     gates = [parse_threshold(text, {measure.name: measure for measure in asked}) for text in thresholds]
     suite = load_suite(suite_path, format=suite_format, topics=topics)
@@ -76,7 +77,7 @@ def command(
     survey = None if corpus_path is None else load_corpus(corpus_path, Mapping.parse(mapping)).survey
     scores = score(judge(suite, run, None if survey is None else survey.ids), wanted)
     gate = check_gate(scores, gates) if gates else None
-    by = splits or [name for name in segment_names(suite) if name in _SPLIT_BY_DEFAULT]
+    by = split_by(suite, splits)
     report = build_report(scores, by, gate, survey)
     for file in files:
         write_report(report, file)
@@ -84,6 +85,16 @@ def command(
     for file in files:
         click.echo(f"written: {file}", err=True)
     return exit_code(report)
+
+
+def split_by(suite: Suite, asked: tuple[str, ...]) -> list[str]:
+    """What to split the cases by: what was asked for, or else what most suites have."""
+    return list(asked) or [name for name in segment_names(suite) if name in _SPLIT_BY_DEFAULT]
+
+
+def output_files(outputs: tuple[str, ...]) -> list[Path]:
+    """Every file that is to be written."""
+    return [file for output in outputs if output != STDOUT for file in _files(Path(output))]
 
 
 def _files(output: Path) -> list[Path]:

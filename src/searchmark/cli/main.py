@@ -13,6 +13,7 @@ from searchmark.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_OK, EXIT_USA
 # Verb and the first line of its help, so that listing the verbs imports none of them.
 VERBS = {
     "evaluate": "Score a saved run against a suite.",
+    "compare": "Compare saved runs on one suite, with evidence.",
     "convert": "Write a suite in another format.",
     "measures": "List every measure with its definition.",
 }

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from searchmark.errors import UsageError
-from searchmark.reports.report import Report, build_report, read_report
+from searchmark.reports.report import Report, build_comparison, build_report, read_report
 
-__all__ = ["Report", "build_report", "format_of", "read_report", "render", "write_report"]
+__all__ = ["Report", "build_comparison", "build_report", "format_of", "read_report", "render", "write_report"]
 
-EXTENSIONS = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".txt": "text"}
+EXTENSIONS = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".txt": "text", ".tex": "latex"}
 
 
 def render(report: Report, format: str = "text") -> str:  # noqa: A002  # the word that users know
-    """A report as ``text``, ``markdown`` or ``json``."""
+    """A report as ``text``, ``markdown``, ``json`` or, for a comparison, ``latex``."""
     return _renderer(format)(report)
 
 
@@ -27,11 +27,15 @@ def _renderer(format: str) -> Callable[[Report], str]:  # noqa: A002  # as above
         from searchmark.reports.markdown import to_markdown
 
         return to_markdown
+    if format == "latex":
+        from searchmark.reports.latex import to_latex
+
+        return to_latex
     if format == "text":
         from searchmark.reports.text import to_text
 
         return to_text
-    raise UsageError(f"there is no report format {format!r}; the formats are json, markdown, text")
+    raise UsageError(f"there is no report format {format!r}; the formats are json, latex, markdown, text")
 
 
 def format_of(path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from searchmark.comparison import Difference, Pair, beaten_by, letters
 from searchmark.gate import RuleResult
 from searchmark.reports.report import AgentSummary, Report, Summaries
 from searchmark.scores import Summary
@@ -52,6 +53,67 @@ def _segment_mean(summary: Summary, cases: int) -> str:
     half = "" if summary.low is None or summary.high is None else f" ±{(summary.high - summary.low) / 2:.2f}"
     own = "" if summary.cases == cases else f" (of {summary.cases})"
     return f"{summary.mean:.4f}{half}{own}"
+
+
+PAIR_COLUMNS = ("measure", "difference", "95 % interval", "p (Holm)", "wins/ties/losses", "detectable", "verdict")
+
+
+def pair_rows(pair: Pair) -> Iterator[tuple[str, ...]]:
+    """One row per measure: candidate minus baseline, its evidence and what follows from it."""
+    for found in pair.differences:
+        yield (found.measure, *_evidence(found), found.verdict)
+
+
+def _evidence(found: Difference) -> tuple[str, ...]:
+    bounds = UNDEFINED if found.low is None or found.high is None else f"{found.low:+.4f} to {found.high:+.4f}"
+    return (
+        UNDEFINED if found.difference is None else f"{found.difference:+.4f}",
+        bounds,
+        number(found.p_holm),
+        f"{found.wins}/{found.ties}/{found.losses}",
+        number(found.detectable),
+    )
+
+
+def pair_sentences(pair: Pair) -> Iterator[str]:
+    """Why each verdict is what it is, how much a sensitive suite would need, and how much changed for users."""
+    for found in pair.differences:
+        more = ""
+        if found.verdict == "INCONCLUSIVE" and found.cases_needed is not None and found.cases_needed > found.cases:
+            more = f"; about {found.cases_needed} independent cases would show the smallest effect that counts"
+        yield f"{found.measure}: {found.verdict}, {found.reason}{more}"
+    churn = pair.churn
+    depth = "never" if churn.parting_depth is None else f"at rank {churn.parting_depth:g} (median)"
+    yield (
+        f"churn on {churn.cases} cases that both answered: the first hit changed in {churn.first_changed}, "
+        f"overlap of the first hits {churn.overlap:.2f}, the lists part {depth}"
+    )
+
+
+def pair_segment_rows(pair: Pair, segment: str) -> Iterator[tuple[str, ...]]:
+    for value, differences in pair.segments[segment].items():
+        for found in differences:
+            yield (value, str(found.cases), found.measure, *_evidence(found)[:3], found.verdict)
+
+
+PAIR_SEGMENT_COLUMNS = ("cases", "measure", "difference", "95 % interval", "p (Holm)", "verdict")
+
+
+def telling_rows(pair: Pair) -> Iterator[tuple[str, ...]]:
+    """The cases that moved most, and where their targets went."""
+    for case in pair.telling:
+        moves = ", ".join(f"{move.target}: {move.before or UNDEFINED} → {move.after or UNDEFINED}" for move in case.moves[:3])
+        yield case.case, case.query or "", number(case.before), number(case.after), moves
+
+
+def standing_rows(report: Report) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+    """For every run its letter, its name, and per measure its mean with the letters of the runs that it beats."""
+    names = list(report.agents)
+    measures = list(next(iter(report.agents.values())).measures)
+    beats = {measure: beaten_by(report.pairs, names, measure) for measure in measures}
+    for letter, name in zip(letters(len(names)), names, strict=True):
+        summaries = report.agents[name].measures
+        yield letter, name, [(number(summaries[measure].mean), " ".join(beats[measure][name])) for measure in measures]
 
 
 def worst_rows(agent: AgentSummary) -> Iterator[tuple[str, str, str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from searchmark.comparison import Pair
 from searchmark.reports import layout
 from searchmark.reports.quoting import markdown_text
 from searchmark.reports.report import AgentSummary, Report
@@ -20,12 +21,50 @@ def _lines(report: Report) -> Iterator[str]:
     if verdict:
         yield f"**{markdown_text(verdict)}**"
         yield ""
+    for decision in report.decisions:
+        yield f"**{markdown_text(decision.sentence)}**"
+        yield ""
+        yield from (f"- {markdown_text(line)}" for line in (*decision.evidence, *decision.flips))
+        yield ""
+    if report.pairs:
+        yield from _standing_lines(report)
+        for pair in report.pairs:
+            yield from _pair_lines(pair)
     for agent in report.agents.values():
         yield from _agent_lines(agent, report.suite.cases)
     if report.notes:
         yield "## Notes"
         yield ""
         yield from (f"- {markdown_text(note)}" for note in report.notes)
+
+
+def _standing_lines(report: Report) -> Iterator[str]:
+    """The table that goes into papers: means, and in superscript the runs that each one beats with evidence."""
+    measures = list(next(iter(report.agents.values())).measures)
+    yield "## Standing"
+    yield ""
+    yield _row(("", "run", *measures))
+    yield "|" + " --- |" * (len(measures) + 2)
+    for letter, name, values in layout.standing_rows(report):
+        cells = [f"{mean}<sup>{beaten}</sup>" if beaten else mean for mean, beaten in values]
+        yield f"| {letter} | {markdown_text(name, 120)} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _pair_lines(pair: Pair) -> Iterator[str]:
+    yield f"## {markdown_text(pair.candidate)} against {markdown_text(pair.baseline)}"
+    yield ""
+    yield from _table(layout.PAIR_COLUMNS, layout.pair_rows(pair))
+    yield from (f"- {markdown_text(sentence)}" for sentence in layout.pair_sentences(pair))
+    yield ""
+    for segment in pair.segments:
+        yield f"### By {markdown_text(segment)}"
+        yield ""
+        yield from _table((segment, *layout.PAIR_SEGMENT_COLUMNS), layout.pair_segment_rows(pair, segment))
+    if pair.telling:
+        yield "### Most telling cases"
+        yield ""
+        yield from _table(("case", "query", "before", "after", "moves"), layout.telling_rows(pair))
 
 
 def _agent_lines(agent: AgentSummary, cases: int) -> Iterator[str]:

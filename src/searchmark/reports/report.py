@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
 
+from searchmark.comparison import Pair, unique_names
+from searchmark.config import DecisionTable
 from searchmark.corpora import Survey
+from searchmark.decisions import Decision, decide
 from searchmark.errors import FormatError
 from searchmark.gate import Gate
 from searchmark.records import STATUSES, Hit
@@ -74,26 +77,55 @@ class Report:
     agents: Mapping[str, AgentSummary]
     gate: Gate | None = None
     notes: tuple[str, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+    decisions: tuple[Decision, ...] = ()
     schema_version: int = field(default=SCHEMA_VERSION)
 
 
 def build_report(scores: Scores, by: Iterable[str] = (), gate: Gate | None = None, corpus: Survey | None = None) -> Report:
     """Everything to be said about one agent's scores; ``by`` names what the cases are split by."""
+    name = scores.judged.run.agent
+    agent, notes = _agent_and_notes(scores, name, by)
+    return Report(_suite_summary(scores, corpus), {name: agent}, gate, (*notes, *_corpus_notes(corpus)))
+
+
+def build_comparison(
+    scores: Sequence[Scores],
+    pairs: Sequence[Pair],
+    by: Iterable[str] = (),
+    tables: Iterable[DecisionTable] = (),
+    corpus: Survey | None = None,
+) -> Report:
+    """Everything to be said about several runs on one suite, decisions by ``tables`` included."""
+    names, by = unique_names(scores), tuple(by)
+    known = {name: _agent_and_notes(each, name, by) for name, each in zip(names, scores, strict=True)}
+    notes = [f"{name}: {note}" for name, (_, found) in known.items() for note in found]
+    agents = {name: agent for name, (agent, _) in known.items()}
+    means = {name: agent.measures for name, agent in agents.items()}
+    runs = dict(zip(names, (each.judged.run for each in scores), strict=True))
+    decisions = tuple(decide(table, pairs, means, scores[0].judged.suite, runs) for table in tables)
+    return Report(_suite_summary(scores[0], corpus), agents, None, (*notes, *_corpus_notes(corpus)), tuple(pairs), decisions)
+
+
+def _suite_summary(scores: Scores, corpus: Survey | None) -> SuiteSummary:
     suite = scores.judged.suite
+    hashes = suite.hashes | ({} if corpus is None else {"corpus": corpus.digest})
+    return SuiteSummary(suite.name, hashes, len(suite))
+
+
+def _agent_and_notes(scores: Scores, name: str, by: Iterable[str]) -> tuple[AgentSummary, list[str]]:
     reasons = untrusted_because(scores)
     agent = AgentSummary(
-        name=scores.judged.run.agent,
+        name=name,
         status="untrusted" if reasons else "ok",
         counts=scores.counts,
         dropped=scores.judged.dropped,
         measures=scores.summaries(),
-        segments={name: _segment(scores, name) for name in by},
+        segments={field_name: _segment(scores, field_name) for field_name in by},
         cases=_cases(scores),
         worst=_worst(scores),
     )
-    notes = (*(f"not to be trusted: {reason}" for reason in reasons), *_notes(scores, agent), *_corpus_notes(corpus))
-    hashes = suite.hashes | ({} if corpus is None else {"corpus": corpus.digest})
-    return Report(SuiteSummary(suite.name, hashes, len(suite)), {agent.name: agent}, gate, notes)
+    return agent, [*(f"not to be trusted: {reason}" for reason in reasons), *_notes(scores, agent)]
 
 
 def _segment(scores: Scores, name: str) -> dict[str, Summaries]:
@@ -186,14 +218,21 @@ def to_json(report: Report) -> str:
     }
     if report.gate is not None:
         data["gate"] = asdict(report.gate)
+    if report.pairs:
+        data["comparisons"] = [asdict(found) for pair in report.pairs for found in pair.differences]
+        data["pairs"] = [asdict(pair) for pair in report.pairs]
+    if report.decisions:
+        data["decisions"] = [asdict(decision) for decision in report.decisions]
     return _laid_out(data, depth=4) + "\n"
 
 
 def _laid_out(data: Any, depth: int, indent: str = "\n") -> str:
     """JSON that people can read and compare: one line per entry down to ``depth``, where cases and measures stand."""
-    if not isinstance(data, dict) or not data or not depth:
+    if not isinstance(data, dict | list) or not data or not depth:
         return json.dumps(data)
     inner = indent + " "
+    if isinstance(data, list):
+        return "[" + ",".join(f"{inner}{_laid_out(value, depth - 1, inner)}" for value in data) + indent + "]"
     entries = (f"{inner}{json.dumps(key)}: {_laid_out(value, depth - 1, inner)}" for key, value in data.items())
     return "{" + ",".join(entries) + indent + "}"
 

@@ -12,6 +12,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from searchmark.comparison import Pair
 from searchmark.reports import layout
 from searchmark.reports.quoting import visible
 from searchmark.reports.report import AgentSummary, Report
@@ -35,7 +36,11 @@ def to_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
 
 
 def _parts(report: Report) -> Iterator[RenderableType]:
-    for agent in report.agents.values():
+    if report.pairs:
+        yield _standing(report)
+        for pair in report.pairs:
+            yield from _pair_parts(pair)
+    for agent in report.agents.values() if not report.pairs else ():
         yield _plain(f"{agent.name} on {report.suite.name}", "bold")
         yield _plain(layout.counted(agent, report.suite.cases))
         yield _table(layout.COLUMNS, layout.measure_rows(agent.measures))
@@ -43,11 +48,36 @@ def _parts(report: Report) -> Iterator[RenderableType]:
             yield _table(layout.segment_header(agent, segment), layout.segment_rows(agent, segment))
         if agent.worst:
             yield _worst(agent)
+    for decision in report.decisions:
+        yield _plain(decision.sentence, "bold")
+        for line in (*decision.evidence, *decision.flips):
+            yield _plain(f"  {line}")
     for note in report.notes:
         yield _plain(f"note: {note}", "yellow")
     verdict = layout.verdict(report)
     if verdict:
         yield _plain(verdict, "bold green" if report.gate and report.gate.verdict == "passed" else "bold red")
+
+
+def _standing(report: Report) -> Table:
+    measures = list(next(iter(report.agents.values())).measures)
+    rows = [
+        (letter, name, *(f"{mean} {beaten}".rstrip() for mean, beaten in values))
+        for letter, name, values in layout.standing_rows(report)
+    ]
+    return _table(("", f"run on {report.suite.name}", *measures), rows, numbers_from=2)
+
+
+def _pair_parts(pair: Pair) -> Iterator[RenderableType]:
+    yield _plain(f"{pair.candidate} against {pair.baseline}", "bold")
+    yield _table(layout.PAIR_COLUMNS, layout.pair_rows(pair))
+    for sentence in layout.pair_sentences(pair):
+        yield _plain(sentence)
+    for segment in pair.segments:
+        yield _table((segment, *layout.PAIR_SEGMENT_COLUMNS), layout.pair_segment_rows(pair, segment))
+    if pair.telling:
+        columns = ("most telling cases", "query", "before", "after", "moves")
+        yield _table(columns, layout.telling_rows(pair), numbers_from=2, numbers_to=4)
 
 
 def _worst(agent: AgentSummary) -> Table:

@@ -72,7 +72,7 @@ class Source:
             return [value for _, value in self.lines]
         if not self.is_yaml:
             return parse_json(self.path, self.text)
-        from searchmark.suites.yaml import parse_yaml
+        from searchmark.yaml import parse_yaml
 
         return parse_yaml(self.path, self.text)
 

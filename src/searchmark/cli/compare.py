@@ -1,0 +1,89 @@
+"""``searchmark compare``."""
+
+from __future__ import annotations
+
+import click
+
+from searchmark.cli.evaluate import STDOUT, exit_code, output_files, split_by
+from searchmark.cli.output import show, text_for_terminal
+from searchmark.comparison import Options, compare, unique_names
+from searchmark.config import PRESETS, DecisionTable, load_config
+from searchmark.corpora import Mapping, load_corpus
+from searchmark.errors import UsageError
+from searchmark.judging import judge
+from searchmark.reports import build_comparison, render, write_report
+from searchmark.runs import load_run
+from searchmark.scores import Scores, default_measures, score
+from searchmark.suites import load_suite
+from searchmark.suites.detect import FORMATS as SUITE_FORMATS
+
+
+@click.command("compare", short_help="Compare saved runs on one suite, with evidence.")
+@click.option(
+    "--gold-set", "--suite", "suite_path", required=True, metavar="SUITE", help="Suite, in any format of docs/formats.md."
+)
+@click.option(
+    "--run", "run_paths", required=True, multiple=True, metavar="RUN", help="Saved run; at least two, the baseline first."
+)
+@click.option("-m", "--measure", "measures", multiple=True, help="Measure or formula, repeatable; the first one leads.")
+@click.option("-o", "--output", "outputs", multiple=True, metavar="PATH", help="Report (.json, .md, .txt, .tex), directory, or -.")
+@click.option("--by", "splits", multiple=True, metavar="FIELD", help="Split by category, tag or a field of the cases; repeatable.")
+@click.option("--min-effect", type=float, help="Smallest difference that anybody would care about (plain: 0.01).")
+@click.option("--margin", type=float, help="How much worse may still pass as not inferior (plain: 0.02).")
+@click.option("--decide", "preset", type=click.Choice(tuple(PRESETS)), help="Decide by a table that comes with Searchmark.")
+@click.option("--config", "config_path", metavar="FILE", help="YAML or TOML with a section 'compare'; see docs/comparison.md.")
+@click.option("--topics", metavar="FILE", help="Query texts for TREC qrels or labels.")
+@click.option("--corpus", "corpus_path", metavar="PATH", help="What was searched: .json, .jsonl, .csv or a directory.")
+@click.option("--map", "mapping", multiple=True, metavar="FIELD=NAME", help="Fields of the corpus: id=asin, title=name, text=a,b.")
+@click.option("--format", "suite_format", type=click.Choice(tuple(SUITE_FORMATS)), help="Format of the suite.")
+def command(
+    suite_path: str,
+    run_paths: tuple[str, ...],
+    measures: tuple[str, ...],
+    outputs: tuple[str, ...],
+    splits: tuple[str, ...],
+    min_effect: float | None,
+    margin: float | None,
+    preset: str | None,
+    config_path: str | None,
+    topics: str | None,
+    corpus_path: str | None,
+    mapping: tuple[str, ...],
+    suite_format: str | None,
+) -> int:
+    """Compare saved runs on one suite, with evidence.
+
+    Every pair of runs is compared on the cases that both have a value for. The answer may be that there is not
+    enough evidence: the report then says how many cases would be needed.
+
+    \b
+    searchmark compare --gold-set suite.yaml --run bm25.trec --run semantic.json -m nDCG@10 -o report.md
+    """
+    config = load_config(config_path).compare
+    smallest = config.min_effect if min_effect is None else min_effect
+    options = Options(smallest, config.margin if margin is None else margin)
+    tables = (*config.decisions, *(PRESETS[preset] if preset else ()))
+    files = output_files(outputs)
+    suite = load_suite(suite_path, format=suite_format, topics=topics)
+    survey = None if corpus_path is None else load_corpus(corpus_path, Mapping.parse(mapping)).survey
+    wanted = measures or default_measures(suite)
+    runs = [load_run(path) for path in run_paths]
+    scores = [score(judge(suite, run, None if survey is None else survey.ids), wanted) for run in runs]
+    by = split_by(suite, splits)
+    report = build_comparison(scores, compare(scores, by, options), by, _about(tables, scores), survey)
+    for file in files:
+        write_report(report, file)
+    show(render(report, "json") if STDOUT in outputs else text_for_terminal(report))
+    for file in files:
+        click.echo(f"written: {file}", err=True)
+    return exit_code(report)
+
+
+def _about(tables: tuple[DecisionTable, ...], scores: list[Scores]) -> list[DecisionTable]:
+    """The tables whose arms were both run; one of them at least, if there are any."""
+    names = set(unique_names(scores))
+    about = [table for table in tables if {table.candidate, table.baseline} <= names]
+    if tables and not about:
+        arms = "; ".join(f"{table.candidate} against {table.baseline}" for table in tables)
+        raise UsageError(f"the decision tables are about {arms}; the runs are {', '.join(sorted(names))}")
+    return about

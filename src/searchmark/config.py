@@ -1,0 +1,125 @@
+"""The config file: plain data, checked field by field, no objects.
+
+YAML, TOML, or ``[tool.searchmark]`` in ``pyproject.toml``. Without ``--config`` the nearest ``searchmark.yaml``,
+``searchmark.toml`` or ``pyproject.toml`` with such a table, from the working directory upwards, is used.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar
+
+from searchmark.errors import FormatError
+from searchmark.store import check_readable, check_shape, read_text
+
+NAMES = ("searchmark.yaml", "searchmark.yml", "searchmark.toml", "pyproject.toml")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One line of a decision table.
+
+    ``above`` and ``below`` bound the relative gain over the baseline (0.1 is 10 %). ``categories``: empty for the
+    suite as a whole, ["all"] for every category, or those that must all fulfil it, by name or number.
+    """
+
+    decision: str
+    above: float | None = None
+    below: float | None = None
+    categories: tuple[str | int, ...] = ()
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True)
+class DecisionTable:
+    """What to decide about one arm, measured against another; the first rule with evidence wins."""
+
+    candidate: str
+    baseline: str
+    rules: tuple[Rule, ...]
+    measure: str | None = None
+    otherwise: str = "no clear gain"
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True)
+class CompareConfig:
+    """The section ``compare``."""
+
+    min_effect: float = 0.01
+    margin: float = 0.02
+    decisions: tuple[DecisionTable, ...] = ()
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True)
+class Config:
+    """The whole file. Sections that later stages read are let through and not looked at yet."""
+
+    compare: CompareConfig = CompareConfig()
+    dataset: dict[str, Any] = field(default_factory=dict)
+    evaluation: dict[str, Any] = field(default_factory=dict)
+    agents: list[Any] = field(default_factory=list)
+    output: dict[str, Any] = field(default_factory=dict)
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+def load_config(path: str | PathLike[str] | None = None) -> Config:
+    """The config in this file, or the nearest one, or the defaults."""
+    file = Path(path) if path is not None else _nearest(Path.cwd())
+    if file is None:
+        return Config()
+    check_readable(file)
+    from pydantic import TypeAdapter
+
+    return check_shape(file, TypeAdapter(Config), _content(file) or {})
+
+
+def _nearest(folder: Path) -> Path | None:
+    for place in (folder, *folder.parents):
+        for name in NAMES:
+            file = place / name
+            if file.is_file() and (name != "pyproject.toml" or "[tool.searchmark" in read_text(file)):
+                return file
+    return None
+
+
+def _content(file: Path) -> Any:
+    text = read_text(file)
+    if file.suffix.lower() != ".toml":
+        from searchmark.yaml import parse_yaml
+
+        return parse_yaml(file, text)
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise FormatError(file, None, f"not valid TOML: {error}") from error
+    return data.get("tool", {}).get("searchmark", {}) if file.name == "pyproject.toml" else data
+
+
+# The decision table that many teams start from: is vector search worth it, and is a reranker?
+PRESETS = {
+    "vector-search": (
+        DecisionTable(
+            candidate="vector",
+            baseline="fts5",
+            rules=(
+                Rule("keep vector search and promote it", above=0.10, categories=("all",)),
+                Rule("keep vector search and document what it is good for", above=0.10, categories=(1, 2, 5)),
+                Rule("drop vector search and simplify the system", below=0.05),
+            ),
+        ),
+        DecisionTable(
+            candidate="reranker",
+            baseline="vector",
+            rules=(Rule("recommend the reranker by default", above=0.15),),
+        ),
+    )
+}
