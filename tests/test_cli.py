@@ -167,6 +167,15 @@ class TestCorpus:
         assert len(report["suite"]["hashes"]["corpus"]) == 64
         assert "documents of the corpus without any text: 1" in report["notes"]
 
+    def test_what_a_suite_brings_along_is_its_corpus(self, file, capsys) -> None:
+        run = file("r.json", '{"close_and_far": ["bread", "invented"]}')
+        suite = Path(__file__).parent.parent / "examples/formats/fixtures.json"
+        assert main(["evaluate", "--gold-set", str(suite), "--run", str(run), "-o", "-"]) == 0
+        assert json.loads(capsys.readouterr().out)["agents"]["r"]["dropped"]["invalid"] == 1
+
+    def test_a_mapping_without_a_corpus_is_a_usage_error(self, inputs) -> None:
+        assert main([*inputs, "--map", "id=x"]) == 4
+
     def test_a_bad_mapping_is_a_usage_error(self, inputs, capsys) -> None:
         assert main([*inputs, "--corpus", "x.csv", "--map", "colour=red"]) == 4
         assert "mapping 'colour=red' cannot be read" in capsys.readouterr().err

@@ -27,7 +27,7 @@ from searchmark.cli.main import main
 from searchmark.comparison import Difference, Pair, beaten_by, letters
 from searchmark.config import PRESETS, DecisionTable, Rule, load_config
 from searchmark.decisions import NOT_ENOUGH, decide
-from searchmark.errors import FormatError, UsageError
+from searchmark.errors import FormatError, Incomparable, UsageError
 from searchmark.records import Status
 from searchmark.reports import write_report
 from tests.conftest import ROOT
@@ -192,7 +192,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
     scores = score(judge(suite_of(12), run_of("a", [1] * 12)), ["RR"])
     with pytest.raises(UsageError, match="at least two runs"):
         compare([scores])
-    with pytest.raises(UsageError, match="same suite and the same measures"):
+    with pytest.raises(Incomparable, match="same suite and the same measures"):
         compare([scores, score(judge(suite_of(11), run_of("b", [1] * 11)), ["RR"])])
     with pytest.raises(UsageError, match="smallest effect"):
         Options(min_effect=0)
@@ -270,6 +270,14 @@ class TestDecisions:
         assert decision.decision == "no clear gain"
         assert decision.evidence[0].startswith("all cases: +25.0%")
         assert decision.flips
+
+    def test_a_rule_may_be_content_with_the_mean(self) -> None:
+        scores = [score(judge(suite_of(9), run), ["RR"]) for run in (run_of("a", [2] * 9), run_of("b", [1] * 9))]
+        runs = {each.judged.run.agent: each.judged.run for each in scores}
+        means = {name: each.summaries() for name, each in zip(runs, scores, strict=True)}
+        for evidence, expected in (("verdict", NOT_ENOUGH), ("mean", "go")):
+            table = DecisionTable("b", "a", (Rule("go", above=0.1, evidence=evidence),))
+            assert decide(table, compare(scores), means, scores[0].judged.suite, runs).decision == expected
 
     def test_the_reranker_is_measured_against_vector(self) -> None:
         assert self.decided(dict.fromkeys(range(1, 6), 2), arms=("vector", "reranker")) == "recommend the reranker by default"
@@ -360,6 +368,13 @@ class TestCommand:
             Run.from_answers("dead", [Answer("crud-create", "error"), Answer("crud-bulk", "timeout")]), tmp_path / "dead.jsonl"
         )
         assert main(["compare", *self.EXAMPLE, *self.RUNS[:2], "--run", str(tmp_path / "dead.jsonl"), "-m", "RR"]) == 2
+
+
+def test_fifty_runs_fit_into_one_table() -> None:
+    scores = [score(judge(suite_of(12), run_of(f"run {i}", [1 + i % 3] * 12)), ["RR"]) for i in range(50)]
+    report = build_comparison(scores, compare(scores))
+    assert len(report.pairs) == 1225
+    assert render(report, "latex").count(r"\\") == 51
 
 
 def test_all_pairs_are_there() -> None:

@@ -71,6 +71,11 @@ def test_an_unreadable_mapping_is_refused(text: str) -> None:
         ("c.jsonl", '{"id": "a"\n', "line 1, column 11: not valid JSON"),
         ("c.csv", "id,text\na\n", "line 2: has 1 columns, the header 2"),
         ("c.csv", 'id,text\na,"b\n', "not valid CSV"),
+        ("c.json", '[{"id": "a"} {"id": "b"}]', "a comma or the end of the array should stand before it"),
+        ("c.json", '[{"id": "a"}] more', "something follows the array"),
+        ("c.json", '[{"id": "a", "id": "b"}]', "the key 'id' stands twice"),
+        ("c.json", '[{"id": "a", "x": NaN}]', "not valid JSON: NaN"),
+        ("c.csv", "id,id,text\na,b,c\n", "line 1: two columns have the same name"),
         ("c.parquet", "x", "is no corpus: its extension must be"),
     ],
 )
@@ -114,6 +119,12 @@ def test_streaming_holds_one_document_and_not_the_file(tmp_path: Path) -> None:
         assert tracemalloc.get_traced_memory()[1] < path.stat().st_size / 10
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("name", "content"), [("c.json", "[]"), ("c.jsonl", ""), ("c.csv", ""), ("c.csv", "id,text\n")])
+def test_an_empty_corpus_is_nothing_to_evaluate_against(file, name: str, content: str) -> None:
+    with pytest.raises(NothingEvaluated, match="the corpus 'c' holds no documents"):
+        _ = load_corpus(file(name, content)).survey
 
 
 class TestDirectory:

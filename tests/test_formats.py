@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import Judgment, Suite, judge, load_baseline_metrics, load_corpus, load_suite, save_suite, score
+from searchmark import Case, Judgment, Suite, judge, load_baseline_metrics, load_corpus, load_suite, save_suite, score
 from searchmark.cli.main import main
 from searchmark.errors import FormatError, UsageError
 from searchmark.records import Defaults, Run
 from searchmark.suites.detect import FORMATS, detect
 from searchmark.suites.source import Source
+from searchmark.suites.swe_bench import files_of_patch
 from tests.conftest import ROOT
 
 EXAMPLES = ROOT / "examples" / "formats"
@@ -229,6 +230,162 @@ def test_swe_bench_targets_are_the_changed_files_and_created_ones_are_apart() ->
     assert (case.fields["created_files"], case.fields["commit_hash"]) == (["shop/money.py"], "5d1e0c9")
 
 
+def patch_of(*lines: str, end: str = "\n") -> str:
+    return end.join(lines) + end
+
+
+@pytest.mark.parametrize(
+    ("patch", "changed", "created"),
+    [
+        (
+            patch_of(
+                "diff --git a/q.sql b/q.sql", "--- a/q.sql", "+++ b/q.sql", "@@ -1,2 +1,1 @@", "--- old comment", " select 1;"
+            ),
+            ["q.sql"],
+            [],
+        ),
+        (patch_of('--- "a/caf\\303\\251.py"', '+++ "b/caf\\303\\251.py"', "@@ -1 +1 @@", "-a", "+b"), ["café.py"], []),
+        (patch_of("--- a/x.py", "+++ b/x.py", "@@ -1 +1 @@", "-a", "+b", end="\r\n"), ["x.py"], []),
+        (patch_of("diff --git a/i.png b/i.png", "Binary files a/i.png and b/i.png differ"), ["i.png"], []),
+        (patch_of("diff --git a/e.txt b/e.txt", "deleted file mode 100644"), ["e.txt"], []),
+        (
+            patch_of("diff --git a/old.py b/new.py", "similarity index 100%", "rename from old.py", "rename to new.py"),
+            ["old.py"],
+            [],
+        ),
+        (patch_of("diff --git a/n.txt b/n.txt", "new file mode 100644"), [], ["n.txt"]),
+        (
+            patch_of(
+                "--- a/x.py\t2024-01-01",
+                "+++ b/x.py\t2024-01-02",
+                "@@ -1 +1 @@",
+                "-a",
+                "+b",
+                "--- a/y.py",
+                "+++ b/y.py",
+                "@@ -1 +1 @@",
+                "-a",
+                "+b",
+            ),
+            ["x.py", "y.py"],
+            [],
+        ),
+    ],
+    ids=["removed lines like headers", "quoted name", "CRLF", "binary", "deleted", "moved", "created", "without git"],
+)
+def test_files_of_a_patch(patch: str, changed: list[str], created: list[str]) -> None:
+    assert files_of_patch(patch) == (changed, created)
+
+
+@pytest.mark.parametrize(
+    ("request_", "query"),
+    [
+        (
+            {"request": {"query": {"bool": {"filter": [{"term": {"lang": "en"}}], "must": [{"match": {"title": "harbour"}}]}}}},
+            "harbour",
+        ),
+        ({"params": {"field": "text", "query_string": "harbour"}}, "harbour"),
+        ({"request": {"query": {"match": {"body": {"analyzer": "std", "query": "harbour"}}}}}, "harbour"),
+        ({"request": {"query": {"multi_match": {"query": "harbour", "fields": ["a"]}}}}, "harbour"),
+        ({"request": {"knn": {"field": "vec", "k": 3}}}, '{"knn": {"field": "vec", "k": 3}}'),
+    ],
+)
+def test_rank_eval_takes_no_filter_for_a_query(file, request_: dict[str, object], query: str) -> None:
+    content = {"requests": [{"id": "r", "ratings": [{"_index": "i", "_id": "a", "rating": 1}], **request_}]}
+    assert load_suite(file("r.json", json.dumps(content))).cases[0].query == query
+
+
+def test_rre_with_several_unknown_placeholders_is_refused(file) -> None:
+    content = {"queries": [{"placeholders": {"$lang": "en", "$name": "a"}, "relevant_documents": {"1": ["x"]}}]}
+    with pytest.raises(FormatError, match=r"has no \$query"):
+        load_suite(file("r.json", json.dumps(content)))
+
+
+def test_an_exclusion_beats_the_same_pattern(file) -> None:
+    content = {"queries": [{"query": "q", "expected_patterns": ["*Mail*", "*Test*"], "exclusion_patterns": ["*Test*"]}]}
+    judgments = load_suite(file("s.json", json.dumps(content))).cases[0].judgments
+    assert [(j.target, j.grade) for j in judgments] == [("*Mail*", 1), ("*Test*", 0)]
+
+
+def test_keys_that_differ_only_in_spelling_are_refused(file) -> None:
+    with pytest.raises(FormatError, match="two of its keys are the same in snake_case"):
+        load_suite(file("c.json", '[{"query": "a", "expectedIds": ["x"], "expected_ids": ["y"]}]'))
+    with pytest.raises(FormatError, match="two columns have the same name"):
+        load_suite(file("q.csv", "query,docid,rating,Rating\na,b,1,2\n"))
+
+
+@pytest.mark.parametrize("name", ["test_cases", "queries", "cases", "fixtures"])
+def test_a_list_is_found_under_any_usual_name(file, name: str) -> None:
+    content = {name: [{"query": "q", "expectedIds": ["x"]}], "version": "2"}
+    suite = load_suite(file("c.json", json.dumps(content)))
+    assert (len(suite), suite.metadata) == (1, {"version": "2"})
+
+
+def test_fixture_documents_may_have_any_ids(file) -> None:
+    content = json.dumps([{"name": "n", "query": "q", "documents": {"docA": "x", "doc_a": "y"}, "expected_ranking": ["docA"]}])
+    assert [d.id for d in load_suite(file("f.json", content)).cases[0].documents] == ["docA", "doc_a"]
+
+
+class TestNothingIsLostInSilence:
+    def test_documents_that_share_an_id_cannot_become_one_corpus(self, file, tmp_path: Path) -> None:
+        fixtures = [
+            {
+                "name": name,
+                "query": "q",
+                "documents": [{"id": "d1", "content": f"{name} 1"}, {"id": "d2", "content": "x"}],
+                "expected_ranking": ["d1"],
+            }
+            for name in ("a", "b")
+        ]
+        with pytest.raises(UsageError, match="two documents of the suite have the id 'd1'"):
+            save_suite(load_suite(file("f.json", json.dumps(fixtures))), tmp_path / "out", format="beir")
+        assert not (tmp_path / "out").exists()
+
+    def test_fields_never_overwrite_the_id(self, tmp_path: Path) -> None:
+        suite = Suite.from_cases("s", [Case("q1", "real", (Judgment("a", "path"),), fields={"id": "other", "query": "other"})])
+        save_suite(suite, tmp_path / "g.json", format="gold-set")
+        assert (load_suite(tmp_path / "g.json").cases[0].id, load_suite(tmp_path / "g.json").cases[0].query) == ("q1", "real")
+
+    def test_an_id_that_would_be_a_comment_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="where # begins a comment"):
+            save_suite(Suite.from_grades({"#1": {"a": 1}}), tmp_path / "q.qrels", format="qrels")
+
+    def test_cases_without_judgments_and_line_feeds_are_named(self, tmp_path: Path) -> None:
+        suite = Suite.from_cases("s", [Case("a", "two\nlines", (Judgment("x"),)), Case("b", "nobody judged")])
+        assert save_suite(suite, tmp_path / "q.qrels", format="qrels") == [
+            "cases without judgments",
+            "line feeds and runs of blanks in queries: 1",
+        ]
+        assert save_suite(suite, tmp_path / "beir", format="beir") == ["cases without judgments"]
+
+    @pytest.mark.parametrize("form", ["beir", "gold-set"])
+    def test_queries_that_nobody_knows_are_read_back_so(self, tmp_path: Path, form: str) -> None:
+        path = tmp_path / ("g.json" if form == "gold-set" else "beir")
+        lost = save_suite(
+            Suite.from_cases("s", [Case("a", None, (Judgment("x", "path" if form == "gold-set" else "id"),))]), path, format=form
+        )
+        assert lost == ["queries that are not known, written as empty"]
+        assert load_suite(path).cases[0].query is None
+
+    def test_a_character_that_no_file_can_hold_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="is not a character that a file can hold"):
+            save_suite(Suite.from_grades({"q": {"\ud800x": 1}}), tmp_path / "q.qrels", format="qrels")
+
+    def test_an_unknown_extension_is_refused(self, tmp_path: Path) -> None:
+        assert main(["convert", str(EXAMPLES / "beir"), str(tmp_path / "suite.yaml")]) == 4
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_case_ids_are_compared_in_nfc(file) -> None:
+    suite = load_suite(file("q.txt", "cafe\u0301 0 a 1\n"))
+    assert score(judge(suite, Run.from_scores({"caf\u00e9": {"a": 1.0}})), ["RR"]).mean("RR") == 1.0
+
+
+def test_quepid_lists_queries_without_ratings(file) -> None:
+    suite = load_suite(file("q.csv", "query,docid,rating\nstar maps,8201,3\nno ratings yet,,\n"))
+    assert suite.dropped == {"hits_without_rating": 1, "queries_without_judgments": 1}
+
+
 class TestQrels:
     def test_are_written_with_topics_and_read_back(self, tmp_path: Path) -> None:
         suite = load_suite(EXAMPLES / "../quickstart/qrels.txt", topics=EXAMPLES / "../quickstart/topics.tsv")
@@ -252,6 +409,21 @@ class TestQrels:
             ("1", "x", "c", ("t",), False), ("2", "y", None, (), True),
         ]  # fmt: skip
         assert suite.cases[0].fields == {"language": "pt"}
+
+    @pytest.mark.parametrize(
+        ("topics", "query"),
+        [
+            ('<topic number="1"><query lang="en">fish</query></topic>', "fish"),
+            ("<topic\nid='1'><title><![CDATA[x < y]]></title></topic>", "x < y"),
+            ('<topic number="1">a patient of 50</topic>', "a patient of 50"),
+            ("<topic><number>1</number><title>hello <b>bold</b> world</title></topic>", "hello bold world"),
+            ("<top lang='en'><num> Number: 1 <title> \u0130\u0130\u0130 fish\n</top>", "\u0130\u0130\u0130 fish"),
+            ('<!-- <topic number="1">no</topic> --><topic number="1"><title>yes</title></topic>', "yes"),
+            ("qid\tquery\n1\tfish\n", "fish"),
+        ],
+    )
+    def test_topics_come_in_many_forms(self, file, topics: str, query: str) -> None:
+        assert load_suite(file("q.txt", "1 0 a 1\n"), topics=file("t.txt", topics)).cases[0].query == query
 
     def test_topics_may_be_xml_elements(self, file) -> None:
         topics = file("t.xml", '<topics><topic number="1" type="x"><query>fish &amp; chips</query></topic></topics>')

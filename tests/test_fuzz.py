@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from searchmark import load_corpus, load_run, load_suite
 from searchmark.cli.main import main
-from searchmark.errors import UsageError
+from searchmark.errors import SearchmarkError, UsageError
 from searchmark.suites.trec import read_topics
 from tests.conftest import ROOT
 
@@ -76,8 +76,9 @@ def read_or_refuse(read: Read, path: Path) -> None:
     """The promise of every reader."""
     try:
         read(path)
-    except UsageError as error:
-        assert path.name in str(error) or path.parent.name in str(error)
+    except SearchmarkError as error:
+        assert error.exit_code in (4, 5)
+        assert path.stem in str(error) or path.parent.name in str(error)
         assert "\n" not in str(error).replace("\\n", "")[:2000]
 
 

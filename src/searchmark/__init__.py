@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from searchmark.corpora import Mapping as Mapping
     from searchmark.corpora import load_corpus as load_corpus
     from searchmark.errors import FormatError as FormatError
+    from searchmark.errors import Incomparable as Incomparable
     from searchmark.errors import NothingEvaluated as NothingEvaluated
     from searchmark.errors import SearchmarkError as SearchmarkError
     from searchmark.errors import UnknownMeasure as UnknownMeasure
@@ -51,7 +52,7 @@ _HOMES = {
     "comparison": ("Options", "compare"),
     "corpora": ("Corpus", "Mapping", "load_corpus"),
     "errors": (
-        "FormatError", "NothingEvaluated", "SearchmarkError", "UnknownMeasure", "UsageError",
+        "FormatError", "Incomparable", "NothingEvaluated", "SearchmarkError", "UnknownMeasure", "UsageError",
     ),
     "gate": ("Gate", "Threshold", "check_gate", "parse_threshold"),
     "judging": ("Judged", "judge"),

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.errors import NothingEvaluated, UsageError
+from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.intervals import FEWEST_CASES, cluster_sums
 from searchmark.judging import target_ranks
 from searchmark.records import ERROR, NOT_RUN, OK, TIMEOUT, Run
@@ -134,6 +134,7 @@ def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: Options =
     everything = np.arange(len(scores[0].judged.suite))
     overall = _with_holm(_differences(scores, names, pairs, everything, options), len(pairs))
     segments = {name: _segment_differences(scores, names, pairs, name, options) for name in by}
+    firsts = [[_first_hits(each.judged.run, case) for case in each.judged.suite.table.ids] for each in scores]
     return [
         Pair(
             baseline=names[first],
@@ -143,7 +144,7 @@ def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: Options =
                 name: {value: tuple(found[first, second]) for value, found in values.items()} for name, values in segments.items()
             },
             telling=tuple(_telling_cases(scores[first], scores[second])),
-            churn=_churn(scores[first], scores[second]),
+            churn=_churn(firsts[first], firsts[second]),
         )
         for first, second in pairs
     ]
@@ -167,7 +168,7 @@ def _check_comparable(scores: Sequence[Scores]) -> None:
     first = scores[0]
     for other in scores[1:]:
         if other.judged.suite.hashes != first.judged.suite.hashes or other.names != first.names:
-            raise UsageError("runs can only be compared on the same suite and the same measures")
+            raise Incomparable("runs can only be compared on the same suite and the same measures")
     if not first.names:
         raise NothingEvaluated("there is no measure to compare by")
 
@@ -345,20 +346,20 @@ def _telling_cases(first: Scores, second: Scores) -> Iterator[TellingCase]:
         yield TellingCase(table.ids[row], query, float(first.values[row, 0]), float(second.values[row, 0]), tuple(moves))
 
 
-def _churn(first: Scores, second: Scores) -> Churn:
+def _churn(first: Sequence[list[str] | None], second: Sequence[list[str] | None]) -> Churn:
     """Over the cases that both runs answered: changed first hits, overlap of the first hits, where they part."""
-    changed, overlaps, depths = 0, [], []
-    for case in first.judged.suite.table.ids:
-        answers = [_first_hits(each.judged.run, case) for each in (first, second)]
-        if answers[0] is None or answers[1] is None:
-            continue
-        one, two = answers[0], answers[1]
-        changed += one[:1] != two[:1]
-        overlaps.append(rank_biased_overlap(one, two, CHURN_DEPTH))
-        depths.append(next((depth for depth, (a, b) in enumerate(zip(one, two, strict=False), 1) if a != b), None))
-    parted = [depth for depth in depths if depth is not None]
+    answered = [(one, two) for one, two in zip(first, second, strict=True) if one is not None and two is not None]
+    changed = sum(one[:1] != two[:1] for one, two in answered)
+    overlaps = [rank_biased_overlap(one, two, CHURN_DEPTH) if one != two else 1.0 for one, two in answered]
+    depths = [_parting_depth(one, two) for one, two in answered if one != two]
     overlap = float(np.mean(overlaps)) if overlaps else 1.0
-    return Churn(len(overlaps), changed, overlap, float(np.median(parted)) if parted else None)
+    return Churn(len(answered), changed, overlap, float(np.median(depths)) if depths else None)
+
+
+def _parting_depth(first: list[str], second: list[str]) -> int:
+    """The first rank at which two lists differ; behind the shorter one if that is where they begin to."""
+    shorter = min(len(first), len(second))
+    return next((rank for rank in range(1, shorter + 1) if first[rank - 1] != second[rank - 1]), shorter + 1)
 
 
 def _first_hits(run: Run, case: str) -> list[str] | None:

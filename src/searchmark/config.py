@@ -10,7 +10,7 @@ import tomllib
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from searchmark.errors import FormatError
 from searchmark.store import check_readable, check_shape, read_text
@@ -24,12 +24,14 @@ class Rule:
 
     ``above`` and ``below`` bound the relative gain over the baseline (0.1 is 10 %). ``categories``: empty for the
     suite as a whole, ["all"] for every category, or those that must all fulfil it, by name or number.
+    ``evidence``: whether the verdict must support it, or the mean alone will do.
     """
 
     decision: str
     above: float | None = None
     below: float | None = None
     categories: tuple[str | int, ...] = ()
+    evidence: Literal["verdict", "mean"] = "verdict"
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 

@@ -120,15 +120,19 @@ def _look(rule: Rule, place: str, found: Difference, mean: float | None) -> _Loo
 
 
 def _answer(rule: Rule, gain: float, found: Difference, mean: float) -> Answer:
-    if rule.above is not None:
-        if gain <= rule.above:
-            return "no"
-        return "yes" if found.verdict == "IMPROVED" else "undecided"
-    if rule.below is not None:
-        if gain >= rule.below:
-            return "no"
-        return "yes" if found.high is not None and found.verdict != "INVALID" and found.high / mean < rule.below else "undecided"
-    return "yes"
+    fulfilled = (rule.above is None or gain > rule.above) and (rule.below is None or gain < rule.below)
+    if not fulfilled:
+        return "no"
+    if found.verdict == "INVALID":
+        return "undecided"
+    return "yes" if rule.evidence == "mean" or _supported(rule, found, mean) else "undecided"
+
+
+def _supported(rule: Rule, found: Difference, mean: float) -> bool:
+    """Whether the evidence, and not only the mean, speaks for a rule."""
+    clear_gain = rule.above is None or found.verdict == "IMPROVED"
+    surely_below = rule.below is None or (found.high is not None and found.high / mean < rule.below)
+    return clear_gain and surely_below
 
 
 def _together(looks: Sequence[_Look]) -> Answer:

@@ -4,6 +4,7 @@
     ├── UsageError            4   the request cannot be understood or carried out
     │   ├── FormatError       4   a file is not what it claims to be: names file, place and reason
     │   └── UnknownMeasure    4   no measure has this name: lists the nearest ones
+    ├── Incomparable          2   the numbers exist and must not be held against each other
     └── NothingEvaluated      5   there is no number at all
 
 A gate that failed (1) and a result that nobody should believe (2) are results, not exceptions: the report says
@@ -55,6 +56,12 @@ class FormatError(UsageError):
 
 class UnknownMeasure(UsageError):
     """No measure has this name."""
+
+
+class Incomparable(SearchmarkError):
+    """Runs that were judged on different suites or by different measures."""
+
+    exit_code = EXIT_UNTRUSTED
 
 
 class NothingEvaluated(SearchmarkError):

@@ -172,6 +172,10 @@ def _run_rows(suite: Suite, run: Run) -> Ints:
         raise NothingEvaluated(f"the suite {suite.name!r} has no cases")
     index = run.index
     rows = np.fromiter((index.get(case, -1) for case in suite.table.ids), np.int64, len(suite))
+    accented = [row for row in np.flatnonzero(rows < 0).tolist() if not suite.table.ids[row].isascii()]
+    if accented:
+        composed = {nfc(case): row for case, row in index.items()}
+        rows[accented] = [composed.get(nfc(suite.table.ids[row]), -1) for row in accented]
     if (rows < 0).all():
         theirs = f"its cases are named like {run.case_ids[0]!r}" if run.case_ids else "it has none"
         raise NothingEvaluated(

@@ -67,8 +67,12 @@ def check_readable(path: Path) -> None:
 
 
 def write_text(path: str | PathLike[str], text: str) -> None:
+    try:
+        content = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{path} cannot be written: {text[error.start]!r} is not a character that a file can hold") from error
     with atomic_write(path) as file:
-        file.write(text.encode("utf-8", "surrogateescape"))
+        file.write(content)
 
 
 def read_bytes(path: str | PathLike[str]) -> bytes:
@@ -97,6 +101,11 @@ def parse_json(path: str | PathLike[str], text: str, line: int | None = None, *,
         raise FormatError(path, f"line {line}" if line else None, "nested too deeply") from error
     except ValueError as error:  # a repeated key, a constant, or a number with thousands of digits
         raise FormatError(path, f"line {line}" if line else None, str(error)) from error
+
+
+def strict_decoder() -> json.JSONDecoder:
+    """The decoder of everything but plain runs, for those who decode piece by piece."""
+    return _decoder(False)
 
 
 @cache

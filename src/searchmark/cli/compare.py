@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from searchmark.cli.evaluate import STDOUT, exit_code, output_files, split_by
-from searchmark.cli.output import show, text_for_terminal
+from searchmark.cli.corpus import survey_of
+from searchmark.cli.evaluate import split_by
+from searchmark.cli.output import STDOUT, deliver, output_files
 from searchmark.comparison import Options, compare, unique_names
 from searchmark.config import PRESETS, DecisionTable, load_config
-from searchmark.corpora import Mapping, load_corpus
 from searchmark.errors import UsageError
 from searchmark.judging import judge
-from searchmark.reports import build_comparison, render, write_report
+from searchmark.reports import build_comparison
 from searchmark.runs import load_run
 from searchmark.scores import Scores, default_measures, score
 from searchmark.suites import load_suite
@@ -65,18 +65,13 @@ def command(
     tables = (*config.decisions, *(PRESETS[preset] if preset else ()))
     files = output_files(outputs)
     suite = load_suite(suite_path, format=suite_format, topics=topics)
-    survey = None if corpus_path is None else load_corpus(corpus_path, Mapping.parse(mapping)).survey
+    survey = survey_of(suite, corpus_path, mapping)
     wanted = measures or default_measures(suite)
     runs = [load_run(path) for path in run_paths]
     scores = [score(judge(suite, run, None if survey is None else survey.ids), wanted) for run in runs]
     by = split_by(suite, splits)
     report = build_comparison(scores, compare(scores, by, options), by, _about(tables, scores), survey)
-    for file in files:
-        write_report(report, file)
-    show(render(report, "json") if STDOUT in outputs else text_for_terminal(report))
-    for file in files:
-        click.echo(f"written: {file}", err=True)
-    return exit_code(report)
+    return deliver(report, files, json_on_stdout=STDOUT in outputs)
 
 
 def _about(tables: tuple[DecisionTable, ...], scores: list[Scores]) -> list[DecisionTable]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from searchmark.errors import UsageError
 from searchmark.suites import WRITABLE, load_suite, save_suite
 from searchmark.suites.detect import FORMATS
 
@@ -19,8 +20,8 @@ from searchmark.suites.detect import FORMATS
 def command(source: str, target: str, source_format: str | None, target_format: str | None, topics: str | None) -> None:
     """Write a suite in another format; what that format cannot hold is said on stderr.
 
-    OUT is native JSON or JSONL by its extension, a BEIR folder if it has none, and TREC qrels (with topics
-    beside them) otherwise.
+    OUT is native for .json and .jsonl, TREC qrels (with topics beside them) for .qrels, .txt and .trec, and a
+    BEIR folder if it has no extension.
 
     \b
     searchmark convert benchmark-dataset.json suite.json
@@ -28,7 +29,7 @@ def command(source: str, target: str, source_format: str | None, target_format: 
     """
     suite = load_suite(source, format=source_format, topics=topics)
     lost = save_suite(suite, target, format=target_format or _format_of(Path(target)))
-    click.echo(f"written: {target} ({len(suite)} cases)", err=True)
+    click.echo(f"written: {target}, cases: {len(suite)}", err=True)
     for sentence in (*(f"{reason.replace('_', ' ')}: {count}" for reason, count in suite.dropped.items()), *lost):
         click.echo(f"not in it: {sentence}", err=True)
 
@@ -36,4 +37,8 @@ def command(source: str, target: str, source_format: str | None, target_format: 
 def _format_of(target: Path) -> str:
     if target.suffix.lower() in {".json", ".jsonl"}:
         return "native"
-    return "qrels" if target.suffix and not target.is_dir() else "beir"
+    if target.suffix.lower() in {".qrels", ".txt", ".trec"}:
+        return "qrels"
+    if target.suffix and not target.is_dir():
+        raise UsageError(f"{target}: the extension does not tell the format; say which with --to")
+    return "beir"

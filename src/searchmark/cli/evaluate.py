@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from searchmark.cli.output import show, text_for_terminal
-from searchmark.corpora import Mapping, load_corpus
-from searchmark.errors import EXIT_GATE_FAILED, EXIT_NOTHING_EVALUATED, EXIT_OK, EXIT_UNTRUSTED, UsageError
+from searchmark.cli.corpus import survey_of
+from searchmark.cli.output import STDOUT, deliver, output_files
 from searchmark.gate import check_gate, parse_threshold
 from searchmark.judging import judge
 from searchmark.measures import AnyMeasure, parse_measure
 from searchmark.records import Suite
-from searchmark.reports import Report, build_report, format_of, render, write_report
+from searchmark.reports import build_report
 from searchmark.runs import FORMATS as RUN_FORMATS
 from searchmark.runs import load_run
 from searchmark.scores import default_measures, score, segment_names
 from searchmark.suites import load_suite
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
-STDOUT = "-"
 _SPLIT_BY_DEFAULT = ("category", "tag")
 
 
@@ -74,44 +70,14 @@ def command(
     suite = load_suite(suite_path, format=suite_format, topics=topics)
     run = load_run(run_path, format=run_format)
     wanted: list[str | AnyMeasure] = [*(asked or default_measures(suite)), *(gate.measure for gate in gates)]
-    survey = None if corpus_path is None else load_corpus(corpus_path, Mapping.parse(mapping)).survey
+    survey = survey_of(suite, corpus_path, mapping)
     scores = score(judge(suite, run, None if survey is None else survey.ids), wanted)
     gate = check_gate(scores, gates) if gates else None
     by = split_by(suite, splits)
     report = build_report(scores, by, gate, survey)
-    for file in files:
-        write_report(report, file)
-    show(render(report, "json") if STDOUT in outputs else text_for_terminal(report))
-    for file in files:
-        click.echo(f"written: {file}", err=True)
-    return exit_code(report)
+    return deliver(report, files, json_on_stdout=STDOUT in outputs)
 
 
 def split_by(suite: Suite, asked: tuple[str, ...]) -> list[str]:
     """What to split the cases by: what was asked for, or else what most suites have."""
     return list(asked) or [name for name in segment_names(suite) if name in _SPLIT_BY_DEFAULT]
-
-
-def output_files(outputs: tuple[str, ...]) -> list[Path]:
-    """Every file that is to be written."""
-    return [file for output in outputs if output != STDOUT for file in _files(Path(output))]
-
-
-def _files(output: Path) -> list[Path]:
-    """One file, or every format in a directory; refused before any work is done if it cannot be written."""
-    if output.is_dir() or not output.suffix:
-        return [output / "report.json", output / "report.md"]
-    format_of(output)
-    if output.exists() and not output.is_file():
-        raise UsageError(f"{output} cannot be written: it is not a file")
-    return [output]
-
-
-def exit_code(report: Report) -> int:
-    """What the report means to a script."""
-    if not any(summary.cases for agent in report.agents.values() for summary in agent.measures.values()):
-        return EXIT_NOTHING_EVALUATED
-    untrusted = any(agent.status != "ok" for agent in report.agents.values())
-    if untrusted or (report.gate and report.gate.verdict == "untrusted"):
-        return EXIT_UNTRUSTED
-    return EXIT_GATE_FAILED if report.gate and report.gate.verdict == "failed" else EXIT_OK

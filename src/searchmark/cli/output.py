@@ -1,16 +1,22 @@
-"""Printing that survives a reader who has seen enough."""
+"""What becomes of a report: files, the terminal, an exit code."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from searchmark.errors import EXIT_GATE_FAILED, EXIT_NOTHING_EVALUATED, EXIT_OK, EXIT_UNTRUSTED, UsageError
+
 if TYPE_CHECKING:
     from searchmark.reports import Report
+
+
+STDOUT = "-"
 
 
 def show(text: str) -> None:
@@ -33,3 +39,42 @@ def text_for_terminal(report: Report) -> str:
     if sys.stdout is None or not sys.stdout.isatty():
         return to_text(report)
     return to_text(report, colour="NO_COLOR" not in os.environ, width=shutil.get_terminal_size((WIDTH, 0)).columns)
+
+
+def output_files(outputs: tuple[str, ...]) -> list[Path]:
+    """Every file that is to be written; refused before any work is done if one cannot be."""
+    return [file for output in outputs if output != STDOUT for file in _files(Path(output))]
+
+
+def _files(output: Path) -> list[Path]:
+    """One file, or every format in a directory."""
+    from searchmark.reports import format_of
+
+    if output.is_dir() or not output.suffix:
+        return [output / "report.json", output / "report.md"]
+    format_of(output)
+    if output.exists() and not output.is_file():
+        raise UsageError(f"{output} cannot be written: it is not a file")
+    return [output]
+
+
+def exit_code(report: Report) -> int:
+    """What the report means to a script."""
+    if not any(summary.cases for agent in report.agents.values() for summary in agent.measures.values()):
+        return EXIT_NOTHING_EVALUATED
+    untrusted = any(agent.status != "ok" for agent in report.agents.values())
+    if untrusted or (report.gate and report.gate.verdict == "untrusted"):
+        return EXIT_UNTRUSTED
+    return EXIT_GATE_FAILED if report.gate and report.gate.verdict == "failed" else EXIT_OK
+
+
+def deliver(report: Report, files: list[Path], *, json_on_stdout: bool) -> int:
+    """Write the files, print the report, say what was written, and tell a script what it means."""
+    from searchmark.reports import render, write_report
+
+    for file in files:
+        write_report(report, file)
+    show(render(report, "json") if json_on_stdout else text_for_terminal(report))
+    for file in files:
+        click.echo(f"written: {file}", err=True)
+    return exit_code(report)

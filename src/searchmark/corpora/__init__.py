@@ -7,7 +7,7 @@ digest, and every further pass yields the documents one by one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -25,7 +25,7 @@ __all__ = ["Corpus", "Mapping", "Survey", "corpus_of", "load_corpus"]
 class Survey:
     """What one pass over a corpus has seen: its ids, each once, and what is odd about it."""
 
-    ids: frozenset[str]
+    ids: Set[str]
     duplicates: int
     empty: int
     skipped: int
@@ -63,7 +63,9 @@ class Corpus:
             empty += not (document.text.strip() or (document.title or "").strip())
             total += _digest(document)
         # A sum of digests does not depend on the order, and is taken without holding them all.
-        return Survey(frozenset(ids), duplicates, empty, skipped, f"{total % (1 << 256):064x}")
+        if not ids:
+            raise NothingEvaluated(f"the corpus {self.name!r} holds no documents")
+        return Survey(ids, duplicates, empty, skipped, f"{total % (1 << 256):064x}")
 
 
 def _digest(document: Document) -> int:

@@ -15,7 +15,7 @@ LOOKED_AT = 8192
 
 def stream_directory(folder: Path) -> Iterator[Document | None]:
     """Text files in path order; None for a binary file, a link or a file that cannot be read."""
-    for path in _files(folder):
+    for path in _files(folder):  # links to folders included, which are skipped like links to files
         text = _text(path)
         yield None if text is None else Document(path.relative_to(folder).as_posix(), text)
 
@@ -25,8 +25,9 @@ def _files(folder: Path) -> Iterator[Path]:
         raise FormatError(folder, None, f"cannot be read: {error.strerror}") from error
 
     for parent, folders, names in os.walk(folder, onerror=refuse):
-        folders[:] = sorted(set(folders) - SKIPPED_FOLDERS)
-        yield from (Path(parent, name) for name in sorted(names))
+        links = [name for name in folders if Path(parent, name).is_symlink()]
+        folders[:] = sorted(set(folders) - SKIPPED_FOLDERS - set(links))
+        yield from (Path(parent, name) for name in sorted([*names, *links]))
 
 
 def _text(path: Path) -> str | None:

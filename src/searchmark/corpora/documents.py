@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from searchmark.corpora.mapping import Mapping
 from searchmark.errors import FormatError
 from searchmark.records import Document
-from searchmark.store import parse_json
+from searchmark.store import parse_json, strict_decoder
 
 PIECE = 1 << 20
+_BLANKS = re.compile(r"[ \t\r\n]*")
 LONGEST_FIELD = 1 << 30
 
 
@@ -59,6 +62,8 @@ def _from_csv(path: Path) -> Iterator[tuple[str, Any]]:
         reader = csv.reader(file, strict=True)
         try:
             header = next(reader, [])
+            if len(set(header)) < len(header):
+                raise FormatError(path, "line 1", "two columns have the same name")
             for row in reader:
                 if not any(row):
                     continue
@@ -71,31 +76,71 @@ def _from_csv(path: Path) -> Iterator[tuple[str, Any]]:
 
 def _from_array(path: Path) -> Iterator[tuple[str, Any]]:
     """The values of a JSON array one after the other, without the array."""
-    decoder = json.JSONDecoder()
     with _open(path) as file:
-        buffer = file.read(PIECE).lstrip()
-        if not buffer.startswith("["):
+        window = _Window(path, file)
+        if window.next_char() != "[":
             raise FormatError(path, None, "is not a JSON array of documents")
-        buffer, number, ended = buffer[1:], 0, False
-        while True:
-            buffer = buffer.lstrip(" \t\r\n,") if number else buffer.lstrip()
-            if buffer.startswith("]"):
-                return
-            try:
-                value, end = decoder.raw_decode(buffer)
-                complete = end < len(buffer)  # a number at the very end might go on
-            except json.JSONDecodeError as error:
-                if ended:
-                    raise FormatError(path, f"document {number}", f"not valid JSON: {error.msg}") from error
-                complete = False
-            except (RecursionError, ValueError) as error:
-                raise FormatError(path, f"document {number}", f"not valid JSON: {error}") from error
-            if complete:
-                yield f"document {number}", value
-                buffer, number = buffer[end:], number + 1
-                continue
-            # Twice as much each time, so that one huge document is not parsed again for every piece.
-            more = file.read(max(PIECE, len(buffer)))
-            if not more and ended:
+        window.take(1)
+        number = 0
+        while window.next_char() != "]":
+            if not window.next_char():
                 raise FormatError(path, f"document {number}", "the array does not end")
-            ended, buffer = not more, buffer + more
+            if number:
+                if window.next_char() != ",":
+                    raise FormatError(
+                        path, f"document {number}", "not valid JSON: a comma or the end of the array should stand before it"
+                    )
+                window.take(1)
+                window.next_char()
+            yield f"document {number}", window.value(f"document {number}")
+            number += 1
+        window.take(1)
+        if window.next_char():
+            raise FormatError(path, None, "not valid JSON: something follows the array")
+
+
+@dataclass
+class _Window:
+    """The part of a file that is being looked at."""
+
+    path: Path
+    file: Any
+    buffer: str = ""
+    position: int = 0
+    ended: bool = False
+
+    def read_more(self) -> None:
+        """Drop what was taken and read on, more each time that one value needs more."""
+        rest = self.buffer[self.position :]
+        piece = self.file.read(max(PIECE, len(rest)))
+        self.buffer, self.position, self.ended = rest + piece, 0, not piece
+
+    def take(self, count: int) -> None:
+        self.position += count
+
+    def next_char(self) -> str:
+        """Pass over blanks; the character that stands there, nothing at the end."""
+        while True:
+            self.position = _BLANKS.match(self.buffer, self.position).end()  # type: ignore[union-attr]  # matches always
+            if self.position < len(self.buffer) or self.ended:
+                return self.buffer[self.position : self.position + 1]
+            self.read_more()
+
+    def value(self, place: str) -> Any:
+        """The JSON value that begins here."""
+        while True:
+            try:
+                value, end = strict_decoder().raw_decode(self.buffer, self.position)
+            except json.JSONDecodeError as error:
+                if self.ended:
+                    reason = (
+                        "the array does not end" if not self.buffer[self.position :].strip() else f"not valid JSON: {error.msg}"
+                    )
+                    raise FormatError(self.path, place, reason) from error
+            except (RecursionError, ValueError) as error:
+                raise FormatError(self.path, place, f"not valid JSON: {error}") from error
+            else:
+                if end < len(self.buffer) or self.ended:  # a number at the very end of the window might go on
+                    self.position = end
+                    return value
+            self.read_more()

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 
-from searchmark.errors import FormatError
-from searchmark.records import Case, Judgment, Suite
+from searchmark.errors import FormatError, UsageError
+from searchmark.matching import nfc
+from searchmark.records import Case, Document, Judgment, Suite
 from searchmark.store import read_text, write_text
 from searchmark.suites.checks import check_cases
 from searchmark.suites.losses import losses, refuse_blanks
@@ -25,12 +26,22 @@ def read_beir(source: Source) -> Suite:
     else:
         folder, qrels = source.path.parent.parent, source.path
     judgments = _judgments(qrels)
-    queries = {entry.text("_id", "id"): entry for entry in Source(folder / "queries.jsonl").entries()}
-    cases = [_case(case, queries.get(case), judgments[case]) for case in judgments]
+    queries = _queries(folder / "queries.jsonl")
+    cases = [_case(case, queries.get(nfc(case)), judgments[case]) for case in judgments]
     check_cases(qrels, cases)
-    unjudged = len(queries.keys() - judgments.keys())
+    unjudged = len(queries.keys() - set(map(nfc, judgments)))
     dropped = {"queries_without_judgments": unjudged} if unjudged else {}
     return Suite.from_cases(folder.name, cases, metadata={"split": qrels.stem}, dropped=dropped)
+
+
+def _queries(path: Path) -> dict[str, Entry]:
+    queries: dict[str, Entry] = {}
+    for entry in Source(path).entries():
+        query = nfc(entry.text("_id", "id"))
+        if query in queries:
+            raise entry.error("_id", f"{query!r} was given before")
+        queries[query] = entry
+    return queries
 
 
 def _case(case: str, entry: Entry | None, judgments: list[Judgment]) -> Case:
@@ -39,7 +50,7 @@ def _case(case: str, entry: Entry | None, judgments: list[Judgment]) -> Case:
     metadata = entry.values.get("metadata")
     known = metadata if isinstance(metadata, dict) else {}
     fields = entry.rest("_id", "id", "text", "query", *(["metadata"] if isinstance(metadata, dict) else [])) | known
-    return Case(case, entry.text("text", "query"), tuple(judgments), fields=fields)
+    return Case(case, entry.known_text("text", "query"), tuple(judgments), fields=fields)
 
 
 def _only_split(folder: Path) -> Path:
@@ -73,16 +84,28 @@ def _judgments(path: Path) -> dict[str, list[Judgment]]:
     return judgments
 
 
+def _one_corpus(suite: Suite) -> dict[str, Document]:
+    """The documents of all cases together; two that share an id and not their text cannot be."""
+    documents: dict[str, Document] = {}
+    for case in suite.cases:
+        for document in case.documents:
+            if documents.setdefault(document.id, document) != document:
+                raise UsageError(
+                    f"two documents of the suite have the id {document.id!r}; a BEIR folder has one corpus for all cases"
+                )
+    return documents
+
+
 def write_beir(suite: Suite, folder: str | PathLike[str]) -> Iterator[str]:
     """Write queries and qrels, and a corpus from inline documents; yields what the folder could not hold."""
     folder = Path(folder)
     refuse_blanks(suite, "\t\n\r", "a line of a BEIR qrels file")
+    documents = _one_corpus(suite)
     rows = [{"_id": case.id, "text": case.query or "", "metadata": dict(case.fields)} for case in suite.cases]
     write_text(folder / "queries.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     lines = [f"{case.id}\t{j.target}\t{j.grade}" for case in suite.cases for j in case.judgments]
     write_text(folder / "qrels" / PREFERRED, "\n".join(["\t".join(HEADER), *lines]) + "\n")
-    documents = {document.id: document for case in suite.cases for document in case.documents}
     if documents:
-        corpus = [{"_id": d.id, "title": d.title or "", "text": d.text} for d in documents.values()]
+        corpus = [{"_id": d.id, "title": d.title or "", "text": d.text, "metadata": dict(d.fields)} for d in documents.values()]
         write_text(folder / "corpus.jsonl", "".join(json.dumps(row) + "\n" for row in corpus))
-    return losses(suite, queries=True, grades=True, fields=True, documents=True)
+    return losses(suite, queries=True, grades=True, fields=True, documents=True, unjudged=False)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from searchmark.errors import FormatError
 from searchmark.records import Case, Judgment, Suite
 from searchmark.suites.checks import check_cases
-from searchmark.suites.source import Entry, Source
+from searchmark.suites.source import LISTS, Entry, Source
 
 _READ = ("id", "query", "expected_ids", "category", "tags")
 
 
 def read_case_list(source: Source) -> Suite:
     """Expected ids are targets of grade 1 with their place as rank; a case without id is named by its number from 1."""
-    entries = source.entries("cases", "benchmark_cases")
+    entries = source.entries()
     cases = [_case(entry, number) for number, entry in enumerate(entries, 1)]
     check_cases(source.path, cases)
-    return Suite.from_cases(source.path.stem, cases)
+    return Suite.from_cases(source.path.stem, cases, metadata=source.top().rest(*LISTS))
 
 
 def _case(entry: Entry, number: int) -> Case:
@@ -46,7 +46,7 @@ def _orders(entry: Entry) -> list[list[str]]:
     else:
         orders = [Entry(entry.path, entry.place, {"expected_ids": order}).texts("expected_ids") for order in listed]
     for order in orders:
-        twice = next((target for target in order if order.count(target) > 1), None)
-        if twice is not None:
+        if len(set(order)) < len(order):
+            twice = next(target for place, target in enumerate(order) if target in order[:place])
             raise entry.error("expected_ids", f"{twice!r} stands twice in one order")
     return orders

@@ -22,7 +22,7 @@ def check_cases(path: str | PathLike[str], cases: Sequence[Case], place: str = "
             raise FormatError(path, f"{where}.id", "is empty")
         if case.query is not None and not case.query.strip():
             raise FormatError(path, f"{where}.query", "is empty")
-        first = seen.setdefault(case.id, row)
+        first = seen.setdefault(nfc(case.id), row)
         if first != row:
             raise FormatError(path, f"{where}.id", f"{case.id!r} is the id of {place}.{first} already")
         _check_judgments(path, where, case)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from searchmark.errors import FormatError
-from searchmark.suites.source import Source, snake
+from searchmark.suites.source import LISTS, Source, snake
 
 # Format and where its reader is.
 FORMATS = {
@@ -35,7 +35,6 @@ _BY_ENTRY = (
     ("rank-eval", {"ratings"}),
     ("rre", {"relevant_documents"}),
 )
-_LISTS = ("test_cases", "fixtures", "cases", "benchmark_cases", "queries", "requests", "instances")
 
 
 def detect(source: Source) -> str:
@@ -66,7 +65,7 @@ def _detect_data(source: Source) -> str:
             return "native"
         if "topics" in data or "query_groups" in data:
             return "rre"
-        entries = next((data[name] for name in _LISTS if isinstance(data.get(name), list)), None)
+        entries = next((data[name] for name in LISTS if isinstance(data.get(name), list)), None)
     else:
         entries = data
     fields = _fields_of_first(entries)

@@ -6,24 +6,25 @@ able to fail, so fewer than two documents are refused. ``baseline_metrics.json``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from searchmark.records import Case, Document, Judgment, Suite
 from searchmark.suites.checks import check_cases
-from searchmark.suites.source import Entry, Source
+from searchmark.suites.source import LISTS, Entry, Source
 
 _READ = ("name", "id", "query", "documents", "expected_ranking", "expected_score_ranges", "relevant", "category", "tags")
 FEWEST_DOCUMENTS = 2
 
 
 def read_fixtures(source: Source) -> Suite:
-    entries = source.entries("fixtures", "test_cases", "cases")
+    entries = source.entries()
     cases = [_case(entry) for entry in entries]
     check_cases(source.path, cases, "fixtures")
-    return Suite.from_cases(source.path.stem, cases, model=source.top().maybe_text("model"))
+    top = source.top()
+    return Suite.from_cases(source.path.stem, cases, model=top.maybe_text("model"), metadata=top.rest("model", *LISTS))
 
 
 def _case(entry: Entry) -> Case:
@@ -36,7 +37,7 @@ def _case(entry: Entry) -> Case:
     return Case(
         id=entry.text("name", "id"),
         query=entry.text("query"),
-        judgments=tuple(_judgment(document, ranking, relevant, ranges) for document in documents),
+        judgments=tuple(_judgments(documents, ranking, relevant, ranges)),
         category=entry.maybe_text("category"),
         tags=tuple(entry.texts("tags")),
         documents=tuple(documents.values()),
@@ -44,18 +45,22 @@ def _case(entry: Entry) -> Case:
     )
 
 
-def _judgment(document: str, ranking: list[str], relevant: list[str], ranges: Mapping[str, tuple[float, float]]) -> Judgment:
-    rank = ranking.index(document) + 1 if document in ranking else None
-    worth = len(ranking) - rank + 1 if rank is not None else 1
-    return Judgment(document, grade=worth if document in relevant else 0, rank=rank, score_range=ranges.get(document))
+def _judgments(
+    documents: Iterable[str], ranking: list[str], relevant: list[str], ranges: Mapping[str, tuple[float, float]]
+) -> Iterator[Judgment]:
+    ranks = {document: rank for rank, document in enumerate(ranking, 1)}
+    wanted = set(relevant)
+    for document in documents:
+        rank = ranks.get(document)
+        worth = len(ranking) - rank + 1 if rank is not None else 1
+        yield Judgment(document, grade=worth if document in wanted else 0, rank=rank, score_range=ranges.get(document))
 
 
 def _documents(entry: Entry) -> dict[str, Document]:
     """Documents as a list with ids, or as a mapping from id to text."""
     if isinstance(entry.values.get("documents"), dict):
-        inner = entry.mapping("documents")
-        raw: dict[str, Any] = entry.values["documents"]
-        documents = {name: Document(name, inner.text(key)) for name, key in zip(raw, inner, strict=True)}
+        inner = entry.raw_mapping("documents")
+        documents = {name: Document(name, inner.text(name)) for name in inner}
     else:
         documents = {}
         for item in entry.entries("documents"):
@@ -71,23 +76,24 @@ def _documents(entry: Entry) -> dict[str, Document]:
 
 
 def _refuse_unknown(entry: Entry, name: str, ids: list[str], documents: Mapping[str, Document]) -> None:
+    seen: set[str] = set()
     for row, document in enumerate(ids):
         if document not in documents:
             raise entry.error(f"{name}.{row}", f"{document!r} is not one of the documents")
-        if document in ids[:row]:
+        if document in seen:
             raise entry.error(f"{name}.{row}", f"{document!r} stands there twice")
+        seen.add(document)
 
 
 def _score_ranges(entry: Entry, documents: Mapping[str, Document]) -> dict[str, tuple[float, float]]:
     if not entry.has("expected_score_ranges"):
         return {}
-    raw = entry.values["expected_score_ranges"]
-    inner = entry.mapping("expected_score_ranges")
+    inner = entry.raw_mapping("expected_score_ranges")
     ranges = {}
-    for document in raw:
+    for document in inner:
         if document not in documents:
             raise inner.error(document, "is not one of the documents")
-        ranges[document] = _range(inner, document, raw[document])
+        ranges[document] = _range(inner, document, inner.values[document])
     return ranges
 
 
@@ -97,7 +103,7 @@ def _range(entry: Entry, document: str, value: Any) -> tuple[float, float]:
         folded = {str(key).lower(): bound for key, bound in value.items()}
         value = [folded.get("min"), folded.get("max")]
     try:
-        low, high = (float(bound) for bound in value)
+        low, high = (float(bound) for bound in value if isinstance(value, list))
     except (TypeError, ValueError, OverflowError):
         raise entry.error(document, "is not a range of two numbers, min and max") from None
     if not low <= high:

@@ -18,6 +18,8 @@ def losses(
     fields: bool = False,
     documents: bool = False,
     metadata: bool = False,
+    origins: bool = False,
+    unjudged: bool = True,
 ) -> Iterator[str]:
     """One sentence for each thing that is in the suite; the flags say what the format can hold."""
     cases = list(suite.cases)
@@ -30,10 +32,10 @@ def losses(
         "score ranges": sum(j.score_range is not None for j in judgments),
         "query texts": 0 if queries else sum(case.query is not None for case in cases),
         "queries that are not known, written as empty": sum(case.query is None for case in cases) if queries else 0,
-        "cases without judgments": 0 if queries else sum(not case.judgments for case in cases),
+        "cases without judgments": 0 if unjudged else sum(not case.judgments for case in cases),
         "categories": 0 if groups else sum(case.category is not None for case in cases),
         "tags": 0 if groups else sum(len(case.tags) for case in cases),
-        "origins": sum(case.origin is not None and case.origin != case.fields.get("commit_hash") for case in cases),
+        "origins": 0 if origins else sum(case.origin is not None for case in cases),
         "marks of unanswerable cases": sum(case.unanswerable for case in cases),
         "fields of cases": 0 if fields else sum(len(case.fields) for case in cases),
         "inline documents": 0 if documents else sum(len(case.documents) for case in cases),
@@ -45,7 +47,10 @@ def losses(
 
 
 def refuse_blanks(suite: Suite, blanks: str, where: str) -> None:
-    """Refuse ids that would break the lines of a file, before anything is written."""
+    """Refuse ids that would break the lines of a file or make a comment of them, before anything is written."""
+    for case in suite.cases:
+        if case.id.startswith("#"):
+            raise UsageError(f"the id {case.id!r} cannot stand in {where}, where # begins a comment")
     names = (name for case in suite.cases for name in (case.id, *(judgment.target for judgment in case.judgments)))
     for name in names:
         if any(blank in name for blank in blanks):

@@ -109,6 +109,9 @@ def _compact(case: Case) -> dict[str, Any]:
 def _checked(path: Path, data: Any) -> SuiteFile:
     if not isinstance(data, dict):
         raise FormatError(path, None, "holds no mapping with 'schema_version' and 'cases' at its top")
+    if "schema_version" not in data:
+        reason = "is missing: this is no suite of our own, and no other format was recognised (--format says which it is)"
+        raise FormatError(path, "schema_version", reason)
     check_version(path, data)
     return check_shape(path, suite_file_adapter(), data)
 

@@ -21,11 +21,12 @@ def read_quepid(source: Source) -> Suite:
     judged: dict[str, dict[str, Judgment]] = {}
     unrated = 0
     for entry in csv_entries(source):
-        query, document = entry.text(*QUERY), entry.text(*DOCUMENT)
+        query = entry.text(*QUERY).strip()
         judgments = judged.setdefault(query, {})
         if not any(str(entry.values.get(name) or "").strip() for name in RATING):
             unrated += 1
             continue
+        document = entry.text(*DOCUMENT)
         if document in judgments:
             raise entry.error("document", f"{document!r} is rated a second time for query {query!r}")
         judgments[document] = Judgment(document, grade=entry.whole(*RATING))
@@ -44,6 +45,8 @@ def csv_entries(source: Source) -> Iterator[Entry]:
     reader = csv.reader(io.StringIO(source.text, newline=""), strict=True)
     try:
         header = [snake(name) for name in next(reader, [])]
+        if len(set(header)) < len(header):
+            raise FormatError(source.path, "line 1", "two columns have the same name")
         for row in reader:
             if any(cell.strip() for cell in row):
                 if len(row) != len(header):

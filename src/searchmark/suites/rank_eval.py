@@ -11,11 +11,17 @@ from searchmark.suites.checks import check_cases
 from searchmark.suites.source import Entry, Source
 
 DEEPEST = 50
+TEXT_NAMES = ("query", "query_string", "query_text", "q", "text", "search")
+TEXT_CLAUSES = {
+    "match", "match_phrase", "match_phrase_prefix", "match_bool_prefix", "multi_match", "query_string",
+    "simple_query_string", "combined_fields", "more_like_this", "semantic",
+}  # fmt: skip
+NO_TEXT = {"filter", "must_not", "knn", "sort", "aggs", "aggregations", "highlight", "_source", "rescore"}
 
 
 def read_rank_eval(source: Source) -> Suite:
     """Every request is a case; its query is the text that is searched for, or the request itself where none is found."""
-    cases = [_case(entry) for entry in source.entries("requests")]
+    cases = [_case(entry) for entry in source.entries()]
     if not cases:
         raise FormatError(source.path, "requests", "is empty")
     check_cases(source.path, cases, "requests")
@@ -39,13 +45,25 @@ def _target(rating: Entry, *, several: bool) -> str:
     return f"{rating.text('_index')}/{document}" if several else document
 
 
-def _searched_text(value: Any, depth: int = 0) -> str | None:
-    """The first text that stands where query texts stand: under ``query``, or as the value of a field in a match."""
-    if depth > DEEPEST:
+def _searched_text(wanted: dict[str, Any]) -> str | None:
+    """The text that a request searches for: under a name that such texts have, never a filter or a setting."""
+    named = next((wanted[name] for name in TEXT_NAMES if isinstance(wanted.get(name), str) and wanted[name].strip()), None)
+    texts = [value for value in wanted.values() if isinstance(value, str) and value.strip()]
+    return named or (texts[0] if len(texts) == 1 == len(wanted) else None) or _text_of_clause(wanted)
+
+
+def _text_of_clause(value: Any, depth: int = 0) -> str | None:
+    """The text of the first clause that matches text, looking into everything but filters and settings."""
+    if depth > DEEPEST or not isinstance(value, dict | list):
         return None
-    if isinstance(value, str):
-        return value if value.strip() else None
-    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    if isinstance(value, dict) and "query" in value:
-        inner = [value["query"], *inner]
-    return next((text for item in inner if (text := _searched_text(item, depth + 1))), None)
+    if isinstance(value, list):
+        return next((text for item in value if (text := _text_of_clause(item, depth + 1))), None)
+    for name, inner in value.items():
+        if name in TEXT_CLAUSES and isinstance(inner, dict):
+            found = inner.get("query") or next(iter(inner.values()), None)
+            found = found.get("query") if isinstance(found, dict) else found
+            if isinstance(found, str) and found.strip():
+                return found
+        elif name not in NO_TEXT and (deeper := _text_of_clause(inner, depth + 1)):
+            return deeper
+    return None

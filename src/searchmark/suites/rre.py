@@ -50,8 +50,9 @@ def _cases(topic: str | None, group: Entry) -> Iterator[Case]:
         placeholders = query.values.get("placeholders")
         words = Entry.of(query.path, f"{query.place}.placeholders", placeholders) if placeholders is not None else query
         text = next((words.text(key) for key in ("$query", "query", "$q", "q") if words.has(key)), None)
-        if text is None:
-            text = next((words.text(key) for key in words if key.startswith("$")), None)
+        marked = [key for key in words if key.startswith("$")]
+        if text is None and len(marked) == 1:
+            text = words.text(marked[0])
         if text is None:
             raise query.error("placeholders", "has no $query")
         fields = {"group": name} if name else {}

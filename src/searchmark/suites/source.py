@@ -16,6 +16,8 @@ from typing import Any
 from searchmark.errors import FormatError
 from searchmark.store import BOM, parse_json, read_text
 
+# Where files keep their list of cases.
+LISTS = ("test_cases", "fixtures", "cases", "benchmark_cases", "queries", "requests", "instances")
 HIGHEST_NUMBER = 10**9 - 1
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -83,13 +85,14 @@ class Source:
         return [(number, parse_json(self.path, line, number)) for number, line in numbered if line.strip()]
 
     def entries(self, *names: str) -> list[Entry]:
-        """The mappings of a list: the content itself, or the list under one of these names."""
+        """The mappings of a list: the content itself, or the list under one of these names, or a usual one."""
+        names = names or LISTS
         if self.by_line:
             return [Entry.of(self.path, f"line {number}", value) for number, value in self.lines]
         data, place = self.data, ""
         if isinstance(data, dict):
             top = Entry.of(self.path, "", data)
-            place = next((name for name in names if top.has(name)), names[0] if names else "")
+            place = next((name for name in names if isinstance(top.values.get(name), list)), names[0])
             data = top.listed(place)
         if not isinstance(data, list):
             raise FormatError(self.path, place or None, "is not a list")
@@ -112,7 +115,10 @@ class Entry:
     def of(cls, path: Path, place: str, data: Any) -> Entry:
         if not isinstance(data, dict):
             raise FormatError(path, place or None, f"is {_kind(data)}, not a mapping")
-        return cls(path, place, {snake(str(key)): value for key, value in data.items()})
+        values = {snake(str(key)): value for key, value in data.items()}
+        if len(values) < len(data):
+            raise FormatError(path, place or None, "two of its keys are the same in snake_case")
+        return cls(path, place, values)
 
     def error(self, name: str, reason: str) -> FormatError:
         return FormatError(self.path, f"{self.place}.{name}" if self.place else name, reason)
@@ -138,6 +144,11 @@ class Entry:
 
     def maybe_text(self, *names: str) -> str | None:
         return self.text(*names) if self.has(*names) else None
+
+    def known_text(self, *names: str) -> str | None:
+        """A text that must be there and may be blank, which means that nobody knows it."""
+        _, value = self._named(names)
+        return None if isinstance(value, str) and not value.strip() else self.text(*names)
 
     def whole(self, *names: str) -> int:
         """A whole number that must be there; ``2.0`` and, from CSV and YAML, ``"2"`` are 2."""
@@ -169,6 +180,13 @@ class Entry:
                 raise self.error(f"{name}.{row}", f"{_shown(value)} is not text")
             texts.append(text)
         return texts
+
+    def raw_mapping(self, name: str) -> Entry:
+        """A mapping whose keys are ids, and stay as they are."""
+        data = self.values.get(name)
+        if not isinstance(data, dict):
+            raise self.error(name, f"is {_kind(data)}, not a mapping")
+        return Entry(self.path, f"{self.place}.{name}" if self.place else name, data)
 
     def mapping(self, name: str) -> Entry:
         return Entry.of(self.path, f"{self.place}.{name}" if self.place else name, self.values.get(name))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from searchmark.records import Case, Judgment, Suite
 from searchmark.suites.checks import check_cases
-from searchmark.suites.source import Entry, Source, as_text
+from searchmark.suites.source import LISTS, Entry, Source, as_text
 
 _EXCLUSIONS = ("exclusion_patterns", "excluded_patterns", "exclude_patterns")
 _READ = ("id", "query", "category", "expected_symbols", "expected_patterns", *_EXCLUSIONS)
@@ -18,9 +18,9 @@ def read_symbols(source: Source) -> Suite:
     """Cases with symbol and glob judgments; a category that is a number keeps it and takes its name from the file."""
     top = source.top()
     names = _category_names(top)
-    cases = [_case(entry, number, names) for number, entry in enumerate(source.entries("queries"), 1)]
+    cases = [_case(entry, number, names) for number, entry in enumerate(source.entries(), 1)]
     check_cases(source.path, cases, "queries")
-    return Suite.from_cases(source.path.stem, cases, metadata=top.rest("queries"))
+    return Suite.from_cases(source.path.stem, cases, metadata=top.rest(*LISTS))
 
 
 def _category_names(top: Entry) -> dict[str, str]:
@@ -39,14 +39,15 @@ def _case(entry: Entry, number: int, names: dict[str, str]) -> Case:
     if category is not None and as_text(category) in names:
         fields["category_number"] = category
     symbols = entry.texts("expected_symbols")
-    patterns = entry.texts("expected_patterns")
+    patterns = list(dict.fromkeys(entry.texts("expected_patterns")))
+    excluded = list(dict.fromkeys(entry.texts(*_EXCLUSIONS)))
     return Case(
         id=entry.maybe_text("id") or str(number),
         query=entry.text("query"),
         judgments=(
             *(Judgment(symbol, "symbol", 2) for symbol in dict.fromkeys(symbols)),
-            *(Judgment(pattern, "glob", 1) for pattern in dict.fromkeys(patterns)),
-            *(Judgment(pattern, "glob", 0) for pattern in dict.fromkeys(entry.texts(*_EXCLUSIONS)) if pattern not in patterns),
+            *(Judgment(pattern, "glob", 1) for pattern in patterns if pattern not in excluded),
+            *(Judgment(pattern, "glob", 0) for pattern in excluded),
         ),
         category=None if category is None else names.get(category, category),
         fields=fields,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from html import unescape
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 
@@ -17,9 +18,14 @@ from searchmark.suites.losses import losses, refuse_blanks
 from searchmark.suites.source import Source
 from searchmark.trec import QRELS, Table, grouped_by_query, read_table
 
-_NUMBER = re.compile(r"<num>([^<]*)", re.IGNORECASE)
-_TITLE = re.compile(r"<(?:title|query)>([^<]*)", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r"[^>]*?\bnumber\s{0,9}=\s{0,9}[\"']([^\"'>]+)", re.IGNORECASE)
+_TOP = re.compile(r"<top\b[^<>]{0,500}>", re.IGNORECASE)
+_TOPIC = re.compile(r"<topic\b([^<>]{0,500})>", re.IGNORECASE)
+_NUMBER = re.compile(r"<num(?:ber)?>([^<]*)", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"\b(?:number|id)\s{0,9}=\s{0,9}[\"']([^\"']+)", re.IGNORECASE)
+_TITLE = re.compile(r"<(title|query)\b[^<>]{0,500}>", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]{0,500}>")
+_CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
+_HEADERS = {("id", "query"), ("qid", "query"), ("query_id", "query"), ("query-id", "query"), ("qid", "text"), ("id", "text")}
 
 
 def read_qrels(path: str | PathLike[str], topics: str | PathLike[str] | None = None) -> Suite:
@@ -78,10 +84,12 @@ def read_topics(path: str | PathLike[str]) -> dict[str, Case]:
     source = Source(Path(path))
     if source.by_line:
         topics = _from_entries(source)
-    elif blocks := _blocks(path, source.text, "<top>", "</top>"):
-        topics = _from_blocks(path, [(_word(_NUMBER.search(block), "Number:"), block) for block in blocks])
-    elif elements := _blocks(path, source.text, "<topic ", "</topic>"):
-        topics = _from_blocks(path, [(_word(_ATTRIBUTE.match(element), ""), element) for element in elements])
+    elif blocks := _blocks(path, source.text, _TOP, "top"):
+        topics = _from_blocks(path, [(_word(_NUMBER.search(inner), "Number:"), inner) for _, inner in blocks])
+    elif elements := _blocks(path, source.text, _TOPIC, "topic"):
+        topics = _from_blocks(
+            path, [(_word(_ATTRIBUTE.search(mark) or _NUMBER.search(inner), ""), inner) for mark, inner in elements]
+        )
     else:
         topics = _from_lines(path, source.text)
     if not topics:
@@ -105,18 +113,39 @@ def _from_entries(source: Source) -> dict[str, Case]:
     return topics
 
 
-def _blocks(path: str | PathLike[str], text: str, opening: str, closing: str) -> list[str]:
-    """What stands between each opening and its closing mark, whatever their case."""
-    lowered = text.lower()
-    blocks: list[str] = []
-    start = lowered.find(opening)
-    while start >= 0:
-        end = lowered.find(closing, start)
-        if end < 0:
-            raise FormatError(path, f"topic {len(blocks) + 1}", f"is not closed by {closing}")
-        blocks.append(text[start + len(opening) : end])
-        start = lowered.find(opening, end)
+def _blocks(path: str | PathLike[str], text: str, opening: re.Pattern[str], name: str) -> list[tuple[str, str]]:
+    """The opening mark of each block and what stands between it and its closing mark; comments are passed over."""
+    text = _without_comments(text)
+    closing = re.compile(f"</{name}>", re.IGNORECASE)
+    blocks: list[tuple[str, str]] = []
+    found = opening.search(text)
+    while found:
+        end = closing.search(text, found.end())
+        if not end:
+            raise FormatError(path, f"topic {len(blocks) + 1}", f"is not closed by </{name}>")
+        blocks.append((found[0], text[found.end() : end.start()]))
+        found = opening.search(text, end.end())
     return blocks
+
+
+def _without_comments(text: str) -> str:
+    pieces, start = [], 0
+    while (begin := text.find("<!--", start)) >= 0 and (end := text.find("-->", begin)) >= 0:
+        pieces.append(text[start:begin])
+        start = end + 3
+    return "".join([*pieces, text[start:]])
+
+
+def _query_of(block: str) -> str:
+    """The text of the title or query; of the whole block where it holds nothing but text."""
+    title = _TITLE.search(block)
+    if title is None:
+        inner = block if not _TAG.search(block) else ""
+    else:
+        end = re.compile(f"</{title[1]}>", re.IGNORECASE).search(block, title.end())
+        inner = block[title.end() : end.start()] if end else block[title.end() :].split("<", 1)[0]
+    inner = _CDATA.sub("", inner) if "<![CDATA[" in inner else unescape(_TAG.sub(" ", inner))
+    return " ".join(inner.split()).removeprefix("Topic:").strip()
 
 
 def _word(found: re.Match[str] | None, prefix: str) -> str | None:
@@ -128,11 +157,10 @@ def _word(found: re.Match[str] | None, prefix: str) -> str | None:
 def _from_blocks(path: str | PathLike[str], blocks: list[tuple[str | None, str]]) -> dict[str, Case]:
     topics: dict[str, Case] = {}
     for count, (number, block) in enumerate(blocks, 1):
-        title = _TITLE.search(block)
-        query = " ".join(title[1].split()).removeprefix("Topic:").strip() if title else ""
+        query = _query_of(block)
         if not number or not query:
             raise FormatError(path, f"topic {count}", "needs both a number and a title")
-        _add(path, f"topic {count}", topics, Case(number, unescape(query)))
+        _add(path, f"topic {count}", topics, Case(number, query))
     return topics
 
 
@@ -142,6 +170,8 @@ def _from_lines(path: str | PathLike[str], text: str) -> dict[str, Case]:
         if not line.strip() or line.startswith("#"):
             continue
         topic, tab, query = line.strip().partition("\t")
+        if number == 1 and (topic.strip().lower(), query.strip().lower()) in _HEADERS:
+            continue
         if not tab or not query.strip():
             raise FormatError(path, f"line {number}", "is not 'id<tab>query'")
         _add(path, f"line {number}", topics, Case(topic.strip(), query.strip()))
@@ -164,4 +194,6 @@ def write_qrels(suite: Suite, path: str | PathLike[str]) -> Iterator[str]:
     if known:
         topics = path.with_suffix(".topics.tsv")
         write_text(topics, "".join(f"{case.id}\t{' '.join((case.query or '').split())}\n" for case in known))
-    return losses(suite, queries=bool(known), grades=True)
+    broken = sum(case.query != " ".join((case.query or "").split()) for case in known)
+    lost = losses(suite, queries=bool(known), grades=True, unjudged=False)
+    return chain(lost, [f"line feeds and runs of blanks in queries: {broken}"] if broken else [])
