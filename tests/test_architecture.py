@@ -23,7 +23,7 @@ LAYERS = [
     {"comparison"},
     {"scores"},
     {"statistics", "judging"},
-    {"intervals"},
+    {"intervals", "exact"},
     {"suites", "runs", "corpora"},
     {"config"},
     {"matching", "trec", "yaml"},
@@ -32,6 +32,7 @@ LAYERS = [
     {"catalogue"},
     {"metrics"},
     {"records"},
+    {"texts"},
     {"errors"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

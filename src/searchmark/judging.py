@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
-from typing import TYPE_CHECKING
+from itertools import chain
 from unicodedata import is_normalized
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import NothingEvaluated
+from searchmark.exact import NO_JUDGMENT, Chunk, by_join, by_lookup, cases_with_duplicates, chunks_of, target_column
 from searchmark.matching import (
     directory_credit,
     expanded,
@@ -29,14 +29,7 @@ from searchmark.matching import (
     path_of_lines,
 )
 from searchmark.metrics import Floats, GradedHits, Ints
-from searchmark.records import EMPTY, MATCHES, NO_RANK, OK, Judgment, JudgmentTable, Run, Suite, pair_keys
-
-if TYPE_CHECKING:
-    import polars as pl
-
-# Hits that are joined at once: bounds the memory that matching takes, whatever the size of the run.
-CHUNK = 1 << 18
-NO_JUDGMENT = -1
+from searchmark.records import EMPTY, MATCHES, NO_RANK, OK, Judgment, JudgmentTable, Run, Suite
 
 _PATH = MATCHES.index("path")
 
@@ -194,13 +187,13 @@ def _match(suite: Suite, run: Run, rows: Ints, kinds: _Kinds) -> _Matches:
     returned = np.where(answered, run.starts[rows + 1] - run.starts[rows], 0)
     slow = answered & kinds.special
     slow[_written_in_two_ways(suite, run, rows, np.flatnonzero(answered & kinds.accented & ~kinds.special))] = True
-    targets = _target_column(suite, run)
+    targets = target_column(suite, run)
     parts = [np.zeros((5, 0), np.int64)]
-    for cases in _chunks(np.flatnonzero(answered & ~slow), returned):
-        chunk = _Chunk.of(run, rows, cases)
-        repetitive = np.zeros(0, np.int64) if run.unique else _cases_with_duplicates(run, chunk)
+    for cases in chunks_of(np.flatnonzero(answered & ~slow), returned):
+        chunk = Chunk.of(run, rows, cases)
+        repetitive = np.zeros(0, np.int64) if run.unique else cases_with_duplicates(run, chunk)
         slow[repetitive] = True
-        hit, judgment = _by_lookup(suite, run, chunk) if targets is None else _by_join(suite, run, chunk, targets)
+        hit, judgment = by_lookup(suite, run, chunk) if targets is None else by_join(suite, run, chunk, targets)
         row, case = chunk.row[hit], chunk.case[hit]
         rank = row - run.starts[rows[case]] + 1 if run.rank is None else run.rank[row]
         kept = ~slow[case]
@@ -214,100 +207,6 @@ def _match(suite: Suite, run: Run, rows: Ints, kinds: _Kinds) -> _Matches:
     columns = np.concatenate(parts, axis=1)
     case, rank, row, judgment, grade = columns[:, np.lexsort((columns[1], columns[0]))]
     return _Matches(case, rank, row, judgment, grade, returned, duplicates)
-
-
-@dataclass(frozen=True, eq=False)
-class _Chunk:
-    """The hits of some cases: their rows in the run, and the case of each."""
-
-    cases: Ints
-    row: Ints
-    case: Ints
-    lengths: Ints
-
-    @classmethod
-    def of(cls, run: Run, rows: Ints, cases: Ints) -> _Chunk:
-        starts = run.starts[rows[cases]]
-        lengths = run.starts[rows[cases] + 1] - starts
-        before = np.cumsum(lengths) - lengths
-        row = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
-        return cls(cases, row, np.repeat(cases, lengths), lengths)
-
-    def column(self, run: Run) -> pl.Series:
-        """The ids of these hits as an Arrow column; no copy where they stand together in the run."""
-        import polars as pl
-
-        first, size = int(self.row[0]), len(self.row)
-        together = bool((self.row[1:] - self.row[:-1] == 1).all())
-        return pl.Series(run.ids[first : first + size] if together else run.ids[self.row], dtype=pl.String)
-
-    def answers(self) -> Iterator[tuple[int, int, int]]:
-        """Case, first row and end row of every answer."""
-        first = self.row[np.cumsum(self.lengths) - self.lengths]
-        return zip(self.cases.tolist(), first.tolist(), (first + self.lengths).tolist(), strict=True)
-
-
-def _chunks(cases: Ints, lengths: Ints) -> Iterator[Ints]:
-    """Groups of cases with answers of about CHUNK hits in all."""
-    total = np.cumsum(lengths[cases])
-    groups = total // CHUNK
-    yield from (group for group in np.split(cases, np.flatnonzero(np.diff(groups)) + 1) if len(group))
-
-
-def _cases_with_duplicates(run: Run, chunk: _Chunk) -> Ints:
-    if isinstance(run.ids, list):
-        texts = run.ids
-        return np.array([case for case, start, end in chunk.answers() if len(set(texts[start:end])) < end - start], np.int64)
-    import polars as pl
-
-    ids = chunk.column(run)
-    if pair_keys(chunk.case, ids).n_unique() == len(ids):
-        return np.zeros(0, np.int64)
-    frame = pl.DataFrame({"case": chunk.case, "id": ids})
-    return frame.filter(frame.is_duplicated())["case"].unique().to_numpy()
-
-
-def _by_lookup(suite: Suite, run: Run, chunk: _Chunk) -> tuple[Ints, Ints]:
-    """Through one dictionary per case: fastest where ids are Python strings already."""
-    targets, starts = suite.judgments.targets, suite.judgments.starts.tolist()
-
-    def judgments() -> Iterator[Iterator[int]]:
-        for case, start, end in chunk.answers():
-            first, last = starts[case], starts[case + 1]
-            wanted = dict(zip(targets[first:last], range(first, last), strict=True))
-            yield map(wanted.get, run.ids[start:end], repeat(NO_JUDGMENT))
-
-    judgment = np.fromiter(chain.from_iterable(judgments()), np.int64, len(chunk.row))
-    hit = np.flatnonzero(judgment >= 0)
-    return hit, judgment[hit]
-
-
-def _target_column(suite: Suite, run: Run) -> pl.Series | None:
-    """All targets as an Arrow column, where the run's ids are one; None where they are not, or cannot be."""
-    if isinstance(run.ids, list):
-        return None
-    import polars as pl
-
-    try:
-        return pl.Series(suite.judgments.targets, dtype=pl.String)
-    except UnicodeEncodeError:  # bytes that are not UTF-8
-        return None
-
-
-def _by_join(suite: Suite, run: Run, chunk: _Chunk, column: pl.Series) -> tuple[Ints, Ints]:
-    """Through a join of Arrow columns: fastest where no id is a Python string yet."""
-    import polars as pl
-
-    judgments = suite.judgments
-    first, last = int(judgments.starts[chunk.cases[0]]), int(judgments.starts[chunk.cases[-1] + 1])
-    targets = column[first:last]
-    ids = chunk.column(run)
-    wanted = pl.DataFrame({"key": pair_keys(judgments.case[first:last], targets)}).with_row_index("judgment")
-    found = pl.DataFrame({"key": pair_keys(chunk.case, ids)}).with_row_index("hit")
-    pairs = wanted.join(found, on="key")
-    hit, judgment = pairs["hit"].to_numpy().astype(np.int64), pairs["judgment"].to_numpy().astype(np.int64)
-    same = (ids[hit] == targets[judgment]).to_numpy() & (chunk.case[hit] == judgments.case[first + judgment])
-    return hit[same], first + judgment[same]
 
 
 def _match_one(suite: Suite, run: Run, row: int, case: int) -> tuple[Ints, int]:

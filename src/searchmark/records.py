@@ -14,18 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args, overload
+from typing import Any, ClassVar, Literal, TypeVar, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import UsageError
-
-if TYPE_CHECKING:
-    import polars as pl
-
-# One text per row: a list, or an Arrow string column when the rows came from a large file.
-Texts: TypeAlias = "list[str] | pl.Series"
+from searchmark.texts import Texts, ranks_by_score, texts_at
 
 Match = Literal["id", "path", "glob", "symbol", "lines"]
 MATCHES: tuple[Match, ...] = get_args(Match)
@@ -37,9 +32,6 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 OK, EMPTY, ERROR, TIMEOUT, NOT_RUN = range(len(STATUSES))
 
 NO_RANK = 0  # expected ranks start at 1
-
-# Hits that are sorted at once: bounds the memory that ordering a run takes.
-_SORTED_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,76 +344,6 @@ def _refuse_nan(cases: Sequence[str], starts: NDArray[np.int64], ids: Sequence[s
         row = int(np.argmax(np.isnan(scores)))
         case = cases[int(np.searchsorted(starts, row, side="right")) - 1]
         raise UsageError(f"case {case!r}: the score of {ids[row]!r} is NaN, which has no place in an order")
-
-
-def pair_keys(case: NDArray[np.int64], ids: pl.Series) -> pl.Series:
-    """A number for each pair of case and id: equal pairs have equal numbers, others hardly ever."""
-    import polars as pl
-
-    return pl.Series(ids.hash().to_numpy() + case.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-
-
-def ranks_by_score(ids: Texts, scores: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.int32] | None:
-    """Ranks by score descending, then id descending, as trec_eval does; None if the rows stand so already."""
-    unordered = _unordered_answers(ids, scores, starts)
-    if not len(unordered):
-        return None
-    rank = (np.arange(len(scores)) - np.repeat(starts[:-1], np.diff(starts)) + 1).astype(np.int32)
-    lengths = np.diff(starts)[unordered]
-    for length in np.unique(lengths).tolist():  # answers of one length are sorted together
-        same = starts[unordered[lengths == length]]
-        for begin in range(0, len(same), max(1, _SORTED_AT_ONCE // length)):
-            _rank_together(ids, scores, same[begin : begin + max(1, _SORTED_AT_ONCE // length)], length, rank)
-    return rank
-
-
-def _rank_together(
-    ids: Texts, scores: NDArray[np.float64], starts: NDArray[np.int64], length: int, rank: NDArray[np.int32]
-) -> None:
-    """Fill in the ranks of some answers of one length."""
-    rows = starts[:, None] + np.arange(length)
-    part = scores[rows]
-    order = np.argsort(-part, axis=1)
-    ordered = np.take_along_axis(part, order, axis=1)
-    tied = ordered[:, 1:] == ordered[:, :-1]
-    for answer in np.flatnonzero(tied.any(axis=1)).tolist():
-        start = int(starts[answer])
-        _settle_ties(list(ids[start : start + length]), order[answer], np.flatnonzero(tied[answer]))
-    rank[np.take_along_axis(rows, order, axis=1)] = np.arange(1, length + 1, dtype=np.int32)
-
-
-def _unordered_answers(ids: Texts, scores: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The answers, by number, with a hit that belongs before the one above it."""
-    doubtful = scores[1:] >= scores[:-1]
-    doubtful[starts[(starts > 0) & (starts < len(scores))] - 1] = False  # a seam between two answers
-    above = np.flatnonzero(doubtful)
-    tied = scores[above] == scores[above + 1]
-    pairs = zip(texts_at(ids, above[tied]), texts_at(ids, above[tied] + 1), strict=True)
-    tied[tied] = [in_bytes(first) > in_bytes(second) for first, second in pairs]
-    return np.unique(np.searchsorted(starts, above[~tied], side="right") - 1)
-
-
-def in_bytes(text: str) -> bytes:
-    """The bytes that a text had in its file: what ids are ordered by."""
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # a lone surrogate that no byte stands behind
-        return text.encode("utf-8", "surrogatepass")
-
-
-def texts_at(texts: Texts, rows: NDArray[np.int64]) -> list[str]:
-    """The texts in some rows."""
-    if isinstance(texts, list):
-        return [texts[row] for row in rows.tolist()]
-    taken: list[str] = texts[rows].to_list()
-    return taken
-
-
-def _settle_ties(ids: list[str], order: NDArray[np.int64], tied: NDArray[np.int64]) -> None:
-    """Sort stretches of equal scores by id, descending, in place; ``tied`` are the places equal to the next."""
-    for stretch in np.split(tied, np.flatnonzero(np.diff(tied) > 1) + 1):
-        places = slice(stretch[0], stretch[-1] + 2)
-        order[places] = sorted(order[places].tolist(), key=lambda row: in_bytes(ids[row]), reverse=True)
 
 
 def _answered(starts: NDArray[np.int64]) -> NDArray[np.uint8]:

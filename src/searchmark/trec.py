@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import FormatError
-from searchmark.records import Texts, texts_at
+from searchmark.texts import Texts, texts_at
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from searchmark.records import OK, Run, ranks_by_score
+from searchmark.records import OK, Run
+from searchmark.texts import ranks_by_score
 from searchmark.trec import RUN, grouped_by_query, read_table
 
 

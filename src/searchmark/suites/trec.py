@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from searchmark.errors import FormatError
-from searchmark.records import Case, CaseTable, JudgmentTable, Suite, pair_keys
+from searchmark.records import Case, CaseTable, JudgmentTable, Suite
 from searchmark.store import write_text
 from searchmark.suites.losses import losses, refuse_blanks
 from searchmark.suites.source import Source
+from searchmark.texts import pair_keys
 from searchmark.trec import QRELS, Table, grouped_by_query, read_table
 
 _TOP = re.compile(r"<top\b[^<>]{0,500}>", re.IGNORECASE)
