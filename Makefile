@@ -19,11 +19,13 @@ $(READY): pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable . --group dev
 	@touch $@
 
-demo: $(READY)  ## score two saved runs on the example suite and write reports to demo-output/
+demo: $(READY)  ## score two saved runs on the example suite, compare them, and write reports to demo-output/
 	$(BIN)/searchmark evaluate --gold-set examples/quickstart/suite.yaml --run examples/quickstart/bm25.trec \
 	  -o demo-output/bm25.json -o demo-output/bm25.md
 	$(BIN)/searchmark evaluate --gold-set examples/quickstart/suite.yaml --run examples/quickstart/semantic.json \
 	  -o demo-output/semantic.json -o demo-output/semantic.md
+	$(BIN)/searchmark compare --gold-set examples/quickstart/suite.yaml --run examples/quickstart/bm25.trec \
+	  --run examples/quickstart/semantic.json -m nDCG@10 -m Success@5 -o demo-output/comparison.json -o demo-output/comparison.md
 
 test: $(READY)  ## run the tests
 	$(BIN)/python -m pytest -n 2
