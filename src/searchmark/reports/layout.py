@@ -93,7 +93,8 @@ def pair_sentences(pair: Pair) -> Iterator[str]:
 def pair_segment_rows(pair: Pair, segment: str) -> Iterator[tuple[str, ...]]:
     for value, differences in pair.segments[segment].items():
         for found in differences:
-            yield (value, str(found.cases), found.measure, *_evidence(found)[:3], found.verdict)
+            verdict = found.verdict if found.low is not None or found.verdict == "INVALID" else "too few cases"
+            yield (value, str(found.cases), found.measure, *_evidence(found)[:3], verdict)
 
 
 PAIR_SEGMENT_COLUMNS = ("cases", "measure", "difference", "95 % interval", "p (Holm)", "verdict")
