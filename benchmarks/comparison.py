@@ -65,7 +65,7 @@ def simulation() -> None:
                 if kind == "binary":
                     low, high = np.transpose([newcombe(a, b, cases) for a, b in zip(first, second, strict=True)])
                 else:
-                    low, high = difference_intervals((second - first).T, np.ones(cases), 2000)
+                    low, high, _ = difference_intervals((second - first).T, np.ones(cases), 2000)
                 covered.append(np.mean((low <= true) & (true <= high)))
             first, second, _ = simulated(kind, cases, TRIALS, 0.0, seed=cases + 7)
             fires = np.mean(randomisation_p((second - first).T, mid=kind == "binary", resamples=2000) < 0.05)

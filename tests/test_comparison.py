@@ -120,6 +120,81 @@ class TestVerdicts:
         assert (many.low, many.high, many.p) == pytest.approx((once.low, once.high, once.p))
 
 
+class TestFamilies:
+    def test_a_clear_difference_stays_clear_among_many_runs(self) -> None:
+        runs = [run_of("best", [1] * 60), *(run_of(f"r{i}", [0] * 30 + [5] * 30) for i in range(39))]
+        assert differences(suite_of(60), *runs)[0].verdict == "REGRESSED"
+
+    def test_a_run_that_cannot_be_trusted_weighs_on_nobody_else(self) -> None:
+        first, second = run_of("a", [0] * 6 + [1] * 54), run_of("b", [1] * 60)
+        broken = run_of("z", [1] * 60, {0: "not_run"})
+        alone = differences(suite_of(60), first, second)[0]
+        among = differences(suite_of(60), first, second, broken)[0]
+        assert (alone.verdict, alone.p_holm) == (among.verdict, among.p_holm)
+
+    def test_one_category_that_holds_everything_says_what_the_whole_says(self) -> None:
+        suite = suite_of(60, category=lambda n: "only")
+        runs = [run_of(f"r{i}", np.random.default_rng(i).integers(1, 6, 60).tolist()) for i in range(4)]
+        for pair in compare([score(judge(suite, run), ["RR"]) for run in runs], ["category"]):
+            assert pair.segments["category"]["only"][0] == pair.differences[0]
+
+
+def test_binary_measures_with_unequal_origins_keep_their_level() -> None:
+    """One origin of 40 cases and 20 single ones, both runs drawn alike: few false alarms."""
+    suite = suite_of(60, origin=lambda n: "big" if n < 40 else f"o{n}")
+    random = np.random.default_rng(5)
+    alarms = 0
+    for _ in range(60):
+        draws = [random.integers(0, 2, 21) for _ in range(2)]
+        runs = [run_of(name, [int(draw[0])] * 40 + draw[1:].tolist()) for name, draw in zip("ab", draws, strict=True)]
+        alarms += differences(suite, *runs, measures=("Success@5",))[0].verdict in ("IMPROVED", "REGRESSED")
+    assert alarms <= 8
+
+
+def test_a_verdict_on_failures_alone_is_inconclusive_even_if_few_cases_are_left() -> None:
+    suite = suite_of(120, category=lambda n: "x" if n < 12 else "y")
+    failing = run_of("a", [1] * 120, dict.fromkeys(range(6), "error"))
+    (pair,) = compare([score(judge(suite, run), ["RR"]) for run in (failing, run_of("b", [1] * 120))], ["category"])
+    assert pair.segments["category"]["x"][0].verdict == "INCONCLUSIVE"
+
+
+def test_the_failed_pairs_of_a_binary_measure_are_judged_as_it_is() -> None:
+    before, after = [0] * 12 + [1] * 4 + [0] * 14, [1] * 12 + [0] * 4 + [0] * 14
+    found = differences(
+        suite_of(30), run_of("a", before, {29: "error"}), run_of("b", after, {29: "error"}), measures=("Success@5",)
+    )[0]
+    assert "without the cases that failed" not in found.reason
+
+
+def test_an_invalid_difference_is_not_called_not_inferior() -> None:
+    found = differences(suite_of(60), run_of("a", [2] * 60), run_of("b", [1] * 60, {0: "not_run"}))[0]
+    assert (found.verdict, found.non_inferior) == ("INVALID", None)
+
+
+def test_equal_runs_have_nothing_to_detect_and_constant_gains_no_effect_size() -> None:
+    equal = differences(suite_of(40), run_of("a", [1] * 40), run_of("b", [1] * 40), measures=("Success@5",))[0]
+    constant = differences(suite_of(40), run_of("a", [3] * 40), run_of("b", [2] * 40))[0]
+    assert (equal.detectable, equal.cases_needed, constant.effect_size) == (None, None, None)
+
+
+def test_rank_moves_of_a_glob_follow_the_first_hit_that_fits() -> None:
+    suite = Suite.from_cases("s", [Case("c", "q", (Judgment("src/*.py", "glob"),))])
+    runs = [
+        Run.from_answers(name, [Answer("c", "ok", tuple(Hit(h, r) for r, h in enumerate(ids, 1)))])
+        for name, ids in (("a", ["z", "src/a.py", "src/c.py"]), ("b", ["src/a.py", "x", "src/c.py"]))
+    ]
+    (pair,) = compare([score(judge(suite, run), ["RR"]) for run in runs])
+    assert [(m.target, m.before, m.after) for m in pair.telling[0].moves] == [("src/*.py", 2, 1)]
+
+
+def test_churn_drops_duplicates_and_takes_missing_for_empty() -> None:
+    suite = suite_of(2)
+    first = Run.from_answers("a", [Answer("c0000", "ok", (Hit("a", 1), Hit("a", 2), Hit("b", 3)))])
+    second = Run.from_answers("b", [Answer("c0000", "ok", (Hit("a", 1), Hit("b", 2)))])
+    (pair,) = compare([score(judge(suite, run), ["RR"]) for run in (first, second)])
+    assert (pair.churn.cases, pair.churn.overlap, pair.churn.parting_depth) == (2, 1.0, None)
+
+
 def test_several_pairs_are_adjusted_by_holm_and_a_weak_one_falls() -> None:
     runs = [run_of(f"r{i}", np.random.default_rng(i).integers(1, 6, 60).tolist()) for i in range(6)]
     found = differences(suite_of(60), *runs)
@@ -282,6 +357,34 @@ class TestDecisions:
     def test_the_reranker_is_measured_against_vector(self) -> None:
         assert self.decided(dict.fromkeys(range(1, 6), 2), arms=("vector", "reranker")) == "recommend the reranker by default"
 
+    def decision_on(self, table: DecisionTable, *runs: Run, count: int = 200):
+        scores = [score(judge(suite_of(count), run), ["RR"]) for run in runs]
+        named = {each.judged.run.agent: each.judged.run for each in scores}
+        means = {name: each.summaries() for name, each in zip(named, scores, strict=True)}
+        return decide(table, compare(scores), means, scores[0].judged.suite, named)
+
+    def test_the_order_in_which_runs_were_given_does_not_matter(self) -> None:
+        table = DecisionTable("b", "a", (Rule("go", above=0.1),))
+        old, new = run_of("a", [2] * 200), run_of("b", [1] * 200)
+        assert self.decision_on(table, old, new).decision == self.decision_on(table, new, old).decision == "go"
+
+    def test_a_measure_may_be_named_by_its_alias_and_must_have_been_computed(self) -> None:
+        runs = run_of("a", [2] * 200), run_of("b", [1] * 200)
+        assert self.decision_on(DecisionTable("b", "a", (Rule("go", above=0.1),), measure="MRR"), *runs).decision == "go"
+        with pytest.raises(UsageError, match="rests on AP, which was not computed"):
+            self.decision_on(DecisionTable("b", "a", (Rule("go", above=0.1),), measure="MAP"), *runs)
+
+    def test_an_invalid_comparison_decides_nothing(self) -> None:
+        table = DecisionTable("b", "a", (Rule("go", above=0.2), Rule("drop", below=0.05)))
+        runs = run_of("a", [2] * 200), run_of("b", [1] * 30 + [2] * 170, {199: "not_run"})
+        assert self.decision_on(table, *runs).decision == NOT_ENOUGH
+
+    def test_the_flip_names_the_line(self) -> None:
+        decision = self.decision_on(
+            DecisionTable("b", "a", (Rule("go", above=0.1),)), run_of("a", [2] * 200), run_of("b", [1] * 200)
+        )
+        assert decision.flips == ("the closest call is all cases: +100.0%, and the line is drawn at +10%",)
+
     def test_prices_are_weighed_where_they_are_known(self) -> None:
         cheap, dear = run_of("a", [2] * 20), run_of("b", [1] * 20)
         runs = {
@@ -310,6 +413,16 @@ class TestConfig:
         assert configs[0] == configs[1] == configs[2]
         assert configs[0].compare.min_effect == 0.03
 
+    def test_a_project_file_counts_only_if_it_has_our_table(self, tmp_path: Path, monkeypatch) -> None:
+        (tmp_path / "inner").mkdir()
+        (tmp_path / "searchmark.yaml").write_text("compare: {margin: 0.5}")
+        monkeypatch.chdir(tmp_path / "inner")
+        for content in ("# see [tool.searchmark]", "[tool.searchmarket]\na = 1", "tool = 3", "broken = ["):
+            (tmp_path / "inner" / "pyproject.toml").write_text(content)
+            assert load_config().compare.margin == 0.5
+        (tmp_path / "inner" / "pyproject.toml").write_text("[tool]\nsearchmark.compare.margin = 0.25")
+        assert load_config().compare.margin == 0.25
+
     def test_the_nearest_file_upwards_is_found(self, tmp_path: Path, monkeypatch) -> None:
         (tmp_path / "deep" / "er").mkdir(parents=True)
         (tmp_path / "searchmark.yaml").write_text("compare: {margin: 0.5}")
@@ -323,6 +436,7 @@ class TestConfig:
             ("a.yaml", "compare: {min_effect: much}", "compare.min_effect: input should be a valid number"),
             ("a.yaml", "colour: red", "colour: is not a known field"),
             ("a.toml", "compare = [", "not valid TOML"),
+            ("a.yaml", "[]", "input should be a dictionary"),
         ],
     )
     def test_refuses_with_file_field_and_reason(self, file, name: str, content: str, complaint: str) -> None:
@@ -360,6 +474,18 @@ class TestCommand:
     def test_a_preset_for_other_arms_is_a_usage_error(self, capsys) -> None:
         assert main(["compare", *self.EXAMPLE, *self.RUNS, "--decide", "vector-search"]) == 4
         assert "the runs are bm25, semantic" in capsys.readouterr().err
+
+    def test_a_run_for_another_suite_exits_with_2_unless_only_common_cases_count(self, file, capsys) -> None:
+        qrels = file("q.txt", "".join(f"q{n} 0 a 1\n" for n in range(20)))
+        full = file("full.txt", "".join(f"q{n} Q0 a 1 1 t\n" for n in range(20)))
+        part = file("part.txt", "".join(f"{'q' if n < 12 else 'z'}{n} Q0 a 1 1 t\n" for n in range(20)))
+        arguments = ["compare", "--gold-set", str(qrels), "--run", str(full), "--run", str(part), "-m", "RR"]
+        assert main(arguments) == 2
+        assert "lacks 8 cases of the suite and answers 8 that are not in it" in capsys.readouterr().err
+        assert main([*arguments, "--intersect", "-o", "-"]) == 0
+        report = json.loads(capsys.readouterr().out)
+        assert report["comparisons"][0]["cases"] == 12
+        assert "full: cases of the suite that not all runs answer, left out: 8" in report["notes"]
 
     def test_an_untrusted_run_exits_with_2(self, file, tmp_path: Path) -> None:
         from searchmark import save_run

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from searchmark.intervals import effective_size
 from searchmark.statistics import (
     cases_needed,
     detectable_difference,
@@ -33,7 +34,7 @@ def test_intervals_cover_the_true_difference(kind: Kind, cases: int, shift: floa
     if kind == "binary":
         low, high = np.transpose([newcombe(a, b, cases) for a, b in zip(first, second, strict=True)])
     else:
-        low, high = difference_intervals((second - first).T, np.ones(cases), resamples=1000)
+        low, high, _ = difference_intervals((second - first).T, np.ones(cases), resamples=1000)
     assert 0.90 <= np.mean((low <= true) & (true <= high)) <= 0.985
 
 
@@ -109,13 +110,24 @@ def test_newcombe_by_the_published_example() -> None:
     first = np.array([1.0] * 36 + [1.0] * 12 + [0.0] * 2)
     second = np.array([1.0] * 36 + [0.0] * 12 + [1.0] * 2)
     low, high = newcombe(second, first, 50)
-    assert (low, high) == pytest.approx((0.0569, 0.3404), abs=0.005)
+    assert (low, high) == pytest.approx((0.0569, 0.3404), abs=0.0015)
 
 
 def test_power_by_hand() -> None:
-    """(1.960 + 0.842) * 0.2 / sqrt(100) = 0.0560; the way back needs 100 cases."""
-    assert detectable_difference(0.2, 100) == pytest.approx(0.05603, abs=1e-5)
-    assert cases_needed(0.2, 0.05604) == 100
+    """Student's t with 99 degrees: (1.9842 + 0.8453) * 0.02 = 0.0566; the way back needs 100 cases."""
+    assert detectable_difference(0.02, 100) == pytest.approx(0.05659, abs=1e-5)
+    assert cases_needed(0.02, 100, 0.0566) == 100
+
+
+def test_a_difference_beyond_all_samples_is_told_apart_from_others() -> None:
+    """With 10,000 samples p could not fall below 1e-4, and Holm over 528 pairs could find nothing."""
+    assert randomisation_p(np.full((60, 1), 0.5))[0] < 1e-10
+    assert randomisation_p(np.full((12, 1), 1e-10))[0] == randomisation_p(np.ones((12, 1)))[0]
+
+
+def test_cases_of_unequal_origins_are_worth_fewer_observations() -> None:
+    assert effective_size(["a", "b", "c"]) == 3
+    assert effective_size(["a"] * 91 + [f"s{n}" for n in range(19)]) == pytest.approx(110**2 / (91**2 + 19))
 
 
 class TestOverlap:
@@ -123,6 +135,9 @@ class TestOverlap:
         assert rank_biased_overlap("abc", "abc", 10) == pytest.approx(1.0)
         assert rank_biased_overlap("abc", "xyz", 10) == 0.0
         assert rank_biased_overlap("", "", 10) == 1.0
+
+    def test_a_list_that_goes_on_as_the_other_begins_is_extrapolated(self) -> None:
+        assert rank_biased_overlap(["a"], ["a", "b"], 10) == pytest.approx(1.0)
 
     def test_by_hand(self) -> None:
         """Agreement 0 at rank 1 and 1 at rank 2: 0.1 * 0.9 * 1 + 1 * 0.81."""

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import fsum
+from math import fsum, sqrt
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
-from searchmark.intervals import FEWEST_CASES, cluster_sums
+from searchmark.intervals import FEWEST_CASES, cluster_sums, effective_size
 from searchmark.judging import target_ranks
 from searchmark.records import ERROR, NOT_RUN, OK, TIMEOUT, Run
 from searchmark.scores import Scores, clusters_of, segment_rows, untrusted_because
@@ -37,6 +37,7 @@ Verdict = Literal["IMPROVED", "REGRESSED", "WITHIN NOISE", "INCONCLUSIVE", "INVA
 
 SIGNIFICANT = 0.05
 SAME = 1e-9
+SMALLEST_EFFECT = 1e-6
 TELLING = 10
 CHURN_DEPTH = 10
 
@@ -53,15 +54,18 @@ class Options:
     margin: float = 0.02
 
     def __post_init__(self) -> None:
-        if not 0 < self.min_effect <= 1:
-            raise UsageError(f"the smallest effect must be a number above 0 and up to 1, not {self.min_effect:g}")
+        if not SMALLEST_EFFECT <= self.min_effect <= 1:
+            raise UsageError(f"the smallest effect must be a number from {SMALLEST_EFFECT:f} to 1, not {self.min_effect:g}")
         if not 0 <= self.margin <= 1:
             raise UsageError(f"the margin must be a number from 0 to 1, not {self.margin:g}")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Candidate minus baseline on one measure. None is undefined; ``detectable`` is for 80 % power."""
+    """Candidate minus baseline on one measure. None is undefined.
+
+    ``independent`` counts the observations, cases of one origin being one; ``detectable`` is for 80 % power.
+    """
 
     baseline: str
     candidate: str
@@ -77,6 +81,7 @@ class Difference:
     wins: int
     ties: int
     losses: int
+    independent: int
     detectable: float | None
     cases_needed: int | None
     non_inferior: bool | None
@@ -132,7 +137,8 @@ def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: Options =
     names = unique_names(scores)
     pairs = list(combinations(range(len(scores)), 2))
     everything = np.arange(len(scores[0].judged.suite))
-    overall = _with_holm(_differences(scores, names, pairs, everything, options), len(pairs))
+    overall = _differences(scores, names, pairs, everything, options)
+    _with_holm([overall])
     segments = {name: _segment_differences(scores, names, pairs, name, options) for name in by}
     firsts = [[_first_hits(each.judged.run, case) for case in each.judged.suite.table.ids] for each in scores]
     return [
@@ -201,7 +207,7 @@ class _Evidence:
     low: float | None = None
     high: float | None = None
     p: float | None = None
-    deviation: float | None = None
+    error: float | None = None
     clusters: int = 0
 
 
@@ -215,15 +221,15 @@ def _group_differences(
     clusters = len(sizes)
     if clusters < FEWEST_CASES:
         return [_Evidence(rows, value, clusters=clusters) for value in values]
-    low, high = difference_intervals(sums, sizes)
+    low, high, error = difference_intervals(sums, sizes)
     p = randomisation_p(sums, mid=binary)
-    deviation = np.std(sums / sizes[:, None], axis=0, ddof=1)
+    worth = effective_size(clusters_of(scores[0].judged.suite.table, rows))
     found = []
     for place, (first, second) in enumerate(pairs):
         bounds = (float(low[place]), float(high[place]))
         if binary:
-            bounds = newcombe(scores[first].values[rows, column], scores[second].values[rows, column], clusters)
-        found.append(_Evidence(rows, values[place], *bounds, float(p[place]), float(deviation[place]), clusters))
+            bounds = newcombe(scores[first].values[rows, column], scores[second].values[rows, column], worth)
+        found.append(_Evidence(rows, values[place], *bounds, float(p[place]), float(error[place]), clusters))
     return found
 
 
@@ -233,13 +239,13 @@ def _verdict(
     first, second = scores[pair[0]], scores[pair[1]]
     values = evidence.values
     mean = _mean(values)
-    deviation = evidence.deviation
+    error = evidence.error if evidence.error is not None and evidence.error > SAME else None
     untrusted = [names[i] for i in pair if untrusted_because(scores[i])]
     if untrusted:
         verdict, reason = "INVALID", f"{' and '.join(untrusted)} cannot be trusted"
     else:
         verdict, reason = _judged_by_interval(mean, evidence.low, evidence.high, options.min_effect)
-        without = _without_failures(first, second, evidence, options.min_effect)
+        without = _without_failures(first, second, column, evidence, options.min_effect)
         if without is not None and without != verdict:
             verdict, reason = "INCONCLUSIVE", f"it would be {without} without the cases that failed"
     return Difference(
@@ -253,13 +259,14 @@ def _verdict(
         high=evidence.high,
         p=evidence.p,
         p_holm=evidence.p,
-        effect_size=None if not deviation or mean is None else mean / deviation,
+        effect_size=None if error is None or mean is None else mean / (error * sqrt(evidence.clusters)),
         wins=int((values > SAME).sum()),
         ties=int((np.abs(values) <= SAME).sum()),
         losses=int((values < -SAME).sum()),
-        detectable=None if deviation is None else detectable_difference(deviation, evidence.clusters),
-        cases_needed=None if deviation is None else cases_needed(deviation, options.min_effect),
-        non_inferior=None if evidence.low is None else evidence.low > -options.margin,
+        independent=evidence.clusters,
+        detectable=None if error is None else detectable_difference(error, evidence.clusters),
+        cases_needed=None if error is None else cases_needed(error, evidence.clusters, options.min_effect),
+        non_inferior=None if evidence.low is None or untrusted else evidence.low > -options.margin,
         verdict=verdict,  # type: ignore[arg-type]  # one of the words above
         reason=reason,
     )
@@ -284,36 +291,34 @@ def _judged_by_interval(mean: float | None, low: float | None, high: float | Non
     return "INCONCLUSIVE", "the interval holds 0 and more than noise"
 
 
-def _without_failures(first: Scores, second: Scores, evidence: _Evidence, min_effect: float) -> str | None:
-    """The verdict on the cases that neither side failed on; None if there are no others, or too few are left."""
+def _without_failures(first: Scores, second: Scores, column: int, evidence: _Evidence, min_effect: float) -> str | None:
+    """The verdict on the cases that neither side failed on; None if neither failed on any."""
     failed = np.isin(first.judged.status[evidence.rows], (ERROR, TIMEOUT)) | np.isin(
         second.judged.status[evidence.rows], (ERROR, TIMEOUT)
     )
     if not failed.any() or evidence.low is None:
         return None
-    rows = evidence.rows[~failed]
-    sums, sizes = cluster_sums(evidence.values[~failed][:, None], clusters_of(first.judged.suite.table, rows))
-    if len(sizes) < FEWEST_CASES:
-        return None
-    low, high = difference_intervals(sums, sizes)
-    return _judged_by_interval(float(evidence.values[~failed].mean()), float(low[0]), float(high[0]), min_effect)[0]
+    (left,) = _group_differences([first, second], [(0, 1)], evidence.rows[~failed], column, first.measures[column].binary)
+    return _judged_by_interval(_mean(left.values), left.low, left.high, min_effect)[0]
 
 
-def _with_holm(table: Table, family: int) -> Table:
-    """The same differences with p adjusted over the family that each measure was looked at in."""
-    if family < 2 or not table:  # noqa: PLR2004  # a family of one needs no adjustment
-        return table
-    adjusted: Table = {pair: list(found) for pair, found in table.items()}
-    for column in range(len(next(iter(table.values())))):
-        members = [pair for pair in table if table[pair][column].p is not None]
-        for pair, p in zip(members, holm([table[pair][column].p or 0.0 for pair in members]), strict=True):
-            adjusted[pair][column] = _heeding_family(table[pair][column], p, family)
-    return adjusted
+def _with_holm(tables: Sequence[Table]) -> None:
+    """Adjust p over all that was looked at, measure by measure; what cannot be trusted was not looked at."""
+    columns = range(len(next(iter(tables[0].values()))) if tables and tables[0] else 0)
+    for column in columns:
+        looks = [
+            found
+            for table in tables
+            for found in table.values()
+            if found[column].p is not None and found[column].verdict != "INVALID"
+        ]
+        for found, p in zip(looks, holm([each[column].p or 0.0 for each in looks]), strict=True):
+            found[column] = _heeding_family(found[column], p, len(looks))
 
 
 def _heeding_family(found: Difference, p: float, family: int) -> Difference:
     found = replace(found, p_holm=p)
-    if found.verdict in ("IMPROVED", "REGRESSED") and p >= SIGNIFICANT:
+    if family > 1 and found.verdict in ("IMPROVED", "REGRESSED") and p >= SIGNIFICANT:
         return replace(found, verdict="INCONCLUSIVE", reason=f"one of {family} looks, and not clear enough for that many")
     return found
 
@@ -321,15 +326,10 @@ def _heeding_family(found: Difference, p: float, family: int) -> Difference:
 def _segment_differences(
     scores: Sequence[Scores], names: list[str], pairs: list[tuple[int, int]], by: str, options: Options
 ) -> dict[str, Table]:
-    """Differences within every value of a field, each pair's p adjusted over the values."""
+    """Differences within every value of a field; p is adjusted over all values and pairs."""
     values = segment_rows(scores[0].judged.suite, by)
     tables = {value: _differences(scores, names, pairs, rows, options) for value, rows in values.items()}
-    for pair in pairs:
-        for column in range(len(scores[0].measures)):
-            looked_at = [value for value in tables if tables[value][pair][column].p is not None]
-            adjusted = holm([tables[value][pair][column].p or 0.0 for value in looked_at])
-            for value, p in zip(looked_at, adjusted, strict=True):
-                tables[value][pair][column] = _heeding_family(tables[value][pair][column], p, len(looked_at))
+    _with_holm(list(tables.values()))
     return tables
 
 
@@ -364,9 +364,29 @@ def _parting_depth(first: list[str], second: list[str]) -> int:
 
 def _first_hits(run: Run, case: str) -> list[str] | None:
     row = run.index.get(case)
-    if row is None or run.status[row] in (ERROR, TIMEOUT, NOT_RUN):
+    if row is not None and run.status[row] in (ERROR, TIMEOUT, NOT_RUN):
         return None
-    return run.ids_of(row)[:CHURN_DEPTH] if run.status[row] == OK else []
+    return list(dict.fromkeys(run.ids_of(row)))[:CHURN_DEPTH] if row is not None and run.status[row] == OK else []
+
+
+def flipped(found: Difference) -> Difference:
+    """The same difference seen from the other side."""
+    opposite: dict[Verdict, Verdict] = {"IMPROVED": "REGRESSED", "REGRESSED": "IMPROVED"}
+    difference = found.difference
+    mean = None if found.baseline_mean is None or difference is None else found.baseline_mean + difference
+    return replace(
+        found,
+        baseline=found.candidate,
+        candidate=found.baseline,
+        baseline_mean=mean,
+        difference=None if difference is None else -difference,
+        low=None if found.high is None else -found.high,
+        high=None if found.low is None else -found.low,
+        effect_size=None if found.effect_size is None else -found.effect_size,
+        wins=found.losses,
+        losses=found.wins,
+        verdict=opposite.get(found.verdict, found.verdict),
+    )
 
 
 def letters(count: int) -> list[str]:

@@ -81,16 +81,30 @@ def load_config(path: str | PathLike[str] | None = None) -> Config:
     check_readable(file)
     from pydantic import TypeAdapter
 
-    return check_shape(file, TypeAdapter(Config), _content(file) or {})
+    content = _content(file)
+    return check_shape(file, TypeAdapter(Config), {} if content is None else content)
 
 
 def _nearest(folder: Path) -> Path | None:
     for place in (folder, *folder.parents):
         for name in NAMES:
             file = place / name
-            if file.is_file() and (name != "pyproject.toml" or "[tool.searchmark" in read_text(file)):
+            if file.is_file() and (name != "pyproject.toml" or _is_ours(file)):
                 return file
     return None
+
+
+def _is_ours(file: Path) -> bool:
+    """Whether a project file that nobody named has something for us; one that is broken is not our business."""
+    try:
+        return bool(_section(tomllib.loads(read_text(file))))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return False
+
+
+def _section(project: dict[str, Any]) -> Any:
+    tool = project.get("tool")
+    return tool.get("searchmark", {}) if isinstance(tool, dict) else {}
 
 
 def _content(file: Path) -> Any:
@@ -103,7 +117,7 @@ def _content(file: Path) -> Any:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FormatError(file, None, f"not valid TOML: {error}") from error
-    return data.get("tool", {}).get("searchmark", {}) if file.name == "pyproject.toml" else data
+    return _section(data) if file.name == "pyproject.toml" else data
 
 
 # The decision table that many teams start from: is vector search worth it, and is a reranker?

@@ -8,12 +8,13 @@ evidence does not is undecided; if no rule holds and one is undecided, there is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from searchmark.comparison import Difference, Pair
+from searchmark.comparison import Difference, Pair, flipped
 from searchmark.config import DecisionTable, Rule
 from searchmark.errors import UsageError
+from searchmark.measures import parse_measure
 from searchmark.records import Run, Suite
 from searchmark.scores import Summary
 
@@ -44,6 +45,7 @@ class _Look:
     gain: float | None
     answer: Answer
     sentence: str
+    bound: float
 
 
 def decide(
@@ -51,7 +53,9 @@ def decide(
 ) -> Decision:
     """Apply a decision table to the comparison of its two arms; ``means`` are the summaries of every run."""
     pair = _pair(table, pairs)
-    measure = table.measure or pair.differences[0].measure
+    measure = pair.differences[0].measure if table.measure is None else parse_measure(table.measure).resolve(suite.defaults).name
+    if measure not in means[table.baseline]:
+        raise UsageError(f"the decision about {table.candidate!r} rests on {measure}, which was not computed")
     looks = [(rule, _looks(rule, pair, measure, means[table.baseline], suite)) for rule in table.rules]
     answers = [(rule, found, _together(found)) for rule, found in looks]
     chosen = next(((rule, found) for rule, found, answer in answers if answer == "yes"), None)
@@ -74,21 +78,27 @@ def _pair(table: DecisionTable, pairs: Sequence[Pair]) -> Pair:
         if (pair.baseline, pair.candidate) == (table.baseline, table.candidate):
             return pair
         if (pair.baseline, pair.candidate) == (table.candidate, table.baseline):
-            raise UsageError(f"the decision about {table.candidate!r} needs {table.baseline!r} to come before it")
+            return _seen_from_the_other_side(pair)
     known = sorted({name for pair in pairs for name in (pair.baseline, pair.candidate)})
     raise UsageError(f"a decision is about {table.candidate!r} against {table.baseline!r}; the runs are {', '.join(known)}")
 
 
+def _seen_from_the_other_side(pair: Pair) -> Pair:
+    """The pair with its runs in the order that a table names them."""
+    segments = {
+        name: {value: tuple(map(flipped, found)) for value, found in values.items()} for name, values in pair.segments.items()
+    }
+    differences = tuple(map(flipped, pair.differences))
+    return replace(pair, baseline=pair.candidate, candidate=pair.baseline, differences=differences, segments=segments)
+
+
 def _looks(rule: Rule, pair: Pair, measure: str, baseline: Mapping[str, Summary], suite: Suite) -> list[_Look]:
     if not rule.categories:
-        found = next((d for d in pair.differences if d.measure == measure), None)
-        if found is None:
-            raise UsageError(f"the decision rests on {measure}, which was not computed")
-        mean = baseline[measure].mean
-        return [_look(rule, "all cases", found, mean)]
+        found = next(d for d in pair.differences if d.measure == measure)
+        return [_look(rule, "all cases", found, baseline[measure].mean)]
     segments = pair.segments.get("category")
     if segments is None:
-        raise UsageError("the decision looks at categories, and the comparison was not split by category")
+        return [_Look("categories", None, "no", "the comparison was not split by category", 0.0)]
     wanted = list(segments) if "all" in rule.categories else [_category(name, suite, segments) for name in rule.categories]
     return [_look_into(rule, name, segments, measure) for name in wanted]
 
@@ -106,25 +116,27 @@ def _category(wanted: str | int, suite: Suite, segments: Mapping[str, object]) -
 def _look_into(rule: Rule, category: str, segments: Mapping[str, tuple[Difference, ...]], measure: str) -> _Look:
     found = next((d for d in segments.get(category, ()) if d.measure == measure), None)
     if found is None:
-        return _Look(category, None, "no", f"{category}: no such category in the suite")
+        return _Look(category, None, "no", f"{category}: no such category in the suite", 0.0)
     return _look(rule, category, found, found.baseline_mean)
 
 
 def _look(rule: Rule, place: str, found: Difference, mean: float | None) -> _Look:
     if found.difference is None or not mean:
-        return _Look(place, None, "undecided", f"{place}: no relative gain, since the baseline's mean is 0 or undefined")
+        reason = f"{place}: no relative gain, since the baseline's mean is 0 or undefined"
+        return _Look(place, None, "undecided", reason, 0.0)
     gain = found.difference / mean
     bounds = "" if found.low is None or found.high is None else f" (interval {found.low / mean:+.0%} to {found.high / mean:+.0%})"
     sentence = f"{place}: {gain:+.1%}{bounds}, {found.cases} cases, {found.verdict}"
-    return _Look(place, gain, _answer(rule, gain, found, mean), sentence)
+    bound = rule.above if rule.above is not None else rule.below if rule.below is not None else 0.0
+    return _Look(place, gain, _answer(rule, gain, found, mean), sentence, bound)
 
 
 def _answer(rule: Rule, gain: float, found: Difference, mean: float) -> Answer:
+    if found.verdict == "INVALID":
+        return "undecided"
     fulfilled = (rule.above is None or gain > rule.above) and (rule.below is None or gain < rule.below)
     if not fulfilled:
         return "no"
-    if found.verdict == "INVALID":
-        return "undecided"
     return "yes" if rule.evidence == "mean" or _supported(rule, found, mean) else "undecided"
 
 
@@ -146,8 +158,8 @@ def _flips(decision: str, basis: Sequence[_Look], open_rules: Sequence[tuple[Rul
     known = [look for look in basis if look.gain is not None]
     flips = []
     if known and decision != NOT_ENOUGH:
-        weakest = min(known, key=lambda look: abs(look.gain or 0.0))
-        flips.append(f"the closest call is {weakest.place}, at {weakest.gain:+.1%}")
+        closest = min(known, key=lambda look: abs((look.gain or 0.0) - look.bound))
+        flips.append(f"the closest call is {closest.place}: {closest.gain:+.1%}, and the line is drawn at {closest.bound:+.0%}")
     for rule, looks in open_rules:
         doubtful = ", ".join(look.place for look in looks if look.answer == "undecided")
         flips.append(f"with more cases in {doubtful} it could become: {rule.decision}")
@@ -159,6 +171,7 @@ def _prices(baseline: Run, candidate: Run) -> list[str]:
     sentences = []
     for key, name in COSTS.items():
         before, after = baseline.metadata.get(key), candidate.metadata.get(key)
-        if isinstance(before, int | float) and isinstance(after, int | float) and before > 0:
-            sentences.append(f"{name}: {after / before:.1f}x that of {baseline.agent} ({before:g} to {after:g})")
+        if isinstance(before, int | float) and isinstance(after, int | float):
+            times = f"{after / before:.1f}x that of {baseline.agent}" if before > 0 else f"none for {baseline.agent}"
+            sentences.append(f"{name}: {times} ({before:g} to {after:g})")
     return sentences

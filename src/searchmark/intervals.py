@@ -24,7 +24,7 @@ FEWEST_CASES = 10
 _AT_ONCE = 1 << 22
 
 
-def wilson(successes: float, cases: int) -> tuple[float, float]:
+def wilson(successes: float, cases: float) -> tuple[float, float]:
     """The score interval of a proportion (Wilson, 1927): honest even when all or none succeeded."""
     share = successes / cases
     centre = share + Z * Z / (2 * cases)
@@ -32,6 +32,12 @@ def wilson(successes: float, cases: int) -> tuple[float, float]:
     scale = 1 + Z * Z / cases
     # Rounding must not leave the proportion itself outside.
     return min(share, max(0.0, (centre - half) / scale)), max(share, min(1.0, (centre + half) / scale))
+
+
+def effective_size(clusters: Sequence[str]) -> float:
+    """How many independent observations cases in clusters are worth: all clusters count alike only if they are of one size."""
+    sizes = np.unique(np.asarray(clusters, dtype=object), return_counts=True)[1].astype(np.float64)
+    return float(sizes.sum() ** 2 / (sizes**2).sum())
 
 
 def cluster_sums(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]:
@@ -79,8 +85,9 @@ def mean_intervals(values: Floats, clusters: Sequence[str], binary: Sequence[boo
             continue
         for column in columns:
             if binary[column]:
-                # Cases of one origin count as one observation, so that copies add no certainty.
-                result[column] = wilson(float(values[defined, column].mean()) * independent, independent)
+                # Cases of one origin are worth one observation, so that copies add no certainty.
+                worth = effective_size(kept)
+                result[column] = wilson(float(values[defined, column].mean()) * worth, worth)
         others = [column for column in columns if not binary[column]]
         if others:
             low, high = percentile_interval(resampled_means(*cluster_sums(values[defined][:, others], kept)))

@@ -95,8 +95,15 @@ def target_ranks(judged: Judged, case: int) -> dict[str, int | None]:
     found, _ = _match_one(suite, run, answer, case)
     first = int(suite.judgments.starts[case])
     for _, rank, _, judgment, _ in found.T.tolist():
-        if judgment != NO_JUDGMENT and judgments[judgment - first].target in ranks:
-            ranks[judgments[judgment - first].target] = rank
+        target = judgments[judgment - first].target if judgment != NO_JUDGMENT else None
+        if target in ranks and ranks[target] is None:
+            ranks[target] = rank
+    if any(map(is_pattern, judgments)):  # a description has no hit of its own: the first that fits stands for it
+        hits, _ = _distinct(run, answer, paths=False)
+        for judgment_ in judgments:
+            if judgment_.target in ranks:
+                grade_of = grade_by_description([judgment_])
+                ranks[judgment_.target] = next((place for place, hit in enumerate(hits, 1) if grade_of(hit)), None)
     return ranks
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from searchmark.cli.corpus import survey_of
@@ -9,8 +11,9 @@ from searchmark.cli.evaluate import split_by
 from searchmark.cli.output import STDOUT, deliver, output_files
 from searchmark.comparison import Options, compare, unique_names
 from searchmark.config import PRESETS, DecisionTable, load_config
-from searchmark.errors import UsageError
+from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.judging import judge
+from searchmark.records import Run, Suite
 from searchmark.reports import build_comparison
 from searchmark.runs import load_run
 from searchmark.scores import Scores, default_measures, score
@@ -32,6 +35,7 @@ from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 @click.option("--margin", type=float, help="How much worse may still pass as not inferior (plain: 0.02).")
 @click.option("--decide", "preset", type=click.Choice(tuple(PRESETS)), help="Decide by a table that comes with Searchmark.")
 @click.option("--config", "config_path", metavar="FILE", help="YAML or TOML with a section 'compare'; see docs/comparison.md.")
+@click.option("--intersect", is_flag=True, help="Compare only on cases that all runs answer, and say what was left out.")
 @click.option("--topics", metavar="FILE", help="Query texts for TREC qrels or labels.")
 @click.option("--corpus", "corpus_path", metavar="PATH", help="What was searched: .json, .jsonl, .csv or a directory.")
 @click.option("--map", "mapping", multiple=True, metavar="FIELD=NAME", help="Fields of the corpus: id=asin, title=name, text=a,b.")
@@ -46,6 +50,7 @@ def command(
     margin: float | None,
     preset: str | None,
     config_path: str | None,
+    intersect: bool,
     topics: str | None,
     corpus_path: str | None,
     mapping: tuple[str, ...],
@@ -68,6 +73,7 @@ def command(
     survey = survey_of(suite, corpus_path, mapping)
     wanted = measures or default_measures(suite)
     runs = [load_run(path) for path in run_paths]
+    suite = _common_cases(suite, runs) if intersect else _refuse_foreign(suite, runs)
     scores = [score(judge(suite, run, None if survey is None else survey.ids), wanted) for run in runs]
     by = split_by(suite, splits)
     report = build_comparison(scores, compare(scores, by, options), by, _about(tables, scores), survey)
@@ -82,3 +88,27 @@ def _about(tables: tuple[DecisionTable, ...], scores: list[Scores]) -> list[Deci
         arms = "; ".join(f"{table.candidate} against {table.baseline}" for table in tables)
         raise UsageError(f"the decision tables are about {arms}; the runs are {', '.join(sorted(names))}")
     return about
+
+
+def _refuse_foreign(suite: Suite, runs: list[Run]) -> Suite:
+    """A run that answers other cases and lacks some of these was made for another suite."""
+    known = set(suite.table.ids)
+    for run in runs:
+        foreign, missing = len(run.index.keys() - known), len(known - run.index.keys())
+        if foreign and missing and missing < len(known):
+            raise Incomparable(
+                f"the run {run.agent!r} lacks {missing} cases of the suite and answers {foreign} that are not in it: "
+                "it was made for another suite (--intersect compares on what all runs answer)"
+            )
+    return suite
+
+
+def _common_cases(suite: Suite, runs: list[Run]) -> Suite:
+    """The cases that every run answers."""
+    common = set(suite.table.ids).intersection(*(run.index for run in runs))
+    if not common:
+        raise NothingEvaluated("no case of the suite is answered by all runs")
+    left_out = len(suite) - len(common)
+    cases = [case for case in suite.cases if case.id in common]
+    smaller = Suite.from_cases(suite.name, cases, defaults=suite.defaults, model=suite.model, metadata=suite.metadata)
+    return replace(smaller, dropped={**suite.dropped, "cases_not_in_all_runs": left_out})

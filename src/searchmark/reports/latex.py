@@ -29,7 +29,8 @@ def to_latex(report: Report) -> str:
     ]
     for letter, name, values in layout.standing_rows(report):
         cells = [
-            f"${mean}^{{{beaten}}}$" if beaten else f"${mean}$".replace(f"${layout.UNDEFINED}$", "--") for mean, beaten in values
+            f"${mean}^{{{beaten.replace(' ', ',')}}}$" if beaten else f"${mean}$".replace(f"${layout.UNDEFINED}$", "--")
+            for mean, beaten in values
         ]
         lines.append(" & ".join([letter, latex_text(name), *cells]) + r" \\")
     return "\n".join([*lines, r"\end{tabular}"]) + "\n"

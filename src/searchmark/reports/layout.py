@@ -79,7 +79,7 @@ def pair_sentences(pair: Pair) -> Iterator[str]:
     """Why each verdict is what it is, how much a sensitive suite would need, and how much changed for users."""
     for found in pair.differences:
         more = ""
-        if found.verdict == "INCONCLUSIVE" and found.cases_needed is not None and found.cases_needed > found.cases:
+        if found.verdict == "INCONCLUSIVE" and found.cases_needed is not None and found.cases_needed > found.independent:
             more = f"; about {found.cases_needed} independent cases would show the smallest effect that counts"
         yield f"{found.measure}: {found.verdict}, {found.reason}{more}"
     churn = pair.churn

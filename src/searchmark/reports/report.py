@@ -172,6 +172,7 @@ _DROPPED = {
     "topics_without_judgments": "topics without judgments, left out",
     "queries_without_judgments": "queries without judgments, left out",
     "hits_without_rating": "lines without a rating, left out",
+    "cases_not_in_all_runs": "cases of the suite that not all runs answer, left out",
     "unreachable_targets": "relevant targets that are not in the corpus",
 }
 
