@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench docs clean
+.PHONY: help demo test test-oldest check format bench docs clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -30,6 +30,11 @@ demo: $(READY)  ## score two saved runs on the example suite, compare them, and 
 test: $(READY)  ## run the tests
 	$(BIN)/python -m pytest -n 2
 
+test-oldest: $(READY)  ## run the tests with the oldest versions that pyproject.toml allows
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(BIN)/uv pip install --quiet --python $(VENV)-oldest/bin/python --resolution lowest-direct --editable . --group dev
+	$(VENV)-oldest/bin/python -m pytest -n 2
+
 check: $(READY)  ## lint, types, import direction
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -50,4 +55,4 @@ bench: $(READY)  ## compare speed and memory with other tools, side by side
 	$(BIN)/python benchmarks/comparison.py
 
 clean:  ## remove the virtual environment and everything generated
-	rm -rf $(VENV) demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from click.testing import CliRunner
 
@@ -23,11 +24,22 @@ _HELP = re.compile(r"<!-- help: (?P<command>searchmark[^>]*?) -->\n+```text\n(?P
 
 def schema_text() -> str:
     """The JSON Schema of a native suite file."""
-    schema = suite_file_adapter().json_schema()
+    schema = _bare(suite_file_adapter().json_schema())
     return (
         json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Searchmark suite", **schema}, indent=2)
         + "\n"
     )
+
+
+def _bare(schema: Any) -> Any:
+    """The schema without titles and descriptions, which change from one pydantic to the next."""
+    if isinstance(schema, dict):
+        return {
+            key: {name: _bare(inner) for name, inner in value.items()} if key == "properties" else _bare(value)
+            for key, value in schema.items()
+            if key not in ("title", "description") or isinstance(value, dict)
+        }
+    return [_bare(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def help_text(command: str) -> str:

@@ -98,13 +98,15 @@ def target_ranks(judged: Judged, case: int) -> dict[str, int | None]:
         target = judgments[judgment - first].target if judgment != NO_JUDGMENT else None
         if target in ranks and ranks[target] is None:
             ranks[target] = rank
-    if any(map(is_pattern, judgments)):  # a description has no hit of its own: the first that fits stands for it
-        hits, _ = _distinct(run, answer, paths=False)
-        for judgment_ in judgments:
-            if judgment_.target in ranks:
-                grade_of = grade_by_description([judgment_])
-                ranks[judgment_.target] = next((place for place, hit in enumerate(hits, 1) if grade_of(hit)), None)
+    if any(map(is_pattern, judgments)):
+        ranks = {target: _first_described(judgments, target, run.ids_of(answer)) for target in ranks}
     return ranks
+
+
+def _first_described(judgments: tuple[Judgment, ...], target: str, hits: list[str]) -> int | None:
+    """A description has no hit of its own: the first that fits stands for it."""
+    grade_of = grade_by_description([judgment for judgment in judgments if judgment.target == target])
+    return next((rank for rank, hit in enumerate(dict.fromkeys(hits), 1) if grade_of(hit)), None)
 
 
 def expand_suite(suite: Suite, corpus: Collection[str]) -> Suite:
