@@ -8,7 +8,7 @@ from pathlib import Path
 
 from searchmark.errors import UsageError
 from searchmark.records import Suite
-from searchmark.store import check_readable
+from searchmark.store import check_readable, collector_paused
 from searchmark.suites.detect import FORMATS, detect
 from searchmark.suites.source import Source
 
@@ -19,19 +19,23 @@ def load_suite(path: str | PathLike[str], *, format: str | None = None, topics: 
     """Read a suite; ``topics`` adds the query texts where these are kept in a second file."""
     source = Source(Path(path))
     check_readable(source.path)
-    chosen = format or detect(source)
+    with collector_paused():
+        return _read(source, format or detect(source), topics)
+
+
+def _read(source: Source, chosen: str, topics: str | PathLike[str] | None) -> Suite:
     if chosen not in FORMATS:
         raise UsageError(f"there is no suite format {chosen!r}; the formats are {', '.join(FORMATS)}")
     if chosen == "qrels":
         from searchmark.suites.trec import read_qrels
 
-        return read_qrels(path, topics)
+        return read_qrels(source.path, topics)
     if chosen == "labels":
         from searchmark.suites.labels import read_labels
 
         return read_labels(source, None if topics is None else Path(topics))
     if topics is not None:
-        raise UsageError(f"{path} carries its own queries; topics belong to TREC qrels and to labels")
+        raise UsageError(f"{source.path} carries its own queries; topics belong to TREC qrels and to labels")
     return _reader(chosen)(source)
 
 

@@ -23,7 +23,7 @@ def read_quepid(source: Source) -> Suite:
     for entry in csv_entries(source):
         query = entry.text(*QUERY).strip()
         judgments = judged.setdefault(query, {})
-        if not any(str(entry.values.get(name) or "").strip() for name in RATING):
+        if not str(entry.first(*RATING) or "").strip():
             unrated += 1
             continue
         document = entry.text(*DOCUMENT)

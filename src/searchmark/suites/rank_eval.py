@@ -32,10 +32,9 @@ def _case(entry: Entry) -> Case:
     wanted = entry.values.get("params") or entry.values.get("request")
     if not isinstance(wanted, dict):
         raise entry.error("request", "is missing or not a mapping")
-    indexes = {rating.maybe_text("_index") for rating in entry.entries("ratings")}
-    judgments = tuple(
-        Judgment(_target(rating, several=len(indexes) > 1), grade=rating.whole("rating")) for rating in entry.entries("ratings")
-    )
+    ratings = entry.entries("ratings")
+    several = len({rating.maybe_text("_index") for rating in ratings}) > 1
+    judgments = tuple(Judgment(_target(rating, several=several), grade=rating.whole("rating")) for rating in ratings)
     return Case(entry.text("id"), _searched_text(wanted) or json.dumps(wanted), judgments, fields=entry.rest("id", "ratings"))
 
 

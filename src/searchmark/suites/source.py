@@ -19,6 +19,7 @@ from searchmark.store import BOM, parse_json, read_text
 # Where files keep their list of cases.
 LISTS = ("test_cases", "fixtures", "cases", "benchmark_cases", "queries", "requests", "instances")
 HIGHEST_NUMBER = 10**9 - 1
+_WHOLE = re.compile(r"\s*([+-]?\d{1,12})(?:\.0*)?\s*")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -127,8 +128,15 @@ class Entry:
         return any(self.values.get(name) is not None for name in names)
 
     def _named(self, names: tuple[str, ...]) -> tuple[str, Any]:
-        found = next((name for name in names if self.values.get(name) is not None), names[0])
-        return found, self.values.get(found)
+        for name in names:
+            value = self.values.get(name)
+            if value is not None:
+                return name, value
+        return names[0], None
+
+    def first(self, *names: str) -> Any:
+        """The first value that one of these names has, whatever it is."""
+        return self._named(names)[1]
 
     def text(self, *names: str) -> str:
         """A text that must be there; a whole number is taken for its digits."""
@@ -219,7 +227,7 @@ def as_whole(value: Any) -> int | None:
         return value
     if isinstance(value, float):
         return int(value) if value.is_integer() else None
-    found = re.fullmatch(r"\s*([+-]?\d{1,12})(?:\.0*)?\s*", value) if isinstance(value, str) else None
+    found = _WHOLE.fullmatch(value) if isinstance(value, str) else None
     return int(found[1]) if found else None
 
 
