@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import FormatError
+from searchmark.store import BOM
 from searchmark.texts import Texts, texts_at
 
 if TYPE_CHECKING:
     import polars as pl
 
 BLOCK = 1 << 22
-BOM = b"\xef\xbb\xbf"
 HIGHEST_GRADE = 10**9 - 1
 _GRADE = re.compile(rb"[+-]?0*\d{1,9}(?:\.0*)?")
 _SCORE = re.compile(rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)

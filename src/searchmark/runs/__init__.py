@@ -8,7 +8,7 @@ from pathlib import Path
 
 from searchmark.errors import FormatError, UsageError
 from searchmark.records import Run
-from searchmark.store import check_readable
+from searchmark.store import BOM, check_readable
 
 FORMATS = ("native", "json", "trec")
 
@@ -44,7 +44,7 @@ def _detect(path: Path) -> str:
     """A header line with ``"record": "run"`` is ours, any other JSON is plain, the rest is TREC."""
     try:
         with path.open("rb") as file:
-            head = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+            head = file.read(4096).removeprefix(BOM).lstrip()
     except OSError as error:
         raise FormatError(path, None, f"cannot be read: {error.strerror}") from error
     if head.startswith(b"{"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import unescape
 from itertools import chain
 from os import PathLike
@@ -13,7 +13,7 @@ import numpy as np
 
 from searchmark.errors import FormatError
 from searchmark.records import Case, CaseTable, JudgmentTable, Suite
-from searchmark.store import write_text
+from searchmark.store import BOM, write_text
 from searchmark.suites.losses import losses, refuse_blanks
 from searchmark.suites.source import Source
 from searchmark.texts import pair_keys
@@ -43,17 +43,13 @@ def read_qrels(path: str | PathLike[str], topics: str | PathLike[str] | None = N
     unanswerable = heads.table.unanswerable
     if unanswerable is not None and (unanswerable[judgments.case] & (judgments.grades > 0)).any():
         raise FormatError(topics, None, "marks a case unanswerable that has a relevant target")
+    without = known.keys() - set(table.queries)
     # A case that nobody can answer needs no judgments to be a case.
-    silent = [case for case in known.values() if case.unanswerable and case.id not in set(table.queries)]
-    unjudged = len(known.keys() - set(table.queries)) - len(silent)
+    silent = [case for case in known.values() if case.unanswerable and case.id in without]
+    unjudged = len(without) - len(silent)
     dropped = {"topics_without_judgments": unjudged} if unjudged else {}
-    if silent:
-        return Suite.from_cases(path.stem, [*_with_judgments(heads, judgments), *silent], dropped=dropped)
-    return Suite(path.stem, heads.table, judgments, dropped=dropped)
-
-
-def _with_judgments(heads: Suite, judgments: JudgmentTable) -> Sequence[Case]:
-    return list(Suite(heads.name, heads.table, judgments).cases)
+    suite = Suite(path.stem, heads.table, judgments, dropped=dropped)
+    return Suite.from_cases(path.stem, [*suite.cases, *silent], dropped=dropped) if silent else suite
 
 
 def _refuse_repetition(path: Path, table: Table) -> None:
@@ -71,7 +67,7 @@ def _refuse_repetition(path: Path, table: Table) -> None:
 
 def _line_of_row(path: Path, row: int) -> int:
     """The line that a data row came from; counted again, since only a refused file needs it."""
-    lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    lines = path.read_bytes().removeprefix(BOM).split(b"\n")
     numbers = [n for n, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith(b"#")]
     return numbers[row]
 
