@@ -24,6 +24,7 @@ LAYERS = [
     {"scores"},
     {"statistics", "judging"},
     {"intervals", "exact"},
+    {"agents"},
     {"suites", "runs", "corpora"},
     {"config"},
     {"matching", "trec", "yaml"},

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from searchmark import Document, Mapping, load_corpus, load_suite
 from searchmark.corpora import corpus_of
+from searchmark.corpora.chunks import chunks
 from searchmark.errors import FormatError, NothingEvaluated, UsageError
 from tests.conftest import ROOT
 
@@ -161,3 +162,29 @@ def test_the_digest_depends_on_content_and_not_on_order(file) -> None:
     first = load_corpus(file("a.json", json.dumps(RECORDS))).survey.digest
     assert load_corpus(file("b.json", json.dumps(RECORDS[::-1]))).survey.digest == first
     assert load_corpus(file("c.json", json.dumps([{**RECORDS[0], "text": "other"}, RECORDS[1]]))).survey.digest != first
+
+
+TEXTS = ["", "\n", "a", "a\n\nb\n", "def a():\n  1\n\n  2\n\n\ndef b():\n  3\n", "x\r\n\r\ny", "\n\n a\n\nb", "a\n\n" * 200]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_chunks_make_up_the_text(text: str) -> None:
+    assert "".join(chunks(text)) == text
+
+
+def test_a_chunk_ends_at_a_blank_line_before_unindented_text() -> None:
+    assert chunks("import a\n\n\ndef b():\n    1\n\n    2\n\ndef c(): 3\n") == [
+        "import a\n\n\n",
+        "def b():\n    1\n\n    2\n\n",
+        "def c(): 3\n",
+    ]
+
+
+def test_a_long_chunk_is_cut_again_at_its_blank_lines() -> None:
+    assert chunks("def b():\n    1\n\n    2\n", longest=3) == ["def b():\n    1\n\n", "    2\n"]
+
+
+def test_an_edit_changes_one_chunk_and_not_those_that_follow() -> None:
+    before = "".join(f"def f{i}():\n    return {i}\n\n\n" for i in range(50))
+    after = before.replace("return 7\n", "x = 7\n    return x\n")
+    assert len(set(chunks(after)) - set(chunks(before))) == 1

@@ -7,7 +7,8 @@ digest, and every further pass yields the documents one by one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Mapping as MappingOf
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -18,7 +19,7 @@ from searchmark.errors import NothingEvaluated
 from searchmark.records import Document, Suite
 from searchmark.store import check_readable
 
-__all__ = ["Corpus", "Mapping", "Survey", "corpus_of", "load_corpus"]
+__all__ = ["Changes", "Corpus", "Mapping", "Survey", "corpus_of", "load_corpus"]
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,18 @@ class Survey:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """A named set of documents that can be read any number of times; an id counts the first time it occurs."""
+    """A named set of documents that can be read any number of times; an id counts the first time it occurs.
+
+    ``place`` gives a folder where the documents lie as files, each under its id, if there is or can be one.
+    ``reader`` reads some documents by their ids, where that takes less than a pass over all. ``versions`` names the
+    content of each document where that is known without reading it: equal names, equal content.
+    """
 
     name: str
     stream: Callable[[], Iterable[Document | None]] = field(repr=False)
+    place: Callable[[], Path] | None = field(default=None, repr=False)
+    reader: Callable[[Sequence[str]], Iterable[Document]] | None = field(default=None, repr=False)
+    versions: MappingOf[str, str] | None = field(default=None, repr=False)
 
     def __iter__(self) -> Iterator[Document]:
         """The documents, one by one; of several with one id only the first."""
@@ -46,6 +55,19 @@ class Corpus:
             if document is not None and document.id not in seen:
                 seen.add(document.id)
                 yield document
+
+    def read(self, ids: Sequence[str]) -> Iterator[Document]:
+        """The documents with these ids, in any order; what is no text is left out."""
+        if self.reader is not None:
+            yield from self.reader(ids)
+            return
+        wanted = set(ids)
+        yield from (document for document in self if document.id in wanted)
+
+    @cached_property
+    def folder(self) -> Path | None:
+        """A folder with every document as a file, made when it is first asked for; None if there cannot be one."""
+        return None if self.place is None else self.place()
 
     @cached_property
     def survey(self) -> Survey:
@@ -68,6 +90,18 @@ class Corpus:
         return Survey(ids, duplicates, empty, skipped, f"{total % (1 << 256):064x}")
 
 
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """The step from one state of a corpus to the next: what there is to search from now on, and what is different.
+
+    ``written`` names documents that are new or have another content, ``removed`` those that are gone.
+    """
+
+    corpus: Corpus
+    written: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
 def _digest(document: Document) -> int:
     content = "\0".join((document.id, document.title or "", document.text)).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.sha256(content).digest())
@@ -80,7 +114,7 @@ def load_corpus(path: str | PathLike[str], mapping: Mapping | None = None) -> Co
     if place.is_dir() and not (place / "corpus.jsonl").is_file():
         from searchmark.corpora.directory import stream_directory
 
-        return Corpus(place.resolve().name, lambda: stream_directory(place))
+        return Corpus(place.resolve().name, lambda: stream_directory(place), place.resolve)
     file = place / "corpus.jsonl" if place.is_dir() else place
     from searchmark.corpora.documents import stream_documents
 
