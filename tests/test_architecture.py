@@ -16,7 +16,7 @@ SOURCE = Path(searchmark.__file__).parent
 # A room may import from itself and from any room further down.
 LAYERS = [
     {"__main__"},
-    {"cli"},
+    {"cli", "testing"},
     {"reports"},
     {"gate"},
     {"decisions"},
@@ -24,10 +24,12 @@ LAYERS = [
     {"scores"},
     {"statistics", "judging"},
     {"intervals", "exact"},
+    {"running"},
+    {"registry"},
     {"agents"},
     {"suites", "runs", "corpora"},
     {"config"},
-    {"matching", "trec", "yaml"},
+    {"matching", "trec", "yaml", "latencies"},
     {"store"},
     {"measures"},
     {"catalogue"},

@@ -405,7 +405,7 @@ class TestDecisions:
 class TestConfig:
     def test_yaml_toml_and_pyproject_say_the_same(self, file) -> None:
         yaml = "compare: {min_effect: 0.03, decisions: [{candidate: b, baseline: a, rules: [{decision: go, above: 0.1, categories: [1]}]}]}"
-        toml = "[compare]\nmin_effect = 0.03\n[[compare.decisions]]\ncandidate = 'b'\nbaseline = 'a'\nrules = [{decision = 'go', above = 0.1, categories = ['1']}]"
+        toml = "[compare]\nmin_effect = 0.03\n[[compare.decisions]]\ncandidate = 'b'\nbaseline = 'a'\nrules = [{decision = 'go', above = 0.1, categories = [1]}]"
         project = toml.replace("[compare]", "[tool.searchmark.compare]").replace("[[compare.", "[[tool.searchmark.compare.")
         configs = [
             load_config(file(name, text)) for name, text in [("a.yaml", yaml), ("a.toml", toml), ("pyproject.toml", project)]
@@ -459,7 +459,7 @@ class TestCommand:
 
     def test_one_run_is_a_usage_error(self, capsys) -> None:
         assert main(["compare", *self.EXAMPLE, *self.RUNS[:2]]) == 4
-        assert "at least two runs" in capsys.readouterr().err
+        assert "needs two runs" in capsys.readouterr().err
 
     def test_a_config_sets_the_smallest_effect_and_decides(self, file, capsys) -> None:
         config = file(

@@ -133,7 +133,7 @@ class TestMarkdown:
 
 
 def test_an_unknown_format_is_a_usage_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="the formats are json, latex, markdown, text"):
+    with pytest.raises(UsageError, match="the formats are csv, json, latex, markdown, text"):
         render(report_of(), "pdf")
     with pytest.raises(UsageError, match="the extension must be one of"):
         write_report(report_of(), tmp_path / "report.pdf")

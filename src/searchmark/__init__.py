@@ -9,8 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from searchmark.agents.agent import AgentSpec as AgentSpec
+    from searchmark.agents.agent import RetrievalAgent as RetrievalAgent
+    from searchmark.agents.agent import RetrievalResult as RetrievalResult
     from searchmark.comparison import Options as Options
     from searchmark.comparison import compare as compare
+    from searchmark.corpora import Changes as Changes
     from searchmark.corpora import Corpus as Corpus
     from searchmark.corpora import Mapping as Mapping
     from searchmark.corpora import load_corpus as load_corpus
@@ -35,11 +39,14 @@ if TYPE_CHECKING:
     from searchmark.records import Judgment as Judgment
     from searchmark.records import Run as Run
     from searchmark.records import Suite as Suite
+    from searchmark.registry import load_agent as load_agent
     from searchmark.reports import Report as Report
     from searchmark.reports import build_comparison as build_comparison
     from searchmark.reports import build_report as build_report
     from searchmark.reports import read_report as read_report
     from searchmark.reports import render as render
+    from searchmark.running.options import RunOptions as RunOptions
+    from searchmark.running.runner import run_suite as run_suite
     from searchmark.runs import load_run as load_run
     from searchmark.runs import save_run as save_run
     from searchmark.scores import Scores as Scores
@@ -49,8 +56,9 @@ if TYPE_CHECKING:
     from searchmark.suites.fixtures import load_baseline_metrics as load_baseline_metrics
 
 _HOMES = {
+    "agents.agent": ("AgentSpec", "RetrievalAgent", "RetrievalResult"),
     "comparison": ("Options", "compare"),
-    "corpora": ("Corpus", "Mapping", "load_corpus"),
+    "corpora": ("Changes", "Corpus", "Mapping", "load_corpus"),
     "errors": (
         "FormatError", "Incomparable", "NothingEvaluated", "SearchmarkError", "UnknownMeasure", "UsageError",
     ),
@@ -58,7 +66,10 @@ _HOMES = {
     "judging": ("Judged", "judge"),
     "measures": ("parse_measure",),
     "records": ("Answer", "Case", "Defaults", "Document", "Hit", "Judgment", "Run", "Suite"),
+    "registry": ("load_agent",),
     "reports": ("Report", "build_comparison", "build_report", "read_report", "render"),
+    "running.options": ("RunOptions",),
+    "running.runner": ("run_suite",),
     "runs": ("load_run", "save_run"),
     "scores": ("Scores", "score"),
     "suites": ("load_suite", "save_suite"),

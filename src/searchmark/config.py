@@ -10,7 +10,9 @@ import tomllib
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import Ge, Gt
 
 from searchmark.errors import FormatError
 from searchmark.store import check_readable, check_shape, read_text
@@ -61,14 +63,54 @@ class CompareConfig:
 
 
 @dataclass(frozen=True)
+class EvaluationConfig:
+    """The section ``evaluation``: how agents are run. What is not given has the default of `RunOptions`."""
+
+    num_runs: Annotated[int, Ge(1)] | None = None
+    timeout_seconds: Annotated[float, Gt(0)] | None = None
+    initialize_timeout_seconds: Annotated[float, Gt(0)] | None = None
+    depth: Annotated[int, Ge(1)] | None = None
+    seed: int | None = None
+    randomize_order: bool | None = None
+    warm_up: bool | None = None
+    max_failures: Annotated[int, Ge(1)] | None = None
+    memory_limit_mb: Annotated[int, Ge(1)] | None = None
+    jobs: Annotated[int, Ge(1)] | None = None
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True)
+class AgentConfig:
+    """One entry of ``agents``: a name, what it is (in the file: ``class``), and its options."""
+
+    name: str
+    source: str | None = None
+    config: dict[str, Any] = field(default_factory=dict)
+
+    __pydantic_config__: ClassVar = {"extra": "forbid", "alias_generator": lambda name: "class" if name == "source" else name}
+
+
+@dataclass(frozen=True)
+class OutputConfig:
+    """The section ``output``: where reports go when the command line names no place, and as what."""
+
+    directory: str | None = None
+    formats: tuple[Literal["json", "csv", "markdown", "text"], ...] = ("json", "markdown")
+    generate_visualizations: bool = False
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True)
 class Config:
     """The whole file. Sections that later stages read are let through and not looked at yet."""
 
     compare: CompareConfig = CompareConfig()
     dataset: dict[str, Any] = field(default_factory=dict)
-    evaluation: dict[str, Any] = field(default_factory=dict)
-    agents: list[Any] = field(default_factory=list)
-    output: dict[str, Any] = field(default_factory=dict)
+    evaluation: EvaluationConfig = EvaluationConfig()
+    agents: tuple[AgentConfig, ...] = ()
+    output: OutputConfig = OutputConfig()
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
@@ -112,7 +154,7 @@ def _content(file: Path) -> Any:
     if file.suffix.lower() != ".toml":
         from searchmark.yaml import parse_yaml
 
-        return parse_yaml(file, text)
+        return parse_yaml(file, text, numbers=True)
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

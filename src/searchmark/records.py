@@ -246,6 +246,8 @@ class Run:
     ``rank`` is the place of each hit in its answer, from 1; None if the rows stand in that order. ``scores``
     is NaN where the agent gave none; ``valid`` says whether a hit exists in the corpus, None if nobody has
     looked. ``unique`` promises that no answer names an id twice. ``dropped`` counts what a reader left out.
+    ``details`` is what is known about how each answer came about, if anything: samples of its latency
+    (``cold_ms``, ``warm_ms``), the reason of a failure (``failed``), ``cost`` and the like.
     """
 
     agent: str
@@ -259,6 +261,7 @@ class Run:
     unique: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
+    details: tuple[Mapping[str, Any], ...] | None = None
 
     @classmethod
     def from_answers(cls, agent: str, answers: Iterable[Answer], **rest: Any) -> Run:
@@ -334,7 +337,7 @@ class Run:
 
     @property
     def _identity(self) -> tuple[object, ...]:
-        return (self.agent, self.metadata, self.dropped)
+        return (self.agent, self.metadata, self.dropped, self.details)
 
     __hash__ = None  # type: ignore[assignment]  # holds arrays: compared by value, never a key
 

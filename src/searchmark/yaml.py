@@ -9,8 +9,11 @@ from typing import Any
 from searchmark.errors import FormatError
 
 
-def parse_yaml(path: Path, text: str) -> Any:
-    """Plain data in which only null and booleans are more than text: ids that look like numbers stay as written."""
+def parse_yaml(path: Path, text: str, *, numbers: bool = False) -> Any:
+    """Plain data in which only null and booleans are more than text: ids that look like numbers stay as written.
+
+    ``numbers`` reads them as numbers all the same, for files that hold settings and no ids.
+    """
     from ruamel.yaml import YAML
     from ruamel.yaml.constructor import SafeConstructor
     from ruamel.yaml.error import YAMLError
@@ -18,7 +21,7 @@ def parse_yaml(path: Path, text: str) -> Any:
     class TextConstructor(SafeConstructor):
         """Leaves numbers and dates to the check of each field, which knows what it wants."""
 
-    for kind in ("int", "float", "timestamp"):
+    for kind in ("timestamp",) if numbers else ("int", "float", "timestamp"):
         TextConstructor.add_constructor(f"tag:yaml.org,2002:{kind}", lambda _, node: node.value)
     loader = YAML(typ="safe", pure=True)
     loader.Constructor = TextConstructor

@@ -71,6 +71,11 @@ class RetrievalAgent:
         """How large the index is, on disk and in memory; None if nobody knows."""
         return None
 
+    @classmethod
+    def missing(cls) -> str | None:
+        """What this agent would need and does not find on this machine, and how to get it; None if it is ready."""
+        return None
+
     def arms(self) -> Mapping[str, AgentSpec]:
         """The agents that this one asks."""
         return {}

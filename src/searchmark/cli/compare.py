@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import click
 
+from searchmark.agents.agent import AgentSpec
 from searchmark.cli.corpus import survey_of
 from searchmark.cli.evaluate import split_by
+from searchmark.cli.live import LiveOptions, agent_specs, live_options, refuse_live_options, run_live
 from searchmark.cli.output import STDOUT, deliver, output_files
+from searchmark.cli.variadic import VariadicCommand
 from searchmark.comparison import Options, compare, unique_names
 from searchmark.config import PRESETS, DecisionTable, load_config
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
@@ -20,29 +23,43 @@ from searchmark.scores import Scores, default_measures, score
 from searchmark.suites import load_suite
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
+MINIMUM = 2
 
-@click.command("compare", short_help="Compare saved runs on one suite, with evidence.")
+
+@click.command("compare", cls=VariadicCommand, short_help="Compare agents or saved runs on one suite, with evidence.")
 @click.option(
     "--gold-set", "--suite", "suite_path", required=True, metavar="SUITE", help="Suite, in any format of docs/formats.md."
 )
 @click.option(
-    "--run", "run_paths", required=True, multiple=True, metavar="RUN", help="Saved run; at least two, the baseline first."
+    "--agents",
+    "--agent",
+    "agents",
+    multiple=True,
+    metavar="NAME...",
+    help="Agents to run, the baseline first: --agents bm25 keyword.",
 )
+@click.option("--run", "run_paths", multiple=True, metavar="RUN", help="Saved run; the baseline first, before all agents.")
+@click.option("--repeat-agent", is_flag=True, help="Run every agent twice: how much differs is the noise floor.")
 @click.option("-m", "--measure", "measures", multiple=True, help="Measure or formula, repeatable; the first one leads.")
-@click.option("-o", "--output", "outputs", multiple=True, metavar="PATH", help="Report (.json, .md, .txt, .tex), directory, or -.")
+@click.option(
+    "-o", "--output", "outputs", multiple=True, metavar="PATH", help="Report (.json, .md, .txt, .csv, .tex), directory, or -."
+)
 @click.option("--by", "splits", multiple=True, metavar="FIELD", help="Split by category, tag or a field of the cases; repeatable.")
 @click.option("--min-effect", type=float, help="Smallest difference that anybody would care about (plain: 0.01).")
 @click.option("--margin", type=float, help="How much worse may still pass as not inferior (plain: 0.02).")
 @click.option("--decide", "preset", type=click.Choice(tuple(PRESETS)), help="Decide by a table that comes with Searchmark.")
-@click.option("--config", "config_path", metavar="FILE", help="YAML or TOML with a section 'compare'; see docs/comparison.md.")
+@click.option("--config", "config_path", metavar="FILE", help="YAML or TOML: agents, evaluation, compare, output.")
 @click.option("--intersect", is_flag=True, help="Compare only on cases that all runs answer, and say what was left out.")
 @click.option("--topics", metavar="FILE", help="Query texts for TREC qrels or labels.")
 @click.option("--corpus", "corpus_path", metavar="PATH", help="What was searched: .json, .jsonl, .csv or a directory.")
 @click.option("--map", "mapping", multiple=True, metavar="FIELD=NAME", help="Fields of the corpus: id=asin, title=name, text=a,b.")
 @click.option("--format", "suite_format", type=click.Choice(tuple(SUITE_FORMATS)), help="Format of the suite.")
+@live_options
 def command(
     suite_path: str,
+    agents: tuple[str, ...],
     run_paths: tuple[str, ...],
+    repeat_agent: bool,
     measures: tuple[str, ...],
     outputs: tuple[str, ...],
     splits: tuple[str, ...],
@@ -55,29 +72,45 @@ def command(
     corpus_path: str | None,
     mapping: tuple[str, ...],
     suite_format: str | None,
+    live: LiveOptions,
 ) -> int:
-    """Compare saved runs on one suite, with evidence.
+    """Compare agents or saved runs on one suite, with evidence.
 
-    Every pair of runs is compared on the cases that both have a value for. The answer may be that there is not
-    enough evidence: the report then says how many cases would be needed.
+    Agents take turns in blocks of 25 cases, so that a noisy minute hits all of them. Every pair is compared on the
+    cases that both have a value for. The answer may be that there is not enough evidence: the report then says how
+    many cases would be needed.
 
     \b
+    searchmark compare --gold-set suite.yaml --agents keyword bm25 --corpus docs/ -o report.md
     searchmark compare --gold-set suite.yaml --run bm25.trec --run semantic.json -m nDCG@10 -o report.md
     """
-    config = load_config(config_path).compare
-    smallest = config.min_effect if min_effect is None else min_effect
-    options = Options(smallest, config.margin if margin is None else margin)
-    tables = (*config.decisions, *(PRESETS[preset] if preset else ()))
-    files = output_files(outputs)
+    config = load_config(config_path)
+    smallest = config.compare.min_effect if min_effect is None else min_effect
+    options = Options(smallest, config.compare.margin if margin is None else margin)
+    tables = (*config.compare.decisions, *(PRESETS[preset] if preset else ()))
+    files = output_files(outputs, config.output)
     suite = load_suite(suite_path, format=suite_format, topics=topics)
-    survey = survey_of(suite, corpus_path, mapping)
-    wanted = measures or default_measures(suite)
     runs = [load_run(path) for path in run_paths]
+    if agents:
+        specs = [spec for each in agent_specs(agents, config, live) for spec in _twice(each, repeat_agent)]
+        suite, ran = run_live(suite, specs, config, live, corpus_path, mapping)
+        runs, survey = [*runs, *ran.runs], ran.survey
+    else:
+        refuse_live_options(live)
+        survey = survey_of(suite, corpus_path, mapping)
+    if len(runs) < MINIMUM:
+        raise UsageError("a comparison needs two runs or agents at least: --agents bm25 keyword, or --run twice")
+    refuse_other_queries(suite, runs)
     suite = _common_cases(suite, runs) if intersect else _refuse_foreign(suite, runs)
+    wanted = measures or default_measures(suite)
     scores = [score(judge(suite, run, None if survey is None else survey.ids), wanted) for run in runs]
     by = split_by(suite, splits)
     report = build_comparison(scores, compare(scores, by, options), by, _about(tables, scores), survey)
     return deliver(report, files, json_on_stdout=STDOUT in outputs)
+
+
+def _twice(spec: AgentSpec, repeat: bool) -> list[AgentSpec]:
+    return [spec, replace(spec, name=f"{spec.name}#2")] if repeat else [spec]
 
 
 def _about(tables: tuple[DecisionTable, ...], scores: list[Scores]) -> list[DecisionTable]:
@@ -88,6 +121,16 @@ def _about(tables: tuple[DecisionTable, ...], scores: list[Scores]) -> list[Deci
         arms = "; ".join(f"{table.candidate} against {table.baseline}" for table in tables)
         raise UsageError(f"the decision tables are about {arms}; the runs are {', '.join(sorted(names))}")
     return about
+
+
+def refuse_other_queries(suite: Suite, runs: list[Run]) -> None:
+    """A run that knows what it was asked must have been asked this."""
+    for run in runs:
+        asked = (
+            run.metadata.get("suite", {}).get("hashes", {}).get("queries") if isinstance(run.metadata.get("suite"), dict) else None
+        )
+        if asked is not None and asked != suite.hashes["queries"] and set(run.case_ids) == set(suite.table.ids):
+            raise Incomparable(f"the run {run.agent!r} was asked other queries than those of the suite {suite.name!r}")
 
 
 def _refuse_foreign(suite: Suite, runs: list[Run]) -> Suite:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import click
 
 from searchmark.cli.corpus import survey_of
+from searchmark.cli.live import LiveOptions, agent_specs, live_options, refuse_live_options, run_live
 from searchmark.cli.output import STDOUT, deliver, output_files
+from searchmark.config import load_config
+from searchmark.errors import UsageError
 from searchmark.gate import check_gate, parse_threshold
 from searchmark.judging import judge
 from searchmark.measures import AnyMeasure, parse_measure
 from searchmark.records import Suite
 from searchmark.reports import build_report
 from searchmark.runs import FORMATS as RUN_FORMATS
-from searchmark.runs import load_run
+from searchmark.runs import joined, load_run
 from searchmark.scores import default_measures, score, segment_names
 from searchmark.suites import load_suite
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
@@ -20,11 +23,20 @@ from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 _SPLIT_BY_DEFAULT = ("category", "tag")
 
 
-@click.command("evaluate", short_help="Score a saved run against a suite.")
+@click.command("evaluate", short_help="Run an agent on a suite, or score a saved run.")
 @click.option(
     "--gold-set", "--suite", "suite_path", required=True, metavar="SUITE", help="Suite, in any format that docs/formats.md shows."
 )
-@click.option("--run", "run_path", required=True, metavar="RUN", help="Saved run: TREC, plain JSON, or our own format.")
+@click.option(
+    "--agent", "--mode", "agent", metavar="NAME", help="Agent to run: a name that 'searchmark agents' lists, or module:Class."
+)
+@click.option(
+    "--run",
+    "run_paths",
+    multiple=True,
+    metavar="RUN",
+    help="Saved run instead: TREC, plain JSON, our own; several shards of one run.",
+)
 @click.option("-m", "--measure", "measures", multiple=True, help="Measure or formula, repeatable: -m nDCG@10 -m 'P(rel=2)@5'.")
 @click.option(
     "-o",
@@ -32,7 +44,7 @@ _SPLIT_BY_DEFAULT = ("category", "tag")
     "outputs",
     multiple=True,
     metavar="PATH",
-    help="Report file (.json, .md, .txt), directory, or - for JSON on stdout; repeatable.",
+    help="Report file (.json, .md, .txt, .csv), directory, or - for JSON on stdout; repeatable.",
 )
 @click.option("--topics", metavar="FILE", help="Query texts for TREC qrels or labels.")
 @click.option("--corpus", "corpus_path", metavar="PATH", help="What was searched: .json, .jsonl, .csv or a directory.")
@@ -45,9 +57,12 @@ _SPLIT_BY_DEFAULT = ("category", "tag")
     "--format", "suite_format", type=click.Choice(SUITE_FORMATS), help="Format of the suite, if it should not be guessed."
 )
 @click.option("--run-format", type=click.Choice(RUN_FORMATS), help="Format of the run, if it should not be guessed.")
+@click.option("--config", "config_path", metavar="FILE", help="YAML or TOML: agents with their options, evaluation, output.")
+@live_options
 def command(
     suite_path: str,
-    run_path: str,
+    agent: str | None,
+    run_paths: tuple[str, ...],
     measures: tuple[str, ...],
     outputs: tuple[str, ...],
     topics: str | None,
@@ -57,24 +72,34 @@ def command(
     thresholds: tuple[str, ...],
     suite_format: str | None,
     run_format: str | None,
+    config_path: str | None,
+    live: LiveOptions,
 ) -> int:
-    """Score a saved run against a suite.
+    """Run an agent on a suite, or score a saved run.
 
     \b
-    searchmark evaluate --gold-set suite.yaml --run results.json
+    searchmark evaluate --gold-set suite.yaml --agent bm25 --corpus docs/ -o out.json
+    searchmark evaluate --gold-set gold_set.json --agent my.module:Agent --repo . --timeout 5
     searchmark evaluate --gold-set qrels.txt --run bm25.run -m nDCG@10 -m MRR -o out.json
     """
-    files = output_files(outputs)
+    config = load_config(config_path)
+    files = output_files(outputs, config.output)
     asked = [parse_measure(text) for text in measures]
     gates = [parse_threshold(text, {measure.name: measure for measure in asked}) for text in thresholds]
     suite = load_suite(suite_path, format=suite_format, topics=topics)
-    run = load_run(run_path, format=run_format)
+    if bool(agent) == bool(run_paths):
+        raise UsageError("say either which agent to run (--agent) or which saved run to score (--run)")
+    if agent:
+        suite, ran = run_live(suite, agent_specs([agent], config, live), config, live, corpus_path, mapping)
+        run, survey = ran.runs[0], ran.survey
+    else:
+        refuse_live_options(live)
+        run = joined([load_run(path, format=run_format) for path in run_paths])
+        survey = survey_of(suite, corpus_path, mapping)
     wanted: list[str | AnyMeasure] = [*(asked or default_measures(suite)), *(gate.measure for gate in gates)]
-    survey = survey_of(suite, corpus_path, mapping)
     scores = score(judge(suite, run, None if survey is None else survey.ids), wanted)
     gate = check_gate(scores, gates) if gates else None
-    by = split_by(suite, splits)
-    report = build_report(scores, by, gate, survey)
+    report = build_report(scores, split_by(suite, splits), gate, survey)
     return deliver(report, files, json_on_stdout=STDOUT in outputs)
 
 

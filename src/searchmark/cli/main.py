@@ -12,10 +12,12 @@ from searchmark.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_OK, EXIT_USA
 
 # Verb and the first line of its help, so that listing the verbs imports none of them.
 VERBS = {
-    "evaluate": "Score a saved run against a suite.",
-    "compare": "Compare saved runs on one suite, with evidence.",
+    "evaluate": "Run an agent on a suite, or score a saved run.",
+    "compare": "Compare agents or saved runs on one suite, with evidence.",
     "convert": "Write a suite in another format.",
+    "agents": "List the agents, or show one with its options.",
     "measures": "List every measure with its definition.",
+    "doctor": "Say what is ready to use and what is missing.",
 }
 LONGEST_SENTENCE = 2000
 ALIASES = {"metrics": "measures"}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from searchmark.config import OutputConfig
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_NOTHING_EVALUATED, EXIT_OK, EXIT_UNTRUSTED, UsageError
 
 if TYPE_CHECKING:
@@ -41,17 +43,18 @@ def text_for_terminal(report: Report) -> str:
     return to_text(report, colour="NO_COLOR" not in os.environ, width=shutil.get_terminal_size((WIDTH, 0)).columns)
 
 
-def output_files(outputs: tuple[str, ...]) -> list[Path]:
+def output_files(outputs: tuple[str, ...], config: OutputConfig = OutputConfig()) -> list[Path]:
     """Every file that is to be written; refused before any work is done if one cannot be."""
-    return [file for output in outputs if output != STDOUT for file in _files(Path(output))]
+    wanted = outputs or ((config.directory,) if config.directory else ())
+    return [file for output in wanted if output != STDOUT for file in _files(Path(output), config.formats, output.endswith("/"))]
 
 
-def _files(output: Path) -> list[Path]:
+def _files(output: Path, formats: Iterable[str], folder: bool) -> list[Path]:
     """One file, or every format in a directory."""
-    from searchmark.reports import format_of
+    from searchmark.reports import SUFFIXES, format_of
 
-    if output.is_dir() or not output.suffix:
-        return [output / "report.json", output / "report.md"]
+    if folder or output.is_dir() or not output.suffix:
+        return [output / f"report{SUFFIXES[name]}" for name in formats]
     format_of(output)
     if output.exists() and not output.is_file():
         raise UsageError(f"{output} cannot be written: it is not a file")

@@ -10,11 +10,12 @@ from searchmark.reports.report import Report, build_comparison, build_report, re
 
 __all__ = ["Report", "build_comparison", "build_report", "format_of", "read_report", "render", "write_report"]
 
-EXTENSIONS = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".txt": "text", ".tex": "latex"}
+EXTENSIONS = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".txt": "text", ".tex": "latex", ".csv": "csv"}
+SUFFIXES = {"json": ".json", "csv": ".csv", "markdown": ".md", "text": ".txt", "latex": ".tex"}
 
 
 def render(report: Report, format: str = "text") -> str:  # noqa: A002  # the word that users know
-    """A report as ``text``, ``markdown``, ``json`` or, for a comparison, ``latex``."""
+    """A report as ``text``, ``markdown``, ``json``, ``csv`` or, for a comparison, ``latex``."""
     return _renderer(format)(report)
 
 
@@ -27,6 +28,10 @@ def _renderer(format: str) -> Callable[[Report], str]:  # noqa: A002  # as above
         from searchmark.reports.markdown import to_markdown
 
         return to_markdown
+    if format == "csv":
+        from searchmark.reports.csv import to_csv
+
+        return to_csv
     if format == "latex":
         from searchmark.reports.latex import to_latex
 
@@ -35,7 +40,7 @@ def _renderer(format: str) -> Callable[[Report], str]:  # noqa: A002  # as above
         from searchmark.reports.text import to_text
 
         return to_text
-    raise UsageError(f"there is no report format {format!r}; the formats are json, latex, markdown, text")
+    raise UsageError(f"there is no report format {format!r}; the formats are csv, json, latex, markdown, text")
 
 
 def format_of(path: Path) -> str:

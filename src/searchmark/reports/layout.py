@@ -55,6 +55,40 @@ def _segment_mean(summary: Summary, cases: int) -> str:
     return f"{summary.mean:.4f}{half}{own}"
 
 
+LATENCY_COLUMNS = ("latency in ms", "p50", "p90", "p95", "p99", "searches", "failed")
+
+
+def latency_rows(agent: AgentSummary) -> Iterator[tuple[str, ...]]:
+    """One row per kind; a failed search stands at its deadline."""
+    for kind, found in agent.latency_ms.items():
+        times = (found.p50, found.p90, found.p95, found.p99)
+        yield (kind.replace("_", " "), *map(_milliseconds, times), str(found.samples), str(found.failures))
+
+
+def _milliseconds(value: float) -> str:
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"  # noqa: PLR2004  # three digits either way
+
+
+def conduct(agent: AgentSummary) -> str | None:
+    """What it took to get the agent ready, in a line."""
+    if not agent.index:
+        return None
+    seconds, size, memory = agent.index.get("seconds"), agent.index.get("bytes"), agent.run.get("memory_bytes")
+    parts = [f"index: {seconds:.3g} s" if isinstance(seconds, int | float) else "index"]
+    if agent.index.get("updated"):
+        parts.append(f"{agent.index.get('initialised')} times from nothing, {agent.index['updated']} times by an update")
+    parts += [f"{_megabytes(size)} large"] if isinstance(size, int) else []
+    parts += [f"peak memory {_megabytes(memory)}"] if isinstance(memory, int) else []
+    starts = agent.run.get("start_seconds")
+    parts += [f"process start {starts[0]:.2g} s"] if starts else []
+    parts += [f"cost {agent.cost['total']:g}"] if agent.cost else []
+    return ", ".join(parts)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.3g} MB"
+
+
 PAIR_COLUMNS = ("measure", "difference", "95 % interval", "p (Holm)", "wins/ties/losses", "detectable", "verdict")
 
 
@@ -105,6 +139,27 @@ def telling_rows(pair: Pair) -> Iterator[tuple[str, ...]]:
     for case in pair.telling:
         moves = ", ".join(f"{move.target}: {move.before or UNDEFINED} → {move.after or UNDEFINED}" for move in case.moves[:3])
         yield case.case, case.query or "", number(case.before), number(case.after), moves
+
+
+def speed_rows(report: Report) -> Iterator[tuple[str, ...]]:
+    """The runs side by side: how fast, how large; nothing if nobody has watched any of them."""
+    if not any(agent.latency_ms for agent in report.agents.values()):
+        return
+    for name, agent in report.agents.items():
+        cold, warm = agent.latency_ms.get("cold"), agent.latency_ms.get("warm")
+        times = [UNDEFINED if each is None else f"{_milliseconds(each.p50)} / {_milliseconds(each.p95)}" for each in (cold, warm)]
+        seconds, size = agent.index.get("seconds"), agent.index.get("bytes")
+        memory = agent.run.get("memory_bytes")
+        yield (
+            name,
+            *times,
+            UNDEFINED if seconds is None else f"{seconds:.3g} s",
+            _megabytes(size) if isinstance(size, int) else UNDEFINED,
+            _megabytes(memory) if isinstance(memory, int) else UNDEFINED,
+        )
+
+
+SPEED_COLUMNS = ("run", "cold p50 / p95 ms", "warm p50 / p95 ms", "index time", "index size", "peak memory")
 
 
 def standing_rows(report: Report) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:

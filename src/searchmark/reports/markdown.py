@@ -49,6 +49,9 @@ def _standing_lines(report: Report) -> Iterator[str]:
         cells = [f"{mean}<sup>{beaten}</sup>" if beaten else mean for mean, beaten in values]
         yield f"| {letter} | {markdown_text(name, 120)} | {' | '.join(cells)} |"
     yield ""
+    speeds = list(layout.speed_rows(report))
+    if speeds:
+        yield from _table(layout.SPEED_COLUMNS, speeds)
 
 
 def _pair_lines(pair: Pair) -> Iterator[str]:
@@ -77,6 +80,12 @@ def _agent_lines(agent: AgentSummary, cases: int) -> Iterator[str]:
         yield f"### By {markdown_text(segment)}"
         yield ""
         yield from _table(layout.segment_header(agent, segment), layout.segment_rows(agent, segment))
+    if agent.latency_ms:
+        yield from _table(layout.LATENCY_COLUMNS, layout.latency_rows(agent))
+    conduct = layout.conduct(agent)
+    if conduct:
+        yield f"{markdown_text(conduct)}."
+        yield ""
     if agent.worst:
         first = next(iter(agent.measures))
         yield f"### Lowest {markdown_text(first)}"

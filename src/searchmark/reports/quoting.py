@@ -25,3 +25,9 @@ def markdown_text(text: str, width: int | None = None) -> str:
     """The text for a Markdown cell: no markup, no pipe, no mention, no command of a CI system."""
     quoted = _MARKDOWN.sub(r"\\\1", visible(text, width))
     return _MENTION.sub("@\u200b", quoted).replace("::", ":\u200b:").replace("://", ":\u200b//")
+
+
+def csv_text(text: str) -> str:
+    """The text for a CSV cell: a spreadsheet must not take it for a formula."""
+    shown = visible(text)
+    return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown

@@ -17,7 +17,9 @@ from searchmark.corpora import Survey
 from searchmark.decisions import Decision, decide
 from searchmark.errors import FormatError
 from searchmark.gate import Gate
+from searchmark.latencies import Latency, latencies_of
 from searchmark.records import STATUSES, Hit
+from searchmark.reports.conduct import conduct_notes, cost_of, index_of
 from searchmark.scores import Scores, Summary, segment_rows, untrusted_because
 from searchmark.store import SCHEMA_VERSION, check_shape, check_version, json_number, parse_json, read_text
 
@@ -53,11 +55,12 @@ class CaseSummary:
     measures: Mapping[str, float | None]
     undefined: Mapping[str, str]
     hits: tuple[ShownHit, ...]
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class AgentSummary:
-    """One agent on the suite."""
+    """One agent on the suite; ``run`` is what the run says about itself: machine, versions, options, agent."""
 
     name: str
     status: Literal["ok", "untrusted", "failed"]
@@ -67,6 +70,10 @@ class AgentSummary:
     segments: Mapping[str, Mapping[str, Summaries]]
     cases: Mapping[str, CaseSummary]
     worst: tuple[str, ...] = ()
+    latency_ms: Mapping[str, Latency] = field(default_factory=dict)
+    index: Mapping[str, Any] = field(default_factory=dict)
+    cost: Mapping[str, float] = field(default_factory=dict)
+    run: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -114,18 +121,22 @@ def _suite_summary(scores: Scores, corpus: Survey | None) -> SuiteSummary:
 
 
 def _agent_and_notes(scores: Scores, name: str, by: Iterable[str]) -> tuple[AgentSummary, list[str]]:
-    reasons = untrusted_because(scores)
+    reasons, run = untrusted_because(scores), scores.judged.run
     agent = AgentSummary(
         name=name,
-        status="untrusted" if reasons else "ok",
+        status="failed" if run.metadata.get("failure") else "untrusted" if reasons else "ok",
         counts=scores.counts,
         dropped=scores.judged.dropped,
         measures=scores.summaries(),
         segments={field_name: _segment(scores, field_name) for field_name in by},
         cases=_cases(scores),
         worst=_worst(scores),
+        latency_ms=latencies_of(run),
+        index=index_of(run),
+        cost=cost_of(run),
+        run=run.metadata,
     )
-    return agent, [*(f"not to be trusted: {reason}" for reason in reasons), *_notes(scores, agent)]
+    return agent, [*(f"not to be trusted: {reason}" for reason in reasons), *conduct_notes(run), *_notes(scores, agent)]
 
 
 def _segment(scores: Scores, name: str) -> dict[str, Summaries]:
@@ -145,6 +156,7 @@ def _cases(scores: Scores) -> dict[str, CaseSummary]:
             measures={name: None if math.isnan(value) else value for name, value in zip(names, values, strict=True)},
             undefined={name: str(scores.reason(row, i)) for i, name in enumerate(names) if math.isnan(values[i])},
             hits=_shown(answer.hits) if answer else (),
+            details=judged.run.details[index[case]] if answer and judged.run.details else {},
         )
     return summaries
 
@@ -174,6 +186,10 @@ _DROPPED = {
     "hits_without_rating": "lines without a rating, left out",
     "cases_not_in_all_runs": "cases of the suite that not all runs answer, left out",
     "unreachable_targets": "relevant targets that are not in the corpus",
+    "cases_filtered_out": "cases of the suite that were not asked for, left out",
+    "beyond_depth": "hits beyond the depth that was asked for, left out",
+    "not_text": "hits that are neither text nor a path, which keep their rank and count as not relevant",
+    "scores_unusable": "scores that are no finite numbers, left out (the order of the run was kept)",
 }
 
 
@@ -249,9 +265,21 @@ def _agent_data(agent: AgentSummary) -> dict[str, Any]:
             name: {value: _measure_data(summaries) for value, summaries in values.items()}
             for name, values in agent.segments.items()
         },
+        **_conduct_data(agent),
         "worst": list(agent.worst),
         "cases": {case: _case_data(summary) for case, summary in agent.cases.items()},
     }
+
+
+def _conduct_data(agent: AgentSummary) -> dict[str, Any]:
+    """What only a run that was watched has."""
+    parts = {
+        "latency_ms": {kind: asdict(latency) for kind, latency in agent.latency_ms.items()},
+        "index": dict(agent.index),
+        "cost": dict(agent.cost),
+        "run": dict(agent.run),
+    }
+    return {name: part for name, part in parts.items() if part}
 
 
 def _measure_data(summaries: Summaries) -> dict[str, Any]:
@@ -267,7 +295,8 @@ def _plain(value: Any) -> Any:
 
 def _case_data(case: CaseSummary) -> dict[str, Any]:
     hits = [{"id": hit.id, "score": json_number(hit.score)} for hit in case.hits]
-    return vars(case) | {"measures": {name: _plain(value) for name, value in case.measures.items()}, "hits": hits}
+    data = vars(case) | {"measures": {name: _plain(value) for name, value in case.measures.items()}, "hits": hits}
+    return data if case.details else {key: value for key, value in data.items() if key != "details"}
 
 
 def read_report(path: str | PathLike[str]) -> Report:

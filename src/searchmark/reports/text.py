@@ -38,16 +38,13 @@ def to_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
 def _parts(report: Report) -> Iterator[RenderableType]:
     if report.pairs:
         yield _standing(report)
+        speeds = list(layout.speed_rows(report))
+        if speeds:
+            yield _table(layout.SPEED_COLUMNS, speeds)
         for pair in report.pairs:
             yield from _pair_parts(pair)
     for agent in report.agents.values() if not report.pairs else ():
-        yield _plain(f"{agent.name} on {report.suite.name}", "bold")
-        yield _plain(layout.counted(agent, report.suite.cases))
-        yield _table(layout.COLUMNS, layout.measure_rows(agent.measures))
-        for segment in agent.segments:
-            yield _table(layout.segment_header(agent, segment), layout.segment_rows(agent, segment))
-        if agent.worst:
-            yield _worst(agent)
+        yield from _agent_parts(agent, report)
     for decision in report.decisions:
         yield _plain(decision.sentence, "bold")
         for line in (*decision.evidence, *decision.flips):
@@ -57,6 +54,21 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     verdict = layout.verdict(report)
     if verdict:
         yield _plain(verdict, "bold green" if report.gate and report.gate.verdict == "passed" else "bold red")
+
+
+def _agent_parts(agent: AgentSummary, report: Report) -> Iterator[RenderableType]:
+    yield _plain(f"{agent.name} on {report.suite.name}", "bold")
+    yield _plain(layout.counted(agent, report.suite.cases))
+    yield _table(layout.COLUMNS, layout.measure_rows(agent.measures))
+    for segment in agent.segments:
+        yield _table(layout.segment_header(agent, segment), layout.segment_rows(agent, segment))
+    if agent.latency_ms:
+        yield _table(layout.LATENCY_COLUMNS, layout.latency_rows(agent))
+    conduct = layout.conduct(agent)
+    if conduct:
+        yield _plain(conduct)
+    if agent.worst:
+        yield _worst(agent)
 
 
 def _standing(report: Report) -> Table:

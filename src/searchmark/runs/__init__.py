@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -38,6 +39,20 @@ def save_run(run: Run, path: str | PathLike[str]) -> None:
     from searchmark.runs.native import write_native
 
     write_native(run, path)
+
+
+def joined(runs: Sequence[Run]) -> Run:
+    """One run from several that each answer a part of the cases; they must be the same agent's and not overlap."""
+    first, *others = runs
+    if not others:
+        return first
+    if any(run.agent != first.agent for run in others):
+        raise UsageError(f"these are runs of different agents, and no parts of one: {', '.join(run.agent for run in runs)}")
+    answers = [answer for run in runs for answer in run.answers]
+    details = tuple(each for run in runs for each in run.details or ({},) * len(run))
+    dropped = {key: sum(run.dropped.get(key, 0) for run in runs) for run in runs for key in run.dropped}
+    metadata = {"parts": [dict(run.metadata) for run in runs]}
+    return Run.from_answers(first.agent, answers, details=details if any(details) else None, dropped=dropped, metadata=metadata)
 
 
 def _detect(path: Path) -> str:

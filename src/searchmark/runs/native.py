@@ -50,6 +50,7 @@ class AnswerLine:
     ids: list[str] = field(default_factory=list)
     scores: list[float | None] | None = None
     valid: list[bool] | None = None
+    details: Mapping[str, Any] | None = None
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
@@ -84,6 +85,8 @@ def _line(run: Run, row: int) -> dict[str, Any]:
         line["scores"] = [json_number(score) for score in run.scores[rows].tolist()]
     if run.valid is not None:
         line["valid"] = run.valid[rows].tolist()
+    if run.details is not None:
+        line["details"] = run.details[row]
     return line
 
 
@@ -148,4 +151,5 @@ def _assemble(header: Header, answers: list[AnswerLine]) -> Run:
         valid=np.array([flag for answer in answers for flag in answer.valid or ()], bool) if known else None,
         metadata=header.metadata,
         dropped=header.dropped,
+        details=tuple(answer.details or {} for answer in answers) if any(answer.details for answer in answers) else None,
     )

@@ -1,0 +1,31 @@
+"""An agent that knows its answers by heart: for tests, notebooks, and results that come from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from searchmark.agents.agent import RetrievalAgent, RetrievalResult
+from searchmark.corpora import Corpus
+
+
+class InMemoryAgent(RetrievalAgent):
+    """Returns what its config says; a query that it does not know finds nothing."""
+
+    @dataclass(frozen=True)
+    class Config:
+        """``answers``: for each query the ids to return, best first."""
+
+        answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+        __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    def __init__(self, config: Config) -> None:
+        self._answers = config.answers
+
+    def initialize(self, corpus: Corpus) -> None:
+        """There is nothing to prepare."""
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        return RetrievalResult(list(self._answers.get(query, ()))[:k])

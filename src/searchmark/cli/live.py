@@ -1,0 +1,297 @@
+"""What ``evaluate`` and ``compare`` share when they ask agents themselves: options, places, progress, journals."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from searchmark.config import Config
+from searchmark.corpora import Mapping as FieldMapping
+from searchmark.errors import NothingEvaluated, UsageError
+from searchmark.records import Suite
+
+if TYPE_CHECKING:
+    from searchmark.agents.agent import AgentSpec
+    from searchmark.corpora.places import Place
+    from searchmark.running.options import RunOptions
+    from searchmark.running.runner import Progress, Ran
+
+_OPTIONS = (
+    click.option("--repo", "repos", multiple=True, metavar="[NAME=]PATH", help="Folder to search; NAME where cases name theirs."),
+    click.option("--num-runs", type=click.IntRange(1), envvar="SEARCHMARK_NUM_RUNS",
+                 help="Searches per case: one cold, the rest warm (plain: 3)."),
+    click.option("--timeout", "timeout_seconds", type=click.FloatRange(0, min_open=True), envvar="SEARCHMARK_TIMEOUT",
+                 help="Seconds per search (plain: 30)."),
+    click.option("--depth", type=click.IntRange(1), envvar="SEARCHMARK_DEPTH",
+                 help="How many hits are asked for and kept (plain: 100)."),
+    click.option("--seed", type=int, envvar="SEARCHMARK_SEED",
+                 help="Decides the order of the cases and what --sample draws (plain: 0)."),
+    click.option("--jobs", type=click.IntRange(1), envvar="SEARCHMARK_JOBS",
+                 help="Workers side by side; latencies are then marked as under load."),
+    click.option("--memory-limit", "memory_limit_mb", type=click.IntRange(1), metavar="MB",
+                 help="Memory that an agent may have (Linux)."),
+    click.option("--max-failures", type=click.IntRange(1), help="After so many failures in a row the rest is not run (plain: 10)."),
+    click.option("-k", "text", metavar="TEXT", help="Only cases whose id or query contains this."),
+    click.option("--category", "categories", multiple=True, metavar="NAME",
+                 help="Only cases of this category, by name or number; repeatable."),
+    click.option("--sample", type=click.IntRange(1), metavar="N", help="Only N cases, drawn by the seed."),
+    click.option("--shard", metavar="I/N", help="Only the I-th of N parts of the cases."),
+    click.option("--resume", is_flag=True, help="Go on where the same command was interrupted."),
+    click.option("--retry-errors", is_flag=True, help="Go on, and ask again what ended in an error or a time-out."),
+    click.option("--last-failed", is_flag=True, help="Only cases that ended in an error or a time-out last time."),
+    click.option("--journal", "journal_folder", metavar="FOLDER",
+                 help="Where answers are written down as they come (plain: .searchmark)."),
+    click.option("--save-run", metavar="PATH", help="Save the raw run (.jsonl), or a folder for several."),
+    click.option("--no-exec", is_flag=True, help="Refuse all agents but the built-in ones: for configs of strangers."),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LiveOptions:
+    """The options of the command line that say how to run."""
+
+    repos: tuple[str, ...]
+    num_runs: int | None
+    timeout_seconds: float | None
+    depth: int | None
+    seed: int | None
+    jobs: int | None
+    memory_limit_mb: int | None
+    max_failures: int | None
+    text: str | None
+    categories: tuple[str, ...]
+    sample: int | None
+    shard: str | None
+    resume: bool
+    retry_errors: bool
+    last_failed: bool
+    journal_folder: str | None
+    save_run: str | None
+    no_exec: bool
+
+    def given(self) -> list[str]:
+        """The names of those that were set."""
+        return [each.name for each in fields(self) if getattr(self, each.name) not in (None, (), False)]
+
+
+def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options above, handed over as one object."""
+
+    def collected(**arguments: Any) -> Any:
+        mine = {each.name: arguments.pop(each.name) for each in fields(LiveOptions)}
+        return command(live=LiveOptions(**mine), **arguments)
+
+    collected.__doc__ = command.__doc__
+    collected.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]  # click's own way to collect them
+    wrapped: Callable[..., Any] = collected
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def refuse_live_options(live: LiveOptions) -> None:
+    """A saved run is not run again, so options about running would be ignored."""
+    given = [name for name in live.given() if name != "seed"]
+    if given:
+        raise UsageError(f"--run scores a saved run; {', '.join(sorted(given))} belong to a run with --agent")
+
+
+def agent_specs(names: Sequence[str], config: Config, live: LiveOptions) -> tuple[AgentSpec, ...]:
+    """The agents that were asked for, with what the config says about them."""
+    from searchmark.agents.agent import AgentSpec
+    from searchmark.registry import canonical, spec_of
+
+    configured = [AgentSpec(each.name, canonical(each.source or each.name), each.config) for each in config.agents]
+    return tuple(spec_of(name, configured, foreign=not live.no_exec) for name in names)
+
+
+def run_live(
+    suite: Suite, agents: Sequence[AgentSpec], config: Config, live: LiveOptions, corpus: str | None, mapping: tuple[str, ...]
+) -> tuple[Suite, Ran]:
+    """Filter the suite, find out where to search, ask the agents, save what was asked to be saved."""
+    from searchmark.running.plan import Filters, filtered, parse_shard
+    from searchmark.running.runner import Request, run_agents
+
+    options = _run_options(config, live)
+    journals = {agent.name: _journal_path(suite, agent.name, live) for agent in agents}
+    shard = None if live.shard is None else parse_shard(live.shard)
+    filters = Filters(live.text, live.categories, live.sample, shard, _last_failed(journals, live))
+    wanted = filtered(suite, filters, options.seed)
+    places = places_of(wanted, config, live.repos, corpus, mapping)
+    if live.last_failed:
+        journals = {name: path.with_suffix(".last-failed.jsonl") for name, path in journals.items()}
+    resume = live.resume or live.retry_errors
+    request = Request(wanted, tuple(agents), places, options, journals, resume, live.retry_errors)
+    with _progress(len(wanted), agents) as report, _resumable(live):
+        ran = run_agents(request, report)
+    _save(ran, live.save_run)
+    return wanted, ran
+
+
+def _run_options(config: Config, live: LiveOptions) -> RunOptions:
+    """Command line and environment over file over defaults."""
+    from searchmark.running.options import RunOptions
+
+    named = {each.name for each in fields(RunOptions)}
+    given = {
+        key: value
+        for source in (config.evaluation, live)
+        for key, value in vars(source).items()
+        if key in named and value is not None
+    }
+    options = replace(RunOptions(), **given)
+    if options.memory_limit_mb and sys.platform != "linux":
+        raise UsageError("a memory limit can only be kept on Linux; leave it out")
+    return options
+
+
+def _journal_path(suite: Suite, agent: str, live: LiveOptions) -> Path:
+    """One journal per suite and agent, and per shard, since shards may run side by side."""
+    parts = [suite.name, agent, *(["shard", live.shard] if live.shard else [])]
+    name = ".".join(re.sub(r"[^\w.@+-]+", "-", part)[:80] for part in parts)
+    return Path(live.journal_folder or ".searchmark") / f"{name}.jsonl"
+
+
+def _last_failed(journals: Mapping[str, Path], live: LiveOptions) -> frozenset[str] | None:
+    if not live.last_failed:
+        return None
+    from searchmark.running.journal import journal_entries
+    from searchmark.running.runner import RETRIED
+
+    entries = [journal_entries(path) for path in journals.values()]
+    if not any(entries):
+        raise UsageError(f"there is no last run: {', '.join(map(str, journals.values()))} holds no answers")
+    failed = frozenset(case for each in entries for case, entry in each.items() if entry.outcome.status in RETRIED)
+    if not failed:
+        raise NothingEvaluated("no case failed in the last run")
+    return failed
+
+
+def places_of(suite: Suite, config: Config, repos: Sequence[str], corpus: str | None, mapping: tuple[str, ...]) -> dict[str, Place]:
+    """Where each case is searched: what was named, what the case brings along, or the repository it was mined from."""
+    from searchmark.corpora.places import Place
+
+    if corpus is not None and repos:
+        raise UsageError("--corpus and --repo both say what to search; name one of them")
+    if mapping and corpus is None:
+        raise UsageError("--map names the fields of a corpus, and there is no --corpus")
+    if corpus is not None:
+        path = Path(corpus).resolve()
+        return dict.fromkeys(suite.table.ids, Place(path.name, str(path), FieldMapping.parse(mapping)))
+    if suite.table.documents is not None and not repos:
+        return _places_at_hand(suite)
+    known = _repositories(suite, config, repos)
+    return {case.id: _repository_of(case.id, case.fields.get("repository"), known) for case in suite.cases}
+
+
+def _places_at_hand(suite: Suite) -> dict[str, Place]:
+    """Cases that bring documents along are each searched in their own."""
+    import hashlib
+
+    from searchmark.corpora.places import Place
+
+    places = {}
+    for case in suite.cases:
+        if not case.documents:
+            raise UsageError(f"the case {case.id!r} brings no documents along, as others do; name what to search by --corpus")
+        digest = hashlib.sha256(repr(case.documents).encode("utf-8", "surrogatepass")).hexdigest()
+        places[case.id] = Place(suite.name, documents=case.documents, stand=digest)
+    return places
+
+
+def _repositories(suite: Suite, config: Config, repos: Sequence[str]) -> dict[str | None, Path]:
+    """Folders by name; the one under None is for cases that name none, or whose name nobody knows."""
+    known: dict[str | None, Path] = {}
+    for text in repos:
+        name, equals, path = text.partition("=")
+        known[name if equals else None] = Path(path if equals else text)
+    if not known:
+        mined = suite.metadata.get("repositories")
+        known |= (
+            {name: Path(entry["path"]) for name, entry in mined.items() if "path" in entry} if isinstance(mined, Mapping) else {}
+        )
+        single = suite.metadata.get("repository_path") or config.dataset.get("repository_path") or suite.metadata.get("repository")
+        if not known and isinstance(single, str):
+            known[None] = Path(single)
+    if not known:
+        raise UsageError("nothing says what is searched: name a folder by --repo or documents by --corpus")
+    for folder in known.values():
+        if not folder.is_dir():
+            raise UsageError(f"{folder} is not a folder that could be searched; say where the repository is by --repo")
+    return known
+
+
+def _repository_of(case: str, name: object, known: Mapping[str | None, Path]) -> Place:
+    from searchmark.corpora.places import Place
+
+    path = known.get(name if isinstance(name, str) else None) or known.get(None)
+    if path is None and name is None and len(known) == 1:
+        path = next(iter(known.values()))
+    if path is None:
+        raise UsageError(f"the case {case!r} belongs to the repository {name!r}, and nobody said where that is: --repo {name}=PATH")
+    resolved = path.resolve()
+    return Place(resolved.name, str(resolved))
+
+
+@contextmanager
+def _resumable(live: LiveOptions) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        more = "" if live.resume else " with --resume"
+        click.echo(f"\nsearchmark: the answers so far are kept; the same command{more} goes on", err=True)
+        raise
+
+
+@contextmanager
+def _progress(cases: int, agents: Sequence[AgentSpec]) -> Iterator[Callable[[Progress], None]]:
+    """Bars with rate, failures and time left, on a terminal only."""
+    if not sys.stderr or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]} {task.fields[failed]}", markup=False),
+        TimeRemainingColumn(),
+    )
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks = {agent.name: bars.add_task(agent.name, total=cases, rate="", failed="") for agent in agents}
+
+        def report(progress: Progress) -> None:
+            task = tasks[progress.agent]
+            speed = bars.tasks[task].speed
+            bars.update(
+                task,
+                completed=progress.done,
+                rate=f"{speed:.3g} cases/s" if speed else "",
+                failed=f"{progress.failed} failed" if progress.failed else "",
+            )
+
+        yield report
+
+
+def _save(ran: Ran, target: str | None) -> None:
+    if target is None:
+        return
+    from searchmark.runs import save_run
+
+    folder = Path(target)
+    several = len(ran.runs) > 1 or folder.is_dir() or not folder.suffix
+    for run in ran.runs:
+        name = re.sub(r"[^\w.@+-]+", "-", run.agent)
+        path = folder / f"{name}.jsonl" if several else folder
+        save_run(run, path)
+        click.echo(f"written: {path}", err=True)

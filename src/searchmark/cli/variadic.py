@@ -1,0 +1,29 @@
+"""Options that take several values at once: ``--agents a b c``."""
+
+from __future__ import annotations
+
+import click
+
+
+class VariadicCommand(click.Command):
+    """A command whose option ``--agents`` may be followed by any number of values."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, spread(args, "--agents"))
+
+
+def spread(args: list[str], option: str) -> list[str]:
+    """Repeat the option before each value that follows it, up to the next option."""
+    spread_out: list[str] = []
+    inside = False
+    for position, argument in enumerate(args):
+        if argument == option:
+            inside = True
+            if position + 1 == len(args) or args[position + 1].startswith("-"):
+                spread_out.append(argument)  # click says what is missing
+        elif inside and not argument.startswith("-"):
+            spread_out += [option, argument]
+        else:
+            inside = False
+            spread_out.append(argument)
+    return spread_out

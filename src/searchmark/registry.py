@@ -1,0 +1,180 @@
+"""From names and config to agents: built-in ones, those of plug-ins, and those that the user names as code.
+
+Nothing foreign is imported here before `create`, which only a worker calls.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from searchmark.agents.agent import AgentSpec, RetrievalAgent
+from searchmark.errors import SearchmarkError, UsageError, shortened
+
+GROUP = "searchmark.agents"
+
+BUILT_IN = {
+    "bm25": "bm25:Bm25Agent",
+    "in-memory": "in_memory:InMemoryAgent",
+    "keyword": "keyword:KeywordAgent",
+    "path-match": "controls:PathMatchAgent",
+    "popular": "controls:PopularAgent",
+    "random": "controls:RandomAgent",
+}
+ALIASES = {
+    "KeywordSearchAgent": "keyword",
+    "keyword_search": "keyword",
+    "Bm25Agent": "bm25",
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """An agent that can be asked for by name, and whose code it is."""
+
+    name: str
+    origin: str
+    source: str
+
+
+def known_agents() -> list[Known]:
+    """All agents that have a name: ours, and those that installed packages bring along."""
+    ours = [Known(name, "built in", source) for name, source in BUILT_IN.items()]
+    return ours + [Known(point.name, _package_of(point), point.value) for point in _entry_points()]
+
+
+def _entry_points() -> Iterable[Any]:
+    from importlib.metadata import entry_points
+
+    return sorted(entry_points(group=GROUP), key=lambda point: point.name)
+
+
+def _package_of(point: Any) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "unknown package"
+
+
+def load_agent(text: str, **config: Any) -> AgentSpec:
+    """An agent by its name, as ``module:Class`` or ``file.py:Class``, with its options: what `run_suite` takes."""
+    spec = spec_of(text)
+    return AgentSpec(spec.name, spec.source, config)
+
+
+def spec_of(text: str, configured: Iterable[AgentSpec] = (), *, foreign: bool = True) -> AgentSpec:
+    """The agent that somebody asks for on the command line: NAME, ``module:Class``, ``file.py:Class`` or NAME=source.
+
+    ``configured`` are the agents of a config file, which a name may mean; a class that only the config names is
+    refused if it is not one that has a name already, since a config may be a stranger's. With ``foreign`` False
+    nothing but built-in agents will do.
+    """
+    name, equals, source = text.partition("=")
+    if not equals and ":" in text:
+        name = text.rpartition(":")[2]
+    entry = next((each for each in configured if each.name == name), None)
+    if not equals:
+        source = text if ":" in text or not entry else entry.source
+    if entry and not equals and ":" in source and source != text:
+        raise UsageError(
+            f"the config says that {name!r} is {source!r}, which is code: "
+            f"name it on the command line if you trust it (--agent {name}={source})"
+        )
+    spec = AgentSpec(name, canonical(source), entry.config if entry else {})
+    if not foreign and spec.source not in BUILT_IN:
+        raise UsageError(f"{text!r} is not built in, and --no-exec refuses everything else")
+    _refuse_unknown(spec)
+    return spec
+
+
+def canonical(source: str) -> str:
+    """The name that we use for what others call differently."""
+    return ALIASES.get(source, source)
+
+
+def _refuse_unknown(spec: AgentSpec) -> None:
+    if ":" in spec.source:
+        return
+    names = [known.name for known in known_agents()]
+    if spec.source not in names:
+        near = difflib.get_close_matches(spec.source, [*names, *ALIASES], 3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
+        raise UsageError(f"there is no agent {spec.source!r}; {hint} Your own is named as module:Class")
+
+
+def create(spec: AgentSpec) -> RetrievalAgent:
+    """Make the agent, with all that it asks itself. Whatever goes wrong names the agent."""
+    from searchmark.agents.adapted import adapted
+
+    agent_class = agent_class_of(spec)
+    try:
+        made = _made(agent_class, spec)
+    except SearchmarkError:
+        raise
+    except Exception as error:
+        raise UsageError(f"the agent {spec.name!r} ({spec.source}) cannot be made: {_said(error)}") from error
+    agent = adapted(made, spec.name)
+    agent.connect({name: create(arm) for name, arm in agent.arms().items()})
+    return agent
+
+
+def _made(agent_class: Any, spec: AgentSpec) -> Any:
+    shape = getattr(agent_class, "Config", None)
+    if shape is None:
+        return agent_class(**spec.config)
+    return agent_class(config_of(shape, spec))
+
+
+def config_of(shape: type, spec: AgentSpec) -> Any:
+    """The options of an agent, checked."""
+    if not spec.config:
+        return shape()
+    from pydantic import TypeAdapter
+
+    from searchmark.store import check_shape
+
+    return check_shape(f"agent {spec.name}", TypeAdapter(shape), dict(spec.config), "config")
+
+
+def agent_class_of(spec: AgentSpec) -> Any:
+    """The class behind a name; importing it runs whatever its module does."""
+    source = spec.source
+    if source in BUILT_IN:
+        source = f"searchmark.agents.{BUILT_IN[source]}"
+    elif ":" not in source:
+        source = next((point.value for point in _entry_points() if point.name == source), source)
+    module, _, attribute = source.rpartition(":")
+    try:
+        found: Any = _module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        raise UsageError(f"the agent {spec.name!r} ({spec.source}) cannot be loaded: {_said(error)}") from error
+    if not callable(found):
+        raise UsageError(f"the agent {spec.name!r} ({spec.source}) cannot be loaded: {attribute} is not a class")
+    return found
+
+
+def _module(name: str) -> Any:
+    """A module by its name, or by the file that it is in."""
+    if name.endswith(".py"):
+        from importlib.util import module_from_spec, spec_from_file_location
+
+        path = Path(name).resolve()
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no file {name}")
+        sys.path.insert(0, str(path.parent))
+        spec = spec_from_file_location(path.stem, path)
+        assert spec is not None and spec.loader is not None  # noqa: S101, PT018  # any .py file has both
+        module = module_from_spec(spec)
+        sys.modules[path.stem] = module
+        spec.loader.exec_module(module)
+        return module
+    sys.path.insert(0, str(Path.cwd()))
+    return import_module(name)
+
+
+def _said(error: BaseException) -> str:
+    return shortened(f"{type(error).__name__}: {error}", 300)

@@ -1,0 +1,81 @@
+"""What runner and worker say to each other: JSON in frames over pipes that nobody else knows of.
+
+A frame is a mark, the length of what follows, and that much JSON. The runner believes nothing: whatever does not
+begin with the mark, is too long, or is no JSON object was not written by the worker.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from typing import Any
+
+MARK = b"\x00SMK"
+HEADER = struct.Struct(">4sI")
+LONGEST_ANSWER = 64 << 20
+PIECE = 1 << 18
+
+
+class Garbled(Exception):
+    """Something else than a frame came through the pipe."""
+
+
+def packed(message: dict[str, Any]) -> bytes:
+    body = json.dumps(message, separators=(",", ":")).encode()
+    return HEADER.pack(MARK, len(body)) + body
+
+
+class FrameBuffer:
+    """Bytes as they come, taken apart into messages."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._bytes = bytearray()
+
+    def feed(self, piece: bytes) -> None:
+        self._bytes += piece
+
+    def take(self) -> dict[str, Any] | None:
+        """The next whole message, None if it is not complete yet."""
+        seen = self._bytes
+        if not MARK.startswith(seen[: len(MARK)]):
+            raise Garbled("the worker's channel carries something that is no frame")
+        if len(seen) < HEADER.size:
+            return None
+        _, length = HEADER.unpack_from(seen)
+        if length > self._longest:
+            raise Garbled(f"a message of {length} bytes is too long")
+        end = HEADER.size + length
+        if len(seen) < end:
+            return None
+        body = bytes(seen[HEADER.size : end])
+        del seen[:end]
+        return _parsed(body)
+
+
+def _parsed(body: bytes) -> dict[str, Any]:
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Garbled("a message is not JSON") from error
+    if not isinstance(message, dict):
+        raise Garbled("a message is not a JSON object")
+    return message
+
+
+def send(descriptor: int, message: dict[str, Any]) -> None:
+    """Write a whole frame, however long the reader takes."""
+    rest = memoryview(packed(message))
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def receive(descriptor: int, buffer: FrameBuffer) -> dict[str, Any] | None:
+    """Wait for the next message; None if the other side has hung up."""
+    while (message := buffer.take()) is None:
+        piece = os.read(descriptor, PIECE)
+        if not piece:
+            return None
+        buffer.feed(piece)
+    return message

@@ -1,0 +1,216 @@
+"""One agent through a whole run: started, brought to its corpus, asked, ended, started again.
+
+Every question ends in one of the five statuses. An agent that cannot be started has no scores at all; one that fails
+too often in a row is left alone, and the rest of its cases are not run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from searchmark.agents.agent import AgentSpec
+from searchmark.corpora.places import Place
+from searchmark.errors import UsageError
+from searchmark.records import Status
+from searchmark.running.options import RunOptions
+from searchmark.running.process import Gone, Late, Process
+
+CLOSING_SECONDS = 5.0
+OUTPUT_SHOWN = 2000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one question ended: the answer as the agent gave it, and what is known about it."""
+
+    status: Status
+    ids: tuple[str, ...] = ()
+    scores: tuple[float | None, ...] | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class _Failure(Exception):
+    """A request did not end well; ``status`` is what that makes of a case."""
+
+    def __init__(self, status: Status, reason: str) -> None:
+        super().__init__(reason)
+        self.status: Status = status
+
+
+@dataclass
+class Preparation:
+    """One time that an agent was brought to a corpus."""
+
+    how: str
+    seconds: float
+    index_bytes: int | None
+
+
+class Session:
+    """An agent in a worker of its own. Not to be shared between threads."""
+
+    def __init__(self, spec: AgentSpec, options: RunOptions, warm_up_query: str) -> None:
+        self.spec = spec
+        self._options = options
+        self._warm_up_query = warm_up_query
+        self._process: Process | None = None
+        self._place: Place | None = None
+        self._ever_ready = False
+        self._in_a_row = 0
+        self.given_up: str | None = None
+        self.restarts = -1
+        self.start_seconds: list[float] = []
+        self.preparations: list[Preparation] = []
+        self.peak_memory: int | None = None
+        self._output: dict[str, list[Any]] = {"stdout": [], "stderr": []}
+
+    def load(self) -> None:
+        """Start the worker and load the agent. An agent that cannot be loaded is a mistake in the request."""
+        try:
+            self._start()
+        except _Failure as failure:
+            self._end()
+            raise UsageError(str(failure)) from failure
+
+    def ask(self, query: str, place: Place) -> Outcome:
+        """Search one corpus once cold and then warm, as often as the options say."""
+        if self.given_up:
+            return Outcome("not_run", details={"failed": self.given_up})
+        try:
+            self._prepare(place)
+        except _Failure as failure:
+            return self._unprepared(failure)
+        try:
+            cold = self._request("search", query)
+        except _Failure as failure:
+            return self._failed(failure)
+        self._in_a_row = 0
+        self._warm_up_query = query
+        return self._outcome(cold, query)
+
+    def close(self) -> None:
+        """Let the agent close itself, for a few seconds, then end its worker."""
+        if self._process is not None and self._ever_ready:
+            try:
+                reply = self._process.ask({"op": "close"}, CLOSING_SECONDS)
+                self._remember_memory(reply)
+            except (Gone, Late):
+                pass
+        self._end()
+
+    def abandon(self) -> None:
+        """End the worker at once."""
+        self._end()
+
+    def output(self) -> dict[str, dict[str, Any]]:
+        """What the agent has printed, shortened, with its true size."""
+        shown = {}
+        for name, outputs in self._output.items():
+            size = sum(output.size for output in outputs)
+            if size:
+                shown[name] = {"bytes": size, "text": "".join(output.text() for output in outputs)[:OUTPUT_SHOWN]}
+        return shown
+
+    def _outcome(self, cold: dict[str, Any], query: str) -> Outcome:
+        scores = cold.get("scores")
+        details = {"cold_ms": [cold["ns"] / 1e6], **self._repeats(query)}
+        details |= {key: cold[key] for key in ("cost", "first_hit_ms", "metadata") if key in cold}
+        if cold["dropped"]:
+            details["dropped"] = cold["dropped"]
+        status: Status = "ok" if cold["ids"] else "empty"
+        return Outcome(status, tuple(cold["ids"]), None if scores is None else tuple(scores), details)
+
+    def _repeats(self, query: str) -> dict[str, Any]:
+        """Warm samples. A repeat that fails stands at the deadline and is the last one; the answer was there before."""
+        samples: list[float] = []
+        changed = 0
+        for _ in range(self._options.num_runs - 1):
+            try:
+                reply = self._request("again", query)
+            except _Failure as failure:
+                self._in_a_row += 1
+                self._give_up_at_the_limit(failure)
+                return {"warm_ms": [*samples, self._options.timeout_seconds * 1e3], "warm_failed": str(failure)}
+            samples.append(reply["ns"] / 1e6)
+            changed += not reply["same"]
+        return ({"warm_ms": samples} if samples else {}) | ({"unstable": changed} if changed else {})
+
+    def _failed(self, failure: _Failure) -> Outcome:
+        self._in_a_row += 1
+        self._give_up_at_the_limit(failure)
+        details = {"failed": str(failure), "cold_ms": [self._options.timeout_seconds * 1e3]}
+        return Outcome(failure.status, details=details)
+
+    def _unprepared(self, failure: _Failure) -> Outcome:
+        if self._ever_ready:
+            return self._failed(failure)
+        self.given_up = f"the agent could not be started: {failure}"
+        return Outcome("not_run", details={"failed": self.given_up})
+
+    def _give_up_at_the_limit(self, failure: _Failure) -> None:
+        if self._in_a_row >= self._options.max_failures:
+            self.given_up = f"{self._in_a_row} failures in a row, the last one: {failure}"
+            self._end()
+
+    def _start(self) -> None:
+        self.restarts += 1
+        process = Process()
+        self._process, self._place = process, None
+        for name, output in process.output.items():
+            self._output[name].append(output)
+        agent = {"name": self.spec.name, "source": self.spec.source, "config": dict(self.spec.config)}
+        self._told(
+            {"op": "load", "agent": agent, "memory_limit_mb": self._options.memory_limit_mb}, self._options.initialize_seconds
+        )
+        self.start_seconds.append(process.age())
+
+    def _prepare(self, place: Place) -> None:
+        """Have a worker whose agent is ready for this place, warmed up by a search that nobody counts."""
+        if self._bring_to(place) and self._options.warm_up and not self._in_a_row:
+            try:
+                self._request("search", self._warm_up_query)
+            except _Failure:
+                self._bring_to(place)  # whatever it was, it must not hit the case that comes next
+
+    def _bring_to(self, place: Place) -> bool:
+        """Start and prepare the agent as far as needed; whether anything was needed."""
+        if self._process is None:
+            self._start()
+        if place == self._place:
+            return False
+        reply = self._told({"op": "prepare", "place": place.to_plain()}, self._options.initialize_seconds)
+        self.preparations.append(Preparation(reply["how"], reply["ns"] / 1e9, reply["index_bytes"]))
+        self._remember_memory(reply)
+        self._place, self._ever_ready = place, True
+        return True
+
+    def _request(self, operation: str, query: str) -> dict[str, Any]:
+        return self._told({"op": operation, "query": query, "depth": self._options.depth}, self._options.timeout_seconds)
+
+    def _told(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Ask the worker. One that has gone, is late or out of memory is ended."""
+        assert self._process is not None  # noqa: S101  # nobody asks before there is one
+        try:
+            reply = self._process.ask(message, seconds)
+        except Late:
+            self._end()
+            raise _Failure("timeout", f"no answer within {seconds:g} s") from None
+        except Gone as gone:
+            self._end()
+            raise _Failure("error", str(gone)) from None
+        if "failed" in reply:
+            if reply.get("spent"):
+                self._end()
+            raise _Failure("error", str(reply["failed"]))
+        return reply
+
+    def _remember_memory(self, reply: dict[str, Any]) -> None:
+        known = [each for each in (self.peak_memory, reply.get("memory")) if each is not None]
+        self.peak_memory = max(known, default=None)
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+            self._place = None

@@ -1,0 +1,111 @@
+"""For authors of agents: one line that says whether an agent will do."""
+
+from __future__ import annotations
+
+import inspect
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from searchmark.agents.agent import AgentSpec
+from searchmark.corpora.places import Place
+from searchmark.registry import spec_of
+from searchmark.running.answers import Existing
+from searchmark.running.process import Gone, Late, Process
+
+FILES = {
+    "README.md": "# Shop\n\nA small shop that sells tea.\n",
+    "src/cart.py": "class Cart:\n    def add_item(self, item):\n        self.items.append(item)\n",
+    "src/login.py": "def login(user, password):\n    return check_password(user, password)\n",
+    "docs/größe.txt": "Wie groß ist der Warenkorb?\n",
+}
+QUERIES = ("where is the login", "add_item", "Warenkorb Größe", "", "\"quotes' AND (NEAR: *", "x" * 5000)
+K = 3
+
+
+def check_agent(agent: str | type, config: Mapping[str, Any] | None = None, *, seconds: float = 60.0) -> None:
+    """Run an agent in a worker on a small corpus; raises AssertionError with everything that is wrong with it.
+
+    ``agent`` is a class, or what ``--agent`` takes. A fault of the kind that would cost a case, or a run, is wrong; so
+    are hits that do not exist, more hits than were asked for, and answers that change without need.
+    """
+    spec = _spec(agent, config or {})
+    process = Process()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            problems = _problems(process, spec, Path(folder), seconds)
+    finally:
+        process.end()
+    if problems:
+        raise AssertionError(f"{spec.name} is no good agent yet:\n" + "\n".join(f"- {problem}" for problem in problems))
+
+
+def _spec(agent: str | type, config: Mapping[str, Any]) -> AgentSpec:
+    if isinstance(agent, str):
+        found = spec_of(agent)
+        return AgentSpec(found.name, found.source, dict(config))
+    return AgentSpec(agent.__name__, f"{inspect.getfile(agent)}:{agent.__qualname__}", dict(config))
+
+
+def _problems(process: Process, spec: AgentSpec, folder: Path, seconds: float) -> Sequence[str]:
+    for name, text in FILES.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    place = Place("shop", str(folder)).to_plain()
+    agent = {"name": spec.name, "source": spec.source, "config": spec.config}
+    existing = Existing(tuple(FILES), folder)
+    problems: list[str] = []
+    for doing, request in (
+        ("loading it", {"op": "load", "agent": agent, "memory_limit_mb": None}),
+        ("initialize", {"op": "prepare", "place": place}),
+        ("initialize, called again", {"op": "prepare", "place": place}),
+    ):
+        problem = _failure(_asked(process, request, seconds), doing)
+        if problem:
+            return [problem]
+    for query in QUERIES:
+        shown = repr(query if len(query) < 40 else f"{query[:20]}...")  # noqa: PLR2004  # fits into a line
+        first = _asked(process, {"op": "search", "query": query, "depth": K}, seconds)
+        problem = _failure(first, f"retrieve({shown}, {K})")
+        if problem:
+            problems.append(problem)
+            if "ended" in first:
+                break
+            continue
+        problems += _odd(first, shown, existing)
+        again = _asked(process, {"op": "again", "query": query, "depth": K}, seconds)
+        problem = _failure(again, f"retrieve({shown}, {K}), called again")
+        if problem or not again.get("same"):
+            problems.append(problem or f"retrieve({shown}, {K}) gives another answer when it is called again")
+    return problems
+
+
+def _asked(process: Process, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+    try:
+        return process.ask(request, seconds)
+    except Late:
+        return {"failed": f"takes longer than {seconds:g} s", "ended": True}
+    except Gone as gone:
+        return {"failed": str(gone), "ended": True}
+
+
+def _failure(reply: Mapping[str, Any], doing: str) -> str | None:
+    return f"{doing}: {reply['failed']}" if "failed" in reply else None
+
+
+def _odd(answer: Mapping[str, Any], query: str, existing: Existing) -> list[str]:
+    dropped = answer["dropped"]
+    said = {
+        "beyond_depth": f"retrieve({query}, {K}) returns more than {K} hits",
+        "not_text": f"retrieve({query}, {K}) returns hits that are neither text nor a path",
+        "scores_unusable": f"retrieve({query}, {K}) returns scores that are no finite numbers, or too few",
+    }
+    unknown = [hit for hit in answer["ids"] if not existing.settled(hit)[1]]
+    twice = len(answer["ids"]) - len({existing.settled(hit)[0] for hit in answer["ids"]})
+    return [
+        *(sentence for key, sentence in said.items() if dropped.get(key)),
+        *([f"retrieve({query}, {K}) returns what does not exist: {', '.join(map(repr, unknown[:3]))}"] if unknown else []),
+        *([f"retrieve({query}, {K}) returns the same file twice"] if twice else []),
+    ]

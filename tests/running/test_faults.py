@@ -1,0 +1,186 @@
+"""The system under test hangs, crashes, leaks, floods its output and lies: the runner stays what it is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from searchmark.agents.agent import AgentSpec
+from searchmark.corpora.places import Place
+from searchmark.records import Case, Judgment, Run, Suite
+from searchmark.running.options import RunOptions
+from searchmark.running.processes import LINUX
+from searchmark.running.runner import Request, run_agents
+from tests.running.faulty import TRIGGER
+
+HERE = Path(__file__).parent
+QUERIES = ["first", "second", TRIGGER, "third", "fourth"]
+ALL = ["a.py", "b.py", "d.py", "sub/c.py"]
+
+# What becomes of the one case that triggers the fault: status, what its hits are, and what the reason speaks of.
+OUTCOMES = [
+    ("none", "ok", ALL, ""),
+    ("sleeps for ever", "timeout", [], "no answer within"),
+    ("spins for ever", "timeout", [], "no answer within"),
+    ("ignores signals", "timeout", [], "no answer within"),
+    ("stops itself", "timeout", [], "no answer within"),
+    ("kills its keeper", "error", [], "the worker is gone"),
+    ("forks a child that holds the pipe", "error", [], "exited with code 7"),
+    ("leaves its session", "ok", ALL, ""),
+    ("leaves its session and hangs", "timeout", [], "no answer within"),
+    ("breeds", "ok", ALL, ""),
+    ("segfaults", "error", [], "was killed by SIGSEGV"),
+    ("aborts", "error", [], "was killed by SIGABRT"),
+    ("exits with 0", "error", [], "exited with code 0"),
+    ("exits with 3", "error", [], "exited with code 3"),
+    ("calls sys.exit", "error", [], "SystemExit: 0"),
+    ("exhausts memory", "error", [], "MemoryError"),
+    ("prints 100 MB", "ok", ALL, ""),
+    ("writes garbage everywhere", "error", [], "something that is no frame"),
+    ("closes everything", "error", [], "exited with code 0"),
+    ("leaks descriptors", "ok", ALL, ""),
+    ("keeps threads", "ok", ALL, ""),
+    ("returns 10 million hits", "ok", [*ALL, *["ghost"] * 6], ""),
+    ("returns endless hits", "ok", [f"ghost{i}" for i in range(10)], ""),
+    ("returns a number", "error", [], "retrieve returned int"),
+    ("returns text", "error", [], "retrieve returned str"),
+    ("returns bytes", "error", [], "retrieve returned bytes"),
+    ("returns a mapping", "error", [], "retrieve returned dict"),
+    ("returns a coroutine", "error", [], "not a RetrievalResult"),
+    ("returns a trap", "error", [], "no files for you"),
+    ("returns odd entries", "ok", ["<not text: NoneType>", "<not text: float>", "<not text: object>", "<not text: list>", "<not text: bool>", "a.py", "<not text: int>"], ""),
+    ("returns bytes as entries", "ok", ["b.py", "\udcff.py"], ""),
+    ("returns odd text", "ok", ["b.py", "\ud800", "x" * 4096, "nul\0", ""], ""),
+    ("returns odd scores", "ok", ALL, ""),
+    ("returns too few scores", "ok", ALL, ""),
+    ("returns deep metadata", "ok", ALL, ""),
+    ("returns paths outside", "ok", ["../a.py", "/etc/passwd", "/", "..", "missing.py", "a.py"], ""),
+    ("returns absolute paths", "ok", ["b.py", "a.py", "sub/c.py"], ""),
+    ("returns duplicates", "ok", ["b.py", "b.py", "b.py", "a.py"], ""),
+    ("raises", "error", [], "ValueError: the index is sad"),
+    ("raises without a word", "error", [], "ValueError"),
+    ("raises something odd", "error", [], "Odd: odd"),
+    ("raises KeyboardInterrupt", "error", [], "KeyboardInterrupt"),
+    ("raises something long", "error", [], "ValueError: long long"),
+    ("recurses", "error", [], "RecursionError"),
+]  # fmt: skip
+
+DROPPED = {
+    "returns 10 million hits": {"beyond_depth": 9_999_994},
+    "returns endless hits": {"beyond_depth": 1},
+    "returns odd entries": {"not_text": 6},
+    "returns odd scores": {"scores_unusable": 3},
+    "returns too few scores": {"scores_unusable": 3},
+}
+INVALID = {
+    "returns 10 million hits": 6, "returns endless hits": 10, "returns odd entries": 6, "returns bytes as entries": 1,
+    "returns odd text": 4, "returns paths outside": 5,
+}  # fmt: skip
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "corpus"
+    for name in ALL:
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"text of {name}\n")
+    return folder
+
+
+def ask(fault: str, corpus: Path, **options: object) -> Run:
+    """Run the real runner against the faulty agent, one worker, few seconds."""
+    suite = Suite.from_cases("faults", [Case(query, query, (Judgment("a.py", "path"),)) for query in QUERIES])
+    spec = AgentSpec("faulty", f"{HERE / 'faulty.py'}:FaultyAgent", {"fault": fault, "pids": str(corpus.parent / "pids")})
+    given = {"timeout_seconds": 30.0, "initialize_timeout_seconds": 30.0, "depth": 10, "num_runs": 2, **options}
+    places = dict.fromkeys(QUERIES, Place("corpus", str(corpus)))
+    return run_agents(Request(suite, (spec,), places, RunOptions(**given))).runs[0]  # type: ignore[arg-type]
+
+
+def left_behind(mark: str, pids: Path) -> list[int]:
+    """Processes that carry the mark of this test, or that the agent has started: seen from outside."""
+    marked = [int(name) for name in os.listdir("/proc") if name.isdigit() and _carries(name, mark)]
+    born = [int(line) for line in pids.read_text().split()] if pids.exists() else []
+    return [pid for pid in marked if pid != os.getpid()] + [pid for pid in born if _lives(pid)]
+
+
+def _carries(pid: str, mark: str) -> bool:
+    try:
+        return f"{mark}=1".encode() in Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not LINUX, reason="looks for processes by /proc")
+@pytest.mark.parametrize(("fault", "status", "hits", "reason"), OUTCOMES, ids=[row[0] for row in OUTCOMES])
+def test_a_fault_costs_its_own_case_and_nothing_else(fault, status, hits, reason, corpus: Path, monkeypatch) -> None:
+    mark = f"SEARCHMARK_TEST_{os.getpid()}_{abs(hash(fault))}"
+    monkeypatch.setenv(mark, "1")
+    descriptors = len(os.listdir("/proc/self/fd"))
+    # Who hangs is not waited for; everybody else gets all the time that a busy machine may need.
+    run = ask(
+        fault, corpus, timeout_seconds=0.7 if status == "timeout" else 30.0, memory_limit_mb=400 if "memory" in fault else None
+    )
+    answers = {answer.case: answer for answer in run.answers}
+    for query in QUERIES:
+        if query != TRIGGER:
+            assert (answers[query].status, [hit.id for hit in answers[query].hits]) == ("ok", ALL)
+    assert answers[TRIGGER].status == status
+    assert [hit.id for hit in answers[TRIGGER].hits] == hits
+    details = dict(zip(run.case_ids, run.details or (), strict=True))[TRIGGER]
+    assert reason in details.get("failed", "")
+    assert len(details.get("failed", "")) <= 500
+    assert run.dropped == DROPPED.get(fault, {})
+    assert sum(not hit.valid for answer in run.answers for hit in answer.hits) == INVALID.get(fault, 0)
+    assert left_behind(mark, corpus.parent / "pids") == []
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+
+
+def test_what_an_agent_prints_is_kept_apart_and_capped(corpus: Path) -> None:
+    output = ask("prints 100 MB", corpus).metadata["output"]
+    assert output["stdout"]["bytes"] == output["stderr"]["bytes"] == 100 << 20  # cold and warm
+    assert len(output["stdout"]["text"]) == 2000
+
+
+def test_a_failed_search_stands_at_its_deadline(corpus: Path) -> None:
+    run = ask("sleeps for ever", corpus, timeout_seconds=0.5)
+    assert dict(zip(run.case_ids, run.details or (), strict=True))[TRIGGER]["cold_ms"] == [500.0]
+
+
+def test_reset_that_raises_costs_the_case_after(corpus: Path) -> None:
+    run = ask("raise in reset", corpus, num_runs=1, randomize_order=False)
+    assert [answer.status for answer in run.answers] == ["ok", "ok", "ok", "error", "ok"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("raises in initialize", "ValueError: cannot read the corpus"),
+        ("hangs in initialize", "no answer within 1 s"),
+        ("exits in initialize", "the worker exited with code 1"),
+    ],
+)
+def test_an_agent_that_cannot_start_has_no_scores(fault: str, reason: str, corpus: Path) -> None:
+    run = ask(fault, corpus, initialize_timeout_seconds=1.0)
+    assert {answer.status for answer in run.answers} == {"not_run"}
+    assert run.metadata["failure"] == f"the agent could not be started: {reason}"
+
+
+def test_after_some_failures_in_a_row_the_rest_is_not_run(corpus: Path) -> None:
+    cases = [Case(f"c{i}", TRIGGER, (Judgment("a.py", "path"),)) for i in range(5)]
+    spec = AgentSpec("faulty", f"{HERE / 'faulty.py'}:FaultyAgent", {"fault": "raises"})
+    places = {case.id: Place("corpus", str(corpus)) for case in cases}
+    run = run_agents(
+        Request(Suite.from_cases("s", cases), (spec,), places, RunOptions(max_failures=3, randomize_order=False))
+    ).runs[0]
+    assert [answer.status for answer in run.answers] == ["error", "error", "error", "not_run", "not_run"]
+    assert (run.details or ())[4]["failed"].startswith("3 failures in a row, the last one: ValueError")

@@ -1,0 +1,198 @@
+"""Nothing is lost: whatever ends the runner, going on ends with the answers of a run that was never interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from searchmark.cli.main import main
+from searchmark.running.processes import LINUX
+
+HERE = Path(__file__).parent
+KILLS = int(os.environ.get("SEARCHMARK_TEST_KILLS", "20"))
+CASES = 120
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch) -> Path:
+    (tmp_path / "corpus").mkdir()
+    for number in range(6):
+        (tmp_path / "corpus" / f"f{number}.txt").write_text("text")
+    cases = [{"id": f"c{i}", "query": f"query {i}", "ground_truth_files": [f"f{i % 6}.txt"]} for i in range(CASES)]
+    (tmp_path / "suite.json").write_text(json.dumps({"test_cases": cases, "metadata": {}}))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def command(*more: str) -> list[str]:
+    return [
+        "evaluate",
+        "--gold-set",
+        "suite.json",
+        "--agent",
+        f"{HERE / 'slow.py'}:SlowAgent",
+        "--corpus",
+        "corpus",
+        "--num-runs",
+        "1",
+        *more,
+    ]
+
+
+def start(*more: str, **environment: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "searchmark", *command(*more)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | environment,
+        # Whoever starts us in the background has SIGINT ignored, and children would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509  # no threads here
+    )
+
+
+def until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    """Wait for something that a process brings about, or for its end."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition() and process.poll() is None and time.monotonic() < deadline:
+        os.sched_yield()
+
+
+def journal() -> Path:
+    return Path(".searchmark/suite.SlowAgent.jsonl")
+
+
+def lines() -> int:
+    return journal().read_bytes().count(b"\n") if journal().exists() else 0
+
+
+def answers(report: Path) -> dict[str, Any]:
+    agent = json.loads(report.read_text())["agents"]["SlowAgent"]
+    return {case: (data["status"], data["measures"], data["hits"]) for case, data in agent["cases"].items()} | agent["measures"]
+
+
+def marked(mark: str) -> list[str]:
+    def carries(pid: str) -> bool:
+        try:
+            return mark.encode() in Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            return False
+
+    return [pid for pid in os.listdir("/proc") if pid.isdigit() and carries(pid)]
+
+
+@pytest.mark.skipif(not LINUX, reason="looks for processes by /proc")
+def test_killed_again_and_again_the_run_ends_with_the_same_answers(workplace: Path, capsys) -> None:
+    assert main(command("-o", "unbroken.json", "--journal", "other")) == 0
+    draw = random.Random(KILLS)
+    mark = f"SEARCHMARK_TEST_KILL={os.getpid()}"
+    for number in range(KILLS):
+        process = start(*(["--resume"] if lines() else []), **dict([mark.split("=")]))
+        wanted = lines() + draw.choice([0, 1, 2, draw.randrange(1, 1 + CASES // max(KILLS, 1))])
+        until(lambda wanted=wanted: lines() >= wanted, process)  # type: ignore[misc]
+        process.kill()
+        process.communicate()
+        deadline = time.monotonic() + PATIENCE
+        while marked(mark) and time.monotonic() < deadline:
+            os.sched_yield()
+        assert marked(mark) == [], f"kill {number} left workers behind"
+    assert main(command("-o", "broken.json", *(["--resume"] if lines() else []))) == 0
+    assert answers(Path("broken.json")) == answers(Path("unbroken.json"))
+
+
+@pytest.mark.skipif(not LINUX, reason="looks for processes by /proc")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+def test_interrupted_the_runner_takes_its_workers_along(number: int, code: int, workplace: Path) -> None:
+    mark = f"SEARCHMARK_TEST_STOP={os.getpid()}{number}"
+    process = start(**dict([mark.split("=")]))
+    until(lambda: lines() > 5, process)
+    process.send_signal(number)
+    _, said = process.communicate()
+    assert process.returncode == code
+    if number == signal.SIGINT:
+        assert "searchmark: the answers so far are kept; the same command with --resume goes on\n" in said.decode()
+        assert said.decode().endswith("searchmark: interrupted\n")
+    deadline = time.monotonic() + PATIENCE
+    while marked(mark) and time.monotonic() < deadline:
+        os.sched_yield()
+    assert marked(mark) == []
+    assert main(command("--resume")) == 0
+
+
+def test_a_line_that_was_cut_short_is_asked_again(workplace: Path, capsys) -> None:
+    assert main(command("-o", "whole.json")) == 0
+    content = journal().read_bytes()
+    for cut in (1, 20, 100, len(content) // 2, len(content) - content.index(b"\n") - 1):
+        journal().write_bytes(content[:-cut])
+        assert main(command("-o", "again.json", "--resume")) == 0
+        assert answers(Path("again.json")) == answers(Path("whole.json"))
+
+
+def test_damage_elsewhere_is_refused(workplace: Path, capsys) -> None:
+    assert main(command()) == 0
+    rows = journal().read_text().split("\n")
+    for line, text in [(3, "{"), (4, '{"case":"c1"}'), (0, '{"record":"run"}')]:
+        journal().write_text("\n".join([*rows[:line], text, *rows[line + 1 :]]))
+        assert main(command("--resume")) == 4
+        assert f"line {line + 1}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda: Path("corpus/f1.txt").write_text("other text"), "another corpus"),
+        (lambda: Path("suite.json").write_text(Path("suite.json").read_text().replace("query 7", "question 7")), "another queries"),
+    ],
+    ids=["corpus", "suite"],
+)
+def test_a_journal_of_something_else_is_refused(change, said: str, workplace: Path, capsys) -> None:
+    assert main(command()) == 0
+    change()
+    assert main(command("--resume")) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_journal_of_other_options_is_refused(workplace: Path, capsys) -> None:
+    assert main(command()) == 0
+    assert main(command("--resume", "--depth", "3")) == 2
+    assert "another options" in capsys.readouterr().err
+
+
+def test_there_must_be_something_to_go_on_with(workplace: Path, capsys) -> None:
+    assert main(command("--resume")) == 4
+    assert "nothing to go on with" in capsys.readouterr().err
+
+
+def test_the_run_before_is_set_aside_and_not_lost(workplace: Path, capsys) -> None:
+    assert main(command()) == 0
+    before = journal().read_bytes()
+    assert main(command()) == 0
+    assert journal().with_name("suite.SlowAgent.jsonl.previous").read_bytes() == before
+
+
+def test_two_runs_do_not_share_a_journal(workplace: Path, capsys) -> None:
+    process = start()
+    until(lambda: lines() > 1, process)
+    code = main(command())
+    process.kill()
+    process.communicate()
+    assert code == 4
+    assert "another run is writing" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_stops_the_run_with_a_sentence(workplace: Path, capsys) -> None:
+    Path(".searchmark").mkdir()
+    journal().symlink_to("/dev/full")
+    assert main(command()) == 4
+    assert "No space left on device; --resume goes on" in capsys.readouterr().err
