@@ -1,0 +1,89 @@
+"""Controls: agents that cannot know the answer, and show what a score is worth.
+
+``path-match`` sees nothing but names, so its score is what the queries give away. ``popular`` answers every query alike.
+``random`` is what no search at all would reach.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.agents.agent import RetrievalAgent, RetrievalResult
+from searchmark.agents.bm25 import name_of
+from searchmark.agents.postings import Postings
+from searchmark.agents.vocabulary import Vocabulary
+from searchmark.corpora import Changes, Corpus
+
+K1, B = 1.2, 0.75
+
+
+class PathMatchAgent(RetrievalAgent):
+    """BM25 over the words of paths, or of titles where documents have them; contents are not looked at."""
+
+    def __init__(self) -> None:
+        self._vocabulary = Vocabulary()
+        self._postings = Postings(K1, B, (1.0,))
+
+    def initialize(self, corpus: Corpus) -> None:
+        self._postings = Postings(K1, B, (1.0,))
+        self._add({document.id: name_of(document) for document in corpus})
+
+    def update(self, changes: Changes) -> bool:
+        self._postings.remove((*changes.removed, *changes.written))
+        self._add({document.id: name_of(document) for document in changes.corpus.read(changes.written)})
+        return True
+
+    def _add(self, names: dict[str, str]) -> None:
+        self._postings.add(list(names), [(self._vocabulary.count(names.values()), np.arange(len(names)))])
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        found = self._postings.rank(self._vocabulary.query(query), k)
+        return RetrievalResult([document for document, _ in found], [score for _, score in found])
+
+    def index_bytes(self) -> int:
+        return self._postings.nbytes
+
+
+@dataclass(frozen=True)
+class RandomConfig:
+    """The options of ``random``. ``seed``: another one gives other answers, the same one always the same."""
+
+    seed: int = 0
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+class RandomAgent(RetrievalAgent):
+    """Documents in an order that depends on seed, query and ids alone, so not on the order of the corpus."""
+
+    Config = RandomConfig
+
+    def __init__(self, config: RandomConfig | None = None) -> None:
+        self._seed = (config or RandomConfig()).seed
+        self._ids: list[str] = []
+        self._hashes: NDArray[np.uint64] = np.empty(0, np.uint64)
+
+    def initialize(self, corpus: Corpus) -> None:
+        self._ids = sorted(document.id for document in corpus)
+        self._hashes = np.fromiter(map(_hash, self._ids), np.uint64, len(self._ids))
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        keys = _mixed(self._hashes ^ np.uint64(_hash(f"{self._seed}\0{query}")))
+        best = np.argsort(keys, kind="stable")[::-1][:k]
+        return RetrievalResult([self._ids[place] for place in best], (keys[best] / 2.0**64).tolist())
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of splitmix64: without it, ids whose hashes are alike would stay neighbours for every query."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

@@ -1,0 +1,195 @@
+"""The bm25 agent: equal to the formula, on real files and on any documents, in any state that edits lead to."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from searchmark import load_corpus
+from searchmark.agents.bm25 import Bm25Agent, Bm25Config
+from searchmark.corpora import Changes, Corpus
+from searchmark.corpora.chunks import chunks
+from searchmark.records import Document
+from tests.agents.reference import bm25_by_the_book
+from tests.conftest import ROOT
+
+QUERIES = [
+    "where is a corpus streamed",
+    "trec_eval order of hits: score, then id",
+    "paired randomisation test with Holm",
+    "atomicWrite file permissions",
+    "the the the the",
+    "def",
+    "zzzzqqq",
+    "",
+    "README.md",
+]
+
+
+def corpus_of(texts: Mapping[str, str], *, versions: bool = False) -> Corpus:
+    def read(ids: Sequence[str]) -> list[Document]:
+        return [Document(name, texts[name]) for name in ids]
+
+    names = {name: f"v{hash(text)}" for name, text in texts.items()}
+    return Corpus("texts", lambda: read(list(texts)), reader=read if versions else None, versions=names if versions else None)
+
+
+def answers(agent: Bm25Agent, queries: Sequence[str], k: int = 10) -> list[list[tuple[str, float]]]:
+    results = [agent.retrieve(query, k) for query in queries]
+    return [list(zip(result.files, result.scores or (), strict=True)) for result in results]
+
+
+def ready(corpus: Corpus, config: Bm25Config | None = None) -> Bm25Agent:
+    agent = Bm25Agent(config)
+    agent.initialize(corpus)
+    return agent
+
+
+def assert_equal(found: list[tuple[str, float]], expected: list[tuple[str, float]]) -> None:
+    """The same scores, and the same ids but where scores are equal to the last digits and the book rounds otherwise."""
+    assert [score for _, score in found] == pytest.approx([score for _, score in expected], rel=1e-12)
+    assert sorted(found) == [(key, pytest.approx(score, rel=1e-12)) for key, score in sorted(expected)]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        Bm25Config(),
+        Bm25Config(k1=0.0),
+        Bm25Config(k1=2.5, b=0.0),
+        Bm25Config(b=1.0, name_weight=3.5),
+        Bm25Config(name_weight=0.0),
+        Bm25Config(content_weight=0.0),
+    ],
+    ids=str,
+)
+def test_scores_are_those_of_the_formula_on_real_files(config: Bm25Config) -> None:
+    corpus = load_corpus(ROOT / "src")
+    documents = list(corpus)
+    agent = ready(corpus, config)
+    for query, found in zip(QUERIES, answers(agent, QUERIES, len(documents)), strict=True):
+        expected = bm25_by_the_book(
+            documents, query, len(documents), config.k1, config.b, config.name_weight, config.content_weight
+        )
+        assert_equal(found, expected)
+
+
+def test_a_score_by_hand() -> None:
+    """Two documents of lengths 4 and 6 with their names: idf = ln(1 + 1.5/1.5), tf 2, dl/avgdl = 0.8."""
+    agent = ready(corpus_of({"a": "x x y", "b": "one two three four five"}))
+    (hit,) = answers(agent, ["x"])[0]
+    assert hit == ("a", pytest.approx(0.6931471805599453 * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 0.8)), rel=1e-15))
+
+
+TEXTS = st.dictionaries(
+    st.sampled_from(["a.py", "b/a.py", "b.py", "c", "d"]),
+    st.lists(st.sampled_from(["alpha", "betaGamma", "gamma", "\n", "\n\n", "  ", "é"]), max_size=8).map(" ".join),
+    max_size=5,
+)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=6), st.booleans())
+def test_any_series_of_updates_equals_an_index_from_scratch(states: list[dict[str, str]], versions: bool) -> None:
+    with patch("searchmark.agents.postings.SLACK", 0):  # so that few documents are enough for slots to be given away
+        _assert_updates_equal_scratch(states, versions=versions)
+
+
+def _assert_updates_equal_scratch(states: list[dict[str, str]], *, versions: bool) -> None:
+    agent = ready(corpus_of(states[0], versions=versions))
+    for before, after in pairwise(states):
+        written = tuple(name for name, text in after.items() if before.get(name) != text)
+        assert agent.update(Changes(corpus_of(after, versions=versions), written, tuple(before.keys() - after)))
+        queries = ["alpha", "gamma beta", "a py", "é gamma gamma"]
+        assert answers(agent, queries) == answers(ready(corpus_of(after)), queries)
+
+
+def test_hundreds_of_random_edits_of_real_files_equal_an_index_from_scratch() -> None:
+    texts = {document.id: document.text for document in load_corpus(ROOT / "src")}
+    chosen, agent = random.Random(5), ready(corpus_of(texts))
+    for step in range(60):
+        before = dict(texts)
+        _edit(texts, chosen)
+        written = tuple(name for name, text in texts.items() if before.get(name) != text)
+        agent.update(Changes(corpus_of(texts), written, tuple(before.keys() - texts)))
+        if step % 10 == 0:
+            assert answers(agent, QUERIES) == answers(ready(corpus_of(texts)), QUERIES)
+
+
+def _edit(texts: dict[str, str], chosen: random.Random) -> None:
+    """Delete, copy, move and rewrite some files."""
+    names = sorted(texts)
+    del texts[chosen.choice(names)]
+    for name in chosen.sample(sorted(texts), 12):
+        parts = chunks(texts[name])
+        chosen.shuffle(parts)
+        texts[chosen.choice([name, f"moved/{name}"])] = "".join(parts[: chosen.randint(0, len(parts) + 1)])
+
+
+def test_every_distinct_chunk_is_tokenised_once() -> None:
+    texts = {document.id: document.text for document in load_corpus(ROOT / "src")}
+    agent = ready(corpus_of(texts))
+    distinct = {chunk for text in texts.values() for chunk in chunks(text)}
+    assert agent.chunks_tokenised == len(distinct)
+    texts |= {f"copy/{name}": f"{text}\n\nadded = 1\n" for name, text in texts.items()}
+    agent.update(Changes(corpus_of(texts), tuple(name for name in texts if name.startswith("copy/")), ()))
+    assert agent.chunks_tokenised == len(distinct | {chunk for text in texts.values() for chunk in chunks(text)})
+
+
+def test_initialising_again_forgets_the_documents_and_keeps_the_chunks() -> None:
+    agent = ready(corpus_of({"a": "one", "b": "two"}))
+    agent.initialize(corpus_of({"c": "one"}))
+    assert answers(agent, ["one two"]) == answers(ready(corpus_of({"c": "one"})), ["one two"])
+    assert agent.chunks_tokenised == 2
+
+
+def test_known_versions_are_not_read_again() -> None:
+    texts = {"a": "one", "b": "two", "c": "one"}
+    asked: list[str] = []
+
+    def read(ids: Sequence[str]) -> list[Document]:
+        asked.extend(ids)
+        return [Document(name, texts[name]) for name in ids]
+
+    agent = ready(Corpus("c", list, reader=read, versions={"a": "1", "b": "2", "c": "1"}))
+    agent.update(Changes(Corpus("c", list, reader=read, versions={"d": "2", "b": "2"}), ("d",), ("a", "c")))
+    assert (sorted(asked), agent.retrieve("two", 5).files) == (["b", "c"], ["b", "d"])
+
+
+def test_what_is_no_text_is_not_found_and_does_not_count() -> None:
+    def read(ids: Sequence[str]) -> list[Document]:
+        return [Document(name, "word") for name in ids if name != "picture word"]
+
+    agent = ready(Corpus("c", list, reader=read, versions={"a": "1", "picture word": "2"}))
+    assert answers(agent, ["word"]) == answers(ready(corpus_of({"a": "word"})), ["word"])
+
+
+def test_equal_scores_stand_in_the_order_of_ids_wherever_the_list_is_cut() -> None:
+    names = [f"n{number:03}" for number in range(300)]
+    shuffled = random.Random(1).sample(names, len(names))
+    agent = ready(corpus_of(dict.fromkeys(shuffled, "same words")))
+    assert [list(agent.retrieve("words", k).files) for k in (1, 7, 299, 300, 999)] == [names[:k] for k in (1, 7, 299, 300, 999)]
+
+
+def test_a_document_is_found_by_its_title_and_a_file_by_its_path() -> None:
+    documents = [Document("77", "text", "Warm boots"), Document("src/boot_loader.py", "text")]
+    agent = ready(Corpus("c", lambda: documents))
+    assert [agent.retrieve(query, 5).files for query in ("boots", "bootLoader", "77")] == [["77"], ["src/boot_loader.py"], []]
+
+
+@pytest.mark.parametrize("texts", [{}, {"": ""}, {"-": "..."}], ids=str)
+def test_a_corpus_without_words_gives_no_hits(texts: dict[str, str]) -> None:
+    assert answers(ready(corpus_of(texts)), ["word", ""]) == [[], []]
+
+
+@pytest.mark.parametrize(
+    "options", [{"k1": -1}, {"b": 1.5}, {"b": -0.1}, {"name_weight": -1}, {"name_weight": 0, "content_weight": 0}], ids=str
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="must"):
+        Bm25Config(**options)
