@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections import Counter
+from pathlib import Path
 
-from searchmark.agents.controls import PathMatchAgent, RandomAgent, RandomConfig
+import pytest
+
+from searchmark import load_corpus
+from searchmark.agents.controls import PathMatchAgent, PopularAgent, RandomAgent, RandomConfig
 from searchmark.corpora import Changes, Corpus
+from searchmark.errors import UsageError
 from searchmark.records import Document
 
 
@@ -36,6 +42,54 @@ class TestPathMatch:
         fresh.initialize(after)
         for query in ("boots", "src auth", "py"):
             assert agent.retrieve(query, 9) == fresh.retrieve(query, 9)
+
+
+def commit(folder: Path, files: dict[str, str | None]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).unlink() if text is None else (folder / name).write_text(text)
+    identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+    subprocess.run(["git", "add", "--all"], cwd=folder, check=True)
+    subprocess.run(["git", *identity, "commit", "--quiet", "--message=m"], cwd=folder, check=True)
+
+
+class TestPopular:
+    @pytest.fixture
+    def repository(self, tmp_path: Path) -> Path:
+        subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+        for number in range(4):
+            commit(tmp_path, {"src/often.py": str(number), "gone.py": str(number)})
+        commit(tmp_path, {"src/twice\n.py": "1", "src/once.py": "1", "a.py": "1"})
+        commit(tmp_path, {"src/twice\n.py": "2", "gone.py": None})
+        return tmp_path
+
+    @pytest.mark.parametrize(
+        ("below", "expected"),
+        [
+            ("", {"src/often.py": 4.0, "src/twice\n.py": 2.0, "a.py": 1.0, "src/once.py": 1.0}),
+            ("src", {"often.py": 4.0, "twice\n.py": 2.0, "once.py": 1.0}),
+        ],
+    )
+    def test_counts_the_commits_of_what_exists(self, repository: Path, below: str, expected: dict[str, float]) -> None:
+        agent = PopularAgent()
+        agent.initialize(load_corpus(repository / below))
+        result = agent.retrieve("anything", 9)
+        assert list(zip(result.files, result.scores or (), strict=True)) == list(expected.items())
+        assert agent.retrieve("else", 1).files == list(expected)[:1]
+
+    def test_files_that_were_never_committed_have_no_history(self, repository: Path) -> None:
+        (repository / "new").mkdir()
+        (repository / "new" / "file.py").write_text("x")
+        with pytest.raises(UsageError, match="Git knows none of its files"):
+            PopularAgent().initialize(load_corpus(repository / "new"))
+
+    def test_without_a_history_it_is_an_error_that_says_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "file.py").write_text("x")
+        monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+        with pytest.raises(UsageError, match=r"needs the Git history of .*; git says: fatal: not a git repository"):
+            PopularAgent().initialize(load_corpus(tmp_path))
+        with pytest.raises(UsageError, match="is no folder with a history"):
+            PopularAgent().initialize(FILES)
 
 
 class TestRandom:

