@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest check format bench docs clean
+.PHONY: help demo test test-oldest test-kills check format bench docs clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -35,6 +35,9 @@ test-oldest: $(READY)  ## run the tests with the oldest versions that pyproject.
 	$(BIN)/uv pip install --quiet --python $(VENV)-oldest/bin/python --resolution lowest-direct --editable . --group dev
 	$(VENV)-oldest/bin/python -m pytest -n 2
 
+test-kills: $(READY)  ## kill the runner a hundred times and go on each time
+	SEARCHMARK_TEST_KILLS=100 $(BIN)/python -m pytest tests/running/test_resume.py
+
 check: $(READY)  ## lint, types, import direction
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -53,6 +56,7 @@ bench: $(READY)  ## compare speed and memory with other tools, side by side
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/loading.py
 	$(BIN)/python benchmarks/comparison.py
+	$(BIN)/python benchmarks/running.py
 
 clean:  ## remove the virtual environment and everything generated
 	rm -rf $(VENV) $(VENV)-oldest demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis

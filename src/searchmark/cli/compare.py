@@ -18,6 +18,7 @@ from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.judging import judge
 from searchmark.records import Run, Suite
 from searchmark.reports import build_comparison
+from searchmark.reports.conduct import SECOND
 from searchmark.runs import load_run
 from searchmark.scores import Scores, default_measures, score
 from searchmark.suites import load_suite
@@ -110,7 +111,7 @@ def command(
 
 
 def _twice(spec: AgentSpec, repeat: bool) -> list[AgentSpec]:
-    return [spec, replace(spec, name=f"{spec.name}#2")] if repeat else [spec]
+    return [spec, replace(spec, name=f"{spec.name}{SECOND}")] if repeat else [spec]
 
 
 def _about(tables: tuple[DecisionTable, ...], scores: list[Scores]) -> list[DecisionTable]:

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from searchmark.errors import shortened
+from searchmark.latencies import latencies_of
 from searchmark.records import Run
 
 REASONS_SHOWN = 3
+SECOND = "#2"  # how the second run of one agent is called
 
 
 def index_of(run: Run) -> dict[str, Any]:
@@ -22,6 +24,19 @@ def cost_of(run: Run) -> dict[str, float]:
     """What the answers have cost in all and each, where the agent says so."""
     costs = [each["cost"] for each in run.details or () if "cost" in each]
     return {"total": sum(costs), "per_query": sum(costs) / len(costs), "queries": len(costs)} if costs else {}
+
+
+def noise_notes(runs: Mapping[str, Run], means: Mapping[str, Mapping[str, float | None]]) -> Iterator[str]:
+    """What differs between two runs of one agent is no difference of quality or speed: the noise floor."""
+    for again in (each for each in runs if each.endswith(SECOND) and each.removesuffix(SECOND) in runs):
+        name = again.removesuffix(SECOND)
+        first, second = latencies_of(runs[name]), latencies_of(runs[again])
+        pairs = ((measure, value, means[again][measure]) for measure, value in means[name].items())
+        values = [f"{measure} {abs(one - two):.4f}" for measure, one, two in pairs if one is not None and two is not None]
+        shared = [kind for kind in first if kind in second and first[kind].p50]
+        times = [f"{kind} p50 {abs(second[kind].p50 / first[kind].p50 - 1):.1%}" for kind in shared]
+        differ = f"the means differ by {', '.join(values)}; the times by {', '.join(times) or 'nothing'}"
+        yield f"noise floor, {name} asked twice: {differ}"
 
 
 def conduct_notes(run: Run) -> Iterator[str]:

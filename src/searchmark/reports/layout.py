@@ -77,16 +77,16 @@ def conduct(agent: AgentSummary) -> str | None:
     parts = [f"index: {seconds:.3g} s" if isinstance(seconds, int | float) else "index"]
     if agent.index.get("updated"):
         parts.append(f"{agent.index.get('initialised')} times from nothing, {agent.index['updated']} times by an update")
-    parts += [f"{_megabytes(size)} large"] if isinstance(size, int) else []
-    parts += [f"peak memory {_megabytes(memory)}"] if isinstance(memory, int) else []
+    parts += [f"{_size(size)} large"] if isinstance(size, int) else []
+    parts += [f"peak memory {_size(memory)}"] if isinstance(memory, int) else []
     starts = agent.run.get("start_seconds")
     parts += [f"process start {starts[0]:.2g} s"] if starts else []
     parts += [f"cost {agent.cost['total']:g}"] if agent.cost else []
     return ", ".join(parts)
 
 
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:.3g} MB"
+def _size(size: int) -> str:
+    return f"{size / 1e6:.3g} MB" if size >= 1e6 else f"{size / 1e3:.3g} KB"  # noqa: PLR2004  # a million and a thousand
 
 
 PAIR_COLUMNS = ("measure", "difference", "95 % interval", "p (Holm)", "wins/ties/losses", "detectable", "verdict")
@@ -154,8 +154,8 @@ def speed_rows(report: Report) -> Iterator[tuple[str, ...]]:
             name,
             *times,
             UNDEFINED if seconds is None else f"{seconds:.3g} s",
-            _megabytes(size) if isinstance(size, int) else UNDEFINED,
-            _megabytes(memory) if isinstance(memory, int) else UNDEFINED,
+            _size(size) if isinstance(size, int) else UNDEFINED,
+            _size(memory) if isinstance(memory, int) else UNDEFINED,
         )
 
 

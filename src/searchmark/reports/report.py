@@ -19,7 +19,7 @@ from searchmark.errors import FormatError
 from searchmark.gate import Gate
 from searchmark.latencies import Latency, latencies_of
 from searchmark.records import STATUSES, Hit
-from searchmark.reports.conduct import conduct_notes, cost_of, index_of
+from searchmark.reports.conduct import conduct_notes, cost_of, index_of, noise_notes
 from searchmark.scores import Scores, Summary, segment_rows, untrusted_because
 from searchmark.store import SCHEMA_VERSION, check_shape, check_version, json_number, parse_json, read_text
 
@@ -110,6 +110,7 @@ def build_comparison(
     agents = {name: agent for name, (agent, _) in known.items()}
     means = {name: agent.measures for name, agent in agents.items()}
     runs = dict(zip(names, (each.judged.run for each in scores), strict=True))
+    notes += noise_notes(runs, {name: {key: each.mean for key, each in summaries.items()} for name, summaries in means.items()})
     decisions = tuple(decide(table, pairs, means, scores[0].judged.suite, runs) for table in tables)
     return Report(_suite_summary(scores[0], corpus), agents, None, (*notes, *_corpus_notes(corpus)), tuple(pairs), decisions)
 

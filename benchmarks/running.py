@@ -1,0 +1,112 @@
+"""What the runner adds to an agent's own time: per query, and over a whole run of 1,000 cases x 3.
+
+The agent's own time is that of the same searches on the same corpus in one process without any runner. The corpus is
+the standard library of this Python, unless SEARCHMARK_BENCH_FOLDER names another folder.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from searchmark.agents.agent import AgentSpec, RetrievalAgent, RetrievalResult
+from searchmark.corpora import Corpus
+from searchmark.corpora.places import Place
+from searchmark.records import Case, Judgment, Suite
+from searchmark.registry import create, load_agent
+from searchmark.running.options import RunOptions
+from searchmark.running.runner import Request, run_agents
+
+CASES = 1000
+REPEATS = 3
+ROUNDS = 3
+
+
+class NothingAgent(RetrievalAgent):
+    """Does nothing, so that all the time it takes is the runner's."""
+
+    def initialize(self, corpus: Corpus) -> None:
+        pass
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:  # noqa: ARG002  # that is the point
+        return RetrievalResult(["a.py"])
+
+
+def corpus_folder() -> Path:
+    return Path(os.environ.get("SEARCHMARK_BENCH_FOLDER") or sysconfig.get_paths()["stdlib"])
+
+
+def suite_of(folder: Path) -> Suite:
+    """Queries made of words that stand in file names and texts, the same every time."""
+    paths = sorted(path for path in folder.rglob("*.py") if "site-packages" not in path.parts)
+    chosen = [paths[i * len(paths) // CASES] for i in range(CASES)]
+    cases = [Case(f"c{i}", _query(path), (Judgment(path.relative_to(folder).as_posix(), "path"),)) for i, path in enumerate(chosen)]
+    return Suite.from_cases("bench", cases)
+
+
+def _query(path: Path) -> str:
+    words = [word for word in path.read_text("utf-8", "replace").split() if word.isalpha() and len(word) > 3]
+    return " ".join([path.stem, *words[10:13]])
+
+
+def own_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunOptions) -> float:
+    """The agent by itself: made, initialised, asked as often."""
+    start = time.perf_counter()
+    agent = create(spec)
+    agent.initialize(Place("corpus", str(folder)).open())
+    for query in suite.table.queries or ():
+        agent.reset()
+        for _ in range(options.num_runs):
+            agent.retrieve(query or "", options.depth)
+    seconds = time.perf_counter() - start
+    agent.close()
+    return seconds
+
+
+def run_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunOptions, journal: Path) -> float:
+    places = dict.fromkeys(suite.table.ids, Place("corpus", str(folder)))
+    start = time.perf_counter()
+    ran = run_agents(Request(suite, (spec,), places, options, {spec.name: journal}))
+    seconds = time.perf_counter() - start
+    assert all(answer.status in ("ok", "empty") for answer in ran.runs[0].answers)
+    return seconds
+
+
+def overhead_us(folder: Path, suite: Suite, num_runs: int, journal: Path) -> float:
+    """What is left per search when start, preparation and the agent's own searches are taken away."""
+    spec = AgentSpec("nothing", f"{__file__}:NothingAgent")
+    options = RunOptions(num_runs=num_runs)
+    places = dict.fromkeys(suite.table.ids, Place("corpus", str(folder)))
+    begun: list[float] = []
+    ran = run_agents(Request(suite, (spec,), places, options, {spec.name: journal}), lambda _: begun.append(time.perf_counter()))
+    run = ran.runs[0]
+    own = sum(sum(each["cold_ms"]) + sum(each.get("warm_ms", ())) for each in (run.details or ())[1:]) / 1e3
+    return (begun[-1] - begun[0] - own) / ((len(suite) - 1) * num_runs) * 1e6
+
+
+def rows() -> Iterator[str]:
+    folder = corpus_folder()
+    suite = suite_of(folder)
+    with tempfile.TemporaryDirectory() as scratch:
+        small = Path(scratch, "small")
+        small.mkdir()
+        (small / "a.py").write_text("a = 1\n")
+        for num_runs in (1, REPEATS):
+            figures = sorted(overhead_us(small, suite, num_runs, Path(scratch, f"o{num_runs}{i}.jsonl")) for i in range(ROUNDS))
+            yield f"overhead per search, num_runs {num_runs}: {figures[ROUNDS // 2]:.0f} us (goal: 150)"
+        options = RunOptions(num_runs=REPEATS)
+        for name in sys.argv[1:] or ("bm25", "keyword", "fts5", "semantic"):
+            spec = load_agent(name)
+            own = own_seconds(spec, folder, suite, options)
+            whole = run_seconds(spec, folder, suite, options, Path(scratch, f"{name}.jsonl"))
+            yield f"{name}: {CASES} cases x {REPEATS} on {folder.name}: own time {own:.2f} s, run {whole:.2f} s, ratio {whole / own:.2f} (goal: 1.2)"
+
+
+if __name__ == "__main__":
+    for row in rows():
+        print(row, flush=True)

@@ -1,0 +1,117 @@
+"""Which cases are asked, and in which order, depends on suite, seed and filters, and on nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from searchmark.corpora.places import Place
+from searchmark.errors import NothingEvaluated, UsageError
+from searchmark.records import Case, Suite
+from searchmark.running.plan import Filters, blocks, filtered, ordered, parse_shard, turns
+
+PLACE = Place("here", "/somewhere")
+
+
+def suite(count: int = 40, **rest: object) -> Suite:
+    return Suite.from_cases(
+        "s",
+        [Case(f"c{i}", f"query {i}", category=f"cat{i % 3}", fields={"category_number": i % 3 + 1}, **rest) for i in range(count)],
+    )  # type: ignore[arg-type]
+
+
+def order(of: Suite, seed: int = 0, **rest: bool) -> list[str]:
+    return [step.case for step in ordered(of, dict.fromkeys(of.table.ids, PLACE), seed, **rest)]
+
+
+def test_the_same_seed_gives_the_same_order_and_another_seed_another() -> None:
+    assert order(suite()) == order(suite())
+    assert order(suite()) != order(suite(), seed=1)
+    assert sorted(order(suite())) == sorted(suite().table.ids)
+
+
+def test_without_shuffling_the_order_is_that_of_the_suite() -> None:
+    assert order(suite(), shuffled=False) == list(suite().table.ids)
+
+
+def test_leaving_out_cases_does_not_reorder_the_others() -> None:
+    smaller = filtered(suite(), Filters(categories=("cat1",)), 0)
+    assert order(smaller) == [case for case in order(suite()) if case in smaller.table.index]
+
+
+def test_cases_of_one_place_stay_together() -> None:
+    places = {case: Place(f"place{i % 2}") for i, case in enumerate(suite().table.ids)}
+    names = [step.place.name for step in ordered(suite(), places, 0)]
+    assert names == ["place0"] * 20 + ["place1"] * 20
+
+
+def test_a_case_without_a_query_cannot_be_asked() -> None:
+    with pytest.raises(UsageError, match="'a' has no query"):
+        ordered(Suite.from_cases("s", [Case("a")]), {"a": PLACE}, 0)
+
+
+@pytest.mark.parametrize(
+    ("filters", "left"),
+    [
+        (Filters(text="QUERY 1"), ["c1", *(f"c1{i}" for i in range(10))]),
+        (Filters(text="c39"), ["c39"]),
+        (Filters(categories=("cat2", "1")), [f"c{i}" for i in range(40) if i % 3 != 1]),
+        (Filters(only=frozenset({"c3", "c5"})), ["c3", "c5"]),
+        (Filters(text="c1", categories=("cat1",)), ["c1", "c10", "c13", "c16", "c19"]),
+    ],
+)
+def test_filters_keep_what_they_say(filters: Filters, left: list[str]) -> None:
+    smaller = filtered(suite(), filters, 0)
+    assert list(smaller.table.ids) == left
+    assert smaller.dropped["cases_filtered_out"] == 40 - len(left)
+
+
+def test_a_sample_has_the_size_and_depends_on_the_seed() -> None:
+    samples = [filtered(suite(), Filters(sample=7), seed).table.ids for seed in (0, 0, 1)]
+    assert len(samples[0]) == 7
+    assert samples[0] == samples[1] != samples[2]
+
+
+def test_a_larger_sample_holds_the_smaller_one() -> None:
+    small, large = (set(filtered(suite(), Filters(sample=size), 3).table.ids) for size in (5, 15))
+    assert small < large
+
+
+def test_shards_part_the_suite_among_them() -> None:
+    parts = [filtered(suite(), Filters(shard=(number, 3)), 0).table.ids for number in (1, 2, 3)]
+    assert sorted(case for part in parts for case in part) == sorted(suite().table.ids)
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "a/b", "3", "", "1/", "-1/3", "1/3/5", "²/3"])
+def test_a_shard_that_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="write it like 1/4"):
+        parse_shard(text)
+
+
+def test_an_unknown_category_is_refused_with_those_that_exist() -> None:
+    with pytest.raises(UsageError, match="the categories are: cat0, cat1, cat2"):
+        filtered(suite(), Filters(categories=("dog",)), 0)
+
+
+def test_at_least_one_case_must_be_left() -> None:
+    with pytest.raises(NothingEvaluated, match="no case of the suite 's' is left"):
+        filtered(suite(), Filters(text="zebra"), 0)
+
+
+def test_a_suite_that_needs_no_filter_is_left_alone() -> None:
+    whole = suite()
+    assert filtered(whole, Filters(), 0) is whole
+
+
+def test_agents_take_turns_and_each_comes_first() -> None:
+    assert [turns(["a", "b", "c"], block) for block in range(4)] == [
+        ["a", "b", "c"],
+        ["b", "c", "a"],
+        ["c", "a", "b"],
+        ["a", "b", "c"],
+    ]
+
+
+def test_blocks_cover_all_steps_in_order() -> None:
+    steps = ordered(suite(), dict.fromkeys(suite().table.ids, PLACE), 0)
+    assert [len(block) for block in blocks(steps, 25)] == [25, 15]
+    assert [step for block in blocks(steps, 25) for step in block] == steps

@@ -1,0 +1,85 @@
+"""check_agent says everything that is wrong with an agent, and nothing about one that is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from searchmark import RetrievalAgent, RetrievalResult
+from searchmark.corpora import Corpus
+from searchmark.testing import check_agent
+
+
+class Fine(RetrievalAgent):
+    def initialize(self, corpus: Corpus) -> None:
+        self._ids = [document.id for document in corpus]
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        return RetrievalResult(self._ids[:k], [1.0] * len(self._ids[:k]))
+
+
+class Greedy(Fine):
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        return RetrievalResult([*self._ids, "ghost"])
+
+
+class Doubling(Fine):
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        return RetrievalResult(["README.md", "./README.md", "ghost"], [float("nan"), 1.0, 0.5])
+
+
+class Fickle(Fine):
+    calls = 0
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        self.calls += 1
+        return RetrievalResult(self._ids[self.calls % 2 :][:k])
+
+
+class Touchy(Fine):
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        if "NEAR" in query:
+            raise ValueError("syntax error")
+        return super().retrieve(query, k)
+
+
+class Dying(Fine):
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        raise SystemExit(1) if query else AssertionError
+
+
+class Stillborn(Fine):
+    def initialize(self, corpus: Corpus) -> None:
+        raise OSError("no space")
+
+
+@pytest.mark.parametrize("agent", [Fine, "bm25", "keyword", "path-match", "random", "in-memory"])
+def test_a_good_agent_passes(agent: str | type) -> None:
+    check_agent(agent)
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        (Greedy, ["returns more than 3 hits"]),
+        (Doubling, ["the same file twice", "does not exist: 'ghost'", "no finite numbers"]),
+        (Fickle, ["gives another answer when it is called again"]),
+        (Touchy, ["ValueError: syntax error"]),
+        (Dying, ["SystemExit: 1", "AssertionError"]),
+        (Stillborn, ["initialize: OSError: no space"]),
+        ("no.such.module:Agent", ["cannot be loaded"]),
+    ],
+)
+def test_everything_wrong_is_said(agent: str | type, said: list[str]) -> None:
+    with pytest.raises(AssertionError) as caught:
+        check_agent(agent)
+    assert all(sentence in str(caught.value) for sentence in said)
+
+
+def test_an_agent_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import time\n\n\nclass Mine:\n    def initialize(self, corpus): time.sleep(3600)\n    def retrieve(self, query): return []\n"
+    )
+    with pytest.raises(AssertionError, match=r"initialize: takes longer than 0\.5 s"):
+        check_agent(f"{tmp_path / 'mine.py'}:Mine", seconds=0.5)
