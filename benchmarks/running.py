@@ -20,7 +20,7 @@ from searchmark.corpora.places import Place
 from searchmark.records import Case, Judgment, Suite
 from searchmark.registry import create, load_agent
 from searchmark.running.options import RunOptions
-from searchmark.running.runner import Request, run_agents
+from searchmark.running.runner import Entrant, Request, run_agents
 
 CASES = 1000
 REPEATS = 3
@@ -71,7 +71,7 @@ def own_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunOptions
 def run_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunOptions, journal: Path) -> float:
     places = dict.fromkeys(suite.table.ids, Place("corpus", str(folder)))
     start = time.perf_counter()
-    ran = run_agents(Request(suite, (spec,), places, options, {spec.name: journal}))
+    ran = run_agents(Request(suite, (Entrant(spec, places),), options, {spec.name: journal}))
     seconds = time.perf_counter() - start
     assert all(answer.status in ("ok", "empty") for answer in ran.runs[0].answers)
     return seconds
@@ -83,7 +83,9 @@ def overhead_us(folder: Path, suite: Suite, num_runs: int, journal: Path) -> flo
     options = RunOptions(num_runs=num_runs)
     places = dict.fromkeys(suite.table.ids, Place("corpus", str(folder)))
     begun: list[float] = []
-    ran = run_agents(Request(suite, (spec,), places, options, {spec.name: journal}), lambda _: begun.append(time.perf_counter()))
+    ran = run_agents(
+        Request(suite, (Entrant(spec, places),), options, {spec.name: journal}), lambda _: begun.append(time.perf_counter())
+    )
     run = ran.runs[0]
     own = sum(sum(each["cold_ms"]) + sum(each.get("warm_ms", ())) for each in (run.details or ())[1:]) / 1e3
     return (begun[-1] - begun[0] - own) / ((len(suite) - 1) * num_runs) * 1e6

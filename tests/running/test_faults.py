@@ -12,7 +12,7 @@ from searchmark.corpora.places import Place
 from searchmark.records import Case, Judgment, Run, Suite
 from searchmark.running.options import RunOptions
 from searchmark.running.processes import LINUX
-from searchmark.running.runner import Request, run_agents
+from searchmark.running.runner import Entrant, Request, run_agents
 from tests.running.faulty import TRIGGER
 
 HERE = Path(__file__).parent
@@ -96,7 +96,7 @@ def ask(fault: str, corpus: Path, **options: object) -> Run:
     spec = AgentSpec("faulty", f"{HERE / 'faulty.py'}:FaultyAgent", {"fault": fault, "pids": str(corpus.parent / "pids")})
     given = {"timeout_seconds": 30.0, "initialize_timeout_seconds": 30.0, "depth": 10, "num_runs": 2, **options}
     places = dict.fromkeys(QUERIES, Place("corpus", str(corpus)))
-    return run_agents(Request(suite, (spec,), places, RunOptions(**given))).runs[0]  # type: ignore[arg-type]
+    return run_agents(Request(suite, (Entrant(spec, places),), RunOptions(**given))).runs[0]  # type: ignore[arg-type]
 
 
 def left_behind(mark: str, pids: Path) -> list[int]:
@@ -180,7 +180,7 @@ def test_after_some_failures_in_a_row_the_rest_is_not_run(corpus: Path) -> None:
     spec = AgentSpec("faulty", f"{HERE / 'faulty.py'}:FaultyAgent", {"fault": "raises"})
     places = {case.id: Place("corpus", str(corpus)) for case in cases}
     run = run_agents(
-        Request(Suite.from_cases("s", cases), (spec,), places, RunOptions(max_failures=3, randomize_order=False))
+        Request(Suite.from_cases("s", cases), (Entrant(spec, places),), RunOptions(max_failures=3, randomize_order=False))
     ).runs[0]
     assert [answer.status for answer in run.answers] == ["error", "error", "error", "not_run", "not_run"]
     assert (run.details or ())[4]["failed"].startswith("3 failures in a row, the last one: ValueError")

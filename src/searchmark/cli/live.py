@@ -117,7 +117,7 @@ def run_live(
 ) -> tuple[Suite, Ran]:
     """Filter the suite, find out where to search, ask the agents, save what was asked to be saved."""
     from searchmark.running.plan import Filters, filtered, parse_shard
-    from searchmark.running.runner import Request, run_agents
+    from searchmark.running.runner import Entrant, Request, run_agents
 
     options = _run_options(config, live)
     journals = {agent.name: _journal_path(suite, agent.name, live) for agent in agents}
@@ -128,7 +128,8 @@ def run_live(
     if live.last_failed:
         journals = {name: path.with_suffix(".last-failed.jsonl") for name, path in journals.items()}
     resume = live.resume or live.retry_errors
-    request = Request(wanted, tuple(agents), places, options, journals, resume, live.retry_errors)
+    entrants = tuple(Entrant(agent, places) for agent in agents)
+    request = Request(wanted, entrants, options, journals, resume, live.retry_errors)
     with _progress(len(wanted), agents) as report, _resumable(live):
         ran = run_agents(request, report)
     _save(ran, live.save_run)

@@ -32,6 +32,8 @@ class Existing:
 
     def settled(self, hit: str) -> tuple[str, bool]:
         """The id by which the corpus knows a hit, and whether it does."""
+        if hit in self._ids:
+            return hit, True
         found = self._known.get(nfc(hit)) or self._by_path(hit)
         return (hit, False) if found is None else (found, True)
 

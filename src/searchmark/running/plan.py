@@ -87,14 +87,14 @@ def _refuse_unknown_categories(suite: Suite, wanted: Iterable[str]) -> None:
 
 
 def ordered(suite: Suite, places: Mapping[str, Place], seed: int, *, shuffled: bool = True) -> list[Step]:
-    """All cases as steps: place by place in the order of ``places``' first use, shuffled within each."""
-    groups: dict[Place, list[Case]] = {}
+    """All cases as steps: place by place in the order of ``places``, shuffled within each."""
+    groups: dict[Place, list[Case]] = {place: [] for place in places.values()}
     for case in suite.cases:
         if case.query is None:
             raise UsageError(
                 f"the case {case.id!r} has no query, so nobody can be asked; for TREC qrels and labels name them by --topics"
             )
-        groups.setdefault(places[case.id], []).append(case)
+        groups[places[case.id]].append(case)
     return [
         Step(case.id, case.query or "", place)
         for place, cases in groups.items()

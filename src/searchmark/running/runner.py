@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -27,6 +28,7 @@ from searchmark.running.journal import Entry, Journal
 from searchmark.running.options import RunOptions
 from searchmark.running.plan import Step, blocks, ordered, turns
 from searchmark.running.session import Outcome, Session
+from searchmark.running.world import World, open_world
 
 RETRIED = ("error", "timeout", "not_run")
 
@@ -42,16 +44,24 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Entrant:
+    """Who is asked, where each case is searched (visited in the order of this mapping), and what that is called."""
+
+    spec: AgentSpec
+    places: Mapping[str, Place]
+    snapshot: str | None = None
+
+
+@dataclass(frozen=True)
 class Request:
-    """What to run: a suite, who is asked, and where each case is searched.
+    """What to run: a suite, and who is asked.
 
     ``journals`` says for each agent where its answers are written down; without it they live in memory only.
     ``resume`` goes on with what is there; ``retry`` asks again what ended in an error.
     """
 
     suite: Suite
-    agents: tuple[AgentSpec, ...]
-    places: Mapping[str, Place]
+    entrants: tuple[Entrant, ...]
     options: RunOptions = RunOptions()
     journals: Mapping[str, Path] = field(default_factory=dict)
     resume: bool = False
@@ -70,7 +80,7 @@ def run_suite(suite: Suite, agent: AgentSpec, corpus: str | PathLike[str], optio
     """Ask one agent every case about one corpus, in a process of its own; nothing is written to disk."""
     path = Path(corpus)
     place = Place(path.resolve().name, str(path.resolve()))
-    request = Request(suite, (agent,), dict.fromkeys(suite.table.ids, place), options)
+    request = Request(suite, (Entrant(agent, dict.fromkeys(suite.table.ids, place)),), options)
     return run_agents(request).runs[0]
 
 
@@ -78,63 +88,33 @@ def run_agents(request: Request, report: Callable[[Progress], None] = lambda _: 
     """Ask every agent every case, the agents taking turns; the answers come in the order of the suite."""
     if sys.platform == "win32":
         raise UsageError("agents cannot be isolated on Windows, and are not run without; score saved runs instead (--run)")
-    names = [spec.name for spec in request.agents]
+    names = [entrant.spec.name for entrant in request.entrants]
     if len(set(names)) < len(names):
         raise UsageError(f"two agents have the same name: {', '.join(names)}; write one of them as NAME={names[0]}")
-    steps = ordered(request.suite, request.places, request.options.seed, shuffled=request.options.randomize_order)
-    world = _World(request.suite, request.places)
     teams: dict[str, _Team] = {}
-    try:
-        for spec in request.agents:
-            teams[spec.name] = _Team(spec, request, steps, world, report)
+    with ExitStack() as until_the_end:
+        world = until_the_end.enter_context(open_world(request.suite, [entrant.places for entrant in request.entrants]))
+        for entrant in request.entrants:
+            teams[entrant.spec.name] = _Team(entrant, request, world, report)
+            until_the_end.callback(teams[entrant.spec.name].abandon)
         for team in teams.values():
             team.load()
-        for number, block in enumerate(blocks(steps, request.options.block)):
+        for number in range(-(-len(request.suite) // request.options.block)):
             for name in turns(names, number):
-                teams[name].run(block)
+                teams[name].run(number)
         for team in teams.values():
             team.close()
-    finally:
-        for team in teams.values():
-            team.abandon()
-    return Ran(tuple(team.result() for team in teams.values()), world.survey)
-
-
-class _World:
-    """What exists in each place, looked at once for all agents."""
-
-    def __init__(self, suite: Suite, places: Mapping[str, Place]) -> None:
-        self.suite = suite
-        distinct = dict.fromkeys(places[case] for case in suite.table.ids)
-        self._existing: dict[Place, Existing] = {}
-        self.digests: dict[str, str] = {}
-        self.folders: dict[str, Path] = {}
-        self.survey: Survey | None = None
-        for place in distinct:
-            corpus = place.open()
-            self.survey = corpus.survey if len(distinct) == 1 else None
-            self._existing[place] = Existing(corpus.survey.ids, corpus.folder)
-            self.digests[f"{place.name}@{place.stand}" if place.stand else place.name] = corpus.survey.digest
-            if corpus.folder is not None:
-                self.folders[place.name] = corpus.folder
-
-    def existing(self, place: Place) -> Existing:
-        return self._existing[place]
-
-    def corpus_digest(self) -> str:
-        """One corpus has its own digest; several have one of all of theirs."""
-        if len(self.digests) == 1:
-            return next(iter(self.digests.values()))
-        return hashlib.sha256(json.dumps(sorted(self.digests.items())).encode()).hexdigest()
+        return Ran(tuple(team.result() for team in teams.values()), world.survey)
 
 
 class _Team:
     """One agent of a run: its journal and its workers, several if the work is to be done side by side."""
 
-    def __init__(
-        self, spec: AgentSpec, request: Request, steps: Sequence[Step], world: _World, report: Callable[[Progress], None]
-    ) -> None:
-        self._spec, self._request, self._world, self._report = spec, request, world, report
+    def __init__(self, entrant: Entrant, request: Request, world: World, report: Callable[[Progress], None]) -> None:
+        self._entrant, self._request, self._world, self._report = entrant, request, world, report
+        spec = self._spec = entrant.spec
+        steps = ordered(request.suite, entrant.places, request.options.seed, shuffled=request.options.randomize_order)
+        self._blocks = list(blocks(steps, request.options.block))
         self._total = len(steps)
         self._lock = threading.Lock()
         self._sessions = [Session(spec, request.options, steps[-1].query) for _ in range(request.options.jobs)]
@@ -153,7 +133,7 @@ class _Team:
         config = json.dumps(without_secrets(self._spec.config), sort_keys=True, default=str)
         return {
             "queries": self._request.suite.hashes["queries"],
-            "corpus": self._world.corpus_digest(),
+            "corpus": self._world.digest(self._entrant.places),
             "agent": {"name": self._spec.name, "source": self._spec.source, "config": hashlib.sha256(config.encode()).hexdigest()},
             "options": options,
         }
@@ -162,9 +142,9 @@ class _Team:
         if len(self._entries) < self._total:
             self._sessions[0].load()
 
-    def run(self, block: Sequence[Step]) -> None:
-        """Ask what has not been answered yet."""
-        waiting = [step for step in block if step.case not in self._entries]
+    def run(self, number: int) -> None:
+        """Ask what has not been answered yet of one block."""
+        waiting = [step for step in self._blocks[number] if step.case not in self._entries]
         if len(self._sessions) == 1:
             for step in waiting:
                 self._ask(self._sessions[0], step)
@@ -194,8 +174,8 @@ class _Team:
 
     def _ask(self, session: Session, step: Step) -> None:
         outcome = session.ask(step.query, step.place)
-        entry = _settled(outcome, self._world.existing(step.place))
         with self._lock:
+            entry = _settled(outcome, self._world.existing(step.place), self._world.unreachable(step))
             if self._journal is not None:
                 self._journal.add(step.case, entry)
             self._entries[step.case] = entry
@@ -233,9 +213,10 @@ class _Team:
             "options": asdict(options),
             "suite": {
                 "name": self._request.suite.name,
-                "hashes": {**self._request.suite.hashes, "corpus": self._world.corpus_digest()},
+                "hashes": {**self._request.suite.hashes, "corpus": self._world.digest(self._entrant.places)},
             },
             "environment": environment(),
+            "snapshot": self._entrant.snapshot,
             "repositories": {name: state for name, folder in self._world.folders.items() if (state := git_state(folder))},
             "index": {
                 "seconds": sum(each.seconds for each in prepared),
@@ -255,10 +236,11 @@ class _Team:
         return {key: value for key, value in metadata.items() if value is not None}
 
 
-def _settled(outcome: Outcome, existing: Existing) -> Entry:
-    """The outcome with its hits under the names that the corpus has for them."""
+def _settled(outcome: Outcome, existing: Existing, unreachable: Sequence[str]) -> Entry:
+    """The outcome with its hits under the names that the corpus has for them, and the targets that it lacks."""
     settled = [existing.settled(hit) for hit in outcome.ids]
-    named = Outcome(outcome.status, tuple(hit for hit, _ in settled), outcome.scores, outcome.details)
+    details = outcome.details | ({"unreachable": list(unreachable)} if unreachable else {})
+    named = Outcome(outcome.status, tuple(hit for hit, _ in settled), outcome.scores, details)
     return Entry(named, tuple(exists for _, exists in settled))
 
 
@@ -276,7 +258,8 @@ def _assembled(agent: str, cases: Sequence[str], entries: Mapping[str, Entry]) -
     scores = [score for outcome in outcomes for score in outcome.scores or [None] * len(outcome.ids)]
     dropped: dict[str, int] = {}
     for outcome in outcomes:
-        for key, count in outcome.details.get("dropped", {}).items():
+        counts = outcome.details.get("dropped", {}) | {"unreachable_targets": len(outcome.details.get("unreachable", ()))}
+        for key, count in counts.items():
             dropped[key] = dropped.get(key, 0) + count
     return Run(
         agent=agent,
@@ -286,6 +269,6 @@ def _assembled(agent: str, cases: Sequence[str], entries: Mapping[str, Entry]) -
         scores=np.array([np.nan if score is None else score for score in scores], np.float64),
         status=np.array([STATUSES.index(outcome.status) for outcome in outcomes], np.uint8),
         valid=np.array([exists for case in cases for exists in entries[case].valid], bool),
-        dropped=dropped,
+        dropped={key: count for key, count in dropped.items() if count},
         details=tuple(outcome.details for outcome in outcomes),
     )
