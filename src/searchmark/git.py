@@ -180,11 +180,15 @@ class ObjectReader:
         if header.endswith((b" missing\n", b" ambiguous\n")):
             return None
         if not header.endswith(b"\n"):
-            raise UsageError(f"{self.repository.path}: git cat-file ended early; the repository seems to be damaged")
+            raise self._ended()
         size = int(header.rsplit(b" ", 1)[1])
         content = self.replies.read(size)
-        self.replies.read(1)  # the newline behind every object
+        if len(content) < size or not self.replies.read(1):  # a newline follows every object
+            raise self._ended()
         return content
+
+    def _ended(self) -> UsageError:
+        return UsageError(f"{self.repository.path}: git cat-file ended early; the repository seems to be damaged")
 
 
 def nul_ended(output: IO[bytes], size: int = 1 << 20) -> Iterator[bytes]:
