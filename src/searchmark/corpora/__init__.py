@@ -1,4 +1,4 @@
-"""What is searched: documents in JSON, JSONL or CSV files, the files of a directory, or what a suite brings along.
+"""What is searched: documents in JSON, JSONL or CSV files, a directory, the tree of a commit, or what a suite brings along.
 
 A corpus is streamed, never held: one pass reports its ids, duplicates and empty documents and takes its
 digest, and every further pass yields the documents one by one.
@@ -94,7 +94,8 @@ class Corpus:
 class Changes:
     """The step from one state of a corpus to the next: what there is to search from now on, and what is different.
 
-    ``written`` names documents that are new or have another content, ``removed`` those that are gone.
+    ``written`` names documents that are new or have another content, ``removed`` those that are gone. A written one that
+    ``corpus.read`` does not give is no text, or no longer: forget what was known about it.
     """
 
     corpus: Corpus

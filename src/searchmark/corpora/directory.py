@@ -31,11 +31,16 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _text(path: Path) -> str | None:
-    """The text of a file, undecodable bytes replaced; None if it has none."""
+    """The text of a file; None if it has none or cannot be read."""
     if path.is_symlink() or not path.is_file():
         return None
     try:
         content = path.read_bytes()
     except OSError:
         return None
+    return decoded(content)
+
+
+def decoded(content: bytes) -> str | None:
+    """Content as text, undecodable bytes replaced; None for anything binary."""
     return None if b"\0" in content[:LOOKED_AT] else content.decode("utf-8", "replace")

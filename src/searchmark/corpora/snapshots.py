@@ -1,0 +1,160 @@
+"""Git trees as corpora: any commit of a repository, and the step from one to the next.
+
+Contents are the bytes that were committed. No filter, line ending or attribute is applied, nothing is checked out, and
+nothing is written to the repository. The same files lie in an export of the commit (`exports`), under the same ids.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from searchmark.corpora import Changes, Corpus
+from searchmark.corpora.directory import decoded
+from searchmark.corpora.trees import Snapshot, damaged, snapshot_of, stepped
+from searchmark.errors import UsageError
+from searchmark.git import ObjectReader, Repository
+from searchmark.records import Document
+
+AT_ONCE = 64  # contents in memory at one time
+_FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+class Objects:
+    """The objects of a repository through one git process, which is started when needed and again if it has died."""
+
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+        self._process = ExitStack()
+        self._reader: ObjectReader | None = None
+        self._lock = threading.Lock()  # an agent may read from several threads; the process has one pipe
+
+    def read(self, names: Sequence[str]) -> list[bytes | None]:
+        """The contents of objects, in order, all of them at once; None for what is not here."""
+        with self._lock:
+            try:
+                return self._read(names)
+            except (OSError, UsageError):  # the process has died
+                return self._read(names)
+
+    def _read(self, names: Sequence[str]) -> list[bytes | None]:
+        if self._reader is None:
+            self._reader = self._process.enter_context(self.repository.objects_reader())
+        try:
+            return list(self._reader.read_all(names))
+        except BaseException:  # whatever it was, an answer that was not read to its end must not become the next one
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._reader = None
+        self._process.close()
+
+
+class Snapshots:
+    """The snapshots of one repository, and what has been learnt about their contents.
+
+    ``binary`` and ``missing`` hold the blobs that were found to be no text, or not to be here, so that none is read
+    for that twice. A blob is missing in a partial clone; nothing is ever fetched.
+    """
+
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+        self.objects = Objects(repository)
+        self.binary: set[str] = set()
+        self.missing: set[str] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.objects.close()
+
+    def at(self, revision: str, near: Snapshot | None = None) -> Snapshot:
+        """The snapshot of a commit. From one ``near`` by, it takes milliseconds, however many files there are."""
+        commit, tree = self._commit(revision)
+        if near is not None and near.tree:
+            return stepped(near, commit, tree, self.objects.read)
+        return snapshot_of(commit, tree, self.repository.tree(commit))
+
+    def _commit(self, revision: str) -> tuple[str, str]:
+        """The full hashes of a commit and its tree. A full hash needs no further process to be understood."""
+        (content,) = self.objects.read([revision]) if _FULL_HASH.fullmatch(revision) else [None]
+        if content is None or not content.startswith(b"tree "):
+            revision = self.repository.commit(revision)
+            (content,) = self.objects.read([revision])
+        if content is None:
+            raise damaged(revision)
+        return revision, content[len(b"tree ") : content.index(b"\n")].decode()
+
+    def corpus(self, snapshot: Snapshot, place: Callable[[], Path] | None = None) -> Corpus:
+        """The text files of a snapshot. ``versions`` names all its files, texts or not, since that takes no reading."""
+        versions = snapshot.versions
+
+        def read(ids: Sequence[str]) -> Iterator[Document]:
+            return filter(None, self._documents((path, versions[path]) for path in ids if path in versions))
+
+        name = Path(self.repository.path).resolve().name.removesuffix(".git")
+        return Corpus(f"{name}@{snapshot.commit[:12]}", lambda: self._everything(snapshot), place, read, versions)
+
+    def _everything(self, snapshot: Snapshot) -> Iterator[Document | None]:
+        """All documents in the order of a directory, and None for whatever is left out."""
+        yield from (None for _ in snapshot.left_out)
+        yield from self._documents((path, snapshot.versions[path]) for path in sorted(snapshot.versions, key=_walked))
+
+    def _documents(self, files: Iterable[tuple[str, str]]) -> Iterator[Document | None]:
+        rest = iter(files)
+        while window := list(islice(rest, AT_ONCE)):
+            texts = self._texts({blob for _, blob in window})
+            yield from (None if (text := texts.get(blob)) is None else Document(path, text) for path, blob in window)
+
+    def _texts(self, blobs: set[str]) -> dict[str, str]:
+        """The texts among some blobs."""
+        wanted = sorted(blobs - self.binary - self.missing)
+        texts: dict[str, str] = {}
+        for blob, content in zip(wanted, self.objects.read(wanted), strict=True):
+            text = None if content is None else decoded(content)
+            if text is not None:
+                texts[blob] = text
+            else:
+                (self.missing if content is None else self.binary).add(blob)
+        return texts
+
+
+def _walked(path: str) -> str:
+    """Sorts paths as a walk over folders meets them: first the files of a folder, then its folders, each by name."""
+    folders, _, name = path.rpartition("/")
+    return ("\1" + folders.replace("/", "\0\1") + "\0" if folders else "") + "\0" + name
+
+
+def changes(before: Snapshot, after: Snapshot, corpus: Corpus) -> Changes:
+    """The step to ``corpus``, which is that of the later snapshot."""
+    old, new = before.versions, after.versions
+    written = sorted(path for path, blob in new.items() if old.get(path) != blob)
+    removed = sorted(old.keys() - new.keys())
+    return Changes(corpus, tuple(written), tuple(removed))
+
+
+def order_along_history(repository: Repository, commits: Iterable[str]) -> list[str]:
+    """Commits, each once, in an order in which neighbours differ little: by date, then by hash.
+
+    The date is that of the committer, who is the one to put commits on top of each other. Measured on real histories
+    this is as good as the order of ancestry, and it is known without walking the history.
+    """
+    wanted = sorted(set(commits))
+    with repository.objects_reader() as reader:
+        dates = {commit: _date(commit, content) for commit, content in zip(wanted, reader.read_all(wanted), strict=True)}
+    return sorted(wanted, key=lambda commit: (dates[commit], commit))
+
+
+def _date(commit: str, content: bytes | None) -> int:
+    if content is None or not content.startswith(b"tree "):
+        raise UsageError(f"{commit!r} is not a commit of this repository")
+    found = re.search(rb"^committer .* (-?\d+) [-+]\d+$", content.partition(b"\n\n")[0], re.MULTILINE)
+    return int(found[1]) if found else 0
