@@ -57,6 +57,7 @@ bench: $(READY)  ## compare speed and memory with other tools, side by side
 	$(BIN)/python benchmarks/loading.py
 	$(BIN)/python benchmarks/comparison.py
 	$(BIN)/python benchmarks/running.py
+	$(BIN)/python benchmarks/snapshots.py
 
 clean:  ## remove the virtual environment and everything generated
 	rm -rf $(VENV) $(VENV)-oldest demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis
