@@ -89,6 +89,8 @@ def command(
     suite = load_suite(suite_path, format=suite_format, topics=topics)
     if bool(agent) == bool(run_paths):
         raise UsageError("say either which agent to run (--agent) or which saved run to score (--run)")
+    if len(live.snapshots) > 1:
+        raise UsageError("evaluate takes one snapshot; compare takes several: --snapshot parent --snapshot head")
     if agent:
         suite, ran = run_live(suite, agent_specs([agent], config, live), config, live, corpus_path, mapping)
         run, survey = ran.runs[0], ran.survey

@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from searchmark.cli.places import Where, labels_of, places_of
 from searchmark.config import Config
-from searchmark.corpora import Mapping as FieldMapping
 from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.records import Suite
 
 if TYPE_CHECKING:
     from searchmark.agents.agent import AgentSpec
-    from searchmark.corpora.places import Place
     from searchmark.running.options import RunOptions
     from searchmark.running.runner import Progress, Ran
 
 _OPTIONS = (
     click.option("--repo", "repos", multiple=True, metavar="[NAME=]PATH", help="Folder to search; NAME where cases name theirs."),
+    click.option("--snapshot", "snapshots", multiple=True, metavar="WHEN",
+                 help="State of the repository: parent (of each case's commit), head, worktree, or a revision."),
     click.option("--num-runs", type=click.IntRange(1), envvar="SEARCHMARK_NUM_RUNS",
                  help="Searches per case: one cold, the rest warm (plain: 3)."),
     click.option("--timeout", "timeout_seconds", type=click.FloatRange(0, min_open=True), envvar="SEARCHMARK_TIMEOUT",
@@ -58,6 +59,7 @@ class LiveOptions:
     """The options of the command line that say how to run."""
 
     repos: tuple[str, ...]
+    snapshots: tuple[str, ...]
     num_runs: int | None
     timeout_seconds: float | None
     depth: int | None
@@ -120,20 +122,27 @@ def run_live(
     from searchmark.running.runner import Entrant, Request, run_agents
 
     options = _run_options(config, live)
-    journals = {agent.name: _journal_path(suite, agent.name, live) for agent in agents}
+    where = Where(live.repos, corpus, mapping, live.snapshots)
+    labels = labels_of(suite, where)
+    arms = [(replace(agent, name=_arm(agent.name, label, labels)), label) for agent in agents for label in labels]
+    journals = {spec.name: _journal_path(suite, spec.name, live) for spec, _ in arms}
     shard = None if live.shard is None else parse_shard(live.shard)
     filters = Filters(live.text, live.categories, live.sample, shard, _last_failed(journals, live))
     wanted = filtered(suite, filters, options.seed)
-    places = places_of(wanted, config, live.repos, corpus, mapping)
+    places = {label: places_of(wanted, config, where, label) for label in labels}
     if live.last_failed:
         journals = {name: path.with_suffix(".last-failed.jsonl") for name, path in journals.items()}
-    resume = live.resume or live.retry_errors
-    entrants = tuple(Entrant(agent, places) for agent in agents)
-    request = Request(wanted, entrants, options, journals, resume, live.retry_errors)
-    with _progress(len(wanted), agents) as report, _resumable(live):
+    entrants = tuple(Entrant(spec, places[label], label) for spec, label in arms)
+    request = Request(wanted, entrants, options, journals, live.resume or live.retry_errors, live.retry_errors)
+    with _progress(len(wanted), [spec.name for spec, _ in arms]) as report, _resumable(live):
         ran = run_agents(request, report)
     _save(ran, live.save_run)
     return wanted, ran
+
+
+def _arm(agent: str, label: str | None, labels: Sequence[str | None]) -> str:
+    """An agent that is asked about several snapshots has a name for each."""
+    return f"{agent}@{label}" if len(labels) > 1 else agent
 
 
 def _run_options(config: Config, live: LiveOptions) -> RunOptions:
@@ -175,72 +184,6 @@ def _last_failed(journals: Mapping[str, Path], live: LiveOptions) -> frozenset[s
     return failed
 
 
-def places_of(suite: Suite, config: Config, repos: Sequence[str], corpus: str | None, mapping: tuple[str, ...]) -> dict[str, Place]:
-    """Where each case is searched: what was named, what the case brings along, or the repository it was mined from."""
-    from searchmark.corpora.places import Place
-
-    if corpus is not None and repos:
-        raise UsageError("--corpus and --repo both say what to search; name one of them")
-    if mapping and corpus is None:
-        raise UsageError("--map names the fields of a corpus, and there is no --corpus")
-    if corpus is not None:
-        path = Path(corpus).resolve()
-        return dict.fromkeys(suite.table.ids, Place(path.name, str(path), FieldMapping.parse(mapping)))
-    if suite.table.documents is not None and not repos:
-        return _places_at_hand(suite)
-    known = _repositories(suite, config, repos)
-    return {case.id: _repository_of(case.id, case.fields.get("repository"), known) for case in suite.cases}
-
-
-def _places_at_hand(suite: Suite) -> dict[str, Place]:
-    """Cases that bring documents along are each searched in their own."""
-    import hashlib
-
-    from searchmark.corpora.places import Place
-
-    places = {}
-    for case in suite.cases:
-        if not case.documents:
-            raise UsageError(f"the case {case.id!r} brings no documents along, as others do; name what to search by --corpus")
-        digest = hashlib.sha256(repr(case.documents).encode("utf-8", "surrogatepass")).hexdigest()
-        places[case.id] = Place(suite.name, documents=case.documents, stand=digest)
-    return places
-
-
-def _repositories(suite: Suite, config: Config, repos: Sequence[str]) -> dict[str | None, Path]:
-    """Folders by name; the one under None is for cases that name none, or whose name nobody knows."""
-    known: dict[str | None, Path] = {}
-    for text in repos:
-        name, equals, path = text.partition("=")
-        known[name if equals else None] = Path(path if equals else text)
-    if not known:
-        mined = suite.metadata.get("repositories")
-        known |= (
-            {name: Path(entry["path"]) for name, entry in mined.items() if "path" in entry} if isinstance(mined, Mapping) else {}
-        )
-        single = suite.metadata.get("repository_path") or config.dataset.get("repository_path") or suite.metadata.get("repository")
-        if not known and isinstance(single, str):
-            known[None] = Path(single)
-    if not known:
-        raise UsageError("nothing says what is searched: name a folder by --repo or documents by --corpus")
-    for folder in known.values():
-        if not folder.is_dir():
-            raise UsageError(f"{folder} is not a folder that could be searched; say where the repository is by --repo")
-    return known
-
-
-def _repository_of(case: str, name: object, known: Mapping[str | None, Path]) -> Place:
-    from searchmark.corpora.places import Place
-
-    path = known.get(name if isinstance(name, str) else None) or known.get(None)
-    if path is None and name is None and len(known) == 1:
-        path = next(iter(known.values()))
-    if path is None:
-        raise UsageError(f"the case {case!r} belongs to the repository {name!r}, and nobody said where that is: --repo {name}=PATH")
-    resolved = path.resolve()
-    return Place(resolved.name, str(resolved))
-
-
 @contextmanager
 def _resumable(live: LiveOptions) -> Iterator[None]:
     try:
@@ -252,7 +195,7 @@ def _resumable(live: LiveOptions) -> Iterator[None]:
 
 
 @contextmanager
-def _progress(cases: int, agents: Sequence[AgentSpec]) -> Iterator[Callable[[Progress], None]]:
+def _progress(cases: int, agents: Sequence[str]) -> Iterator[Callable[[Progress], None]]:
     """Bars with rate, failures and time left, on a terminal only."""
     if not sys.stderr or not sys.stderr.isatty():
         yield lambda _: None
@@ -269,7 +212,7 @@ def _progress(cases: int, agents: Sequence[AgentSpec]) -> Iterator[Callable[[Pro
         TimeRemainingColumn(),
     )
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks = {agent.name: bars.add_task(agent.name, total=cases, rate="", failed="") for agent in agents}
+        tasks = {name: bars.add_task(name, total=cases, rate="", failed="") for name in agents}
 
         def report(progress: Progress) -> None:
             task = tasks[progress.agent]

@@ -12,9 +12,10 @@ from searchmark.records import Document
 
 @dataclass(frozen=True)
 class Place:
-    """A file or folder with the fields that matter in it, or documents that are at hand, under a name.
+    """A file or folder with the fields that matter in it, a commit of a repository, or documents at hand, under a name.
 
-    ``stand`` tells states of one corpus apart, and documents that are at hand by their digest.
+    ``stand`` tells states of one corpus apart, and documents that are at hand by their digest. With a ``commit`` the
+    path is that of a repository, which is travelled by `journeys` and not opened here.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Place:
     mapping: Mapping = Mapping()  # noqa: RUF009  # frozen
     documents: tuple[Document, ...] = field(default=(), compare=False)
     stand: str | None = None
+    commit: str | None = None
 
     def open(self) -> Corpus:
         if self.path is not None:
@@ -37,4 +39,4 @@ def place_from_plain(data: dict[str, Any]) -> Place:
     text = data["mapping"]["text"]
     mapping = Mapping(data["mapping"]["id"], data["mapping"]["title"], None if text is None else tuple(text))
     documents = tuple(Document(**document) for document in data["documents"])
-    return Place(data["name"], data["path"], mapping, documents, data["stand"])
+    return Place(data["name"], data["path"], mapping, documents, data["stand"], data["commit"])

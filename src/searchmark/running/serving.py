@@ -9,14 +9,19 @@ import json
 import math
 import os
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from itertools import islice
 from time import perf_counter_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from searchmark.agents.agent import AgentSpec, RetrievalAgent
+from searchmark.corpora import Corpus
 from searchmark.corpora.places import Place, place_from_plain
 from searchmark.errors import SearchmarkError, shortened
 from searchmark.running.processes import limit_memory, peak_memory
+
+if TYPE_CHECKING:
+    from searchmark.corpora.journeys import Journey
 
 LONGEST_REASON = 500
 LONGEST_ID = 4096
@@ -36,6 +41,9 @@ class Server:
         self._agent: RetrievalAgent | None = None
         self._place: Place | None = None
         self._last: Reply | None = None
+        self._corpus: Corpus | None = None
+        self._journey: Journey | None = None
+        self._until_the_end = ExitStack()
         self._operations: dict[str, Callable[[Reply], Reply]] = {
             "load": self._load,
             "prepare": self._prepare,
@@ -71,31 +79,61 @@ class Server:
     def _prepare(self, request: Reply) -> Reply:
         """Bring the agent to a corpus, from nothing or from the one before."""
         place = place_from_plain(request["place"])
-        corpus = place.open()
         start = perf_counter_ns()
-        self.agent.initialize(corpus)
+        how = self._travel(place) if place.commit else self._open(place)
         elapsed = perf_counter_ns() - start
         self._place = place
-        return {"ns": elapsed, "how": "initialised", "index_bytes": _whole(self.agent.index_bytes()), "memory": peak_memory()}
+        return {"ns": elapsed, "how": how, "index_bytes": _whole(self.agent.index_bytes()), "memory": peak_memory()}
+
+    def _open(self, place: Place) -> str:
+        self._corpus = place.open()
+        self.agent.initialize(self._corpus)
+        return "initialised"
+
+    def _travel(self, place: Place) -> str:
+        """Go to a commit, from wherever the agent is in the same repository."""
+        from searchmark.corpora.journeys import open_journey
+
+        assert place.path is not None and place.commit is not None  # noqa: S101, PT018  # what a place in history has
+        before, self._place = self._place, None
+        if self._journey is None or before is None or before.path != place.path or not before.commit:
+            self._until_the_end.close()
+            self._journey = self._until_the_end.enter_context(open_journey(place.path))
+            before = None
+        changes = self._journey.go(place.commit)
+        self._corpus = changes.corpus
+        if before is not None and self.agent.update(changes):
+            return "updated"
+        self.agent.initialize(changes.corpus)
+        return "initialised"
 
     def _search(self, request: Reply) -> Reply:
         """Search after a reset: the cold answer."""
         self.agent.reset()
         elapsed, result = _timed(self.agent, request)
-        self._last = plain_answer(result, request["depth"])
+        self._last = self._settled(plain_answer(result, request["depth"]))
         return {"ns": elapsed, **self._last}
 
     def _again(self, request: Reply) -> Reply:
         """Search without a reset, and only say whether the answer is still the same."""
         elapsed, result = _timed(self.agent, request)
-        answer = plain_answer(result, request["depth"])
+        answer = self._settled(plain_answer(result, request["depth"]))
         same = self._last is not None and all(answer.get(key) == self._last.get(key) for key in ("ids", "scores"))
         return {"ns": elapsed, "same": same}
+
+    def _settled(self, answer: Reply) -> Reply:
+        """The answer with paths relative to the folder that the agent was given, which nobody else knows."""
+        folder = None if self._corpus is None else vars(self._corpus).get("folder")  # only if it was asked for
+        if folder is not None:
+            root = f"{folder}/"
+            answer["ids"] = [hit.removeprefix(root) for hit in answer["ids"]]
+        return answer
 
     def _close(self, _: Reply) -> Reply:
         memory = peak_memory()
         if self._agent is not None:
             self._agent.close()
+        self._until_the_end.close()
         return {"memory": memory}
 
 

@@ -5,37 +5,50 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from searchmark.corpora import Survey
 from searchmark.corpora.places import Place
+from searchmark.corpora.snapshots import Snapshots
+from searchmark.corpora.trees import NOTHING, Snapshot
+from searchmark.git import open_repository
 from searchmark.matching import normal_path
 from searchmark.records import Suite
 from searchmark.running.answers import Existing
 from searchmark.running.plan import Step
 
+KEPT = 64  # commits; agents take turns in blocks of fewer cases
+
 
 class World:
     """The places of a run: their ids, digests and folders."""
 
-    def __init__(self, suite: Suite, mappings: Sequence[Mapping[str, Place]]) -> None:
+    def __init__(self, suite: Suite, mappings: Sequence[Mapping[str, Place]], until_the_end: ExitStack) -> None:
         self._suite = suite
-        distinct = dict.fromkeys(place for places in mappings for place in places.values())
+        self._until_the_end = until_the_end
         self._existing: dict[Place, Existing] = {}
         self._digests: dict[Place, str] = {}
+        self._histories: dict[str, _History] = {}
         self.folders: dict[str, Path] = {}
-        self.survey: Survey | None = None
-        for place in distinct:
-            corpus = place.open()
-            self._existing[place] = Existing(corpus.survey.ids, corpus.folder)
-            self._digests[place] = corpus.survey.digest
-            self.survey = corpus.survey if len(distinct) == 1 else None
-            if corpus.folder is not None:
-                self.folders[place.name] = corpus.folder
+        distinct = dict.fromkeys(place for places in mappings for place in places.values())
+        surveys = [self._survey(place) for place in distinct if not place.commit]
+        self.survey = surveys[0] if len(distinct) == 1 and surveys else None
+
+    def _survey(self, place: Place) -> Survey:
+        corpus = place.open()
+        self._existing[place] = Existing(corpus.survey.ids, corpus.folder)
+        self._digests[place] = corpus.survey.digest
+        if corpus.folder is not None:
+            self.folders[place.name] = corpus.folder
+        return corpus.survey
 
     def existing(self, place: Place) -> Existing:
-        return self._existing[place]
+        if not place.commit or not place.path:
+            return self._existing[place]
+        if place.path not in self._histories:
+            self._histories[place.path] = _History(place.path, self._until_the_end)
+        return self._histories[place.path].existing(place.commit)
 
     def unreachable(self, step: Step) -> list[str]:
         """The relevant targets of a case that its place does not hold; nothing where the judge looks by itself."""
@@ -48,12 +61,30 @@ class World:
 
     def digest(self, places: Mapping[str, Place]) -> str:
         """One corpus has its own digest; several have one of all of theirs."""
-        digests = {f"{place.name}@{place.stand}": self._digests[place] for place in places.values()}
+        digests = {f"{place.name}@{place.stand}": place.commit or self._digests[place] for place in places.values()}
         if len(digests) == 1:
             return next(iter(digests.values()))
         return hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
 
 
+class _History:
+    """What exists at the commits of one repository; only the last few are kept, since they are visited in order."""
+
+    def __init__(self, path: str, until_the_end: ExitStack) -> None:
+        self._snapshots = until_the_end.enter_context(Snapshots(until_the_end.enter_context(open_repository(path))))
+        self._last: Snapshot = NOTHING
+        self._kept: dict[str, Existing] = {}
+
+    def existing(self, commit: str) -> Existing:
+        if commit not in self._kept:
+            self._last = self._snapshots.at(commit, near=self._last)
+            if len(self._kept) >= KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[commit] = Existing(self._last.versions.keys())
+        return self._kept[commit]
+
+
 @contextmanager
 def open_world(suite: Suite, mappings: Sequence[Mapping[str, Place]]) -> Iterator[World]:
-    yield World(suite, mappings)
+    with ExitStack() as until_the_end:
+        yield World(suite, mappings, until_the_end)
