@@ -23,7 +23,7 @@ LAYERS = [
     {"comparison"},
     {"scores"},
     {"statistics", "judging"},
-    {"intervals", "exact"},
+    {"intervals", "exact", "mining"},
     {"running"},
     {"registry"},
     {"agents"},

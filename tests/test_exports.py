@@ -20,7 +20,7 @@ from searchmark.corpora.exports import MISSING, Export
 from searchmark.corpora.journeys import Journey, open_journey
 from searchmark.errors import UsageError
 from searchmark.private_folders import private_folder
-from tests.histories import FILE, PROGRAM, checked_out, git, random_trees, write_history
+from tests.small_histories import FILE, PROGRAM, checked_out, git, random_trees, write_history
 from tests.test_snapshots import TREES, commit_of, hand_made_tree, state_of
 
 

@@ -19,7 +19,7 @@ from searchmark.corpora.trees import NOTHING, ODD, Snapshot
 from searchmark.errors import UsageError
 from searchmark.git import open_repository, path_text
 from tests.conftest import ROOT
-from tests.histories import FILE, LINK, PROGRAM, SUBMODULE, checked_out, git, random_trees, write_history
+from tests.small_histories import FILE, LINK, PROGRAM, SUBMODULE, checked_out, git, random_trees, write_history
 
 ATTRIBUTES = b"*.txt text eol=crlf\nhidden.txt export-ignore\n*.loud filter=shout\nident.txt ident\nsubst.txt export-subst\n"
 ODD_THINGS = {

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Gt
 
-from searchmark.errors import FormatError
+from searchmark.errors import FormatError, UsageError
 from searchmark.store import check_readable, check_shape, read_text
 
 NAMES = ("searchmark.yaml", "searchmark.yml", "searchmark.toml", "pyproject.toml")
@@ -81,6 +81,28 @@ class EvaluationConfig:
 
 
 @dataclass(frozen=True)
+class RewriterConfig:
+    """The section ``dataset.rewriter``: a chat service with OpenAI's interface that words queries anew.
+
+    ``key_variable`` names the environment variable with the key; the key itself has no place in a file.
+    ``max_requests`` and ``max_tokens`` bound what one call of the program may cost.
+    """
+
+    model: str
+    base_url: str = "https://api.openai.com/v1"
+    key_variable: str = "OPENAI_API_KEY"
+    timeout_seconds: float = 30.0
+    retries: int = 3
+    backoff_seconds: float = 1.0
+    max_requests: int = 1000
+    max_tokens: int | None = None
+    cache: str | None = None
+    prompt: str | None = None
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True)
 class AgentConfig:
     """One entry of ``agents``: a name, what it is (in the file: ``class``), and its options."""
 
@@ -103,11 +125,46 @@ class OutputConfig:
 
 
 @dataclass(frozen=True)
+class DatasetConfig:
+    """The section ``dataset``: which commits become cases, and what they ask. docs/gold-sets.md explains every field."""
+
+    repository_path: str | tuple[str, ...] = ()
+    exclude_patterns: tuple[str, ...] = ()
+    min_files: int = 1
+    max_files: int = 20
+    max_paths: int = 50
+    include_merge_commits: bool = False
+    kinds: tuple[Literal["code", "test", "doc", "generated", "vendored", "config", "other"], ...] = ("code",)
+    without_rules: tuple[str, ...] = ()
+    min_words: int = 4
+    unit: Literal["commit", "pr", "auto"] = "commit"
+    revisions: str | None = None
+    since: str | None = None
+    until: str | None = None
+    paths: tuple[str, ...] = ()
+    first_parent: bool = False
+    max_cases: int | None = None
+    sample: Literal["newest", "spread", "random"] = "newest"
+    seed: int = 0
+    query: Literal["clean", "subject", "masked", "raw", "llm"] = "clean"
+    rewriter: RewriterConfig | None = None
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        least = {"min_files": 1, "max_files": self.min_files, "max_paths": 1, "min_words": 1, "max_cases": 1}
+        for name, low in least.items():
+            value = getattr(self, name)
+            if value is not None and value < low:
+                raise UsageError(f"{name} is {value}, and must be {low} or more")
+
+
+@dataclass(frozen=True)
 class Config:
     """The whole file. Sections that later stages read are let through and not looked at yet."""
 
     compare: CompareConfig = CompareConfig()
-    dataset: dict[str, Any] = field(default_factory=dict)
+    dataset: DatasetConfig = DatasetConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
     agents: tuple[AgentConfig, ...] = ()
     output: OutputConfig = OutputConfig()

@@ -8,6 +8,7 @@ written to the repository.
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,10 +17,11 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import IO
+from typing import IO, cast
 
 from searchmark.errors import UsageError, shortened
 
+_PIPE = 1 << 20
 _WINDOW = 64  # so many requests fit into any pipe, so that neither side ever waits for the other
 _SEALED = {
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -87,7 +89,7 @@ class Repository:
             return output.read()
 
     @contextmanager
-    def stream(self, *arguments: str, input: bytes | None = None) -> Iterator[IO[bytes]]:  # noqa: A002  # as above
+    def stream(self, *arguments: str, input: bytes | None = None) -> Iterator[io.BufferedReader]:  # noqa: A002  # as above
         """The output of one command to read from. One that ends with an error is an error, however much it has said.
 
         Leaving before the end of the output stops the command, and so does an exception.
@@ -96,8 +98,7 @@ class Repository:
             stdin.write(input or b"")
             stdin.seek(0)
             process = _started(self.command(*arguments), self.environment, stdin, words)
-            output = process.stdout
-            assert output is not None  # noqa: S101  # it is a pipe
+            output = cast(io.BufferedReader, process.stdout)  # a buffered pipe
             code = 0
             try:
                 yield output
@@ -141,6 +142,12 @@ class Repository:
                 mode, _, blob = about.split(b" ")
                 yield TreeEntry(int(mode, 8), blob.decode(), path)
 
+    def missing(self, names: Iterable[str]) -> set[str]:
+        """Which of these objects are not here, as in a partial clone."""
+        asked = "".join(f"{name}\n" for name in names).encode()
+        with self.stream("cat-file", "--batch-check", "--buffer", input=asked) as output:
+            return {line.split(b" ")[0].decode() for line in output if line.endswith(b" missing\n")}
+
     @contextmanager
     def objects_reader(self) -> Iterator[ObjectReader]:
         """One process that hands out the contents of any number of objects."""
@@ -172,8 +179,7 @@ class ObjectReader:
         while window := list(islice(rest, _WINDOW)):
             self.requests.write("".join(f"{name}\n" for name in window).encode())
             self.requests.flush()
-            for _ in window:
-                yield self._reply()
+            yield from [self._reply() for _ in window]  # all of them, so that two such loops may take turns
 
     def _reply(self) -> bytes | None:
         header = self.replies.readline()
@@ -258,9 +264,20 @@ def _started(
     command: Sequence[str], environment: dict[str, str], stdin: IO[bytes] | int, words: IO[bytes]
 ) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(command, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=words, bufsize=1 << 20)  # noqa: S603  # git itself
+        process = subprocess.Popen(command, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=words)  # noqa: S603  # git itself
     except FileNotFoundError as error:
         raise _no_git() from error
+    assert process.stdout is not None  # noqa: S101  # it is a pipe
+    _widen(process.stdout)
+    return process
+
+
+def _widen(pipe: IO[bytes]) -> None:
+    """Let git work ahead while we think: a pipe holds 64 kB unless it is told to hold more, which only Linux can."""
+    with suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
 
 
 def _no_git() -> UsageError:

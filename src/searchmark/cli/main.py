@@ -12,6 +12,7 @@ from searchmark.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_OK, EXIT_USA
 
 # Verb and the first line of its help, so that listing the verbs imports none of them.
 VERBS = {
+    "generate": "Mine a gold set from the history of Git repositories.",
     "evaluate": "Run an agent on a suite, or score a saved run.",
     "compare": "Compare agents or saved runs on one suite, with evidence.",
     "convert": "Write a suite in another format.",

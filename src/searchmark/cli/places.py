@@ -80,7 +80,8 @@ def _repositories(suite: Suite, config: Config, repos: Sequence[str]) -> dict[st
     if not known:
         mined = suite.metadata.get("repositories")
         known |= {name: Path(entry["path"]) for name, entry in mined.items() if "path" in entry} if isinstance(mined, Mapping) else {}
-        single = config.dataset.repository_path or suite.metadata.get("repository_path") or suite.metadata.get("repository")
+        configured = config.dataset.repository_path
+        single = configured if isinstance(configured, str) else suite.metadata.get("repository")
         if not known and isinstance(single, str):
             known[None] = Path(single)
     if not known:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 from typing import Any
 
 from searchmark.records import Case, Judgment, Suite
-from searchmark.store import write_text
+from searchmark.store import atomic_write
 from searchmark.suites.checks import check_cases
 from searchmark.suites.losses import losses
 from searchmark.suites.source import Entry, Source
@@ -42,13 +42,29 @@ def _case(entry: Entry) -> Case:
 
 def write_gold_set(suite: Suite, path: str | PathLike[str]) -> Iterator[str]:
     """Write a gold set; yields what it could not hold."""
-    rows = [_row(case) for case in suite.cases]
-    write_text(path, json.dumps({"test_cases": rows, "metadata": suite.metadata}, indent=2) + "\n")
+    write_rows(path, map(_row, suite.cases), lambda: suite.metadata)
     return losses(suite, match="path", queries=True, groups=True, fields=True, metadata=True, origins=True)
 
 
+def write_rows(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]], metadata: Callable[[], Mapping[str, Any]]) -> None:
+    """Write rows one by one as they come; ``metadata`` is asked for when the last one is written."""
+    with atomic_write(path) as file:
+        file.write(b'{\n  "test_cases": [')
+        separator = "\n"
+        for row in rows:
+            file.write(f"{separator}    {_indented(row, 4)}".encode("ascii"))
+            separator = ",\n"
+        file.write(b"]" if separator == "\n" else b"\n  ]")
+        file.write(f',\n  "metadata": {_indented(metadata(), 2)}\n}}\n'.encode("ascii"))
+
+
+def _indented(value: Mapping[str, Any], by: int) -> str:
+    return json.dumps(value, indent=2).replace("\n", "\n" + " " * by)
+
+
 def _row(case: Case) -> dict[str, Any]:
-    row: dict[str, Any] = {**case.fields, "id": case.id, "query": case.query or ""}
+    named = {"id": case.id, "query": case.query or ""}
+    row: dict[str, Any] = named | dict(case.fields) | named  # in front, and never overwritten
     row["ground_truth_files"] = [judgment.target for judgment in case.judgments if judgment.grade > 0]
     if case.category:
         row["category"] = case.category

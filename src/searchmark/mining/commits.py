@@ -1,0 +1,193 @@
+"""Which commits make cases: rules, each small, named and switchable, the cheap ones first.
+
+A rule names what it removes. The first one that applies decides, so the counts of a ledger add up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from searchmark.config import DatasetConfig
+from searchmark.errors import UsageError
+from searchmark.mining.drafts import Draft
+from searchmark.mining.messages import (
+    is_about_docs,
+    is_about_tests,
+    is_backport,
+    is_dependency_bump,
+    is_formatting,
+    is_merge_message,
+    is_revert,
+    is_review,
+    is_unfinished,
+    is_vague,
+    is_version_bump,
+)
+from searchmark.mining.paths import words
+from searchmark.mining.queries import words_of
+from searchmark.mining.units import is_squashed
+
+_FEWEST_MOVES = 3
+_LETTERS = 8  # fewer in a whole query say nothing
+_FOREIGN = 0.2  # share of letters beyond ASCII
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A reason to leave a commit out: ``applies`` says whether, ``why`` is for people."""
+
+    name: str
+    why: str
+    applies: Callable[[Draft, DatasetConfig], bool]
+
+
+def _is_merge(draft: Draft, options: DatasetConfig) -> bool:
+    return len(draft.commit.parents) > 1 and draft.request is None and not options.include_merge_commits
+
+
+def _is_no_request(draft: Draft, options: DatasetConfig) -> bool:
+    return options.unit == "pr" and draft.request is None and not is_squashed(draft.query.head)
+
+
+def _is_outside_paths(draft: Draft, options: DatasetConfig) -> bool:
+    if not options.paths:
+        return False
+    prefixes = tuple(path.strip("/").encode("utf-8", "surrogateescape") for path in options.paths)
+    return not any(path == prefix or path.startswith(prefix + b"/") for path in draft.commit.paths for prefix in prefixes)
+
+
+def _has_many_paths(draft: Draft, options: DatasetConfig) -> bool:
+    return len(draft.commit.paths) > options.max_paths
+
+
+def _is_mode_only(draft: Draft, _: DatasetConfig) -> bool:
+    return not draft.files and all(change.old_blob == change.new_blob for change in draft.changes)
+
+
+def _is_mass_rename(draft: Draft, _: DatasetConfig) -> bool:
+    moves = len(draft.moves)
+    return moves >= _FEWEST_MOVES and 2 * moves > len(draft.files) - moves
+
+
+def _has_no_code(draft: Draft, _: DatasetConfig) -> bool:
+    return not draft.has_wanted_path
+
+
+def _has_nothing_to_find(draft: Draft, _: DatasetConfig) -> bool:
+    return not draft.reachable
+
+
+_BOT_NAME = re.compile(rb"(\[bot\]|(^|[\s\-_.])bot)$", re.IGNORECASE)
+_BOT_MAIL = re.compile(rb"(\[bot\]|[-_.+]bot|^bot)@", re.IGNORECASE)
+_BOTS = frozenset(
+    {b"dependabot", b"renovate", b"greenkeeper", b"pyup-bot", b"pre-commit-ci", b"weblate", b"github actions", b"github-actions"}
+)
+
+
+def _is_bot(draft: Draft, _: DatasetConfig) -> bool:
+    name = draft.commit.author
+    return bool(_BOT_NAME.search(name) or _BOT_MAIL.search(draft.commit.email)) or name.lower() in _BOTS
+
+
+def _is_short(draft: Draft, options: DatasetConfig) -> bool:
+    words = words_of(draft.query.subject)
+    return len(words) < options.min_words or sum(map(len, words)) < _LETTERS
+
+
+def _is_foreign(draft: Draft, _: DatasetConfig) -> bool:
+    if draft.query.subject.isascii():
+        return False
+    letters = [char for char in draft.query.subject if char.isalpha()]
+    return sum(not char.isascii() for char in letters) > _FOREIGN * len(letters)
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("merge", "it merges branches, and merges were not asked for", _is_merge),
+    Rule("in_pull_request", "the pull request that brought it in stands for it", lambda draft, _: draft.in_request),
+    Rule("no_pull_request", "it is no pull request", _is_no_request),
+    Rule("root", "it has no parent that could be searched", lambda draft, _: not draft.commit.parents),
+    Rule("empty", "it changes no file", lambda draft, _: not draft.commit.paths),
+    Rule("outside_paths", "it changes nothing below the paths that were asked for", _is_outside_paths),
+    Rule("too_many_paths", "it changes more paths than one idea does", _has_many_paths),
+    Rule("no_code_file", "no file of a wanted kind is changed, or all are excluded by patterns", _has_no_code),
+    Rule("mode_only", "it changes nothing but modes", _is_mode_only),
+    Rule("links_only", "it changes nothing but links, submodules and types of files", lambda draft, _: not draft.files),
+    Rule("mass_rename", "it mostly moves files", _is_mass_rename),
+    Rule("nothing_to_find", "its parent has nothing to find: all was created, or only moved", _has_nothing_to_find),
+    Rule("too_few_files", "fewer files than min_files are left", lambda draft, options: len(draft.reachable) < options.min_files),
+    Rule("too_many_files", "more files than max_files are left", lambda draft, options: len(draft.reachable) > options.max_files),
+    Rule("bot", "its author is a bot", _is_bot),
+    Rule("revert", "it takes another commit back", lambda draft, _: is_revert(draft.wording, draft.message)),
+    Rule("merge_message", "it has one parent and the message of a merge", lambda draft, _: is_merge_message(draft.wording)),
+    Rule("fixup", "it is unfinished or mends another commit", lambda draft, _: is_unfinished(draft.wording)),
+    Rule("backport", "it repeats a commit of another branch", lambda draft, _: is_backport(draft.message)),
+    Rule("dependency_bump", "it changes what the project depends on", lambda draft, _: is_dependency_bump(draft.wording)),
+    Rule("version_bump", "it prepares or makes a release", lambda draft, _: is_version_bump(draft.wording)),
+    Rule("formatting", "it is about typos, style, unused code or layout", lambda draft, _: is_formatting(draft.wording)),
+    Rule("review", "it answers a review and says no more", lambda draft, _: is_review(draft.wording)),
+    Rule("about_docs", "its message is about documentation or comments", lambda draft, _: is_about_docs(draft.wording)),
+    Rule("about_tests", "its message is about tests", lambda draft, _: is_about_tests(draft.wording)),
+    Rule("short", "too few words are left to ask anything", _is_short),
+    Rule("non_english", "a fifth of its letters or more are beyond ASCII", _is_foreign),
+    Rule("vague", "its words do not say what it is about", lambda draft, _: is_vague(draft.wording)),
+)  # fmt: skip
+
+# Rules that look beyond one commit; they are applied where that is known.
+BEYOND_ONE_COMMIT = {
+    "malformed": "it has no author, no date, or no readable record",
+    "outside_dates": "it is older or newer than was asked for",
+    "shallow_boundary": "its parent is not in this shallow clone",
+    "duplicate_message": "a newer commit asks the same",
+    "junk_type": "its conventional type is not about code (docs, ci, chore), where most commits have such a type",
+    "content_missing": "the content of a target is not in this partial clone",
+    "binary": "what is left of its targets is binary",
+    "generated_content": "what is left of its targets says that it is generated",
+    "same_name": "two of its targets have the same name once accents are composed",
+}
+ALL_RULES = (*(rule.name for rule in RULES), *BEYOND_ONE_COMMIT)
+# Without these there is nothing to ask, nothing to find, or nowhere to look.
+ALWAYS_ON = words("root empty links_only no_code_file nothing_to_find malformed shallow_boundary content_missing same_name")
+
+
+def reason(name: str) -> str:
+    """Why a rule removes a commit, for people."""
+    return BEYOND_ONE_COMMIT.get(name) or next(rule.why for rule in RULES if rule.name == name)
+
+
+class Filter:
+    """The rules that are switched on, to be asked about one draft after the other, newest first."""
+
+    def __init__(self, options: DatasetConfig, shallow: Iterable[str] = ()) -> None:
+        self._options = options
+        self._off = _switched_off(options)
+        self._shallow = frozenset(shallow)
+        self._rules = tuple((rule.name, rule.applies) for rule in RULES if rule.name not in self._off)
+        self._messages: set[int] = set()
+
+    def removed_by(self, draft: Draft) -> str | None:
+        """The name of the first rule that removes this commit; None if it stays."""
+        if draft.commit.hash in self._shallow:
+            return "shallow_boundary"
+        for name, applies in self._rules:
+            if applies(draft, self._options):
+                return name
+        return "duplicate_message" if self._is_repeated(draft) else None
+
+    def _is_repeated(self, draft: Draft) -> bool:
+        if "duplicate_message" in self._off:
+            return False
+        key = hash(" ".join(words_of(draft.query.subject.lower())))
+        repeated = key in self._messages
+        self._messages.add(key)
+        return repeated
+
+
+def _switched_off(options: DatasetConfig) -> frozenset[str]:
+    for name in options.without_rules:
+        if name not in ALL_RULES:
+            raise UsageError(f"there is no rule {name!r}; the rules are {', '.join(ALL_RULES)}")
+        if name in ALWAYS_ON:
+            raise UsageError(f"the rule {name!r} cannot be switched off: {reason(name)}")
+    return frozenset(options.without_rules)

@@ -1,0 +1,134 @@
+"""How much of the answer a query gives away, and the query without it.
+
+Levels: L4 a path of a target or the end of one, L3 its base name, L2 its stem, L1 one of its folders, L0 none of these.
+A name that many files share gives little away, so the number of files that share it is kept beside the level.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal
+
+from searchmark.mining.paths import words
+from searchmark.mining.snapshots import Snapshot, stem_of
+
+Level = Literal["L0", "L1", "L2", "L3", "L4"]
+BLANK = "___"
+
+_SHORTEST = 3  # letters that a stem or a folder must have to be told from a word by chance
+_COMMON_FOLDER = 0.3  # share of files below a folder from which on its name tells nothing
+_RARE = 5  # files that an identifier may occur in and still point somewhere
+_TOKEN = re.compile(r"[\w.][\w./\\-]*\w|\w")
+_PART = re.compile(r"\w+")
+_QUOTED = re.compile(r"`+([^`]{2,80})`+")
+_IDENTIFIER = re.compile(
+    r"\b(?:[A-Za-z]\w*_\w+|_+[A-Za-z]\w*|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+\w*|[A-Za-z_]\w*(?=\(\)))"
+)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+")
+_STOP = words(
+    "the and for with from that this was were are not but its into when where which have has had can could should would will "
+    "does did been being than then them they there their all any some more also only now use used using add added fix fixed make "
+    "made new"
+)
+
+
+@dataclass(frozen=True)
+class Leak:
+    """What a query gives away of its targets, and how many files share the name that does."""
+
+    level: Level
+    names: tuple[str, ...] = ()
+    files_sharing_name: int | None = None
+
+
+def leak_of(query: str, targets: Iterable[str], snapshot: Snapshot) -> Leak:
+    """The worst leak of a query."""
+    tokens, parts = _named_in(query)
+    found = [_leak_of_target(tokens, parts, target.lower(), snapshot) for target in targets]
+    level: Level = max((leak.level for leak in found), default="L0")
+    worst = [leak for leak in found if leak.level == level]
+    names = tuple(dict.fromkeys(name for leak in worst for name in leak.names))
+    sharing = [leak.files_sharing_name for leak in worst if leak.files_sharing_name is not None]
+    return Leak(level, names, min(sharing) if sharing else None)
+
+
+def _named_in(query: str) -> tuple[set[str], set[str]]:
+    """The names in a query, whole and in parts."""
+    tokens = {token.lower().replace("\\", "/") for token in _TOKEN.findall(query)}
+    return tokens, {part for token in tokens for part in _PART.findall(token)}
+
+
+def _leak_of_target(tokens: set[str], parts: set[str], target: str, snapshot: Snapshot) -> Leak:
+    *folders, name = target.split("/")
+    stem = stem_of(name)
+    for path in _ends(target):
+        if path in tokens:
+            return Leak("L4", (path,), 1)
+    if name in tokens and "." in name:
+        return Leak("L3", (name,), snapshot.basenames[name])
+    if len(stem) >= _SHORTEST and (stem in parts or stem in tokens):
+        return Leak("L2", (stem,), snapshot.stems[stem])
+    telling = [folder for folder in folders if _tells(folder, snapshot) and (folder in parts or folder in tokens)]
+    return Leak("L1", tuple(telling), min(snapshot.folders[folder] for folder in telling)) if telling else Leak("L0")
+
+
+def _ends(target: str) -> Iterable[str]:
+    """A path and its ends of two segments and more, also without the file's ending, also as a dotted module."""
+    parts = target.split("/")
+    for start in range(len(parts) - 1):
+        path = "/".join(parts[start:])
+        bare = str(PurePosixPath(path).with_suffix(""))
+        yield path
+        yield bare
+        yield bare.replace("/", ".")
+
+
+def _tells(folder: str, snapshot: Snapshot) -> bool:
+    return len(folder) >= _SHORTEST and snapshot.folders[folder] <= _COMMON_FOLDER * snapshot.files
+
+
+def masked(query: str, snapshot: Snapshot) -> str:
+    """The query with a blank for every name of a file or folder of the tree, whether it is a target or not."""
+    return _TOKEN.sub(lambda found: _blanked(found[0], snapshot), query)
+
+
+def _blanked(token: str, snapshot: Snapshot) -> str:
+    whole = token.lower().rstrip(".")
+    name = whole.rsplit("/", 1)[-1]
+    if "." in name and snapshot.basenames[name] > 0:
+        return BLANK + token[len(whole) :]
+    return _PART.sub(lambda part: BLANK if _is_name(part[0].lower(), snapshot) else part[0], token)
+
+
+def _is_name(word: str, snapshot: Snapshot) -> bool:
+    return len(word) >= _SHORTEST and snapshot.has_name(word)
+
+
+def identifiers_of(query: str) -> set[str]:
+    """What reads as a name of code: in backticks, with underscores, in camel case, or called with ()."""
+    quoted = {part for text in _QUOTED.findall(query) for part in _PART.findall(text) if len(part) >= _SHORTEST}
+    return {name for name in quoted | set(_IDENTIFIER.findall(query)) if len(name) >= _SHORTEST and not name.isdigit()}
+
+
+def rare_identifiers(query: str, inside: frozenset[bytes], snapshot: Snapshot) -> dict[str, int]:
+    """The identifiers of a query that stand in a target and in few other files, with the number of files."""
+    counted = {name: snapshot.identifiers[name.encode()] for name in sorted(identifiers_of(query)) if name.encode() in inside}
+    return {name: files for name, files in counted.items() if 0 < files <= _RARE}
+
+
+def overlap(query: str, contents: Iterable[bytes]) -> float:
+    """The share of the query's words that stand somewhere in the targets, inside other words too, as grep would see it."""
+    asked = content_words(query)
+    if not asked:
+        return 0.0
+    texts = [content.lower() for content in contents]
+    return round(sum(any(word.encode() in text for text in texts) for word in asked) / len(asked), 3)
+
+
+def content_words(text: str) -> set[str]:
+    """The words of a text in lower case, identifiers in their parts, without those that every text has."""
+    parts = {part.lower() for name in _PART.findall(text) for part in _HUMP.split(name)}
+    return {word for word in parts if len(word) >= _SHORTEST and not word.isdigit()} - _STOP

@@ -1,0 +1,204 @@
+"""Rules about how a message reads. They look at words, not at code.
+
+Most of them ask what a message is *about*: the last word of the first noun phrase behind its verb. "Fixed a typo in the
+admin" is about a typo, "Added test client support" about support and not about tests.
+"""
+
+from __future__ import annotations
+
+import re
+
+from searchmark.mining.laziness import lazy
+from searchmark.mining.paths import words
+from searchmark.mining.queries import Query, words_of
+
+_TOKEN = re.compile(r"[\w'+#/.-]*\w|[,;:.()\"`]")
+
+_VERBS = words(
+    "add adds added adding fix fixes fixed fixing update updates updated updating improve improves improved improving correct "
+    "corrects corrected correcting clarify clarifies clarified clean cleans cleaned cleaning tidy tidied remove removes removed "
+    "removing refactor refactors refactored refactoring extend extends extended expand expanded tweak tweaks tweaked move moves "
+    "moved moving adjust adjusts adjusted reword reworded rewrite rewrote simplify simplified mention mentioned write wrote split "
+    "skip skips skipped enable enabled disable disabled use uses used using make makes made run runs ran apply applies applied "
+    "change changes changed changing reorganize reorganized create creates created include included modify modified format "
+    "formatted reformat reformatted delete deletes deleted drop drops dropped replace replaced edit edited sort sorted start "
+    "finish complete completed standardize standardized consolidate restore restored rename renamed port ported address addresses "
+    "addressed incorporate incorporated bump bumped prepare prepared preparing release released set increase upgrade upgraded pin "
+    "unpin polish polished satisfy silence silenced appease please resolve resolved forgot"
+)
+_FILLERS = words(
+    "a an the some more another few several missing failing broken new old basic initial simple additional extra further better "
+    "various minor small tiny little own our all most first last also up out my its this that these now really finally again "
+    "just and or two three couple major general slight quick trivial misc miscellaneous other many too"
+)
+_ENDS_OF_PHRASE = words(
+    "in of for to from with without on at by when where while if that which so as because since after before into about during "
+    'via instead due per and or but until not is are was be via than , ; : . ( ) " `'
+)
+
+_DOCS = words(
+    "doc docs documentation docstring docstrings readme changelog changelogs comment comments license licence licenses copyright "
+    "authors tutorial tutorials wording grammar examples faq versionadded versionchanged docblock annotations notes note"
+)
+_TESTS = words(
+    "test tests unittest unittests unit-tests testcase testcases testsuite coverage tox travis ci appveyor testdata regression-test"
+)
+_STYLE = words(
+    "typo typos misspelling misspellings spelling whitespace whitespaces white-space indentation indent formatting newline "
+    "newlines import imports semicolons commas quotes nit nits pep8 pep-8 pep257 flake8 pyflakes pylint isort black ruff mypy "
+    "lint linting linter linters prettier eslint gofmt clang-format pgindent rustfmt yapf autopep8 codestyle style pre-commit "
+    "pyupgrade codespell cleanup cleanups clean-up clean-ups cosmetics reformatting"
+)
+_STYLE_TOOLS = words(
+    "pep8 pep-8 pep257 flake8 pyflakes pylint isort ruff eslint prettier gofmt clang-format yapf autopep8 pyupgrade codespell"
+)
+_IDLE = words("code variable variables line lines space spaces parentheses brackets statement statements")  # with _UNUSED in front
+_UNUSED = words(
+    "unused unneeded unnecessary redundant dead obsolete superfluous unreachable blank trailing stray leftover commented-out long"
+)
+_REVIEW = words("review reviews reviewer reviewers feedback suggestion suggestions nits nit nitpicks code-review comments")
+_ANSWERS = words("address addresses addressed addressing apply applied applies incorporate incorporated resolve resolved respond")
+_DEPENDENCIES = words(
+    "dependency dependencies deps requirement requirements pins lockfile submodule submodules hooks vendored bundled pre-commit"
+)
+_UPGRADES = words("bump bumps bumped bumping update updates updated upgrade upgrades upgraded pin pinned unpin vendor vendored")
+_VERSION_VERBS = words(
+    "bump bumps bumped bumping update updates updated increment incremented set prepare prepares prepared preparing release "
+    "released releasing tag start begin cut mark finalize finalise post-release pre-release new next back version final added"
+)
+_MERGES = words("merge merges merged merging automerge auto-merge")
+_BRANCHES = words(
+    "branch branches pull remote remote-tracking tag master main trunk default upstream develop conflict conflicts pr head heads "
+    "mainline stable tip"
+)
+_NUMBERED = re.compile(r"^v?\d+(?:\.\d+)+\w*\.?$|^v\d+$")
+_REVERTS_BODY = re.compile(r"^This reverts (?:commit|changeset) ", re.MULTILINE)
+_BACKPORTS = re.compile(
+    r"^\[\d+(?:\.(?:\d+|x))+\]|^\W*\[?back-?port|\(cherry picked from commit |^Backport of ", re.IGNORECASE | re.MULTILINE
+)
+_UNFINISHED = re.compile(
+    r"^(?:fixup|squash|amend)!|^\W*wip\b|\[wip\]|^\W*work in progress|^\W*(?:checkpoint|temp(?:orary)? commit)\b", re.IGNORECASE
+)
+
+_TOPICS = _DOCS | _TESTS | _STYLE | _REVIEW
+
+# Words that say that something was done, and not what it was about.
+_VAGUE = words(
+    "any much no it i we me us you do does did done get gets let bug bugs bugfix bugfixes issue issues problem problems error "
+    "errors stuff thing things bit bits part parts file files line lines code function functions method methods class classes "
+    "module modules variable variables name names work works working worked try tries tried trying pass passes passing version "
+    "release pull request branch merge commit commits according still should must can could would will internal internals py src "
+    "repo project step todo here there correctly properly right ok okay oops obvious stupid silly wrong support feature features "
+    "change improvement improvements implementation fully handle handling proper hopefully hack hacky attempt refactorings tweak "
+    "tweaks only even have has had been"
+).union(_VERBS, _FILLERS, _ENDS_OF_PHRASE, _TOPICS)
+
+
+class Wording:
+    """The words of a first sentence, taken apart once for all rules."""
+
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        self.tokens = [token.lower() for token in _TOKEN.findall(query.subject)]
+
+    @property
+    def first(self) -> str:
+        return self.tokens[0] if self.tokens else ""
+
+    @lazy
+    def phrase(self) -> list[str]:
+        """The first noun phrase: what stands behind verbs and fillers, up to the next small word."""
+        phrase: list[str] = []
+        for place, token in enumerate(self.tokens):
+            if not phrase and (token in _FILLERS or (token in _VERBS and place < len(self.tokens) - 1)):
+                continue
+            if token in _ENDS_OF_PHRASE:
+                if phrase:
+                    break
+                continue
+            phrase.append(token)
+        return phrase
+
+    @lazy
+    def topic(self) -> str:
+        """What the message is about, as far as a list of verbs can tell: "count quotes" might be about anything."""
+        phrase = self.phrase
+        if not phrase:
+            return ""
+        told = self.first in _VERBS or self.first in _FILLERS or phrase[0] in _TOPICS or phrase == self.tokens
+        return phrase[-1] if told else ""
+
+
+def is_revert(wording: Wording, message: str) -> bool:
+    if wording.first in ("revert", "reverts", "reverted", "reverting") or wording.query.head.lower().startswith("revert"):
+        return True
+    backed_out = wording.tokens[:2] in (["back", "out"], ["backed", "out"], ["backing", "out"]) or wording.first == "backout"
+    return backed_out or ("This reverts" in message and bool(_REVERTS_BODY.search(message)))
+
+
+def is_merge_message(wording: Wording) -> bool:
+    if wording.first not in _MERGES:
+        return False
+    rest = wording.tokens[1:]
+    return not rest or not _BRANCHES.isdisjoint(rest) or any("/" in token or "#" in token for token in rest)
+
+
+def is_unfinished(wording: Wording) -> bool:
+    return bool(_UNFINISHED.search(wording.query.head))
+
+
+def is_backport(message: str) -> bool:
+    suspicious = message.startswith("[") or "ackport" in message or "cherry picked" in message
+    return suspicious and bool(_BACKPORTS.search(message))
+
+
+def is_dependency_bump(wording: Wording) -> bool:
+    if wording.query.type == "deps" or wording.query.scope == "deps":
+        return True
+    if wording.first not in _UPGRADES:
+        return False
+    numbered = bool(_NUMBERED.match(wording.tokens[-1])) and len(wording.tokens) > 2  # noqa: PLR2004  # "bump 1.2" has no name
+    return numbered or not _DEPENDENCIES.isdisjoint(wording.phrase)
+
+
+def is_version_bump(wording: Wording) -> bool:
+    tokens = wording.tokens
+    if (
+        not tokens
+        or _NUMBERED.match(tokens[0])
+        or tokens[:2] in (["initial", "commit"], ["initial", "import"], ["first", "commit"])
+    ):
+        return True
+    if wording.first not in _VERSION_VERBS:
+        return wording.phrase == ["version", "bump"]
+    return wording.topic in ("version", "release", "development", "tag") or any(map(_NUMBERED.match, wording.phrase))
+
+
+def is_formatting(wording: Wording) -> bool:
+    if wording.topic in _STYLE or not _STYLE_TOOLS.isdisjoint(wording.phrase) or wording.query.type == "style":
+        return True
+    return wording.topic in _IDLE and not _UNUSED.isdisjoint(wording.phrase)
+
+
+def is_review(wording: Wording) -> bool:
+    if wording.topic not in _REVIEW:
+        return False
+    return wording.topic != "comments" or wording.first in _ANSWERS
+
+
+def is_about_docs(wording: Wording) -> bool:
+    return wording.topic in _DOCS or wording.first in ("document", "documented", "documents", "documenting", "docs", "doc")
+
+
+def is_about_tests(wording: Wording) -> bool:
+    return wording.topic in _TESTS or wording.phrase[-2:] == ["test", "suite"]
+
+
+def is_vague(wording: Wording) -> bool:
+    """Whether fewer than two words say what the message is about."""
+    return not _telling(wording.query.subject, 2) and not _telling(wording.query.clean, 2)
+
+
+def _telling(text: str, least: int) -> bool:
+    found = {word.lower().strip(".-'") for word in words_of(text)} - _VAGUE
+    return sum(len(word) > 1 for word in found) >= least
