@@ -208,7 +208,7 @@ class TestOptions:
             ({"exclude_patterns": ("src/*",)}, []),
             ({"max_cases": 2}, ["side2", "side1"]),
             ({"kinds": ("doc",)}, ["docs"]),
-            ({"min_words": 8}, ["colon", "lying", "renamed", "moved", "both", "side2"]),
+            ({"min_words": 9}, ["moved", "renamed", "both", "colon"]),
         ],
         ids=str,
     )  # fmt: skip

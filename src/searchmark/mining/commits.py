@@ -21,6 +21,7 @@ from searchmark.mining.messages import (
     is_merge_message,
     is_revert,
     is_review,
+    is_short,
     is_unfinished,
     is_vague,
     is_version_bump,
@@ -30,7 +31,6 @@ from searchmark.mining.queries import words_of
 from searchmark.mining.units import is_squashed
 
 _FEWEST_MOVES = 3
-_LETTERS = 8  # fewer in a whole query say nothing
 _FOREIGN = 0.2  # share of letters beyond ASCII
 
 
@@ -91,11 +91,6 @@ def _is_bot(draft: Draft, _: DatasetConfig) -> bool:
     return bool(_BOT_NAME.search(name) or _BOT_MAIL.search(draft.commit.email)) or name.lower() in _BOTS
 
 
-def _is_short(draft: Draft, options: DatasetConfig) -> bool:
-    words = words_of(draft.query.subject)
-    return len(words) < options.min_words or sum(map(len, words)) < _LETTERS
-
-
 def _is_foreign(draft: Draft, _: DatasetConfig) -> bool:
     if draft.query.subject.isascii():
         return False
@@ -129,7 +124,7 @@ RULES: tuple[Rule, ...] = (
     Rule("review", "it answers a review and says no more", lambda draft, _: is_review(draft.wording)),
     Rule("about_docs", "its message is about documentation or comments", lambda draft, _: is_about_docs(draft.wording)),
     Rule("about_tests", "its message is about tests", lambda draft, _: is_about_tests(draft.wording)),
-    Rule("short", "too few words are left to ask anything", _is_short),
+    Rule("short", "too few words are left to ask anything", lambda draft, options: is_short(draft.wording, options.min_words)),
     Rule("non_english", "a fifth of its letters or more are beyond ASCII", _is_foreign),
     Rule("vague", "its words do not say what it is about", lambda draft, _: is_vague(draft.wording)),
 )  # fmt: skip

@@ -10,8 +10,12 @@ import re
 
 from searchmark.mining.laziness import lazy
 from searchmark.mining.paths import words
-from searchmark.mining.queries import Query, words_of
+from searchmark.mining.queries import Query
 
+_ENOUGH = 3  # telling words that make up for a missing one
+_LETTERS = 8  # fewer in a whole query say nothing
+_LETTERED = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _TOKEN = re.compile(r"[\w'+#/.-]*\w|[,;:.()\"`]")
 
 _VERBS = words(
@@ -40,6 +44,8 @@ _DOCS = words(
     "doc docs documentation docstring docstrings readme changelog changelogs comment comments license licence licenses copyright "
     "authors tutorial tutorials wording grammar examples faq versionadded versionchanged docblock annotations notes note"
 )
+_EXPLAINS = words("document documents documented documenting docs doc explain explains explained describe describes described")
+_ALSO_CODE = words("comment comments note notes examples license licenses annotations")  # documents only where a verb says so
 _TESTS = words(
     "test tests unittest unittests unit-tests testcase testcases testsuite coverage tox travis ci appveyor testdata regression-test"
 )
@@ -50,11 +56,13 @@ _STYLE = words(
     "pyupgrade codespell cleanup cleanups clean-up clean-ups cosmetics reformatting"
 )
 _STYLE_TOOLS = words(
-    "pep8 pep-8 pep257 flake8 pyflakes pylint isort ruff eslint prettier gofmt clang-format yapf autopep8 pyupgrade codespell"
+    "pep8 pep-8 pep257 flake8 pyflakes pylint isort ruff eslint prettier gofmt clang-format yapf autopep8 pyupgrade codespell "
+    "python-modernize modernize 2to3 automated"
 )
 _IDLE = words("code variable variables line lines space spaces parentheses brackets statement statements")  # with _UNUSED in front
 _UNUSED = words(
-    "unused unneeded unnecessary redundant dead obsolete superfluous unreachable blank trailing stray leftover commented-out long"
+    "unused unneeded unnecessary redundant dead obsolete superfluous unreachable blank trailing stray leftover commented-out long "
+    "deprecated"
 )
 _REVIEW = words("review reviews reviewer reviewers feedback suggestion suggestions nits nit nitpicks code-review comments")
 _ANSWERS = words("address addresses addressed addressing apply applied applies incorporate incorporated resolve resolved respond")
@@ -187,11 +195,29 @@ def is_review(wording: Wording) -> bool:
 
 
 def is_about_docs(wording: Wording) -> bool:
-    return wording.topic in _DOCS or wording.first in ("document", "documented", "documents", "documenting", "docs", "doc")
+    if wording.query.type in ("docs", "doc") or wording.first in (
+        "document",
+        "documented",
+        "documents",
+        "documenting",
+        "docs",
+        "doc",
+    ):
+        return True
+    return wording.topic in _DOCS and (wording.topic not in _ALSO_CODE or wording.first in _VERBS)
 
 
 def is_about_tests(wording: Wording) -> bool:
-    return wording.topic in _TESTS or wording.phrase[-2:] == ["test", "suite"]
+    return wording.topic in _TESTS or wording.phrase[-2:] == ["test", "suite"] or wording.query.type in ("test", "tests")
+
+
+def is_short(wording: Wording, least: int) -> bool:
+    """Whether too few words are left to ask anything; one may be missing where three of the others tell something."""
+    subject = wording.query.subject
+    found = parts_of(subject)
+    if len(found) == least - 1 and _telling(subject, _ENOUGH):
+        return False
+    return len(found) < least or sum(map(len, found)) < _LETTERS
 
 
 def is_vague(wording: Wording) -> bool:
@@ -200,5 +226,9 @@ def is_vague(wording: Wording) -> bool:
 
 
 def _telling(text: str, least: int) -> bool:
-    found = {word.lower().strip(".-'") for word in words_of(text)} - _VAGUE
-    return sum(len(word) > 1 for word in found) >= least
+    return len({part for part in parts_of(text) if len(part) > 1} - _VAGUE) >= least
+
+
+def parts_of(text: str) -> list[str]:
+    """The words of a text in lower case, identifiers in their parts."""
+    return [part.lower() for name in _LETTERED.findall(text) for part in _HUMP.split(name) if part]
