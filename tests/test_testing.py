@@ -81,5 +81,5 @@ def test_an_agent_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "import time\n\n\nclass Mine:\n    def initialize(self, corpus): time.sleep(3600)\n    def retrieve(self, query): return []\n"
     )
-    with pytest.raises(AssertionError, match=r"initialize: takes longer than 0\.5 s"):
-        check_agent(f"{tmp_path / 'mine.py'}:Mine", seconds=0.5)
+    with pytest.raises(AssertionError, match=r"initialize: takes longer than 4 s"):
+        check_agent(f"{tmp_path / 'mine.py'}:Mine", seconds=4)

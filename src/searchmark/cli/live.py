@@ -26,6 +26,8 @@ _OPTIONS = (
     click.option("--repo", "repos", multiple=True, metavar="[NAME=]PATH", help="Folder to search; NAME where cases name theirs."),
     click.option("--snapshot", "snapshots", multiple=True, metavar="WHEN",
                  help="State of the repository: parent (of each case's commit), head, worktree, or a revision."),
+    click.option("--candidates", type=click.Choice(("gold", "all")), default="gold", show_default=True,
+                 help="Files of a snapshot that are searched: those that targets were chosen from, or all."),
     click.option("--num-runs", type=click.IntRange(1), envvar="SEARCHMARK_NUM_RUNS",
                  help="Searches per case: one cold, the rest warm (plain: 3)."),
     click.option("--timeout", "timeout_seconds", type=click.FloatRange(0, min_open=True), envvar="SEARCHMARK_TIMEOUT",
@@ -60,6 +62,7 @@ class LiveOptions:
 
     repos: tuple[str, ...]
     snapshots: tuple[str, ...]
+    candidates: str
     num_runs: int | None
     timeout_seconds: float | None
     depth: int | None
@@ -80,7 +83,7 @@ class LiveOptions:
 
     def given(self) -> list[str]:
         """The names of those that were set."""
-        return [each.name for each in fields(self) if getattr(self, each.name) not in (None, (), False)]
+        return [each.name for each in fields(self) if getattr(self, each.name) not in (None, (), False, "gold")]
 
 
 def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -122,7 +125,7 @@ def run_live(
     from searchmark.running.runner import Entrant, Request, run_agents
 
     options = _run_options(config, live)
-    where = Where(live.repos, corpus, mapping, live.snapshots)
+    where = Where(live.repos, corpus, mapping, live.snapshots, live.candidates)
     labels = labels_of(suite, where)
     arms = [(replace(agent, name=_arm(agent.name, label, labels)), label) for agent in agents for label in labels]
     journals = {spec.name: _journal_path(suite, spec.name, live) for spec, _ in arms}

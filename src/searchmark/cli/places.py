@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 PARENT, HEAD, WORK_TREE = "parent", "head", "worktree"
+GOLD, ALL = "gold", "all"
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Where:
     corpus: str | None = None
     mapping: tuple[str, ...] = ()
     snapshots: tuple[str, ...] = ()
+    candidates: str = GOLD
 
 
 def labels_of(suite: Suite, where: Where) -> list[str | None]:
@@ -38,7 +40,9 @@ def labels_of(suite: Suite, where: Where) -> list[str | None]:
         if where.corpus is not None:
             raise UsageError("--snapshot is a state of a repository, and --corpus is none; name a repository by --repo")
         return list(dict.fromkeys(where.snapshots))
-    mined = where.corpus is None and suite.table.fields is not None and all("parent_commit" in fields for fields in suite.table.fields)
+    mined = (
+        where.corpus is None and suite.table.fields is not None and all("parent_commit" in fields for fields in suite.table.fields)
+    )
     return [PARENT] if mined else [None]
 
 
@@ -57,7 +61,16 @@ def places_of(suite: Suite, config: Config, where: Where, label: str | None) -> 
     folders = {case.id: _folder_of(case, known) for case in suite.cases}
     if label is None or label == WORK_TREE:
         return {case: Place(folder.name, str(folder)) for case, folder in folders.items()}
-    return _in_history(suite, folders, label)
+    kinds, excluded = _candidates(suite) if where.candidates == GOLD else ((), ())
+    return {case: replace(place, kinds=kinds, excluded=excluded) for case, place in _in_history(suite, folders, label).items()}
+
+
+def _candidates(suite: Suite) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The kinds of files that targets were chosen from, and the patterns that none of them falls under."""
+    options = suite.metadata.get("options")
+    if not isinstance(options, Mapping):
+        return (), ()
+    return tuple(options.get("kinds") or ()), tuple(options.get("exclude_patterns") or ())
 
 
 def _at_hand(suite: Suite) -> dict[str, Place]:
@@ -79,7 +92,9 @@ def _repositories(suite: Suite, config: Config, repos: Sequence[str]) -> dict[st
         known[name if equals else None] = Path(path if equals else text)
     if not known:
         mined = suite.metadata.get("repositories")
-        known |= {name: Path(entry["path"]) for name, entry in mined.items() if "path" in entry} if isinstance(mined, Mapping) else {}
+        known |= (
+            {name: Path(entry["path"]) for name, entry in mined.items() if "path" in entry} if isinstance(mined, Mapping) else {}
+        )
         configured = config.dataset.repository_path
         single = configured if isinstance(configured, str) else suite.metadata.get("repository")
         if not known and isinstance(single, str):
@@ -98,7 +113,9 @@ def _folder_of(case: Case, known: Mapping[str | None, Path]) -> Path:
     if path is None and name is None and len(known) == 1:
         path = next(iter(known.values()))
     if path is None:
-        raise UsageError(f"the case {case.id!r} belongs to the repository {name!r}, and nobody said where that is: --repo {name}=PATH")
+        raise UsageError(
+            f"the case {case.id!r} belongs to the repository {name!r}, and nobody said where that is: --repo {name}=PATH"
+        )
     return path.resolve()
 
 
@@ -133,5 +150,7 @@ def _parent(case: Case, snapshots: Snapshots) -> str:
         return known if _FULL_HASH.fullmatch(known) else snapshots.repository.commit(known)
     commit = case.fields.get("commit_hash") or case.origin
     if not isinstance(commit, str):
-        raise UsageError(f"the case {case.id!r} names no commit, so that it has no parent to search; say --snapshot head or a revision")
+        raise UsageError(
+            f"the case {case.id!r} names no commit, so that it has no parent to search; say --snapshot head or a revision"
+        )
     return snapshots.repository.commit(f"{commit}^")

@@ -11,7 +11,7 @@ from pathlib import Path
 from searchmark.corpora import Changes
 from searchmark.corpora.exports import Export
 from searchmark.corpora.snapshots import Snapshots, changes
-from searchmark.corpora.trees import NOTHING, Snapshot
+from searchmark.corpora.trees import NOTHING, Snapshot, Wanted, everything
 from searchmark.git import open_repository
 from searchmark.private_folders import private_folder
 
@@ -41,7 +41,7 @@ class Journey:
 
 
 @contextmanager
-def open_journey(path: str | os.PathLike[str]) -> Iterator[Journey]:
+def open_journey(path: str | os.PathLike[str], wanted: Wanted = everything) -> Iterator[Journey]:
     """A journey through a repository, which is only read; at the end nothing is left of it on disk."""
-    with open_repository(path) as repository, Snapshots(repository) as snapshots, ExitStack() as until_the_end:
+    with open_repository(path) as repository, Snapshots(repository, wanted) as snapshots, ExitStack() as until_the_end:
         yield Journey(snapshots, until_the_end)

@@ -15,7 +15,8 @@ class Place:
     """A file or folder with the fields that matter in it, a commit of a repository, or documents at hand, under a name.
 
     ``stand`` tells states of one corpus apart, and documents that are at hand by their digest. With a ``commit`` the
-    path is that of a repository, which is travelled by `journeys` and not opened here.
+    path is that of a repository, which is travelled by `journeys` and not opened here; only its files of these
+    ``kinds`` are searched, if any are named, and none that a pattern has ``excluded``.
     """
 
     name: str
@@ -24,6 +25,8 @@ class Place:
     documents: tuple[Document, ...] = field(default=(), compare=False)
     stand: str | None = None
     commit: str | None = None
+    kinds: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
 
     def open(self) -> Corpus:
         if self.path is not None:
@@ -39,4 +42,6 @@ def place_from_plain(data: dict[str, Any]) -> Place:
     text = data["mapping"]["text"]
     mapping = Mapping(data["mapping"]["id"], data["mapping"]["title"], None if text is None else tuple(text))
     documents = tuple(Document(**document) for document in data["documents"])
-    return Place(data["name"], data["path"], mapping, documents, data["stand"], data["commit"])
+    return Place(
+        data["name"], data["path"], mapping, documents, data["stand"], data["commit"], tuple(data["kinds"]), tuple(data["excluded"])
+    )

@@ -17,7 +17,7 @@ from typing import Self
 
 from searchmark.corpora import Changes, Corpus
 from searchmark.corpora.directory import decoded
-from searchmark.corpora.trees import Snapshot, damaged, snapshot_of, stepped
+from searchmark.corpora.trees import Snapshot, Wanted, damaged, everything, snapshot_of, stepped
 from searchmark.errors import UsageError
 from searchmark.git import ObjectReader, Repository
 from searchmark.records import Document
@@ -61,11 +61,13 @@ class Snapshots:
     """The snapshots of one repository, and what has been learnt about their contents.
 
     ``binary`` and ``missing`` hold the blobs that were found to be no text, or not to be here, so that none is read
-    for that twice. A blob is missing in a partial clone; nothing is ever fetched.
+    for that twice. A blob is missing in a partial clone; nothing is ever fetched. Paths that are not ``wanted`` are left
+    out of every snapshot.
     """
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Repository, wanted: Wanted = everything) -> None:
         self.repository = repository
+        self._wanted = wanted
         self.objects = Objects(repository)
         self.binary: set[str] = set()
         self.missing: set[str] = set()
@@ -80,8 +82,8 @@ class Snapshots:
         """The snapshot of a commit. From one ``near`` by, it takes milliseconds, however many files there are."""
         commit, tree = self._commit(revision)
         if near is not None and near.tree:
-            return stepped(near, commit, tree, self.objects.read)
-        return snapshot_of(commit, tree, self.repository.tree(commit))
+            return stepped(near, commit, tree, self.objects.read, self._wanted)
+        return snapshot_of(commit, tree, self.repository.tree(commit), self._wanted)
 
     def _commit(self, revision: str) -> tuple[str, str]:
         """The full hashes of a commit and its tree. A full hash needs no further process to be understood."""

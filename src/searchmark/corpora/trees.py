@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from searchmark.errors import UsageError
 from searchmark.git import DIRECTORY, GITLINK, SYMLINK, TreeEntry, path_text
 
+Wanted = Callable[[str], bool]  # whether a path is to be searched
 Read = Callable[[Sequence[str]], Sequence[bytes | None]]
 _Pair = tuple[bytes, str | None, str | None]  # a path, and the folder that stands there in either tree
 _Entry = tuple[bytes, bytes, bytes]  # mode, name and object, for instance (b"100644", b"README.md", twenty bytes)
 
 OWNER_MAY_RUN = 0o100
 KINDS = {SYMLINK: "is a link", GITLINK: "is a submodule"}
+UNWANTED = "is none of the files that are searched"
 ODD = "is no path that may be written below a folder"
 # How Git stores an entry, by the length of a hash in text: the hash itself is in bytes, which are half as many.
 _ENTRY = {length: rb"([0-7]+) ([^\0]+)\0(.{%d})" % (length // 2) for length in (40, 64)}
@@ -46,10 +48,11 @@ class _Draft:
     versions: dict[str, str]
     executable: set[str]
     left_out: dict[str, str]
+    wanted: Wanted
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> _Draft:
-        return cls(dict(snapshot.versions), set(snapshot.executable), dict(snapshot.left_out))
+    def of(cls, snapshot: Snapshot, wanted: Wanted) -> _Draft:
+        return cls(dict(snapshot.versions), set(snapshot.executable), dict(snapshot.left_out), wanted)
 
     def drop(self, path: str) -> None:
         self.versions.pop(path, None)
@@ -59,7 +62,7 @@ class _Draft:
     def take(self, entry: TreeEntry) -> None:
         path = path_text(entry.path)
         self.drop(path)
-        reason = KINDS.get(entry.mode) or (ODD if _ODD_PART.search(path) else None)
+        reason = KINDS.get(entry.mode) or (ODD if _ODD_PART.search(path) else None) or (None if self.wanted(path) else UNWANTED)
         if reason is not None:
             self.left_out[path] = reason
             return
@@ -71,9 +74,14 @@ class _Draft:
         return Snapshot(commit, tree, self.versions, frozenset(self.executable), self.left_out)
 
 
-def snapshot_of(commit: str, tree: str, entries: Iterable[TreeEntry]) -> Snapshot:
-    """A snapshot from the list of everything in it."""
-    draft, count = _Draft.of(NOTHING), 0
+def everything(_: str) -> bool:
+    """Wants every file."""
+    return True
+
+
+def snapshot_of(commit: str, tree: str, entries: Iterable[TreeEntry], wanted: Wanted = everything) -> Snapshot:
+    """A snapshot from the list of everything in it; files that are not wanted are left out."""
+    draft, count = _Draft.of(NOTHING, wanted), 0
     for count, entry in enumerate(entries, 1):  # noqa: B007  # the last number is how many there were
         draft.take(entry)
     folders = {path.rpartition("/")[0] for path in draft.versions}
@@ -82,9 +90,9 @@ def snapshot_of(commit: str, tree: str, entries: Iterable[TreeEntry]) -> Snapsho
     return draft.finished(commit, tree)
 
 
-def stepped(before: Snapshot, commit: str, tree: str, read: Read) -> Snapshot:
+def stepped(before: Snapshot, commit: str, tree: str, read: Read, wanted: Wanted = everything) -> Snapshot:
     """The snapshot of another commit: the one at hand with what differs between the two trees."""
-    draft = _Draft.of(before)
+    draft = _Draft.of(before, wanted)
     written, removed = difference(before.tree, tree, read)
     for path in removed:  # first, since a file may have given way to a folder of its name
         draft.drop(path_text(path))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Literal, get_args
 
 Kind = Literal["code", "test", "doc", "generated", "vendored", "config", "other"]
@@ -115,6 +116,17 @@ def _is_test(folders: list[str], name: str, ending: str) -> bool:
         return True
     # Deeper down a Python package named test may be the product itself, as a framework's own test client is.
     return "test" in folders and ending != "py"
+
+
+def candidates(kinds: Iterable[str], patterns: Iterable[str] = ()) -> Callable[[str], bool]:
+    """Whether a path could be a target: it is of one of these kinds, and no pattern excludes it. No kinds: any."""
+    of_kinds, excluded = frozenset(kinds), excluded_by(patterns)
+
+    @cache
+    def wanted(path: str) -> bool:
+        return (not of_kinds or classify(path) in of_kinds) and not excluded(path)
+
+    return wanted
 
 
 def excluded_by(patterns: Iterable[str]) -> Callable[[str], bool]:

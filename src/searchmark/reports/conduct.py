@@ -61,5 +61,9 @@ def conduct_notes(run: Run) -> Iterator[str]:
         yield f"cases that were answered differently when asked again: {unstable}"
     if metadata.get("restarts"):
         yield f"times that the worker had to be started again: {metadata['restarts']}"
+    candidates = metadata.get("candidates")
+    if candidates:
+        kinds = ", ".join(candidates["kinds"])
+        yield f"searched were files of these kinds only, as in the gold set: {kinds} (--candidates all: every file)"
     if metadata.get("under_load"):
         yield f"the times were taken under load: {metadata['under_load']} workers side by side"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from searchmark.comparison import Difference, Pair, beaten_by, letters
 from searchmark.gate import RuleResult
 from searchmark.reports.report import AgentSummary, Report, Summaries
+from searchmark.reports.travel import Travel
 from searchmark.scores import Summary
 
 COLUMNS = ("measure", "mean", "95 % interval", "median", "std", "cases", "mean if answered")
@@ -160,6 +161,17 @@ def speed_rows(report: Report) -> Iterator[tuple[str, ...]]:
 
 
 SPEED_COLUMNS = ("run", "cold p50 / p95 ms", "warm p50 / p95 ms", "index time", "index size", "peak memory")
+
+
+TRAVEL_COLUMNS = ("case", "query", "here", "there", "why")
+TRAVELS_SHOWN = 10
+
+
+def travel_rows(travel: Travel) -> Iterator[tuple[str, ...]]:
+    """The cases that another snapshot gets most wrong, in either direction."""
+    for case in (*travel.lower[:TRAVELS_SHOWN], *travel.higher[:TRAVELS_SHOWN]):
+        why = f"{case.why}: {', '.join(case.gone[:2])}" if case.gone and case.there < case.here else case.why
+        yield case.case, case.query or "", number(case.here), number(case.there), why
 
 
 def standing_rows(report: Report) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:

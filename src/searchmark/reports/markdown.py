@@ -28,6 +28,12 @@ def _lines(report: Report) -> Iterator[str]:
         yield ""
     if report.pairs:
         yield from _standing_lines(report)
+        for travel in report.travels:
+            yield f"## What {markdown_text(travel.there)} gets wrong"
+            yield ""
+            yield f"{markdown_text(travel.sentence)}."
+            yield ""
+            yield from _table(layout.TRAVEL_COLUMNS, layout.travel_rows(travel))
         for pair in report.pairs:
             yield from _pair_lines(pair)
     for agent in report.agents.values():

@@ -20,6 +20,7 @@ from searchmark.gate import Gate
 from searchmark.latencies import Latency, latencies_of
 from searchmark.records import STATUSES, Hit
 from searchmark.reports.conduct import conduct_notes, cost_of, index_of, noise_notes
+from searchmark.reports.travel import Travel, travels
 from searchmark.scores import Scores, Summary, segment_rows, untrusted_because
 from searchmark.store import SCHEMA_VERSION, check_shape, check_version, json_number, parse_json, read_text
 
@@ -70,6 +71,7 @@ class AgentSummary:
     segments: Mapping[str, Mapping[str, Summaries]]
     cases: Mapping[str, CaseSummary]
     worst: tuple[str, ...] = ()
+    snapshot: str | None = None
     latency_ms: Mapping[str, Latency] = field(default_factory=dict)
     index: Mapping[str, Any] = field(default_factory=dict)
     cost: Mapping[str, float] = field(default_factory=dict)
@@ -86,6 +88,7 @@ class Report:
     notes: tuple[str, ...] = ()
     pairs: tuple[Pair, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    travels: tuple[Travel, ...] = ()
     schema_version: int = field(default=SCHEMA_VERSION)
 
 
@@ -112,7 +115,14 @@ def build_comparison(
     runs = dict(zip(names, (each.judged.run for each in scores), strict=True))
     notes += noise_notes(runs, {name: {key: each.mean for key, each in summaries.items()} for name, summaries in means.items()})
     decisions = tuple(decide(table, pairs, means, scores[0].judged.suite, runs) for table in tables)
-    return Report(_suite_summary(scores[0], corpus), agents, None, (*notes, *_corpus_notes(corpus)), tuple(pairs), decisions)
+    return Report(
+        suite=_suite_summary(scores[0], corpus),
+        agents=agents,
+        notes=(*notes, *_corpus_notes(corpus)),
+        pairs=tuple(pairs),
+        decisions=decisions,
+        travels=tuple(travels(dict(zip(names, scores, strict=True)))),
+    )
 
 
 def _suite_summary(scores: Scores, corpus: Survey | None) -> SuiteSummary:
@@ -132,6 +142,7 @@ def _agent_and_notes(scores: Scores, name: str, by: Iterable[str]) -> tuple[Agen
         segments={field_name: _segment(scores, field_name) for field_name in by},
         cases=_cases(scores),
         worst=_worst(scores),
+        snapshot=run.metadata.get("snapshot"),
         latency_ms=latencies_of(run),
         index=index_of(run),
         cost=cost_of(run),
@@ -241,6 +252,8 @@ def to_json(report: Report) -> str:
         data["pairs"] = [asdict(pair) for pair in report.pairs]
     if report.decisions:
         data["decisions"] = [asdict(decision) for decision in report.decisions]
+    if report.travels:
+        data["travels"] = [asdict(travel) for travel in report.travels]
     return _laid_out(data, depth=4) + "\n"
 
 
@@ -275,6 +288,7 @@ def _agent_data(agent: AgentSummary) -> dict[str, Any]:
 def _conduct_data(agent: AgentSummary) -> dict[str, Any]:
     """What only a run that was watched has."""
     parts = {
+        "snapshot": agent.snapshot,
         "latency_ms": {kind: asdict(latency) for kind, latency in agent.latency_ms.items()},
         "index": dict(agent.index),
         "cost": dict(agent.cost),

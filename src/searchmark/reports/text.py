@@ -41,6 +41,9 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         speeds = list(layout.speed_rows(report))
         if speeds:
             yield _table(layout.SPEED_COLUMNS, speeds)
+        for travel in report.travels:
+            yield _plain(travel.sentence, "bold")
+            yield _table(layout.TRAVEL_COLUMNS, layout.travel_rows(travel), numbers_from=2, numbers_to=4)
         for pair in report.pairs:
             yield from _pair_parts(pair)
     for agent in report.agents.values() if not report.pairs else ():

@@ -217,6 +217,7 @@ class _Team:
             },
             "environment": environment(),
             "snapshot": self._entrant.snapshot,
+            "candidates": _candidates(self._entrant.places),
             "repositories": {name: state for name, folder in self._world.folders.items() if (state := git_state(folder))},
             "index": {
                 "seconds": sum(each.seconds for each in prepared),
@@ -242,6 +243,12 @@ def _settled(outcome: Outcome, existing: Existing, unreachable: Sequence[str]) -
     details = outcome.details | ({"unreachable": list(unreachable)} if unreachable else {})
     named = Outcome(outcome.status, tuple(hit for hit, _ in settled), outcome.scores, details)
     return Entry(named, tuple(exists for _, exists in settled))
+
+
+def _candidates(places: Mapping[str, Place]) -> dict[str, list[str]] | None:
+    """Which files could be found at all, where not all of them could."""
+    place = next(iter(places.values()))
+    return {"kinds": list(place.kinds), "excluded": list(place.excluded)} if place.kinds or place.excluded else None
 
 
 def _prices(run: Run) -> dict[str, float]:

@@ -93,12 +93,13 @@ class Server:
     def _travel(self, place: Place) -> str:
         """Go to a commit, from wherever the agent is in the same repository."""
         from searchmark.corpora.journeys import open_journey
+        from searchmark.mining.paths import candidates
 
         assert place.path is not None and place.commit is not None  # noqa: S101, PT018  # what a place in history has
         before, self._place = self._place, None
-        if self._journey is None or before is None or before.path != place.path or not before.commit:
+        if self._journey is None or before is None or not _same_history(before, place):
             self._until_the_end.close()
-            self._journey = self._until_the_end.enter_context(open_journey(place.path))
+            self._journey = self._until_the_end.enter_context(open_journey(place.path, candidates(place.kinds, place.excluded)))
             before = None
         changes = self._journey.go(place.commit)
         self._corpus = changes.corpus
@@ -135,6 +136,10 @@ class Server:
             self._agent.close()
         self._until_the_end.close()
         return {"memory": memory}
+
+
+def _same_history(one: Place, other: Place) -> bool:
+    return (one.path, one.kinds, one.excluded, bool(one.commit)) == (other.path, other.kinds, other.excluded, bool(other.commit))
 
 
 def _timed(agent: RetrievalAgent, request: Reply) -> tuple[int, Any]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from searchmark.corpora import Survey
@@ -14,6 +15,7 @@ from searchmark.corpora.snapshots import Snapshots
 from searchmark.corpora.trees import NOTHING, Snapshot
 from searchmark.git import open_repository
 from searchmark.matching import normal_path
+from searchmark.mining.paths import candidates
 from searchmark.records import Suite
 from searchmark.running.answers import Existing
 from searchmark.running.plan import Step
@@ -29,7 +31,7 @@ class World:
         self._until_the_end = until_the_end
         self._existing: dict[Place, Existing] = {}
         self._digests: dict[Place, str] = {}
-        self._histories: dict[str, _History] = {}
+        self._histories: dict[Place, _History] = {}
         self.folders: dict[str, Path] = {}
         distinct = dict.fromkeys(place for places in mappings for place in places.values())
         surveys = [self._survey(place) for place in distinct if not place.commit]
@@ -46,9 +48,10 @@ class World:
     def existing(self, place: Place) -> Existing:
         if not place.commit or not place.path:
             return self._existing[place]
-        if place.path not in self._histories:
-            self._histories[place.path] = _History(place.path, self._until_the_end)
-        return self._histories[place.path].existing(place.commit)
+        history = replace(place, stand=None, commit=None)
+        if history not in self._histories:
+            self._histories[history] = _History(place, self._until_the_end)
+        return self._histories[history].existing(place.commit)
 
     def unreachable(self, step: Step) -> list[str]:
         """The relevant targets of a case that its place does not hold; nothing where the judge looks by itself."""
@@ -61,7 +64,10 @@ class World:
 
     def digest(self, places: Mapping[str, Place]) -> str:
         """One corpus has its own digest; several have one of all of theirs."""
-        digests = {f"{place.name}@{place.stand}": place.commit or self._digests[place] for place in places.values()}
+        digests = {
+            f"{place.name}@{place.stand} {place.kinds} {place.excluded}": place.commit or self._digests[place]
+            for place in places.values()
+        }
         if len(digests) == 1:
             return next(iter(digests.values()))
         return hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
@@ -70,8 +76,10 @@ class World:
 class _History:
     """What exists at the commits of one repository; only the last few are kept, since they are visited in order."""
 
-    def __init__(self, path: str, until_the_end: ExitStack) -> None:
-        self._snapshots = until_the_end.enter_context(Snapshots(until_the_end.enter_context(open_repository(path))))
+    def __init__(self, place: Place, until_the_end: ExitStack) -> None:
+        repository = until_the_end.enter_context(open_repository(place.path or "."))
+        wanted = candidates(place.kinds, place.excluded)
+        self._snapshots = until_the_end.enter_context(Snapshots(repository, wanted))
         self._last: Snapshot = NOTHING
         self._kept: dict[str, Existing] = {}
 
