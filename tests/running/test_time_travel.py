@@ -1,0 +1,157 @@
+"""Cases that were mined from commits are searched in the tree that the author of the commit saw."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from searchmark.cli.main import main
+from tests.small_histories import FILE, git, write_history
+
+STATES = [
+    {"app/login.py": "def login(user): pass\n", "docs/login.md": "login login login\n"},
+    {"app/login.py": "def login(user):\n    check(user)\n", "docs/login.md": "login login login\n"},
+    {"core/login.py": "def login(user):\n    check(user)\n", "app/cart.py": "class Cart: pass\n", "docs/login.md": "x\n"},
+    {
+        "core/login.py": "def login(user):\n    check(user)\n",
+        "app/cart.py": "class Cart:\n    def discount(self): pass\n",
+        "app/zzz.py": "discount",
+    },
+]
+# Changed by the commits 1 and 3; the first target has moved since, the word of the second came with its commit.
+TARGETS = [("login user check", 1, "app/login.py"), ("cart discount", 3, "app/cart.py")]
+
+
+@pytest.fixture
+def history(tmp_path: Path, monkeypatch) -> list[str]:
+    trees = [{path.encode(): (FILE, text.encode()) for path, text in state.items()} for state in STATES]
+    commits = write_history(tmp_path / "shop", trees)
+    cases = [
+        {
+            "id": f"c{number}",
+            "query": query,
+            "ground_truth_files": [target],
+            "commit_hash": commits[number],
+            "parent_commit": commits[number - 1],
+            "repository": "shop",
+        }
+        for query, number, target in TARGETS
+    ]
+    save(tmp_path / "gold.json", cases)
+    monkeypatch.chdir(tmp_path)
+    return commits
+
+
+def save(path: Path, cases: list[dict[str, Any]], **options: Any) -> None:
+    metadata = {"repositories": {"shop": {"path": "shop"}}, "options": {"kinds": ["code"], "exclude_patterns": []} | options}
+    path.write_text(json.dumps({"test_cases": cases, "metadata": metadata}))
+
+
+def evaluate(*arguments: str) -> dict[str, Any]:
+    assert main(["evaluate", "--gold-set", "gold.json", "--num-runs", "1", "-m", "Success@1", *arguments, "-o", "out.json"]) == 0
+    (agent,) = json.loads(Path("out.json").read_text())["agents"].values()
+    return agent
+
+
+def firsts(agent: dict[str, Any]) -> dict[str, list[str]]:
+    return {case: [hit["id"] for hit in data["hits"]] for case, data in agent["cases"].items()}
+
+
+def test_parents_are_what_a_mined_suite_is_searched_in(history: list[str]) -> None:
+    agent = evaluate("--agent", "bm25")
+    assert agent["snapshot"] == "parent"
+    assert firsts(agent) == {"c1": ["app/login.py"], "c3": ["app/cart.py"]}
+    assert agent["measures"]["Success@1"]["mean"] == 1.0
+    assert (agent["index"]["initialised"], agent["index"]["updated"]) == (1, 1)
+
+
+def test_the_head_is_wrong_in_both_directions(history: list[str], capsys) -> None:
+    agent = evaluate("--agent", "bm25", "--snapshot", "head")
+    assert agent["dropped"]["unreachable_targets"] == 1
+    assert agent["cases"]["c1"]["details"]["unreachable"] == ["app/login.py"]
+    assert firsts(agent)["c1"] == ["core/login.py"]
+    assert set(firsts(agent)["c3"]) == {"app/cart.py", "app/zzz.py"}
+
+
+def test_the_comparison_of_snapshots_says_what_went_wrong_case_by_case(history: list[str], capsys) -> None:
+    command = ["compare", "--gold-set", "gold.json", "--agents", "bm25", "--snapshot", "parent", "--snapshot", "head", "-m", "RR"]
+    assert main([*command, "-o", "out.json", "-o", "out.md"]) == 0
+    report = json.loads(Path("out.json").read_text())
+    assert list(report["agents"]) == ["bm25@parent", "bm25@head"]
+    (travel,) = report["travels"]
+    assert (travel["here"], travel["there"]) == ("bm25@parent", "bm25@head")
+    assert ("c1", "targets are gone", ["app/login.py"]) in [(case["case"], case["why"], case["gone"]) for case in travel["lower"]]
+    assert "What bm25@" in Path("out.md").read_text().replace("\u200b", "")
+
+
+def test_any_revision_and_the_work_tree_can_be_searched(history: list[str]) -> None:
+    Path("shop/app/login.py").write_text("login user check")
+    assert firsts(evaluate("--agent", "bm25", "--snapshot", history[0]))["c1"] == ["app/login.py"]
+    assert "app/login.py" in firsts(evaluate("--agent", "bm25", "--snapshot", "worktree"))["c1"]
+    assert firsts(evaluate("--agent", "bm25", "--snapshot", "HEAD~2"))["c1"] == ["app/login.py"]
+
+
+def test_files_that_could_be_no_target_are_not_searched_unless_asked_for(history: list[str], capsys) -> None:
+    assert firsts(evaluate("--agent", "bm25"))["c1"] == ["app/login.py"]
+    assert "files of these kinds only, as in the gold set: code" in capsys.readouterr().out
+    assert set(firsts(evaluate("--agent", "bm25", "--candidates", "all"))["c1"]) == {"docs/login.md", "app/login.py"}
+
+
+@pytest.mark.parametrize("agent", ["keyword", "mine.py:Mine"])
+def test_agents_that_want_a_folder_get_one_that_moves_along(agent: str, history: list[str]) -> None:
+    Path("mine.py").write_text(
+        "from pathlib import Path\n\n\nclass Mine:\n    def initialize(self, repo_path: str):\n        self.root = Path(repo_path)\n        assert not (self.root / '.git').exists()\n\n"
+        "    def retrieve(self, query):\n        files = sorted(path for path in self.root.rglob('*') if path.is_file())\n"
+        "        return [path for path in files if any(word in path.read_text().lower() for word in query.split())]\n"
+    )
+    found = evaluate("--agent", agent)
+    assert firsts(found) == {"c1": ["app/login.py"], "c3": ["app/cart.py"]} or agent == "keyword"
+    assert found["measures"]["Success@1"]["mean"] == 1.0
+    assert found["dropped"].get("invalid", 0) == 0
+    if agent != "keyword":
+        assert (found["index"]["initialised"], found["index"]["updated"]) == (2, 0)
+
+
+def test_the_repository_is_left_as_it_was(history: list[str]) -> None:
+    def state() -> list[tuple[str, bytes]]:
+        return [(str(path), path.read_bytes()) for path in sorted(Path("shop").rglob("*")) if path.is_file()]
+
+    before = state()
+    evaluate("--agent", "keyword")
+    assert state() == before
+
+
+def test_a_bare_repository_will_do(history: list[str]) -> None:
+    git(Path("shop"), "clone", "-q", "--bare", ".", "../bare.git")
+    assert firsts(evaluate("--agent", "bm25", "--repo", "bare.git"))["c1"] == ["app/login.py"]
+
+
+def test_a_gold_set_that_names_only_commits_has_parents_too(history: list[str]) -> None:
+    gold = json.loads(Path("gold.json").read_text())
+    save(Path("gold.json"), [{key: value for key, value in case.items() if key != "parent_commit"} for case in gold["test_cases"]])
+    assert firsts(evaluate("--agent", "bm25", "--snapshot", "parent"))["c1"] == ["app/login.py"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--snapshot", "nonsense"], "'nonsense' is not a commit"),
+        (["--snapshot", "--upload-pack=x"], "is not a revision"),
+        (["--snapshot", "parent", "--corpus", "shop"], "--snapshot is a state of a repository"),
+        (["--snapshot", "parent", "--snapshot", "head"], "evaluate takes one snapshot"),
+        (["--snapshot", "head", "--repo", "."], "not a Git repository"),
+    ],
+)
+def test_a_snapshot_that_is_none_gets_a_sentence(arguments: list[str], said: str, history: list[str], capsys) -> None:
+    assert main(["evaluate", "--gold-set", "gold.json", "--agent", "bm25", *arguments]) == 4
+    assert said in capsys.readouterr().err
+
+
+def test_a_resumed_journey_gives_the_same_answers(history: list[str], capsys) -> None:
+    whole = firsts(evaluate("--agent", "bm25"))
+    journal = Path(".searchmark/gold.bm25.jsonl")
+    journal.write_text("\n".join(journal.read_text().split("\n")[:2]) + "\n")
+    assert firsts(evaluate("--agent", "bm25", "--resume")) == whole
