@@ -208,7 +208,7 @@ class TestOptions:
             ({"exclude_patterns": ("src/*",)}, []),
             ({"max_cases": 2}, ["side2", "side1"]),
             ({"kinds": ("doc",)}, ["docs"]),
-            ({"min_words": 9}, ["moved", "renamed", "both", "colon"]),
+            ({"min_words": 9}, ["moved", "renamed", "both", "colon", "lying", "side2"]),
         ],
         ids=str,
     )  # fmt: skip

@@ -18,6 +18,7 @@ from searchmark.mining.messages import (
     is_merge_message,
     is_revert,
     is_review,
+    is_short,
     is_unfinished,
     is_vague,
     is_version_bump,
@@ -85,6 +86,7 @@ def test_a_pattern_without_a_slash_is_about_base_names(pattern: str, path: str, 
         ("defaced and effaced words stay", "defaced and effaced words stay"),
         ("Rows are lost wh…\n\n…en the file is empty", "Rows are lost when the file is empty"),
         ("Support Python 3.12 and HTTP/2", "Support Python 3.12 and HTTP/2"),
+        ("manual py3 compat fixes", "manual py3 compat fixes"),
         ("", ""),
         ("#12", ""),
     ],
@@ -149,16 +151,17 @@ _MESSAGE_RULES = {
         ("fixup", "fixup! keep rows"), ("fixup", "WIP rows are kept"), ("fixup", "[wip] rows"),
         ("backport", "Keep rows\n\n(cherry picked from commit 12)"), ("backport", "[1.8.x] Keep rows"), ("backport", "Backport #12 to 1.x"),
         ("dependency_bump", "Bump lodash from 1.2 to 1.3.1"), ("dependency_bump", "chore(deps): lodash"),
-        ("dependency_bump", "Update dependencies"), ("dependency_bump", "Upgraded jQuery to 3.6.0"),
+        ("dependency_bump", "Update dependencies"), ("dependency_bump", "Drop end of life Python versions"), ("dependency_bump", "Upgraded jQuery to 3.6.0"),
         ("version_bump", "Bump version to 1.2"), ("version_bump", "1.2.3"), ("version_bump", "Prepare release 2.0"), ("version_bump", "Initial commit"),
         ("version_bump", "Release 1.4"),
         ("formatting", "Fixed typo in the admin"), ("formatting", "Removed unused imports"), ("formatting", "pep8 cleanup"),
-        ("formatting", "Fix flake8 errors"), ("formatting", "now really fixed the source formatting"), ("formatting", "Remove dead code"),
+        ("formatting", "Fix flake8 errors"), ("formatting", "now really fixed the source formatting"), ("formatting", "Remove dead code"), ("about_docs", "incorporate typo/grammar fixes from Ada"), ("formatting", "consistent typing"),
         ("review", "Address review comments from Ada"), ("review", "Apply suggestions from code review"),
         ("about_docs", "Updated the documentation of rows"), ("about_docs", "Add docstrings to readers"), ("about_docs", "docs: explain rows"),
-        ("about_docs", "Document how rows are kept"), ("about_docs", "Clarified cryptic comment in reader.py"),
+        ("about_docs", "Document how rows are kept"), ("about_docs", "fix url in Reader docstring"), ("about_docs", "Explained the purpose of rows"),
+        ("about_docs", "Remove some extraneous `# noqa` comments"), ("about_docs", "Clarified cryptic comment in reader.py"),
         ("about_tests", "Add tests for rows"), ("about_tests", "Fixed failing test of the reader"), ("about_tests", "Speed up the test suite"),
-        ("vague", "more small fixes and cleanups here"), ("vague", "make it work again properly"),
+        ("vague", "more small fixes and cleanups here"), ("vague", "make it work again properly"), ("vague", "Whoops, left in an assert False"), ("vague", "unless i am missing something it fails on rows"),
     ],
 )  # fmt: skip
 def test_a_rule_removes_what_it_is_named_for(rule: str, message: str) -> None:
@@ -180,10 +183,23 @@ def test_a_rule_removes_what_it_is_named_for(rule: str, message: str) -> None:
         "Use the import path of the plugin as its name",
         "Removed unused 'flat' argument from Reader.rows()",
         "Comments in templates swallow the next line",
+        "unittest: inline the fixture that makes cases",
+        "Addresses issue12. Expose the reader as a plain function",
     ],
 )
 def test_a_message_about_code_passes_all_of_them(message: str) -> None:
     assert [rule for rule, applies in _MESSAGE_RULES.items() if applies(message)] == []
+
+
+@pytest.mark.parametrize(
+    ("message", "short"),
+    [
+        ("Update src/pkg/reader.py", True), ("simplify", True), ("better naming", True), ("fix import issue", True), ("", True), ("#12", True),
+        ("Forbid unsafe separators", False), ("reader: simplify read_all_rows", False), ("Make the reader lazy", False),
+    ],
+)  # fmt: skip
+def test_a_message_is_short_by_what_its_words_tell(message: str, short: bool) -> None:
+    assert is_short(Wording(Query(message)), 4) is short
 
 
 def test_every_rule_has_a_reason_and_a_name_of_its_own() -> None:

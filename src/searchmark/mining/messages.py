@@ -14,9 +14,10 @@ from searchmark.mining.queries import Query
 
 _ENOUGH = 3  # telling words that make up for a missing one
 _LETTERS = 8  # fewer in a whole query say nothing
+_FILE_NAME = re.compile(r"\w\.\w+$|/\w")
 _LETTERED = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_TOKEN = re.compile(r"[\w'+#/.-]*\w|[,;:.()\"`]")
+_TOKEN = re.compile(r"[\w'+#.-]*\w|[,;:()]")
 
 _VERBS = words(
     "add adds added adding fix fixes fixed fixing update updates updated updating improve improves improved improving correct "
@@ -45,6 +46,7 @@ _DOCS = words(
     "authors tutorial tutorials wording grammar examples faq versionadded versionchanged docblock annotations notes note"
 )
 _EXPLAINS = words("document documents documented documenting docs doc explain explains explained describe describes described")
+_DOCSTRINGS = words("docstring docstrings")
 _ALSO_CODE = words("comment comments note notes examples license licenses annotations")  # documents only where a verb says so
 _TESTS = words(
     "test tests unittest unittests unit-tests testcase testcases testsuite coverage tox travis ci appveyor testdata regression-test"
@@ -53,7 +55,7 @@ _STYLE = words(
     "typo typos misspelling misspellings spelling whitespace whitespaces white-space indentation indent formatting newline "
     "newlines import imports semicolons commas quotes nit nits pep8 pep-8 pep257 flake8 pyflakes pylint isort black ruff mypy "
     "lint linting linter linters prettier eslint gofmt clang-format pgindent rustfmt yapf autopep8 codestyle style pre-commit "
-    "pyupgrade codespell cleanup cleanups clean-up clean-ups cosmetics reformatting"
+    "typing pyupgrade codespell cleanup cleanups clean-up clean-ups cosmetics reformatting"
 )
 _STYLE_TOOLS = words(
     "pep8 pep-8 pep257 flake8 pyflakes pylint isort ruff eslint prettier gofmt clang-format yapf autopep8 pyupgrade codespell "
@@ -88,6 +90,15 @@ _UNFINISHED = re.compile(
     r"^(?:fixup|squash|amend)!|^\W*wip\b|\[wip\]|^\W*work in progress|^\W*(?:checkpoint|temp(?:orary)? commit)\b", re.IGNORECASE
 )
 
+# Behind these stands what the phrase is about: "doc fixes" are about documentation.
+_LIGHT = words(
+    "fix fixes fixup fixups correction corrections tweak tweaks update updates change changes improvement improvements stuff"
+)
+_HOUSEKEEPING = words("support version versions compat compatibility eol")
+_TALK = words("i i'm i'd i've i'll im whoop whoops oops ooops argh hmm doh sigh")
+_KINDS_OF_WORK = words(
+    "test tests doc docs typo style lint ci build release"
+)  # before a colon; anything else names a part of the code
 _TOPICS = _DOCS | _TESTS | _STYLE | _REVIEW
 
 # Words that say that something was done, and not what it was about.
@@ -107,7 +118,9 @@ class Wording:
 
     def __init__(self, query: Query) -> None:
         self.query = query
-        self.tokens = [token.lower() for token in _TOKEN.findall(query.subject)]
+        tokens = [token.lower() for token in _TOKEN.findall(query.subject)]
+        area = len(tokens) > 2 and tokens[1] == ":" and tokens[0] not in _KINDS_OF_WORK  # noqa: PLR2004  # "area: what was done"
+        self.tokens = tokens[2:] if area else tokens
 
     @property
     def first(self) -> str:
@@ -133,8 +146,9 @@ class Wording:
         phrase = self.phrase
         if not phrase:
             return ""
-        told = self.first in _VERBS or self.first in _FILLERS or phrase[0] in _TOPICS or phrase == self.tokens
-        return phrase[-1] if told else ""
+        if not (self.first in _VERBS or self.first in _FILLERS or phrase[0] in _TOPICS or phrase == self.tokens):
+            return ""
+        return next((word for word in reversed(phrase) if word not in _LIGHT), phrase[-1])
 
 
 def is_revert(wording: Wording, message: str) -> bool:
@@ -163,6 +177,8 @@ def is_backport(message: str) -> bool:
 def is_dependency_bump(wording: Wording) -> bool:
     if wording.query.type == "deps" or wording.query.scope == "deps":
         return True
+    if wording.first in ("drop", "drops", "dropped", "remove", "removed") and "python" in wording.tokens:
+        return not _HOUSEKEEPING.isdisjoint(wording.tokens)
     if wording.first not in _UPGRADES:
         return False
     numbered = bool(_NUMBERED.match(wording.tokens[-1])) and len(wording.tokens) > 2  # noqa: PLR2004  # "bump 1.2" has no name
@@ -171,11 +187,9 @@ def is_dependency_bump(wording: Wording) -> bool:
 
 def is_version_bump(wording: Wording) -> bool:
     tokens = wording.tokens
-    if (
-        not tokens
-        or _NUMBERED.match(tokens[0])
-        or tokens[:2] in (["initial", "commit"], ["initial", "import"], ["first", "commit"])
-    ):
+    if not tokens:
+        return False
+    if _NUMBERED.match(tokens[0]) or tokens[:2] in (["initial", "commit"], ["initial", "import"], ["first", "commit"]):
         return True
     if wording.first not in _VERSION_VERBS:
         return wording.phrase == ["version", "bump"]
@@ -195,14 +209,11 @@ def is_review(wording: Wording) -> bool:
 
 
 def is_about_docs(wording: Wording) -> bool:
-    if wording.query.type in ("docs", "doc") or wording.first in (
-        "document",
-        "documented",
-        "documents",
-        "documenting",
-        "docs",
-        "doc",
-    ):
+    if wording.query.type in ("docs", "doc") or wording.first in _EXPLAINS:
+        return True
+    if any(token in ("docs", "documentation") or token.startswith("docs.") for token in wording.phrase):
+        return True
+    if wording.first in _VERBS - {"use", "uses", "used", "using"} and not _DOCSTRINGS.isdisjoint(wording.tokens):
         return True
     return wording.topic in _DOCS and (wording.topic not in _ALSO_CODE or wording.first in _VERBS)
 
@@ -214,6 +225,8 @@ def is_about_tests(wording: Wording) -> bool:
 def is_short(wording: Wording, least: int) -> bool:
     """Whether too few words are left to ask anything; one may be missing where three of the others tell something."""
     subject = wording.query.subject
+    if len(subject.split()) < _ENOUGH and _FILE_NAME.search(subject):  # "Update reader.py", as web pages put it
+        return True
     found = parts_of(subject)
     if len(found) == least - 1 and _telling(subject, _ENOUGH):
         return False
@@ -221,7 +234,9 @@ def is_short(wording: Wording, least: int) -> bool:
 
 
 def is_vague(wording: Wording) -> bool:
-    """Whether fewer than two words say what the message is about."""
+    """Whether fewer than two words say what the message is about, or it is talk among colleagues."""
+    if not _TALK.isdisjoint(wording.tokens):
+        return True
     return not _telling(wording.query.subject, 2) and not _telling(wording.query.clean, 2)
 
 

@@ -94,14 +94,16 @@ class Query:
 
     @lazy
     def subject(self) -> str:
-        """The first sentence, cleaned."""
-        return clean_subject(self._sentences[0])
+        """The first sentence of which something is left when it is cleaned."""
+        return next(filter(None, map(clean_subject, self._sentences)), "")
 
     @lazy
     def clean(self) -> str:
         """The first sentence and as many more, whole ones, as a query can bear."""
         text, words = self.subject, 0
         for sentence in _prose(self._sentences[1:], self._body):
+            if sentence == text:
+                continue
             words += len(sentence.split())
             if words > LONGEST_BODY:
                 break
@@ -150,7 +152,8 @@ def clean_subject(text: str) -> str:
         text = _PICTURES.sub("", text)
     for _ in range(2):  # "fix: #12 - text" and "#12 fix: text"
         text = _CONVENTIONAL.sub("", _ID_IN_FRONT.sub("", text.strip(), count=1), count=1)
-    return _cleaned(_PEOPLE_AT_THE_END.sub("", text))
+    cleaned = _cleaned(_PEOPLE_AT_THE_END.sub("", text))
+    return cleaned if len(cleaned) > 1 else ""
 
 
 def _cleaned(text: str) -> str:
@@ -162,13 +165,19 @@ def _cleaned(text: str) -> str:
     if "://" in text:
         text = _URL.sub(" ", text)
     if any(map(str.isdigit, text)):
-        for pattern in (_ID_IN_BRACKETS, _ID_IN_CLAUSE, _ID_ALONE, _HASH):
-            text = pattern.sub(" ", text)
-        text = _DANGLING.sub("", text)
+        text = _without_numbers(text)
     if "@" in text:
         text = _MENTION.sub(" ", _MAIL.sub(" ", text))
     text = " ".join(_EMPTY_BRACKETS.sub(" ", text).split())
     return _SPACE_BEFORE_STOP.sub(r"\1", text).strip(" ,;:–—-*").removesuffix("..").strip()
+
+
+def _without_numbers(text: str) -> str:
+    """The text without tickets and hashes, and without the word that led to one at its end."""
+    shorter = text
+    for pattern in (_ID_IN_BRACKETS, _ID_IN_CLAUSE, _ID_ALONE, _HASH):
+        shorter = pattern.sub(" ", shorter)
+    return text if shorter == text else _DANGLING.sub("", shorter)
 
 
 def _prose(first: list[str], body: str) -> list[str]:
