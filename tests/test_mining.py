@@ -207,7 +207,7 @@ class TestOptions:
             ({"exclude_patterns": ("login.py", "src/stay*")}, ["odd_edit", "deleted", "renamed", "moved", "both"]),
             ({"exclude_patterns": ("src/*",)}, []),
             ({"max_cases": 2}, ["side2", "side1"]),
-            ({"kinds": ("doc",)}, ["docs"]),
+            ({"kinds": ("doc",), "without_rules": ("about_docs",)}, ["docs"]),
             ({"min_words": 9}, ["moved", "renamed", "both", "colon", "lying", "side2"]),
         ],
         ids=str,

@@ -59,7 +59,7 @@ def _is_outside_paths(draft: Draft, options: DatasetConfig) -> bool:
 
 
 def _has_many_paths(draft: Draft, options: DatasetConfig) -> bool:
-    return len(draft.commit.paths) > options.max_paths
+    return len(draft.commit.paths) > options.max_paths and draft.paths_but_tests_and_docs() > options.max_paths
 
 
 def _is_mode_only(draft: Draft, _: DatasetConfig) -> bool:
@@ -77,6 +77,10 @@ def _has_no_code(draft: Draft, _: DatasetConfig) -> bool:
 
 def _has_nothing_to_find(draft: Draft, _: DatasetConfig) -> bool:
     return not draft.reachable
+
+
+def _is_mostly_new(draft: Draft, _: DatasetConfig) -> bool:
+    return sum(target.status == "created" for target in draft.targets) > len(draft.reachable)
 
 
 _BOT_NAME = re.compile(rb"(\[bot\]|(^|[\s\-_.])bot)$", re.IGNORECASE)
@@ -111,6 +115,7 @@ RULES: tuple[Rule, ...] = (
     Rule("links_only", "it changes nothing but links, submodules and types of files", lambda draft, _: not draft.files),
     Rule("mass_rename", "it mostly moves files", _is_mass_rename),
     Rule("nothing_to_find", "its parent has nothing to find: all was created, or only moved", _has_nothing_to_find),
+    Rule("mostly_new", "it creates more files than it changes, so the question is about what is not there yet", _is_mostly_new),
     Rule("too_few_files", "fewer files than min_files are left", lambda draft, options: len(draft.reachable) < options.min_files),
     Rule("too_many_files", "more files than max_files are left", lambda draft, options: len(draft.reachable) > options.max_files),
     Rule("bot", "its author is a bot", _is_bot),

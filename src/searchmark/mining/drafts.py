@@ -122,6 +122,9 @@ class Draft:
         book = self._book
         return any(book[path].wanted for path in self.commit.paths)
 
+    def paths_but_tests_and_docs(self) -> int:
+        return sum(self._book[path].kind not in ("test", "doc") for path in self.commit.paths)
+
     @lazy
     def decoded(self) -> tuple[str, bool]:
         return message_text(self.commit)

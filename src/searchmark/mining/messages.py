@@ -12,6 +12,7 @@ from searchmark.mining.laziness import lazy
 from searchmark.mining.paths import words
 from searchmark.mining.queries import Query
 
+_OPENING = 4  # words in which somebody who talks says "I"
 _ENOUGH = 3  # telling words that make up for a missing one
 _LETTERS = 8  # fewer in a whole query say nothing
 _FILE_NAME = re.compile(r"\w\.\w+$|/\w")
@@ -52,8 +53,8 @@ _TESTS = words(
     "test tests unittest unittests unit-tests testcase testcases testsuite coverage tox travis ci appveyor testdata regression-test"
 )
 _STYLE = words(
-    "typo typos misspelling misspellings spelling whitespace whitespaces white-space indentation indent formatting newline "
-    "newlines import imports semicolons commas quotes nit nits pep8 pep-8 pep257 flake8 pyflakes pylint isort black ruff mypy "
+    "typo typos misspelling misspellings spelling spellings whitespace whitespaces white-space indentation indent formatting "
+    "newline newlines import imports semicolons commas quotes nit nits pep8 pep-8 pep257 flake8 pyflakes pylint isort black ruff mypy "
     "lint linting linter linters prettier eslint gofmt clang-format pgindent rustfmt yapf autopep8 codestyle style pre-commit "
     "typing pyupgrade codespell cleanup cleanups clean-up clean-ups cosmetics reformatting"
 )
@@ -109,7 +110,7 @@ _VAGUE = words(
     "release pull request branch merge commit commits according still should must can could would will internal internals py src "
     "repo project step todo here there correctly properly right ok okay oops obvious stupid silly wrong support feature features "
     "change improvement improvements implementation fully handle handling proper hopefully hack hacky attempt refactorings tweak "
-    "tweaks only even have has had been"
+    "tweaks only even have has had been renames renaming redundant kill killing duplicate duplicated duplication argument go"
 ).union(_VERBS, _FILLERS, _ENDS_OF_PHRASE, _TOPICS)
 
 
@@ -199,7 +200,8 @@ def is_version_bump(wording: Wording) -> bool:
 def is_formatting(wording: Wording) -> bool:
     if wording.topic in _STYLE or not _STYLE_TOOLS.isdisjoint(wording.phrase) or wording.query.type == "style":
         return True
-    return wording.topic in _IDLE and not _UNUSED.isdisjoint(wording.phrase)
+    names_code = any("_" in token or "." in token or token == "(" for token in wording.tokens)
+    return wording.topic in _IDLE and not _UNUSED.isdisjoint(wording.phrase) and not names_code
 
 
 def is_review(wording: Wording) -> bool:
@@ -219,7 +221,7 @@ def is_about_docs(wording: Wording) -> bool:
 
 
 def is_about_tests(wording: Wording) -> bool:
-    return wording.topic in _TESTS or wording.phrase[-2:] == ["test", "suite"] or wording.query.type in ("test", "tests")
+    return wording.topic in _TESTS or " test suite" in " ".join(["", *wording.phrase]) or wording.query.type in ("test", "tests")
 
 
 def is_short(wording: Wording, least: int) -> bool:
@@ -235,7 +237,7 @@ def is_short(wording: Wording, least: int) -> bool:
 
 def is_vague(wording: Wording) -> bool:
     """Whether fewer than two words say what the message is about, or it is talk among colleagues."""
-    if not _TALK.isdisjoint(wording.tokens):
+    if not _TALK.isdisjoint(wording.tokens[:_OPENING]):
         return True
     return not _telling(wording.query.subject, 2) and not _telling(wording.query.clean, 2)
 
