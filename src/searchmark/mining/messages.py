@@ -38,7 +38,7 @@ _FILLERS = words(
     "just and or two three couple major general slight quick trivial misc miscellaneous other many too"
 )
 _ENDS_OF_PHRASE = words(
-    "in of for to from with without on at by when where while if that which so as because since after before into about during "
+    "wrt in of for to from with without on at by when where while if that which so as because since after before into about during "
     'via instead due per and or but until not is are was be via than , ; : . ( ) " `'
 )
 
@@ -53,10 +53,11 @@ _TESTS = words(
     "test tests unittest unittests unit-tests testcase testcases testsuite coverage tox travis ci appveyor testdata regression-test"
 )
 _STYLE = words(
-    "typo typos misspelling misspellings spelling spellings whitespace whitespaces white-space indentation indent formatting "
-    "newline newlines import imports semicolons commas quotes nit nits pep8 pep-8 pep257 flake8 pyflakes pylint isort black ruff mypy "
-    "lint linting linter linters prettier eslint gofmt clang-format pgindent rustfmt yapf autopep8 codestyle style pre-commit "
-    "typing pyupgrade codespell cleanup cleanups clean-up clean-ups cosmetics reformatting"
+    "typo typos misspelling misspellings spelling spellings whitespace whitespaces white-space indentation indent "
+    "formatting newline newlines import imports semicolons commas quotes nit nits pep8 pep-8 pep257 flake8 pyflakes pylint "
+    "isort black ruff mypy lint linting linter linters prettier eslint gofmt clang-format pgindent rustfmt yapf autopep8 "
+    "codestyle style pre-commit typing pyupgrade codespell cleanup cleanups clean-up clean-ups cosmetic cosmetics "
+    "reformatting"
 )
 _STYLE_TOOLS = words(
     "pep8 pep-8 pep257 flake8 pyflakes pylint isort ruff eslint prettier gofmt clang-format yapf autopep8 pyupgrade codespell "
@@ -75,7 +76,7 @@ _DEPENDENCIES = words(
 _UPGRADES = words("bump bumps bumped bumping update updates updated upgrade upgrades upgraded pin pinned unpin vendor vendored")
 _VERSION_VERBS = words(
     "bump bumps bumped bumping update updates updated increment incremented set prepare prepares prepared preparing release "
-    "released releasing tag start begin cut mark finalize finalise post-release pre-release new next back version final added"
+    "released releasing tag start begin cut mark finalize finalise post-release pre-release new next back version final"
 )
 _MERGES = words("merge merges merged merging automerge auto-merge")
 _BRANCHES = words(
@@ -179,7 +180,7 @@ def is_dependency_bump(wording: Wording) -> bool:
     if wording.query.type == "deps" or wording.query.scope == "deps":
         return True
     if wording.first in ("drop", "drops", "dropped", "remove", "removed") and "python" in wording.tokens:
-        return not _HOUSEKEEPING.isdisjoint(wording.tokens)
+        return not _HOUSEKEEPING.isdisjoint(wording.tokens) and "fixed" not in wording.tokens
     if wording.first not in _UPGRADES:
         return False
     numbered = bool(_NUMBERED.match(wording.tokens[-1])) and len(wording.tokens) > 2  # noqa: PLR2004  # "bump 1.2" has no name
@@ -200,7 +201,7 @@ def is_version_bump(wording: Wording) -> bool:
 def is_formatting(wording: Wording) -> bool:
     if wording.topic in _STYLE or not _STYLE_TOOLS.isdisjoint(wording.phrase) or wording.query.type == "style":
         return True
-    names_code = any("_" in token or "." in token or token == "(" for token in wording.tokens)
+    names_code = any("_" in token or "." in token or token.startswith("(") for token in wording.tokens)
     return wording.topic in _IDLE and not _UNUSED.isdisjoint(wording.phrase) and not names_code
 
 
@@ -237,7 +238,7 @@ def is_short(wording: Wording, least: int) -> bool:
 
 def is_vague(wording: Wording) -> bool:
     """Whether fewer than two words say what the message is about, or it is talk among colleagues."""
-    if not _TALK.isdisjoint(wording.tokens[:_OPENING]):
+    if not _TALK.isdisjoint(wording.query.subject.lower().replace(",", " ").split()[:_OPENING]):
         return True
     return not _telling(wording.query.subject, 2) and not _telling(wording.query.clean, 2)
 

@@ -48,7 +48,7 @@ _URL = re.compile(r"<?\b(?:https?|ftp|git)://[^\s>)\]]+>?")
 _MARKDOWN_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _HASH = re.compile(
     r"(?:\b(?:in|since|from|of|by|to|commit|rev|revision|changeset|after|with|fixed)\s+)*"
-    r"\b(?:(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}|r\d{3,6})\b"
+    r"\b(?:(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}|r\d{3,6}|rev(?:ision)?\.?\s\d+)\b"
     r"|(?<![\w\])])\[\d{3,6}\]"
 )
 _MAIL = re.compile(r"<?[\w.+-]+@[\w-]+\.[\w.-]+>?")
