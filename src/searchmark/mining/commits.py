@@ -80,7 +80,9 @@ def _has_nothing_to_find(draft: Draft, _: DatasetConfig) -> bool:
 
 
 def _is_mostly_new(draft: Draft, _: DatasetConfig) -> bool:
-    return sum(target.status == "created" for target in draft.targets) > len(draft.reachable)
+    created = sum(target.status == "created" for target in draft.targets)
+    gone = sum(target.status == "deleted_or_renamed" for target in draft.targets)  # perhaps to where one was created
+    return created - gone > len(draft.reachable)
 
 
 _BOT_NAME = re.compile(rb"(\[bot\]|(^|[\s\-_.])bot)$", re.IGNORECASE)

@@ -15,7 +15,7 @@ from searchmark.mining.queries import Query
 _OPENING = 4  # words in which somebody who talks says "I"
 _ENOUGH = 3  # telling words that make up for a missing one
 _LETTERS = 8  # fewer in a whole query say nothing
-_FILE_NAME = re.compile(r"\w\.\w+$|/\w")
+_FILE_NAME = re.compile(r"(?:update|create|delete|rename|add|edit)d? \S+\.[a-z]{1,4}\.?", re.IGNORECASE)  # as web pages put it
 _LETTERED = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _TOKEN = re.compile(r"[\w'+#.-]*\w|[,;:()]")
@@ -30,7 +30,7 @@ _VERBS = words(
     "formatted reformat reformatted delete deletes deleted drop drops dropped replace replaced edit edited sort sorted start "
     "finish complete completed standardize standardized consolidate restore restored rename renamed port ported address addresses "
     "addressed incorporate incorporated bump bumped prepare prepared preparing release released set increase upgrade upgraded pin "
-    "unpin polish polished satisfy silence silenced appease please resolve resolved forgot"
+    "kill kills killed killing unpin polish polished satisfy silence silenced appease please resolve resolved forgot"
 )
 _FILLERS = words(
     "a an the some more another few several missing failing broken new old basic initial simple additional extra further better "
@@ -66,7 +66,7 @@ _STYLE_TOOLS = words(
 _IDLE = words("code variable variables line lines space spaces parentheses brackets statement statements")  # with _UNUSED in front
 _UNUSED = words(
     "unused unneeded unnecessary redundant dead obsolete superfluous unreachable blank trailing stray leftover commented-out long "
-    "deprecated"
+    "deprecated useless needless temporary extraneous pointless"
 )
 _REVIEW = words("review reviews reviewer reviewers feedback suggestion suggestions nits nit nitpicks code-review comments")
 _ANSWERS = words("address addresses addressed addressing apply applied applies incorporate incorporated resolve resolved respond")
@@ -84,6 +84,7 @@ _BRANCHES = words(
     "mainline stable tip"
 )
 _NUMBERED = re.compile(r"^v?\d+(?:\.\d+)+\w*\.?$|^v\d+$")
+_IN_THE_DOCS = re.compile(r"\b(?:in|to) (?:the )?(?:docs|documentation|changelog|readme|reference)\.?$", re.IGNORECASE)
 _REVERTS_BODY = re.compile(r"^This reverts (?:commit|changeset) ", re.MULTILINE)
 _BACKPORTS = re.compile(
     r"^\[\d+(?:\.(?:\d+|x))+\]|^\W*\[?back-?port|\(cherry picked from commit |^Backport of ", re.IGNORECASE | re.MULTILINE
@@ -216,6 +217,8 @@ def is_about_docs(wording: Wording) -> bool:
         return True
     if any(token in ("docs", "documentation") or token.startswith("docs.") for token in wording.phrase):
         return True
+    if _IN_THE_DOCS.search(wording.query.subject):
+        return True
     if wording.first in _VERBS - {"use", "uses", "used", "using"} and not _DOCSTRINGS.isdisjoint(wording.tokens):
         return True
     return wording.topic in _DOCS and (wording.topic not in _ALSO_CODE or wording.first in _VERBS)
@@ -228,7 +231,7 @@ def is_about_tests(wording: Wording) -> bool:
 def is_short(wording: Wording, least: int) -> bool:
     """Whether too few words are left to ask anything; one may be missing where three of the others tell something."""
     subject = wording.query.subject
-    if len(subject.split()) < _ENOUGH and _FILE_NAME.search(subject):  # "Update reader.py", as web pages put it
+    if _FILE_NAME.fullmatch(subject):
         return True
     found = parts_of(subject)
     if len(found) == least - 1 and _telling(subject, _ENOUGH):

@@ -21,8 +21,8 @@ def words(text: str) -> frozenset[str]:
 
 
 _VENDORED = words(
-    "vendor vendors vendored _vendor _vendored third_party thirdparty third-party 3rdparty node_modules bower_components "
-    "extern externals site-packages"
+    "vendor vendors vendored vendored_packages _vendor _vendored third_party thirdparty third-party 3rdparty node_modules "
+    "bower_components extern externals site-packages"
 )
 _GENERATED_FOLDERS = words("dist generated __generated__ __pycache__ __snapshots__ .idea")
 _TRANSLATED_FOLDERS = words("locale locales translations i18n")  # whatever in them is not code
