@@ -1,0 +1,149 @@
+"""Full text search with SQLite's FTS5: what many teams have already, and therefore what others are measured against."""
+
+from __future__ import annotations
+
+import heapq
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from searchmark.agents.agent import RetrievalAgent, RetrievalResult
+from searchmark.errors import UsageError
+from searchmark.sqlite import IN_MEMORY, PRIVATE_FILE, full_text_problem, open_database
+
+if TYPE_CHECKING:
+    import apsw
+
+    from searchmark.corpora import Changes, Corpus
+    from searchmark.records import Document
+
+TOKENIZERS = {"unicode61": "unicode61", "porter": "porter unicode61", "trigram": "trigram"}
+COLUMNS = ("path", "title", "content")
+MOST_WORDS = 1000  # FTS5 takes time that grows with the square of their number
+LONGEST_WORD = 1000  # characters; nobody looks for more, and trigrams of more take seconds
+SHORTEST_SUBSTRING = 3  # trigrams know nothing shorter
+LONGEST_QUERY = 100_000
+
+
+class Fts5Agent(RetrievalAgent):
+    """Ranks by SQLite's ``bm25()``, negated so that more is better; equal scores are ordered by id.
+
+    Any text is a query: its words are looked for as they stand, and nothing in it is taken for FTS5's query language.
+    """
+
+    @dataclass(frozen=True)
+    class Config:
+        """Options of ``fts5``.
+
+        ``tokenizer``: ``unicode61`` splits at whatever is neither letter nor digit, ``porter`` also takes English
+        endings off, ``trigram`` finds any part of a word that has three characters. ``operator``: whether a
+        document must hold any or all of the words. The weights say what a word in the id of a document, in its title
+        and in its text is worth. ``storage``: ``memory``, or a ``file`` without a name that nobody else can open.
+        """
+
+        tokenizer: Literal["unicode61", "porter", "trigram"] = "unicode61"
+        operator: Literal["any", "all"] = "any"
+        path_weight: float = 1.0
+        title_weight: float = 1.0
+        content_weight: float = 1.0
+        storage: Literal["memory", "file"] = "memory"
+
+        __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    def __init__(self, config: Config | None = None) -> None:
+        self._config = config or self.Config()
+        self._database: apsw.Connection | None = None
+        self._ids: dict[int, str] = {}
+        self._rows: dict[str, int] = {}
+        self._next = 1
+
+    def initialize(self, corpus: Corpus) -> None:
+        problem = full_text_problem()
+        if problem is not None:
+            raise UsageError(problem)
+        self.close()
+        self._database = open_database(IN_MEMORY if self._config.storage == "memory" else PRIVATE_FILE)
+        self._database.execute(
+            f"CREATE VIRTUAL TABLE documents USING fts5({', '.join(COLUMNS)}, content='', contentless_delete=1, "
+            f"tokenize='{TOKENIZERS[self._config.tokenizer]}')"
+        )
+        with self._database:
+            self._insert(self._database, corpus)
+
+    def update(self, changes: Changes) -> bool:
+        if self._database is None:
+            return False
+        with self._database:
+            self._delete(self._database, (*changes.removed, *changes.written))
+            self._insert(self._database, changes.corpus.read(changes.written))
+        return True
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        if self._database is None:
+            raise UsageError("fts5 was asked before it was initialised")
+        expression = match_expression(query, self._config.tokenizer, self._config.operator)
+        if expression is None or k < 1:
+            return RetrievalResult([], [])
+        weights = (self._config.path_weight, self._config.title_weight, self._config.content_weight)
+        rows = self._database.execute(
+            "SELECT bm25(documents, ?, ?, ?), rowid FROM documents WHERE documents MATCH ?", (*weights, expression)
+        )
+        # Sorted here and not in SQL: rows are numbered as the corpus grew, which must not decide between equal scores.
+        best = heapq.nsmallest(k, ((score, self._ids[row]) for score, row in rows))
+        return RetrievalResult([name for _, name in best], [-score for score, _ in best])
+
+    def close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+        self._database = None
+        self._ids, self._rows = {}, {}
+
+    def index_bytes(self) -> int | None:
+        if self._database is None:
+            return None
+        return int(self._database.pragma("page_count")) * int(self._database.pragma("page_size"))
+
+    def _insert(self, database: apsw.Connection, documents: Iterable[Document]) -> None:
+        statement = "INSERT INTO documents(rowid, path, title, content) VALUES (?, ?, ?, ?)"
+        database.executemany(statement, map(self._row, documents))
+
+    def _row(self, document: Document) -> tuple[int, str, str, str]:
+        number = self._next
+        self._next += 1
+        self._ids[number] = document.id
+        self._rows[document.id] = number
+        return number, _storable(document.id), _storable(document.title or ""), _storable(document.text)
+
+    def _delete(self, database: apsw.Connection, ids: Iterable[str]) -> None:
+        numbers = [self._rows.pop(name) for name in ids if name in self._rows]
+        database.executemany("DELETE FROM documents WHERE rowid = ?", ((number,) for number in numbers))
+        for number in numbers:
+            del self._ids[number]
+
+
+def match_expression(query: str, tokenizer: str, operator: str) -> str | None:
+    """A query in FTS5's language that looks for the words of a text and for nothing else; None if it has no words."""
+    text = _storable(query[:LONGEST_QUERY]).lower()
+    trigram = tokenizer == "trigram"
+    # A substring may be looked for in one piece where names of files and functions have something between words.
+    words = dict.fromkeys(_words(text, "_.-/" if trigram else ""))
+    usable = [word for word in words if (SHORTEST_SUBSTRING if trigram else 1) <= len(word) <= LONGEST_WORD][:MOST_WORDS]
+    return (" OR " if operator == "any" else " AND ").join(f'"{word}"' for word in usable) or None
+
+
+def _words(text: str, within: str = "") -> Iterator[str]:
+    """Runs of letters, digits and whatever else may stand within a word."""
+    for word in "".join(letter if letter in within or _in_a_word(letter) else " " for letter in text).split():
+        yield word.strip(within)
+
+
+def _in_a_word(character: str) -> bool:
+    """What unicode61 takes for part of a word, and marks, which it takes off or leaves in."""
+    category = unicodedata.category(character)
+    return category[0] in "LNM" or category == "Co"
+
+
+def _storable(text: str) -> str:
+    """SQLite holds UTF-8 and ends a text at NUL: both kinds of stranger become blanks or question marks."""
+    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")

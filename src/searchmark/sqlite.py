@@ -1,0 +1,56 @@
+"""SQLite through apsw, which brings its own: with FTS5 and extension loading, whatever Python was built with."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+from searchmark.errors import UsageError
+
+if TYPE_CHECKING:
+    import apsw
+
+IN_MEMORY = ":memory:"
+PRIVATE_FILE = ""  # SQLite's word for a file without a name, which is gone when it is closed, however that happens
+REINSTALL = "install apsw from its wheel, which carries a SQLite that can: pip install --force-reinstall --only-binary apsw apsw"
+
+
+def open_database(place: str | PathLike[str], patience_ms: int = 60_000) -> apsw.Connection:
+    """A connection that waits for other writers instead of failing at once."""
+    import apsw
+
+    try:
+        connection = apsw.Connection(fspath(place))
+    except apsw.Error as error:
+        raise UsageError(f"{place} cannot be opened as a SQLite database: {error}") from error
+    connection.set_busy_timeout(patience_ms)
+    return connection
+
+
+def full_text_problem() -> str | None:
+    """Why SQLite cannot search text here, and what to do about it; None if it can."""
+    import apsw
+
+    connection = open_database(IN_MEMORY)
+    try:
+        # Deleting from a table that keeps no content is the youngest thing that we rely on (SQLite 3.43).
+        connection.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram', content='', contentless_delete=1)")
+    except apsw.Error as error:
+        return f"this SQLite ({apsw.sqlite_lib_version()}) has no FTS5 that we can use ({error}); {REINSTALL}"
+    finally:
+        connection.close()
+    return None
+
+
+def extension_problem() -> str | None:
+    """Why SQLite cannot load extensions (sqlite-vec is one) here; None if it can."""
+    import apsw
+
+    connection = open_database(IN_MEMORY)
+    try:
+        connection.enable_load_extension(True)
+    except (apsw.Error, AttributeError) as error:  # a build without the feature lacks the method
+        return f"this SQLite ({apsw.sqlite_lib_version()}) cannot load extensions ({error}); {REINSTALL}"
+    finally:
+        connection.close()
+    return None
