@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -37,3 +39,20 @@ def shared_data() -> Path:
     if not folder:
         pytest.skip("SEARCHMARK_TEST_DATA does not name the folder with third-party test data")
     return Path(folder)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every test starts with an empty cache and leaves that of the user alone."""
+    folder = tmp_path_factory.mktemp("cache") / "searchmark"
+    monkeypatch.setenv("SEARCHMARK_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The address of a server that runs in a process of its own."""
+    with subprocess.Popen([sys.executable, "-m", "tests.server"], stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
+        process.kill()

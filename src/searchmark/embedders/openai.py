@@ -1,0 +1,92 @@
+"""Vectors from a server that speaks as OpenAI's does: OpenAI itself, Ollama, vLLM and many others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from searchmark.embedders import embedder
+from searchmark.embedders.embedder import Model, Vectors
+from searchmark.embedders.json_client import JsonClient
+from searchmark.errors import UsageError
+
+OPENAI = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(embedder.Options):
+    """Options of ``openai``.
+
+    ``model``: its name on the server, such as ``text-embedding-3-small``. ``url``: the address before ``/embeddings``;
+    Ollama is at ``http://localhost:11434/v1``. ``key_variable``: the environment variable with the key; empty for a
+    server that wants none. ``dimensions``: asked from the server, which not every model allows (``dimension`` cuts here).
+    ``price_per_million_tokens``: what the cost of a query is computed from. ``revision``: changes when the weights do, as
+    a name alone cannot tell.
+    """
+
+    model: str
+    url: str = OPENAI
+    key_variable: str = "OPENAI_API_KEY"
+    dimensions: int | None = None
+    batch: int = 128
+    retries: int = 5
+    timeout_seconds: float = 60.0
+    requests_per_minute: float | None = None
+    price_per_million_tokens: float = 0.0
+    revision: str = ""
+
+    def load_model(self) -> Model:
+        return ServedModel(self)
+
+
+class ServedModel(Model):
+    """A model behind an address. How many numbers it gives is known after the first request."""
+
+    def __init__(self, options: Options) -> None:
+        self.name = f"{options.url.rstrip('/')}:{options.model}"
+        self.revision = f"{options.revision}/{options.dimensions}"
+        self.batch = options.batch
+        self._options = options
+        self._tokens = 0
+        self._client = JsonClient(
+            f"{options.url.rstrip('/')}/embeddings",
+            options.key_variable or None,
+            options.timeout_seconds,
+            options.retries,
+            options.requests_per_minute,
+        )
+        self.dimension = options.dimensions or self.encode(["how many numbers?"]).shape[1]
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        # Servers refuse an empty text, and JSON holds no lone surrogates.
+        clean = [text.encode("utf-8", "replace").decode("utf-8") or " " for text in texts]
+        body: dict[str, Any] = {"model": self._options.model, "input": clean, "encoding_format": "float"}
+        if self._options.dimensions is not None:
+            body["dimensions"] = self._options.dimensions
+        return self._rows(self._client.post(body), len(texts))
+
+    def cost(self) -> float:
+        return self._tokens * self._options.price_per_million_tokens / 1e6
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _rows(self, answer: Any, expected: int) -> Vectors:
+        try:
+            self._tokens += int((answer.get("usage") or {}).get("total_tokens") or 0)
+            rows = sorted(answer["data"], key=lambda row: int(row["index"]))
+            vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            self.close()
+            raise UsageError(f"{self._client.url} gave an answer that holds no vectors: {_shape(answer)}") from error
+        if len(vectors) != expected:
+            self.close()
+            raise UsageError(f"{self._client.url} gave {len(vectors)} vectors for {expected} texts")
+        return vectors
+
+
+def _shape(answer: object) -> str:
+    return f"keys {sorted(answer)}" if isinstance(answer, Mapping) else type(answer).__name__

@@ -1,0 +1,185 @@
+"""Vectors that somebody has made already: in npy with a list of ids, in Parquet, or in SQLite.
+
+They belong to ids of whole documents. Queries are looked up by their text in a second file, or embedded by the model
+that the vectors came from; beside the file there may be a fingerprint that says which one that was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.embedders import embedder, load_embedder
+from searchmark.embedders.embedder import Embedder, Model, Vectors
+from searchmark.errors import FormatError, UsageError
+from searchmark.indexes.fingerprint import Fingerprint
+from searchmark.store import check_readable, check_shape, parse_json, read_text
+
+SQLITE = {".sqlite", ".sqlite3", ".db"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(embedder.Options):
+    """Options of ``precomputed``.
+
+    ``vectors``: a file, ``.npy``, ``.parquet`` or ``.sqlite``. ``ids``: for npy, a JSON list or a text file with one id per
+    line, in the order of the rows; by default the file of the same name that ends in ``.json``. ``table``, ``id_column``
+    and ``vector_column`` say where they are in SQLite and Parquet. ``queries``: a file of the same kind whose ids are the
+    texts of queries. ``query_embedder``: the embedder of queries that are not in it.
+    """
+
+    vectors: str
+    ids: str | None = None
+    table: str = "vectors"
+    id_column: str = "id"
+    vector_column: str = "vector"
+    queries: str | None = None
+    query_embedder: str | dict[str, Any] | None = None
+    cache: bool = False  # they are on disk as it is
+
+    def load_model(self) -> Model:
+        return PrecomputedModel(self)
+
+
+class PrecomputedModel(Model):
+    """A table of vectors, asked by id."""
+
+    keyed_by = "id"
+
+    def __init__(self, options: Options) -> None:
+        path = Path(options.vectors)
+        ids, self._vectors = read_vectors(path, options, options.ids)
+        self._row_of = {name: row for row, name in enumerate(ids)}
+        if len(self._row_of) < len(ids):
+            raise FormatError(path, None, "holds an id twice")
+        self.dimension = self._vectors.shape[1]
+        self._path = path
+        self._queries = {} if options.queries is None else _by_text(Path(options.queries), options, self.dimension)
+        self._embedder = None if options.query_embedder is None else load_embedder(options.query_embedder)
+        self._check(_fingerprint_beside(path))
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """``texts`` are ids here."""
+        missing = [name for name in texts if name not in self._row_of]
+        if missing:
+            raise UsageError(f"{self._path} has no vector for {missing[0]!r} (and {len(missing) - 1} more)")
+        found: Vectors = self._vectors[[self._row_of[name] for name in texts]]
+        return found
+
+    def encode_query(self, text: str) -> Vectors:
+        if text in self._queries:
+            return self._queries[text]
+        if self._embedder is None:
+            raise UsageError(f"there is no vector for the query {text!r}: name a file with queries, or query_embedder")
+        return self._embedder.embed_query(text)
+
+    def close(self) -> None:
+        if self._embedder is not None:
+            self._embedder.close()
+
+    def _check(self, beside: Fingerprint) -> None:
+        """Vectors and the embedder of queries must come from one model."""
+        content = hashlib.sha256(self._vectors.tobytes()).hexdigest()
+        self.name = beside.model or f"precomputed/{self._path.name}"
+        self.revision = beside.revision or content
+        Fingerprint(dimension=self.dimension).check(Fingerprint(dimension=beside.dimension), str(self._path))
+        if self._embedder is not None:
+            own = Fingerprint(beside.model, beside.revision, self.dimension, beside.normalize, beside.query_prefix)
+            _prefixless(self._embedder).check(own, str(self._path))
+
+
+def _prefixless(query_embedder: Embedder) -> Fingerprint:
+    """What vectors of documents and an embedder of queries have in common."""
+    whole = query_embedder.fingerprint()
+    return Fingerprint(whole.model, whole.revision, whole.dimension, whole.normalize, whole.query_prefix)
+
+
+def _by_text(path: Path, options: Options, dimension: int) -> dict[str, Vectors]:
+    texts, vectors = read_vectors(path, options, None)
+    Fingerprint(dimension=dimension).check(Fingerprint(dimension=vectors.shape[1]), str(path))
+    return dict(zip(texts, vectors, strict=True))
+
+
+def _fingerprint_beside(path: Path) -> Fingerprint:
+    beside = path.with_name(f"{path.name}.fingerprint.json")
+    if not beside.exists():
+        return Fingerprint()
+    from pydantic import TypeAdapter
+
+    return check_shape(beside, TypeAdapter(Fingerprint), parse_json(beside, read_text(beside)))
+
+
+def read_vectors(path: Path, options: Options, ids: str | None) -> tuple[list[str], Vectors]:
+    """Ids and vectors, row by row; what cannot be a table of finite numbers is refused."""
+    check_readable(path)
+    suffix = path.suffix.lower()
+    if suffix == ".npy":
+        names, vectors = _from_npy(path, ids)
+    elif suffix == ".parquet":
+        names, vectors = _from_parquet(path, options)
+    elif suffix in SQLITE:
+        names, vectors = _from_sqlite(path, options)
+    else:
+        raise FormatError(path, None, "holds no vectors: its extension must be .npy, .parquet, .sqlite, .sqlite3 or .db")
+    if vectors.ndim != 2 or not vectors.size or not np.issubdtype(vectors.dtype, np.floating):  # noqa: PLR2004  # rows and columns
+        raise FormatError(path, None, f"is no table of floating-point numbers: {vectors.dtype} of shape {vectors.shape}")
+    if not np.isfinite(vectors).all():
+        raise FormatError(path, None, "holds a number that is not finite")
+    return names, np.ascontiguousarray(vectors, dtype=np.float32)
+
+
+def _from_npy(path: Path, ids: str | None) -> tuple[list[str], NDArray[Any]]:
+    place = Path(ids) if ids is not None else path.with_suffix(".json")
+    check_readable(place)
+    text = read_text(place)
+    names = parse_json(place, text) if place.suffix.lower() == ".json" else text.splitlines()
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FormatError(place, None, "is no list of ids")
+    try:
+        vectors: NDArray[Any] = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise FormatError(path, None, f"is no npy file: {error}") from error
+    if len(names) != len(vectors):
+        raise FormatError(path, None, f"has {len(vectors)} rows, but {place} has {len(names)} ids")
+    return names, vectors
+
+
+def _from_parquet(path: Path, options: Options) -> tuple[list[str], NDArray[Any]]:
+    import polars as pl
+
+    try:
+        frame = pl.read_parquet(path, columns=[options.id_column, options.vector_column])
+        rows = frame[options.vector_column].to_list()
+        return [str(name) for name in frame[options.id_column]], np.array(rows, dtype=np.float32)
+    except (pl.exceptions.PolarsError, OSError, ValueError, TypeError) as error:
+        columns = f"{options.id_column!r} and {options.vector_column!r}"
+        raise FormatError(path, None, f"has no usable columns {columns}: {error}") from error
+
+
+def _from_sqlite(path: Path, options: Options) -> tuple[list[str], NDArray[Any]]:
+    import apsw
+
+    columns = ", ".join(_quoted(name) for name in (options.id_column, options.vector_column))
+    database = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        rows = database.execute(f"SELECT {columns} FROM {_quoted(options.table)} ORDER BY rowid").fetchall()  # noqa: S608  # quoted
+        return [str(name) for name, _ in rows], np.array([_row(path, cell) for _, cell in rows], dtype=np.float32)
+    except (apsw.Error, ValueError, TypeError) as error:
+        raise FormatError(path, None, f"has no vectors in {options.table}.{options.vector_column}: {error}") from error
+    finally:
+        database.close()
+
+
+def _row(path: Path, cell: Any) -> NDArray[Any]:
+    """Numbers as JSON, or as the bytes of float32."""
+    return np.array(parse_json(path, cell)) if isinstance(cell, str) else np.frombuffer(cell, dtype="<f4")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

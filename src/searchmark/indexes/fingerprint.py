@@ -1,0 +1,38 @@
+"""What an index was made of. Vectors that were made otherwise have no business in it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import ClassVar
+
+from searchmark.errors import Incomparable
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """The model and the hash of its weights, what happened to its vectors, how texts were cut, and which texts.
+
+    None stands for what is not known or does not matter here, and agrees with everything.
+    """
+
+    model: str | None = None
+    revision: str | None = None
+    dimension: int | None = None
+    normalize: bool | None = None
+    query_prefix: str | None = None
+    document_prefix: str | None = None
+    chunking: str | None = None
+    corpus: str | None = None
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    def check(self, other: Fingerprint, place: str) -> None:
+        """Refuse vectors of another fingerprint; the sentence names every part in which they differ."""
+        mine, theirs = asdict(self), asdict(other)
+        differences = [
+            f"{field.name} is {theirs[field.name]!r} and not {mine[field.name]!r}"
+            for field in fields(self)
+            if None not in (mine[field.name], theirs[field.name]) and mine[field.name] != theirs[field.name]
+        ]
+        if differences:
+            raise Incomparable(f"{place} holds vectors that do not belong here: {'; '.join(differences)}")

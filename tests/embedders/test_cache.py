@@ -1,0 +1,159 @@
+"""The cache gives back what was written, whoever writes, whoever is killed, and never grows beyond its size."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from searchmark.embedders import load_embedder
+from searchmark.embedders.cache import VectorCache
+from searchmark.errors import UsageError
+from searchmark.store import cache_folder
+from tests.embedders.writer import texts
+
+KEY, OTHER = b"k" * 32, b"o" * 32
+
+
+def writer(first: int, last: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.embedders.writer", str(first), str(last)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
+
+
+def expected(first: int, last: int) -> np.ndarray:
+    return load_embedder({"name": "hashing", "cache": False}).embed_documents(texts(first, last))
+
+
+def test_what_was_written_is_read_again(own_cache: Path) -> None:
+    vector = np.arange(3, dtype=np.float32)
+    first = VectorCache()
+    first.write({KEY: vector})
+    first.close()
+    assert VectorCache().read([KEY, OTHER], 3).keys() == {KEY}
+    assert np.array_equal(VectorCache().read([KEY], 3)[KEY], vector)
+
+
+def test_a_vector_of_another_length_is_as_good_as_none() -> None:
+    cache = VectorCache()
+    cache.write({KEY: np.arange(3, dtype=np.float32)})
+    assert cache.read([KEY], 4) == {}
+
+
+def test_no_text_is_encoded_twice_by_any_embedder_that_shares_the_cache() -> None:
+    first = load_embedder({"name": "hashing", "cache": True})
+    given = first.embed_documents(["a", "b", "a"])
+    assert first.texts_encoded == 2
+    first.embed_documents(["b", "c"])
+    assert first.texts_encoded == 3
+    second = load_embedder({"name": "hashing", "cache": True})
+    assert np.array_equal(second.embed_documents(["a", "b", "a"]), given)
+    assert second.texts_encoded == 0
+
+
+@pytest.mark.parametrize("other", [{"size": 128}, {"document_prefix": "passage: "}])
+def test_another_model_or_text_is_another_vector(other: dict) -> None:
+    load_embedder({"name": "hashing", "cache": True}).embed_documents(["a"])
+    embedder = load_embedder({"name": "hashing", "cache": True, **other})
+    embedder.embed_documents(["a"])
+    assert embedder.texts_encoded == 1
+
+
+def test_what_only_treats_vectors_reuses_them() -> None:
+    load_embedder({"name": "hashing", "cache": True}).embed_documents(["a b c"])
+    embedder = load_embedder({"name": "hashing", "cache": True, "dimension": 8, "normalize": False, "query_prefix": "q"})
+    assert embedder.embed_documents(["a b c"]).shape == (1, 8)
+    assert embedder.texts_encoded == 0
+
+
+def test_queries_are_not_kept_on_disk(own_cache: Path) -> None:
+    load_embedder({"name": "hashing", "cache": True}).embed_query("a")
+    assert not own_cache.exists()
+
+
+@pytest.mark.parametrize("batches", [1, 4, 9])
+def test_a_writer_that_is_killed_leaves_only_right_vectors(batches: int) -> None:
+    process = writer(0, 4000)
+    for _ in range(batches):
+        assert process.stdout.readline()
+    process.kill()
+    process.stdout.close()
+    assert process.wait() < 0
+
+    embedder = load_embedder({"name": "hashing", "cache": True})
+    assert np.array_equal(embedder.embed_documents(texts(0, 4000)), expected(0, 4000))
+    assert embedder.texts_encoded <= 4000 - 40 * batches
+    again = load_embedder({"name": "hashing", "cache": True})
+    assert np.array_equal(again.embed_documents(texts(0, 4000)), expected(0, 4000))
+    assert again.texts_encoded == 0
+
+
+def test_writers_at_the_same_time_wait_for_each_other() -> None:
+    processes = [writer(first, first + 1200) for first in (0, 400, 800)]
+    for process in processes:
+        process.communicate()
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    embedder = load_embedder({"name": "hashing", "cache": True})
+    assert np.array_equal(embedder.embed_documents(texts(0, 2000)), expected(0, 2000))
+    assert embedder.texts_encoded == 0
+
+
+def test_the_oldest_go_when_it_is_full(own_cache: Path) -> None:
+    cache = VectorCache(max_bytes=1 << 20)
+    for number in range(30):
+        cache.write({bytes([number, place]) * 16: np.full(256, number, dtype=np.float32) for place in range(100)})
+    assert cache.used_bytes() <= 1 << 20
+    assert bytes([0, 0]) * 16 not in cache.read([bytes([0, 0]) * 16], 256)
+    assert len(cache.read([bytes([29, place]) * 16 for place in range(100)], 256)) == 100
+    cache.close()
+    assert sum(file.stat().st_size for file in own_cache.iterdir()) < 3 << 20
+
+
+def test_a_batch_that_is_larger_than_the_cache_is_answered_all_the_same() -> None:
+    embedder = load_embedder({"name": "hashing", "cache": True, "cache_megabytes": 0})
+    assert np.array_equal(embedder.embed_documents(texts(0, 300)), expected(0, 300))
+
+
+def test_nobody_else_may_read_it(own_cache: Path) -> None:
+    cache = VectorCache()
+    cache.write({KEY: np.zeros(3, dtype=np.float32)})
+    assert stat.S_IMODE(own_cache.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(file.stat().st_mode) for file in own_cache.iterdir()} == {0o600}
+
+
+def test_a_file_that_others_could_read_is_closed_to_them(own_cache: Path) -> None:
+    VectorCache().write({KEY: np.zeros(3, dtype=np.float32)})
+    file = VectorCache().path
+    file.chmod(0o644)
+    VectorCache().read([KEY], 3)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_damaged_file_is_one_sentence_that_says_what_to_do(own_cache: Path) -> None:
+    own_cache.mkdir()
+    VectorCache().path.write_bytes(b"this is not SQLite" * 100)
+    with pytest.raises(UsageError, match=r"cannot be used .* delete it if it is damaged"):
+        VectorCache().read([KEY], 3)
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(own_cache: Path) -> None:
+    own_cache.write_text("a file in its place")
+    with pytest.raises(UsageError, match="name another folder with SEARCHMARK_CACHE"):
+        VectorCache().read([KEY], 3)
+
+
+@pytest.mark.parametrize(
+    ("variables", "folder"),
+    [
+        ({"SEARCHMARK_CACHE": "/a/b", "XDG_CACHE_HOME": "/x"}, "/a/b"),
+        ({"SEARCHMARK_CACHE": "", "XDG_CACHE_HOME": "/x"}, "/x/searchmark"),
+        ({"SEARCHMARK_CACHE": "", "XDG_CACHE_HOME": "", "HOME": "/h"}, "/h/.cache/searchmark"),
+    ],
+)
+def test_where_it_is(monkeypatch, variables: dict[str, str], folder: str) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert cache_folder() == Path(folder)
