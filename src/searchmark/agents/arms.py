@@ -1,0 +1,89 @@
+"""Agents that ask other agents: how these are named in a config, and how they are kept up to date together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from searchmark.agents.agent import AgentSpec, RetrievalAgent, RetrievalResult
+from searchmark.errors import UsageError
+
+if TYPE_CHECKING:
+    from searchmark.corpora import Changes, Corpus
+
+ArmChoice = str | dict[str, Any]  # a name, or {name, source, config}; `class` is read as `source`
+KEYS = {"name", "source", "class", "config"}
+
+
+def arm_spec(choice: ArmChoice) -> AgentSpec:
+    """Which agent a config means."""
+    if isinstance(choice, str):
+        return AgentSpec(choice, choice)
+    unknown = sorted(set(choice) - KEYS)
+    if unknown or not isinstance(choice.get("name"), str):
+        wrong = f"{unknown[0]!r} is none of them" if unknown else "it has no name"
+        raise UsageError(f"an arm is a name, or has a name, a source and a config; {wrong}")
+    if not isinstance(choice.get("config", {}), Mapping):
+        raise UsageError(f"the config of the arm {choice['name']!r} is no mapping")
+    return AgentSpec(choice["name"], choice.get("source") or choice.get("class") or choice["name"], dict(choice.get("config", {})))
+
+
+class AgentWithArms(RetrievalAgent):
+    """Initialises, updates, resets and closes its arms as it is told to itself. One that fails is a failure of all."""
+
+    def __init__(self, choices: list[ArmChoice]) -> None:
+        self._specs: dict[str, AgentSpec] = {}
+        for spec in map(arm_spec, choices):
+            if spec.name in self._specs:
+                raise UsageError(f"two arms are called {spec.name!r}; give one of them another name, and its agent as source")
+            self._specs[spec.name] = spec
+        self._arms: dict[str, RetrievalAgent] = {}
+
+    def arms(self) -> Mapping[str, AgentSpec]:
+        return self._specs
+
+    def connect(self, arms: Mapping[str, RetrievalAgent]) -> None:
+        self._arms = {name: arms[name] for name in self._specs}
+
+    def initialize(self, corpus: Corpus) -> None:
+        if not self._arms:
+            raise UsageError(f"{type(self).__name__} was initialised before it was connected with its arms")
+        for arm in self._arms.values():
+            arm.initialize(corpus)
+
+    def update(self, changes: Changes) -> bool:
+        for arm in self._arms.values():
+            if not arm.update(changes):
+                arm.initialize(changes.corpus)
+        return bool(self._arms)
+
+    def reset(self) -> None:
+        for arm in self._arms.values():
+            arm.reset()
+
+    def close(self) -> None:
+        for arm in self._arms.values():
+            arm.close()
+
+    def index_bytes(self) -> int | None:
+        sizes = [size for size in (arm.index_bytes() for arm in self._arms.values()) if size is not None]
+        return sum(sizes) if sizes else None
+
+    def ask(self, name: str, query: str, k: int) -> RetrievalResult:
+        """The answer of one arm. If it fails, this fails: the answer of the others alone would pass for that of all."""
+        try:
+            return self._arms[name].retrieve(query, k)
+        except Exception as error:
+            raise UsageError(f"the arm {name!r} failed: {type(error).__name__}: {error}") from error
+
+
+def remembered(results: list[RetrievalResult]) -> dict[str, str]:
+    """What arms say about their caches: one that remembered the query makes the whole answer a warm one."""
+    told = [result.metadata["query_cache"] for result in results if "query_cache" in result.metadata]
+    return {"query_cache": "hit" if "hit" in told else "miss"} if told else {}
+
+
+def total_cost(results: list[RetrievalResult]) -> float | None:
+    """What the arms have cost together; None if none of them knows."""
+    costs = [result.cost for result in results if result.cost is not None]
+    return sum(costs) if costs else None

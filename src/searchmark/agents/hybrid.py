@@ -1,0 +1,80 @@
+"""Several agents, one answer: their rankings are fused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, ClassVar, Literal
+
+from searchmark.agents.agent import RetrievalResult
+from searchmark.agents.arms import AgentWithArms, remembered, total_cost
+from searchmark.agents.fusion import NORMALIZATIONS, reciprocal_ranks, weighted_sum
+from searchmark.errors import UsageError
+
+
+class HybridAgent(AgentWithArms):
+    """Asks every arm and fuses what they answer; equal scores are ordered by id."""
+
+    @dataclass(frozen=True)
+    class Config:
+        """Options of ``hybrid``.
+
+        ``arms``: names of agents, or ``{name, source, config}`` each. ``fusion``: by reciprocal ranks (``rrf``) or by
+        ``scores``, which are brought to one scale by ``normalization``. ``weights``: by the name of the arm, 1 for those
+        not named. ``rrf_k``: how little the first ranks stand out. ``depth``: hits that each arm is asked for.
+        """
+
+        arms: list[str | dict[str, Any]] = field(default_factory=lambda: ["bm25", "semantic"])
+        fusion: Literal["rrf", "scores"] = "rrf"
+        normalization: Literal["min-max", "z-score"] = "min-max"
+        weights: dict[str, float] = field(default_factory=dict)
+        rrf_k: float = 60.0
+        depth: int = 100
+
+        __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    def __init__(self, config: Config | None = None) -> None:
+        self._config = config or self.Config()
+        super().__init__(self._config.arms)
+        unknown = sorted(set(self._config.weights) - set(self._specs))
+        if unknown:
+            raise UsageError(f"there is a weight for {unknown[0]!r}, which is no arm; the arms are {', '.join(self._specs)}")
+        if not self._specs:
+            raise UsageError("hybrid needs at least one arm")
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        results = {name: self.ask(name, query, max(k, self._config.depth)) for name in self._arms}
+        weights = [self._config.weights.get(name, 1.0) for name in results]
+        fused = weighted_sum([self._scores(name, result) for name, result in results.items()], weights)
+        best = sorted(fused.items(), key=lambda pair: (-pair[1], pair[0]))[: max(k, 0)]
+        answers = list(results.values())
+        counts = {"arms": {name: len(result.files) for name, result in results.items()}}
+        return RetrievalResult(
+            [name for name, _ in best],
+            [score for _, score in best],
+            metadata={**counts, **remembered(answers)},
+            lines=_lines([name for name, _ in best], answers),
+            cost=total_cost(answers),
+        )
+
+    def _scores(self, name: str, result: RetrievalResult) -> dict[str, float]:
+        """What an arm has to say about each of its hits; one that stands twice counts where it stands first."""
+        ids = list(dict.fromkeys(result.files))
+        if self._config.fusion == "rrf":
+            return reciprocal_ranks(ids, self._config.rrf_k)
+        if result.scores is None or len(result.scores) != len(result.files) or not all(map(isfinite, result.scores)):
+            raise UsageError(f"the arm {name!r} gives no score for every hit; fuse by ranks (fusion: rrf)")
+        first = dict(zip(reversed(result.files), reversed(result.scores), strict=True))
+        return NORMALIZATIONS[self._config.normalization]({name: first[name] for name in ids})
+
+
+def _lines(ids: list[str], answers: list[RetrievalResult]) -> list[tuple[int, int] | None] | None:
+    """The lines that the first arm with any has given."""
+    if all(answer.lines is None for answer in answers):
+        return None
+    known: dict[str, tuple[int, int]] = {}
+    for answer in answers:
+        for name, lines in zip(answer.files, answer.lines or (), strict=False):
+            if lines is not None:
+                known.setdefault(name, lines)
+    return [known.get(name) for name in ids]

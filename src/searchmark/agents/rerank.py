@@ -1,0 +1,95 @@
+"""Two stages: an agent finds candidates, a reranker looks at them more closely and puts them in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from searchmark.agents.agent import RetrievalResult
+from searchmark.agents.arms import AgentWithArms, remembered
+from searchmark.agents.rerankers import Reranker, check_reranker
+from searchmark.errors import UsageError
+
+if TYPE_CHECKING:
+    from searchmark.corpora import Changes, Corpus
+    from searchmark.records import Document
+
+
+class RerankAgent(AgentWithArms):
+    """Ranks the hits of another agent anew; equal scores keep the order that they came in."""
+
+    @dataclass(frozen=True)
+    class Config:
+        """Options of ``rerank``.
+
+        ``arm``: the agent that finds candidates, by name or as ``{name, source, config}``. ``reranker``: ``proximity``,
+        ``cross-encoder`` or ``http``, by name or with its options (``{name: http, url: ...}``). ``depth``: how many
+        candidates are looked at, or as many as hits are wanted, if that is more. ``names``: the title of a document, or
+        else its id, is put before its text.
+        """
+
+        arm: str | dict[str, Any] = "bm25"
+        reranker: str | dict[str, Any] = "proximity"
+        depth: int = 50
+        names: bool = True
+
+        __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    def __init__(self, config: Config | None = None) -> None:
+        self._config = config or self.Config()
+        super().__init__([self._config.arm])
+        self._options = check_reranker(self._config.reranker)
+        self._reranker: Reranker | None = None
+        self._corpus: Corpus | None = None
+        self._texts: dict[str, str] | None = None
+
+    def initialize(self, corpus: Corpus) -> None:
+        if self._reranker is None:
+            self._reranker = self._options.load()
+        super().initialize(corpus)
+        self._look_at(corpus)
+
+    def update(self, changes: Changes) -> bool:
+        followed = super().update(changes)
+        self._look_at(changes.corpus)
+        return followed
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        if self._reranker is None or self._corpus is None:
+            raise UsageError("rerank was asked before it was initialised")
+        (arm,) = self._arms
+        found = self.ask(arm, query, max(k, self._config.depth))
+        candidates = list(dict.fromkeys(found.files))
+        scores = self._reranker.scores(query, self._texts_of(self._corpus, candidates)) if candidates else []
+        if len(scores) != len(candidates) or not all(map(isfinite, scores)):
+            raise UsageError(f"the reranker gave no usable score for every one of {len(candidates)} candidates")
+        best = sorted(range(len(candidates)), key=lambda place: -scores[place])[: max(k, 0)]
+        lines = dict(zip(reversed(found.files), reversed(found.lines), strict=True)) if found.lines is not None else None
+        return RetrievalResult(
+            [candidates[place] for place in best],
+            [scores[place] for place in best],
+            metadata={"candidates": len(candidates), **remembered([found])},
+            lines=None if lines is None else [lines[candidates[place]] for place in best],
+            cost=found.cost,
+        )
+
+    def close(self) -> None:
+        super().close()
+        if self._reranker is not None:
+            self._reranker.close()
+        self._reranker = self._corpus = self._texts = None
+
+    def _look_at(self, corpus: Corpus) -> None:
+        """A corpus that cannot be read by id is held, since every query would otherwise pass over all of it."""
+        self._corpus = corpus
+        self._texts = None if corpus.reader is not None else {document.id: self._text(document) for document in corpus}
+
+    def _texts_of(self, corpus: Corpus, ids: list[str]) -> list[str]:
+        known = self._texts
+        if known is None:
+            known = {document.id: self._text(document) for document in corpus.read(ids)}
+        return [known.get(name, name) for name in ids]
+
+    def _text(self, document: Document) -> str:
+        return f"{document.title or document.id}\n{document.text}" if self._config.names else document.text

@@ -1,0 +1,200 @@
+"""Who looks at hits more closely: the words and how near they stand, a cross-encoder, or a server."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import pairwise
+from math import log
+from typing import Any, ClassVar, Literal
+
+from searchmark.agents.tokens import tokens
+from searchmark.embedders.json_client import JsonClient
+from searchmark.errors import UsageError
+from searchmark.store import check_shape
+
+
+class Reranker:
+    """Scores texts for a query; more is better."""
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One score per text."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of connections."""
+
+
+@dataclass(frozen=True)
+class ProximityOptions:
+    """Options of ``proximity``: ``k1`` and ``b`` are those of BM25."""
+
+    k1: float = 1.2
+    b: float = 0.5
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    def load(self) -> Reranker:
+        return Proximity(self)
+
+
+class Proximity(Reranker):
+    """BM25 with term proximity (Büttcher, Clarke and Lushman, SIGIR 2006); the candidates are the collection.
+
+    Neighbouring occurrences of two different words of the query lend each other weight, less with the square of their
+    distance. The idf is the one that is never negative, since every candidate may hold a word.
+    """
+
+    def __init__(self, options: ProximityOptions) -> None:
+        self._k1, self._b = options.k1, options.b
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        wanted = set(tokens(query))
+        words = [tokens(text) for text in texts]
+        lengths = [len(own) for own in words]
+        mean = sum(lengths) / len(lengths) if any(lengths) else 1.0
+        places = [[(place, word) for place, word in enumerate(own) if word in wanted] for own in words]
+        holders = Counter(word for own in places for word in {word for _, word in own})
+        idf = {word: log(1 + (len(texts) - count + 0.5) / (count + 0.5)) for word, count in holders.items()}
+        return [self._score(own, idf, length / mean) for own, length in zip(places, lengths, strict=True)]
+
+    def _score(self, places: list[tuple[int, str]], idf: Mapping[str, float], length: float) -> float:
+        penalty = self._k1 * (1 - self._b + self._b * length)
+        near: dict[str, float] = defaultdict(float)
+        for (first, one), (second, other) in pairwise(places):
+            if one != other:
+                near[one] += idf[other] / (second - first) ** 2
+                near[other] += idf[one] / (second - first) ** 2
+        counts = Counter(word for _, word in places)
+        alone = sum(idf[word] * count * (self._k1 + 1) / (count + penalty) for word, count in sorted(counts.items()))
+        together = sum(min(1.0, idf[word]) * value * (self._k1 + 1) / (value + penalty) for word, value in sorted(near.items()))
+        return float(alone + together)
+
+
+def cross_encoder_problem() -> str | None:
+    """Why no cross-encoder can be used here, and what to do about it; None if one can."""
+    if find_spec("sentence_transformers") is None:
+        return "sentence-transformers is not installed; install the extra: pip install 'searchmark[transformers]'"
+    return None
+
+
+@dataclass(frozen=True)
+class CrossEncoderOptions:
+    """Options of ``cross-encoder``: ``model`` is a name on the hub or a folder; ``batch`` is texts at a time."""
+
+    model: str = "cross-encoder/ms-marco-MiniLM-L6-v2"
+    batch: int = 32
+    longest_text: int = 8000
+    offline: bool = False
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    def load(self) -> Reranker:
+        reason = cross_encoder_problem()
+        if reason is not None:
+            raise UsageError(reason)
+        return CrossEncoderReranker(self)
+
+
+class CrossEncoderReranker(Reranker):
+    """A model that reads query and text together, on the CPU."""
+
+    def __init__(self, options: CrossEncoderOptions) -> None:
+        from sentence_transformers import CrossEncoder  # type: ignore[import-not-found,unused-ignore]  # an extra
+
+        try:
+            self._model: Any = CrossEncoder(options.model, device="cpu", local_files_only=options.offline)
+        except (OSError, ValueError) as error:
+            name = type(error).__name__
+            raise UsageError(f"the model {options.model!r} is neither a folder nor can it be had from the hub ({name})") from error
+        self._options = options
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        pairs = [(_clean(query), _clean(text[: self._options.longest_text])) for text in texts]
+        found = self._model.predict(pairs, batch_size=self._options.batch, show_progress_bar=False)
+        return [float(score) for score in found]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServedOptions:
+    """Options of ``http``.
+
+    ``url``: the whole address. ``style``: what is sent and expected; ``cohere`` (also Jina, vLLM and others):
+    ``{model, query, documents}`` to ``{results: [{index, relevance_score}]}``; ``tei`` (text-embeddings-inference):
+    ``{query, texts}`` to ``[{index, score}]``. ``key_variable``: the environment variable with the key, if one is needed.
+    """
+
+    url: str
+    style: Literal["cohere", "tei"] = "cohere"
+    model: str | None = None
+    key_variable: str | None = None
+    batch: int = 100
+    longest_text: int = 8000
+    retries: int = 5
+    timeout_seconds: float = 60.0
+    requests_per_minute: float | None = None
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    def load(self) -> Reranker:
+        return ServedReranker(self)
+
+
+class ServedReranker(Reranker):
+    """Any server that scores documents for a query."""
+
+    def __init__(self, options: ServedOptions) -> None:
+        self._options = options
+        self._client = JsonClient(
+            options.url, options.key_variable, options.timeout_seconds, options.retries, options.requests_per_minute
+        )
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        clean = [_clean(text[: self._options.longest_text]) or " " for text in texts]
+        found: list[float] = []
+        for start in range(0, len(clean), self._options.batch):
+            found += self._ask(_clean(query), clean[start : start + self._options.batch])
+        return found
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _ask(self, query: str, texts: list[str]) -> list[float]:
+        name = "texts" if self._options.style == "tei" else "documents"
+        body: dict[str, Any] = {"query": query, name: texts}
+        if self._options.model is not None:
+            body["model"] = self._options.model
+        answer = self._client.post(body)
+        try:
+            rows = answer if self._options.style == "tei" else answer["results"]
+            score = "score" if self._options.style == "tei" else "relevance_score"
+            by_index = {int(row["index"]): float(row[score]) for row in rows}
+            return [by_index[place] for place in range(len(texts))]
+        except (KeyError, TypeError, ValueError) as error:
+            self.close()
+            raise UsageError(f"{self._options.url} did not score every text: {type(error).__name__} {error}") from error
+
+
+def _clean(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+RerankerOptions = ProximityOptions | CrossEncoderOptions | ServedOptions
+RERANKERS: dict[str, type[RerankerOptions]] = {
+    "proximity": ProximityOptions,
+    "cross-encoder": CrossEncoderOptions,
+    "http": ServedOptions,
+}
+
+
+def check_reranker(choice: str | Mapping[str, Any]) -> RerankerOptions:
+    """The options of a reranker that was named (``proximity``) or described (``{name: http, url: ...}``)."""
+    options = {"name": choice} if isinstance(choice, str) else dict(choice)
+    name = options.pop("name", None)
+    if name not in RERANKERS:
+        raise UsageError(f"there is no reranker {name!r}; there are {', '.join(RERANKERS)}")
+    from pydantic import TypeAdapter
+
+    return check_shape(f"reranker {name}", TypeAdapter(RERANKERS[name]), options)
