@@ -7,6 +7,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-oldest test-kills check format bench docs clean
+.PHONY: help demo test test-oldest test-models check format bench docs clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -37,6 +38,10 @@ test-oldest: $(READY)  ## run the tests with the oldest versions that pyproject.
 
 test-kills: $(READY)  ## kill the runner a hundred times and go on each time
 	SEARCHMARK_TEST_KILLS=100 $(BIN)/python -m pytest tests/running/test_resume.py
+test-models: $(READY)  ## run the tests that need a real transformer; installs it (5 GB with torch), fails without it
+	$(PYTHON) -m venv $(VENV)-models
+	$(BIN)/uv pip install --quiet --python $(VENV)-models/bin/python --editable '.[transformers]' --group dev --group models
+	$(VENV)-models/bin/python -m pytest -m models -W 'default::DeprecationWarning' tests/models
 
 check: $(READY)  ## lint, types, import direction
 	$(BIN)/ruff check .
@@ -60,4 +65,4 @@ bench: $(READY)  ## compare speed and memory with other tools, side by side
 	$(BIN)/python benchmarks/snapshots.py
 
 clean:  ## remove the virtual environment and everything generated
-	rm -rf $(VENV) $(VENV)-oldest demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis

