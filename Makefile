@@ -6,8 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest test-kills check format bench docs clean
-.PHONY: help demo test test-oldest test-models check format bench docs clean
+.PHONY: help demo test test-oldest test-kills test-models check format bench docs clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -38,6 +37,7 @@ test-oldest: $(READY)  ## run the tests with the oldest versions that pyproject.
 
 test-kills: $(READY)  ## kill the runner a hundred times and go on each time
 	SEARCHMARK_TEST_KILLS=100 $(BIN)/python -m pytest tests/running/test_resume.py
+
 test-models: $(READY)  ## run the tests that need a real transformer; installs it (5 GB with torch), fails without it
 	$(PYTHON) -m venv $(VENV)-models
 	$(BIN)/uv pip install --quiet --python $(VENV)-models/bin/python --editable '.[transformers]' --group dev --group models

@@ -34,8 +34,7 @@ def test_a_name_stands_for_an_agent(text: str, name: str, source: str) -> None:
 def test_every_alias_and_built_in_name_can_be_made() -> None:
     assert set(ALIASES.values()) <= set(BUILT_IN)
     for name in BUILT_IN:
-        if name not in ("hybrid", "rerank"):
-            assert isinstance(create(spec_of(name)), RetrievalAgent)
+        assert isinstance(create(spec_of(name)), RetrievalAgent)
 
 
 def test_the_config_says_what_a_name_means() -> None:
@@ -158,3 +157,11 @@ def test_an_agent_that_wants_a_folder_says_so_where_there_is_none(tmp_path: Path
     file.write_text("class Agent:\n    def initialize(self, repo_path: str): pass\n    def retrieve(self, query): return []\n")
     with pytest.raises(UsageError, match="wants a folder to search"):
         create(spec_of(f"{file}:Agent")).initialize(CORPUS)
+
+
+def test_arms_that_are_code_are_refused(plugin: Path) -> None:
+    with pytest.raises(UsageError, match="the arm 'x' of 'hybrid' is code"):
+        create(load_agent("hybrid", arms=["bm25", {"name": "x", "source": "plugged_in:Agent"}]))
+    assert create(load_agent("hybrid", arms=["keyword_search", "plugged"]))
+    with pytest.raises(UsageError, match="--no-exec refuses"):
+        create(load_agent("hybrid", arms=["bm25", "plugged"]), foreign=False)

@@ -20,16 +20,26 @@ GROUP = "searchmark.agents"
 
 BUILT_IN = {
     "bm25": "bm25:Bm25Agent",
+    "fts5": "fts5:Fts5Agent",
+    "hybrid": "hybrid:HybridAgent",
     "in-memory": "in_memory:InMemoryAgent",
     "keyword": "keyword:KeywordAgent",
     "path-match": "controls:PathMatchAgent",
     "popular": "controls:PopularAgent",
     "random": "controls:RandomAgent",
+    "rerank": "rerank:RerankAgent",
+    "semantic": "semantic:SemanticAgent",
 }
 ALIASES = {
     "KeywordSearchAgent": "keyword",
     "keyword_search": "keyword",
-    "Bm25Agent": "bm25",
+    "SemanticSearchAgent": "semantic",
+    "semantic_search": "semantic",
+    "vector": "semantic",
+    "HybridAgent": "hybrid",
+    "HybridSearchAgent": "hybrid",
+    "hybrid_search": "hybrid",
+    "reranker": "rerank",
 }
 
 
@@ -104,8 +114,12 @@ def _refuse_unknown(spec: AgentSpec) -> None:
         raise UsageError(f"there is no agent {spec.source!r}; {hint} Your own is named as module:Class")
 
 
-def create(spec: AgentSpec) -> RetrievalAgent:
-    """Make the agent, with all that it asks itself. Whatever goes wrong names the agent."""
+def create(spec: AgentSpec, *, foreign: bool = True) -> RetrievalAgent:
+    """Make the agent, with all that it asks itself. Whatever goes wrong names the agent.
+
+    Its arms stand in its config, which may be a stranger's: they must have names, and built-in ones if nothing
+    ``foreign`` is allowed.
+    """
     from searchmark.agents.adapted import adapted
 
     agent_class = agent_class_of(spec)
@@ -116,8 +130,16 @@ def create(spec: AgentSpec) -> RetrievalAgent:
     except Exception as error:
         raise UsageError(f"the agent {spec.name!r} ({spec.source}) cannot be made: {_said(error)}") from error
     agent = adapted(made, spec.name)
-    agent.connect({name: create(arm) for name, arm in agent.arms().items()})
+    agent.connect({name: create(_arm(spec, arm, foreign=foreign), foreign=foreign) for name, arm in agent.arms().items()})
     return agent
+
+
+def _arm(spec: AgentSpec, arm: AgentSpec, *, foreign: bool) -> AgentSpec:
+    if ":" in arm.source:
+        raise UsageError(
+            f"the arm {arm.name!r} of {spec.name!r} is code ({arm.source}), which a config may not name: make it a plug-in"
+        )
+    return AgentSpec(arm.name, spec_of(arm.source, foreign=foreign).source, arm.config)
 
 
 def _made(agent_class: Any, spec: AgentSpec) -> Any:

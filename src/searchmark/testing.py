@@ -58,7 +58,7 @@ def _problems(process: Process, spec: AgentSpec, folder: Path, seconds: float) -
     existing = Existing(tuple(FILES), folder)
     problems: list[str] = []
     for doing, request in (
-        ("loading it", {"op": "load", "agent": agent, "memory_limit_mb": None}),
+        ("loading it", {"op": "load", "agent": agent, "memory_limit_mb": None, "foreign": True}),
         ("initialize", {"op": "prepare", "place": place}),
         ("initialize, called again", {"op": "prepare", "place": place}),
     ):

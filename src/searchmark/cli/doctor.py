@@ -50,7 +50,15 @@ def _isolation() -> tuple[str, bool, str]:
 
     process = Process()
     try:
-        process.ask({"op": "load", "agent": {"name": "probe", "source": "in-memory", "config": {}}, "memory_limit_mb": None}, 30)
+        process.ask(
+            {
+                "op": "load",
+                "agent": {"name": "probe", "source": "in-memory", "config": {}},
+                "memory_limit_mb": None,
+                "foreign": True,
+            },
+            30,
+        )
         seconds = process.age()
     except (Gone, Late) as error:
         return "isolation", False, f"a worker could not be started: {error or 'no answer'}"

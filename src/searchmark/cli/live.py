@@ -159,7 +159,7 @@ def _run_options(config: Config, live: LiveOptions) -> RunOptions:
         for key, value in vars(source).items()
         if key in named and value is not None
     }
-    options = replace(RunOptions(), **given)
+    options = replace(RunOptions(), **given, foreign=not live.no_exec)
     if options.memory_limit_mb and sys.platform != "linux":
         raise UsageError("a memory limit can only be kept on Linux; leave it out")
     return options

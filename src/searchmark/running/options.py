@@ -12,7 +12,7 @@ class RunOptions:
     """All that decides how cases are asked; see docs/running.md for each.
 
     ``num_runs`` counts the searches per case: one cold, the others warm. ``initialize_timeout_seconds`` is twenty times
-    the deadline of a query unless it is given.
+    the deadline of a query unless it is given. ``foreign`` False refuses arms that are not built in.
     """
 
     num_runs: int = 3
@@ -26,6 +26,7 @@ class RunOptions:
     memory_limit_mb: int | None = None
     jobs: int = 1
     block: int = 25
+    foreign: bool = True
 
     @property
     def initialize_seconds(self) -> float:

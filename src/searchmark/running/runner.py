@@ -128,7 +128,7 @@ class _Team:
     def _identity(self) -> dict[str, Any]:
         """What must be the same for a journal to be gone on with."""
         options = asdict(self._request.options)
-        for irrelevant in ("jobs", "block", "max_failures"):
+        for irrelevant in ("jobs", "block", "max_failures", "foreign"):
             del options[irrelevant]
         config = json.dumps(without_secrets(self._spec.config), sort_keys=True, default=str)
         return {

@@ -73,7 +73,7 @@ class Server:
             limit_memory(request["memory_limit_mb"])
         from searchmark.registry import create
 
-        self._agent = create(AgentSpec(**request["agent"]))
+        self._agent = create(AgentSpec(**request["agent"]), foreign=request["foreign"])
         return {}
 
     def _prepare(self, request: Reply) -> Reply:

@@ -160,9 +160,8 @@ class Session:
         for name, output in process.output.items():
             self._output[name].append(output)
         agent = {"name": self.spec.name, "source": self.spec.source, "config": dict(self.spec.config)}
-        self._told(
-            {"op": "load", "agent": agent, "memory_limit_mb": self._options.memory_limit_mb}, self._options.initialize_seconds
-        )
+        limits = {"memory_limit_mb": self._options.memory_limit_mb, "foreign": self._options.foreign}
+        self._told({"op": "load", "agent": agent, **limits}, self._options.initialize_seconds)
         self.start_seconds.append(process.age())
 
     def _prepare(self, place: Place) -> None:
