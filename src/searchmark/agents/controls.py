@@ -12,9 +12,9 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, ClassVar
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from searchmark.agents.postings import Postings
 from searchmark.agents.vocabulary import Vocabulary
 from searchmark.corpora import Changes, Corpus
 from searchmark.errors import UsageError, shortened
+from searchmark.git import nul_ended, sealed_environment
 
 K1, B = 1.2, 0.75
 HISTORY = (
@@ -68,14 +69,37 @@ class PathMatchAgent(RetrievalAgent):
 
 
 class PopularAgent(RetrievalAgent):
-    """The files that were changed by most commits, whatever is asked. The folder of the corpus must be a Git work tree."""
+    """The files that were changed by most commits so far, whatever is asked. There must be a Git history.
+
+    It is that of the folder, or that of the commit whose tree is searched: what came later does not count.
+    """
 
     def __init__(self) -> None:
         self._best: list[tuple[str, int]] = []
+        self._commits: Counter[str] = Counter()
+        self._origin: tuple[Path, str] | None = None
 
     def initialize(self, corpus: Corpus) -> None:
-        commits = _commits_per_file(corpus)
-        changed = [(document.id, commits[document.id]) for document in corpus if document.id in commits]
+        folder, revision = corpus.origin or (corpus.folder, "HEAD")
+        if folder is None:
+            raise UsageError(f"the agent 'popular' counts commits, and the corpus {corpus.name!r} is no folder with a history")
+        self._origin, self._commits = corpus.origin, _commits_per_file(folder, revision)
+        self._order(corpus)
+
+    def update(self, changes: Changes) -> bool:
+        """From one commit to another: only the commits between them are counted."""
+        before, after = self._origin, changes.corpus.origin
+        if before is None or after is None or before[0] != after[0]:
+            return False
+        self._commits.update(_commits_per_file(after[0], f"{before[1]}..{after[1]}"))
+        self._commits.subtract(_commits_per_file(after[0], f"{after[1]}..{before[1]}"))
+        self._origin = after
+        self._order(changes.corpus)
+        return True
+
+    def _order(self, corpus: Corpus) -> None:
+        ids = corpus.versions or [document.id for document in corpus]
+        changed = [(path, self._commits[path]) for path in ids if self._commits[path] > 0]
         if not changed:
             raise UsageError(f"the agent 'popular' needs the history of {corpus.name!r}, and Git knows none of its files")
         self._best = sorted(changed, key=lambda entry: (-entry[1], entry[0]))
@@ -83,30 +107,27 @@ class PopularAgent(RetrievalAgent):
     def retrieve(self, query: str, k: int) -> RetrievalResult:  # noqa: ARG002  # every query gets the same answer
         return RetrievalResult([path for path, _ in self._best[:k]], [float(times) for _, times in self._best[:k]])
 
+    @classmethod
+    def missing(cls) -> str | None:
+        return None if shutil.which("git") else "needs git on the PATH"
 
-def _commits_per_file(corpus: Corpus) -> Counter[str]:
-    """How many commits changed each path below the folder, by one pass over the history that is never held."""
-    if corpus.folder is None:
-        raise UsageError(f"the agent 'popular' counts commits, and the corpus {corpus.name!r} is no folder with a history")
+
+def _commits_per_file(folder: Path, revisions: str) -> Counter[str]:
+    """How many of some commits changed each path below the folder, by one pass over the history that is never held."""
     program = shutil.which("git")
     if program is None:
         raise UsageError("the agent 'popular' needs git, which is not on the PATH")
     with tempfile.TemporaryFile() as complaints:
-        command, none = (program, *HISTORY), subprocess.DEVNULL
-        with subprocess.Popen(command, cwd=corpus.folder, stdin=none, stdout=subprocess.PIPE, stderr=complaints) as git:  # noqa: S603  # no shell
-            commits = Counter(map(os.fsdecode, _ended_by_nul(git.stdout))) if git.stdout else Counter[str]()
+        command, sealed = (program, *HISTORY, revisions), sealed_environment()
+        with subprocess.Popen(  # noqa: S603  # no shell
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints, env=sealed
+        ) as git:
+            commits = Counter(map(os.fsdecode, filter(None, nul_ended(git.stdout)))) if git.stdout else Counter[str]()
         complaints.seek(0)
         reason = complaints.read(1000).decode("utf-8", "replace").strip()
     if git.returncode:
-        raise UsageError(f"the agent 'popular' needs the Git history of {corpus.folder}; git says: {shortened(reason, 200)}")
+        raise UsageError(f"the agent 'popular' needs the Git history of {folder}; git says: {shortened(reason, 200)}")
     return commits
-
-
-def _ended_by_nul(stream: IO[bytes]) -> Iterator[bytes]:
-    rest = b""
-    while piece := stream.read(1 << 20):
-        *whole, rest = (rest + piece).split(b"\0")
-        yield from filter(None, whole)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,8 @@ class Corpus:
 
     ``place`` gives a folder where the documents lie as files, each under its id, if there is or can be one.
     ``reader`` reads some documents by their ids, where that takes less than a pass over all. ``versions`` names the
-    content of each document where that is known without reading it: equal names, equal content.
+    content of each document where that is known without reading it: equal names, equal content. ``origin`` is the
+    repository and the commit whose tree this is.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Corpus:
     place: Callable[[], Path] | None = field(default=None, repr=False)
     reader: Callable[[Sequence[str]], Iterable[Document]] | None = field(default=None, repr=False)
     versions: MappingOf[str, str] | None = field(default=None, repr=False)
+    origin: tuple[Path, str] | None = None
 
     def __iter__(self) -> Iterator[Document]:
         """The documents, one by one; of several with one id only the first."""

@@ -102,8 +102,9 @@ class Snapshots:
         def read(ids: Sequence[str]) -> Iterator[Document]:
             return filter(None, self._documents((path, versions[path]) for path in ids if path in versions))
 
-        name = Path(self.repository.path).resolve().name.removesuffix(".git")
-        return Corpus(f"{name}@{snapshot.commit[:12]}", lambda: self._everything(snapshot), place, read, versions)
+        path = Path(self.repository.path).resolve()
+        name = f"{path.name.removesuffix('.git')}@{snapshot.commit[:12]}"
+        return Corpus(name, lambda: self._everything(snapshot), place, read, versions, (path, snapshot.commit))
 
     def _everything(self, snapshot: Snapshot) -> Iterator[Document | None]:
         """All documents in the order of a directory, and None for whatever is left out."""
