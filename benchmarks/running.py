@@ -20,7 +20,8 @@ from searchmark.corpora.places import Place
 from searchmark.records import Case, Judgment, Suite
 from searchmark.registry import create, load_agent
 from searchmark.running.options import RunOptions
-from searchmark.running.runner import Entrant, Request, run_agents
+from searchmark.running.runner import Request, run_agents
+from searchmark.running.team import Entrant
 
 CASES = 1000
 REPEATS = 3

@@ -33,7 +33,7 @@ def test_cold_warm_and_first_hit_are_apart_and_failures_are_counted() -> None:
     details = (
         {"cold_ms": [3.0], "warm_ms": [1.0, 2.0], "first_hit_ms": 0.5},
         {"cold_ms": [1000.0], "failed": "no answer"},
-        {"cold_ms": [4.0], "warm_ms": [1.0, 1000.0], "warm_failed": "gone"},
+        {"cold_ms": [4.0], "warm_ms": [1.0, 1000.0], "warm_failed": "gone", "warm_failures": 1},
         {"failed": "not run"},
     )
     run = Run.from_answers("a", [Answer(f"c{i}", "ok") for i in range(4)], details=details)

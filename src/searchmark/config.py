@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Le
 
 from searchmark.errors import FormatError, UsageError
 from searchmark.store import check_readable, check_shape, read_text
@@ -69,12 +69,12 @@ class EvaluationConfig:
     num_runs: Annotated[int, Ge(1)] | None = None
     timeout_seconds: Annotated[float, Gt(0)] | None = None
     initialize_timeout_seconds: Annotated[float, Gt(0)] | None = None
-    depth: Annotated[int, Ge(1)] | None = None
+    depth: Annotated[int, Ge(1), Le(1_000_000)] | None = None
     seed: int | None = None
     randomize_order: bool | None = None
     warm_up: bool | None = None
     max_failures: Annotated[int, Ge(1)] | None = None
-    memory_limit_mb: Annotated[int, Ge(1)] | None = None
+    memory_limit_mb: Annotated[int, Ge(1), Le(1 << 30)] | None = None
     jobs: Annotated[int, Ge(1)] | None = None
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}

@@ -36,7 +36,7 @@ def latencies_of(run: Run) -> dict[str, Latency]:
     details = run.details or ()
     kinds = {
         "cold": ([each.get("cold_ms", []) for each in details], sum("failed" in each and "cold_ms" in each for each in details)),
-        "warm": ([each.get("warm_ms", []) for each in details], sum("warm_failed" in each for each in details)),
+        "warm": ([each.get("warm_ms", []) for each in details], sum(each.get("warm_failures", 0) for each in details)),
         "first_hit": ([[each["first_hit_ms"]] for each in details if "first_hit_ms" in each], 0),
     }
     summaries = {

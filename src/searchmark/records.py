@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
@@ -192,6 +192,13 @@ class Suite:
     @property
     def cases(self) -> Sequence[Case]:
         return _Cases(self)
+
+    def only(self, wanted: Collection[str]) -> Suite:
+        """The same suite with these cases alone."""
+        if len(wanted) >= len(self) and all(case in wanted for case in self.table.ids):
+            return self
+        rest = {name: getattr(self, name) for name in ("defaults", "description", "model", "metadata", "dropped")}
+        return Suite.from_cases(self.name, [case for case in self.cases if case.id in wanted], **rest)
 
     @cached_property
     def hashes(self) -> dict[str, str | None]:

@@ -6,6 +6,7 @@ Nothing foreign is imported here before `create`, which only a worker calls.
 from __future__ import annotations
 
 import difflib
+import hashlib
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -82,6 +83,8 @@ def spec_of(text: str, configured: Iterable[AgentSpec] = (), *, foreign: bool = 
     nothing but built-in agents will do.
     """
     name, equals, source = text.partition("=")
+    if equals and not (name and source):
+        raise UsageError(f"{text!r} names no agent; write it like NAME=bm25 or NAME=module:Class")
     if not equals and ":" in text:
         name = text.rpartition(":")[2]
     entry = next((each for each in configured if each.name == name), None)
@@ -162,15 +165,10 @@ def config_of(shape: type, spec: AgentSpec) -> Any:
 
 def agent_class_of(spec: AgentSpec) -> Any:
     """The class behind a name; importing it runs whatever its module does."""
-    source = spec.source
-    if source in BUILT_IN:
-        source = f"searchmark.agents.{BUILT_IN[source]}"
-    elif ":" not in source:
-        source = next((point.value for point in _entry_points() if point.name == source), source)
-    module, _, attribute = source.rpartition(":")
+    module, attribute = _module_and_class(spec.source)
     try:
-        found: Any = _module(module)
-        for part in attribute.split("."):
+        found: Any = _module(module) if ":" in spec.source else import_module(module)
+        for part in filter(None, attribute.split(".")):
             found = getattr(found, part)
     except Exception as error:
         raise UsageError(f"the agent {spec.name!r} ({spec.source}) cannot be loaded: {_said(error)}") from error
@@ -179,23 +177,52 @@ def agent_class_of(spec: AgentSpec) -> Any:
     return found
 
 
+def _module_and_class(source: str) -> tuple[str, str]:
+    if source in BUILT_IN:
+        module, _, attribute = BUILT_IN[source].rpartition(":")
+        return f"searchmark.agents.{module}", attribute
+    point = next((point for point in _entry_points() if point.name == source), None)
+    if ":" not in source and point is not None:
+        return point.module, point.attr
+    module, _, attribute = source.rpartition(":")
+    return module, attribute
+
+
+def code_digest(spec: AgentSpec) -> str | None:
+    """A digest of the file that an agent's class stands in and of our own version; None if there is no such file."""
+    from importlib.metadata import version
+    from inspect import getsourcefile
+
+    try:
+        file = getsourcefile(agent_class_of(spec))
+        content = Path(file).read_bytes() if file else None
+    except (OSError, TypeError):
+        content = None
+    return None if content is None else hashlib.sha256(content + version("searchmark").encode()).hexdigest()
+
+
 def _module(name: str) -> Any:
-    """A module by its name, or by the file that it is in."""
+    """A module that the user has named, from the working directory if it is there, or by the file that it is in."""
     if name.endswith(".py"):
         from importlib.util import module_from_spec, spec_from_file_location
 
         path = Path(name).resolve()
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {name}")
-        sys.path.insert(0, str(path.parent))
+        _find_modules_in(path.parent)
         spec = spec_from_file_location(path.stem, path)
         assert spec is not None and spec.loader is not None  # noqa: S101, PT018  # any .py file has both
         module = module_from_spec(spec)
         sys.modules[path.stem] = module
         spec.loader.exec_module(module)
         return module
-    sys.path.insert(0, str(Path.cwd()))
+    _find_modules_in(Path.cwd())
     return import_module(name)
+
+
+def _find_modules_in(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
 
 
 def _said(error: BaseException) -> str:

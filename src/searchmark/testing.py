@@ -10,9 +10,11 @@ from typing import Any
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.places import Place
+from searchmark.errors import UsageError
 from searchmark.registry import spec_of
 from searchmark.running.answers import Existing
-from searchmark.running.process import Gone, Late, Process
+from searchmark.running.process import Gone, Late, Output, Process
+from searchmark.running.replies import longest_answer
 
 FILES = {
     "README.md": "# Shop\n\nA small shop that sells tea.\n",
@@ -31,7 +33,7 @@ def check_agent(agent: str | type, config: Mapping[str, Any] | None = None, *, s
     are hits that do not exist, more hits than were asked for, and answers that change without need.
     """
     spec = _spec(agent, config or {})
-    process = Process()
+    process = Process({"stdout": Output(), "stderr": Output()}, longest_answer(K))
     try:
         with tempfile.TemporaryDirectory() as folder:
             problems = _problems(process, spec, Path(folder), seconds)
@@ -45,7 +47,13 @@ def _spec(agent: str | type, config: Mapping[str, Any]) -> AgentSpec:
     if isinstance(agent, str):
         found = spec_of(agent)
         return AgentSpec(found.name, found.source, dict(config))
-    return AgentSpec(agent.__name__, f"{inspect.getfile(agent)}:{agent.__qualname__}", dict(config))
+    try:
+        file = inspect.getfile(agent)
+    except (OSError, TypeError):
+        file = None
+    if file is None or "<locals>" in agent.__qualname__:
+        raise UsageError(f"{agent.__name__} must stand at the top of a file, so that a worker can load it from there")
+    return AgentSpec(agent.__name__, f"{file}:{agent.__qualname__}", dict(config))
 
 
 def _problems(process: Process, spec: AgentSpec, folder: Path, seconds: float) -> Sequence[str]:
@@ -72,14 +80,15 @@ def _problems(process: Process, spec: AgentSpec, folder: Path, seconds: float) -
         if problem:
             problems.append(problem)
             if "ended" in first:
-                break
+                return problems
             continue
         problems += _odd(first, shown, existing)
         again = _asked(process, {"op": "again", "query": query, "depth": K}, seconds)
         problem = _failure(again, f"retrieve({shown}, {K}), called again")
         if problem or not again.get("same"):
             problems.append(problem or f"retrieve({shown}, {K}) gives another answer when it is called again")
-    return problems
+    closed = _failure(_asked(process, {"op": "close"}, seconds), "close")
+    return [*problems, *([closed] if closed else [])]
 
 
 def _asked(process: Process, request: dict[str, Any], seconds: float) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.running.environment import HIDDEN, environment, git_state, without_secrets
+from searchmark.running.environment import environment, git_state
+from searchmark.running.secrets import HIDDEN, scrubbed, secrets_in, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -17,7 +18,9 @@ from searchmark.running.environment import HIDDEN, environment, git_state, witho
         {"access_token": "t"}, {"client_secret": "s"}, {"Authorization": "Bearer x"}, {"headers": {"auth": "x"}}, {"private_key": "x"},
         {"key": "x"}, {"signing-key": "x"}, {"cookie": "x"}, {"credentials": ["x"]}, {"dsn": "x"}, {"url": "https://user:pw@host/x"},
         {"anything": "sk-abcdefgh"}, {"anything": "ghp_abcdefgh"}, {"list": ["AKIAABCDEFGH"]}, {"header": "Bearer abc"}, {"token": 12345},
-        {"jwt": "eyJhbGciOi.eyJzdWIi"},
+        {"jwt": "eyJhbGciOi.eyJzdWIi"}, {"headers": {"Authorization": "Token abc"}}, {"authorization_header": "abc"}, {"credentials": {"pw": "abc"}},
+        {"password": {"value": "abc"}}, {"secrets": {"openai": "abc"}}, {"pwd": "abc"}, {"url": "https://host/x?api_key=abc&y=1"}, {"y": "hf_abc"},
+        {"y": "glpat-abc"}, {"url": "postgres://u:p@ss@host/db"},
     ],
     ids=str,
 )  # fmt: skip
@@ -25,7 +28,7 @@ def test_secrets_are_removed(config: dict[str, object]) -> None:
     assert HIDDEN in str(without_secrets(config))
     assert not any(
         secret in str(without_secrets(config))
-        for secret in ("abc", "pw@", "sk-", "ghp_", "AKIA", "eyJ", "'p'", "'t'", "'x'", "'s'", "12345")
+        for secret in ("abc", "pw@", "sk-", "ghp_", "AKIA", "eyJ", "'p'", "'t'", "'x'", "'s'", "12345", "ss@host")
     )
 
 
@@ -71,7 +74,27 @@ def test_commit_and_dirty_state_of_a_work_tree(tmp_path: Path) -> None:
 def test_a_hostile_repository_runs_nothing(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     git(tmp_path, "config", "core.fsmonitor", f"touch {tmp_path / 'owned'}; true")
+    git(tmp_path, "config", "filter.evil.clean", f"touch {tmp_path / 'owned'}; cat")
+    (tmp_path / ".gitattributes").write_text("* filter=evil\n")
+    (tmp_path / "a").write_text("a")
+    git(tmp_path, "add", "-A")
     git(tmp_path, "commit", "-q", "--allow-empty", "-m", "a")
+    (tmp_path / "a").write_text("changed")
     (tmp_path / "owned").unlink(missing_ok=True)
     git_state(tmp_path)
     assert not (tmp_path / "owned").exists()
+
+
+def test_secrets_are_found_to_look_for_them_elsewhere() -> None:
+    config = {
+        "api_key": "very-secret",
+        "nested": {"token": ["one-more"]},
+        "url": "https://me:hidden@host/?sig=signed",
+        "k1": 1.2,
+        "pw": "abc",
+    }
+    assert secrets_in(config) == {"very-secret", "one-more", "hidden", "signed"}
+    assert scrubbed({"failed": "401 for very-secret", "more": ["one-more", 3]}, secrets_in(config)) == {
+        "failed": "401 for (removed)",
+        "more": ["(removed)", 3],
+    }

@@ -183,6 +183,7 @@ def test_the_run_before_is_set_aside_and_not_lost(workplace: Path, capsys) -> No
 def test_two_runs_do_not_share_a_journal(workplace: Path, capsys) -> None:
     process = start()
     until(lambda: lines() > 1, process)
+    process.send_signal(signal.SIGSTOP)  # it must not end before the other one has tried
     code = main(command())
     process.kill()
     process.communicate()
@@ -196,3 +197,62 @@ def test_a_full_disk_stops_the_run_with_a_sentence(workplace: Path, capsys) -> N
     journal().symlink_to("/dev/full")
     assert main(command()) == 4
     assert "No space left on device; --resume goes on" in capsys.readouterr().err
+
+
+def test_another_version_of_the_agent_is_refused(workplace: Path, capsys) -> None:
+    mine = Path("mine.py")
+    mine.write_text((HERE / "slow.py").read_text())
+    again = [*command()[:4], "mine.py:SlowAgent", *command()[5:]]
+    assert main(again) == 0
+    mine.write_text(mine.read_text().replace("0.002", "0.001"))
+    assert main([*again, "--resume"]) == 2
+    assert "another agent" in capsys.readouterr().err
+
+
+def test_an_agent_that_cannot_be_loaded_leaves_the_journal_alone(workplace: Path, capsys) -> None:
+    mine = Path("mine.py")
+    mine.write_text((HERE / "slow.py").read_text())
+    again = [*command()[:4], "mine.py:SlowAgent", *command()[5:]]
+    assert main(again) == 0
+    before = journal().read_bytes()
+    mine.write_text("class SlowAgent(")
+    assert main(again) == main(again) == 4
+    assert journal().read_bytes() == before
+
+
+def test_a_choice_of_cases_has_a_journal_of_its_own(workplace: Path, capsys) -> None:
+    assert main(command()) == 0
+    before = journal().read_bytes()
+    assert main(command("-k", "c1")) == main(command("--sample", "3")) == 0
+    assert journal().read_bytes() == before
+    assert len(list(Path(".searchmark").glob("*.jsonl"))) == 3
+
+
+def test_what_is_known_of_the_first_part_is_known_after_resuming(workplace: Path, capsys) -> None:
+    assert main(command("-o", "whole.json")) == 0
+    assert main(command("-o", "again.json", "--resume")) == 0
+    whole, again = (json.loads(Path(name).read_text())["agents"]["SlowAgent"] for name in ("whole.json", "again.json"))
+    assert again["index"] == whole["index"]
+    assert again["run"]["memory_bytes"] == whole["run"]["memory_bytes"]
+
+
+def test_the_journal_is_no_part_of_what_is_searched(workplace: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(workplace / "corpus")
+    here = ["evaluate", "--gold-set", "../suite.json", "--agent", f"{HERE / 'slow.py'}:SlowAgent", "--repo", ".", "--num-runs", "1"]
+    assert main([*here, "-o", "../first.json"]) == 0
+    assert main([*here, "-o", "../second.json", "--resume"]) == 0
+    assert answers(Path("../first.json")) == answers(Path("../second.json"))
+
+
+def test_failures_in_a_row_are_remembered(workplace: Path, capsys) -> None:
+    Path("bad.py").write_text(
+        "class Bad:\n    def initialize(self, corpus): pass\n    def retrieve(self, query): raise OSError('down')\n"
+    )
+    bad = ["evaluate", "--gold-set", "suite.json", "--agent", "bad.py:Bad", "--corpus", "corpus", "--max-failures", "6"]
+    main([*bad, "-o", "whole.json"])
+    file = Path(".searchmark/suite.Bad.jsonl")
+    file.write_text("".join(f"{line}\n" for line in file.read_text().split("\n")[:7]))
+    main([*bad, "-o", "again.json", "--resume"])
+    whole, again = (json.loads(Path(name).read_text())["agents"]["Bad"]["counts"] for name in ("whole.json", "again.json"))
+    assert again == whole
+    assert whole["error"] == 6

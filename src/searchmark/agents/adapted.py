@@ -53,7 +53,10 @@ def _initialize(agent: Any, name: str) -> Callable[[Corpus], None] | None:
 def _retrieve(agent: Any) -> Callable[[str, int], Any] | None:
     """How to call a ``retrieve`` that does not simply take a query and a number; None if it does."""
     parameters = inspect.signature(agent.retrieve).parameters.values()
-    if len(_positional(agent.retrieve)) > 1 or any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters):
+    second = next(iter(_positional(agent.retrieve)[1:]), None)
+    if second is not None and (second.name in _COUNT_NAMES or second.default is inspect.Parameter.empty):
+        return None
+    if any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters):
         return None
     keyword = next(
         (each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY and each.name in _COUNT_NAMES), None

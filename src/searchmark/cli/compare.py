@@ -8,7 +8,7 @@ import click
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.cli.corpus import survey_of
-from searchmark.cli.evaluate import split_by
+from searchmark.cli.evaluate import refuse_other_queries, split_by
 from searchmark.cli.live import LiveOptions, agent_specs, live_options, refuse_live_options, run_live
 from searchmark.cli.output import STDOUT, deliver, output_files
 from searchmark.cli.variadic import VariadicCommand
@@ -101,7 +101,8 @@ def command(
         survey = survey_of(suite, corpus_path, mapping)
     if len(runs) < MINIMUM:
         raise UsageError("a comparison needs two runs or agents at least: --agents bm25 keyword, or --run twice")
-    refuse_other_queries(suite, runs)
+    for run in runs:
+        refuse_other_queries(suite, run)
     suite = _common_cases(suite, runs) if intersect else _refuse_foreign(suite, runs)
     wanted = measures or default_measures(suite)
     scores = [score(judge(suite, run, None if survey is None else survey.ids), wanted) for run in runs]
@@ -124,16 +125,6 @@ def _about(tables: tuple[DecisionTable, ...], scores: list[Scores]) -> list[Deci
     return about
 
 
-def refuse_other_queries(suite: Suite, runs: list[Run]) -> None:
-    """A run that knows what it was asked must have been asked this."""
-    for run in runs:
-        asked = (
-            run.metadata.get("suite", {}).get("hashes", {}).get("queries") if isinstance(run.metadata.get("suite"), dict) else None
-        )
-        if asked is not None and asked != suite.hashes["queries"] and set(run.case_ids) == set(suite.table.ids):
-            raise Incomparable(f"the run {run.agent!r} was asked other queries than those of the suite {suite.name!r}")
-
-
 def _refuse_foreign(suite: Suite, runs: list[Run]) -> Suite:
     """A run that answers other cases and lacks some of these was made for another suite."""
     known = set(suite.table.ids)
@@ -153,6 +144,4 @@ def _common_cases(suite: Suite, runs: list[Run]) -> Suite:
     if not common:
         raise NothingEvaluated("no case of the suite is answered by all runs")
     left_out = len(suite) - len(common)
-    cases = [case for case in suite.cases if case.id in common]
-    smaller = Suite.from_cases(suite.name, cases, defaults=suite.defaults, model=suite.model, metadata=suite.metadata)
-    return replace(smaller, dropped={**suite.dropped, "cases_not_in_all_runs": left_out})
+    return replace(suite.only(common), dropped={**suite.dropped, "cases_not_in_all_runs": left_out})

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -46,9 +47,12 @@ def _isolation() -> tuple[str, bool, str]:
     """A worker is started for real, asked, and ended."""
     if sys.platform == "win32":
         return "isolation", False, "agents are not run on Windows; saved runs can be scored and compared"
-    from searchmark.running.process import Gone, Late, Process
+    from searchmark.running.process import Gone, Late, Output, Process
+    from searchmark.running.replies import longest_answer
 
-    process = Process()
+    if sys.platform == "linux" and not Path("/proc/self/stat").exists():
+        return "isolation", False, "/proc is not mounted, so that the processes of an agent could not be found"
+    process = Process({"stdout": Output(), "stderr": Output()}, longest_answer(1))
     try:
         process.ask(
             {

@@ -8,14 +8,14 @@ from searchmark.cli.corpus import survey_of
 from searchmark.cli.live import LiveOptions, agent_specs, live_options, refuse_live_options, run_live
 from searchmark.cli.output import STDOUT, deliver, output_files
 from searchmark.config import load_config
-from searchmark.errors import UsageError
+from searchmark.errors import Incomparable, UsageError
 from searchmark.gate import check_gate, parse_threshold
 from searchmark.judging import judge
 from searchmark.measures import AnyMeasure, parse_measure
-from searchmark.records import Suite
+from searchmark.records import Run, Suite
 from searchmark.reports import build_report
 from searchmark.runs import FORMATS as RUN_FORMATS
-from searchmark.runs import joined, load_run
+from searchmark.runs import completed, joined, load_run
 from searchmark.scores import default_measures, score, segment_names
 from searchmark.suites import load_suite
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
@@ -96,13 +96,24 @@ def command(
         run, survey = ran.runs[0], ran.survey
     else:
         refuse_live_options(live)
-        run = joined([load_run(path, format=run_format) for path in run_paths])
+        parts = [load_run(path, format=run_format) for path in run_paths]
+        for part in parts:
+            refuse_other_queries(suite, part)
+        run = completed(joined(parts), suite.table.ids)
         survey = survey_of(suite, corpus_path, mapping)
     wanted: list[str | AnyMeasure] = [*(asked or default_measures(suite)), *(gate.measure for gate in gates)]
     scores = score(judge(suite, run, None if survey is None else survey.ids), wanted)
     gate = check_gate(scores, gates) if gates else None
     report = build_report(scores, split_by(suite, splits), gate, survey)
     return deliver(report, files, json_on_stdout=STDOUT in outputs)
+
+
+def refuse_other_queries(suite: Suite, run: Run) -> None:
+    """A run that knows what it was asked must have been asked this."""
+    made_for = run.metadata.get("suite")
+    asked = made_for.get("hashes", {}).get("queries") if isinstance(made_for, dict) else None
+    if asked is not None and set(run.case_ids) <= suite.table.index.keys() and suite.only(run.index).hashes["queries"] != asked:
+        raise Incomparable(f"the run {run.agent!r} was asked other queries than those of the suite {suite.name!r}")
 
 
 def split_by(suite: Suite, asked: tuple[str, ...]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from searchmark.cli.places import Where, labels_of, places_of
 from searchmark.config import Config
@@ -20,7 +23,11 @@ from searchmark.records import Suite
 if TYPE_CHECKING:
     from searchmark.agents.agent import AgentSpec
     from searchmark.running.options import RunOptions
-    from searchmark.running.runner import Progress, Ran
+    from searchmark.running.runner import Ran
+    from searchmark.running.team import Progress
+
+LONGEST_TIMEOUT = 1_000_000
+FOLDER = ".searchmark"
 
 _OPTIONS = (
     click.option("--repo", "repos", multiple=True, metavar="[NAME=]PATH", help="Folder to search; NAME where cases name theirs."),
@@ -32,13 +39,13 @@ _OPTIONS = (
                  help="Searches per case: one cold, the rest warm (plain: 3)."),
     click.option("--timeout", "timeout_seconds", type=click.FloatRange(0, min_open=True), envvar="SEARCHMARK_TIMEOUT",
                  help="Seconds per search (plain: 30)."),
-    click.option("--depth", type=click.IntRange(1), envvar="SEARCHMARK_DEPTH",
+    click.option("--depth", type=click.IntRange(1, 1_000_000), envvar="SEARCHMARK_DEPTH",
                  help="How many hits are asked for and kept (plain: 100)."),
     click.option("--seed", type=int, envvar="SEARCHMARK_SEED",
                  help="Decides the order of the cases and what --sample draws (plain: 0)."),
     click.option("--jobs", type=click.IntRange(1), envvar="SEARCHMARK_JOBS",
                  help="Workers side by side; latencies are then marked as under load."),
-    click.option("--memory-limit", "memory_limit_mb", type=click.IntRange(1), metavar="MB",
+    click.option("--memory-limit", "memory_limit_mb", type=click.IntRange(1, 1 << 30), metavar="MB",
                  help="Memory that an agent may have (Linux)."),
     click.option("--max-failures", type=click.IntRange(1), help="After so many failures in a row the rest is not run (plain: 10)."),
     click.option("-k", "text", metavar="TEXT", help="Only cases whose id or query contains this."),
@@ -102,8 +109,9 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def refuse_live_options(live: LiveOptions) -> None:
-    """A saved run is not run again, so options about running would be ignored."""
-    given = [name for name in live.given() if name != "seed"]
+    """A saved run is not run again, so options about running would be ignored. What the environment says is no request."""
+    context = click.get_current_context()
+    given = [name for name in live.given() if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
     if given:
         raise UsageError(f"--run scores a saved run; {', '.join(sorted(given))} belong to a run with --agent")
 
@@ -122,7 +130,8 @@ def run_live(
 ) -> tuple[Suite, Ran]:
     """Filter the suite, find out where to search, ask the agents, save what was asked to be saved."""
     from searchmark.running.plan import Filters, filtered, parse_shard
-    from searchmark.running.runner import Entrant, Request, run_agents
+    from searchmark.running.runner import Request, run_agents
+    from searchmark.running.team import Entrant
 
     options = _run_options(config, live)
     where = Where(live.repos, corpus, mapping, live.snapshots, live.candidates)
@@ -134,7 +143,7 @@ def run_live(
     wanted = filtered(suite, filters, options.seed)
     places = {label: places_of(wanted, config, where, label) for label in labels}
     if live.last_failed:
-        journals = {name: path.with_suffix(".last-failed.jsonl") for name, path in journals.items()}
+        journals = {name: _only_failed(path) for name, path in journals.items()}
     entrants = tuple(Entrant(spec, places[label], label) for spec, label in arms)
     request = Request(wanted, entrants, options, journals, live.resume or live.retry_errors, live.retry_errors)
     with _progress(len(wanted), [spec.name for spec, _ in arms]) as report, _resumable(live):
@@ -160,25 +169,42 @@ def _run_options(config: Config, live: LiveOptions) -> RunOptions:
         if key in named and value is not None
     }
     options = replace(RunOptions(), **given, foreign=not live.no_exec)
+    for name in ("timeout_seconds", "initialize_timeout_seconds"):
+        value = getattr(options, name)
+        if value is not None and not (math.isfinite(value) and value <= LONGEST_TIMEOUT):
+            raise UsageError(f"{name} is {value:g}, and must be {LONGEST_TIMEOUT} seconds at most")
     if options.memory_limit_mb and sys.platform != "linux":
         raise UsageError("a memory limit can only be kept on Linux; leave it out")
     return options
 
 
 def _journal_path(suite: Suite, agent: str, live: LiveOptions) -> Path:
-    """One journal per suite and agent, and per shard, since shards may run side by side."""
-    parts = [suite.name, agent, *(["shard", live.shard] if live.shard else [])]
-    name = ".".join(re.sub(r"[^\w.@+-]+", "-", part)[:80] for part in parts)
-    return Path(live.journal_folder or ".searchmark") / f"{name}.jsonl"
+    """One journal per suite, agent and choice of cases, so that none of them overwrites another."""
+    chosen = [live.text, *live.categories, live.sample, live.seed if live.sample else None, live.shard]
+    choice = hashlib.sha256(repr(chosen).encode("utf-8", "surrogatepass")).hexdigest()[:8] if any(chosen) else ""
+    name = ".".join(filter(None, [_file_name(suite.name), _file_name(agent), choice]))
+    folder = Path(live.journal_folder or FOLDER)
+    return folder / f"{name}.jsonl"
+
+
+def _file_name(text: str) -> str:
+    """A name that files can have; where it is not the text itself, a digest keeps it apart from others."""
+    plain = re.sub(r"[^\w.@+#-]+", "-", text)[:80].lstrip(".")
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return plain if plain == text else f"{plain}-{digest}"
+
+
+def _only_failed(journal: Path) -> Path:
+    return journal.with_suffix(".last-failed.jsonl")
 
 
 def _last_failed(journals: Mapping[str, Path], live: LiveOptions) -> frozenset[str] | None:
     if not live.last_failed:
         return None
     from searchmark.running.journal import journal_entries
-    from searchmark.running.runner import RETRIED
+    from searchmark.running.team import RETRIED
 
-    entries = [journal_entries(path) for path in journals.values()]
+    entries = [journal_entries(path) | journal_entries(_only_failed(path)) for path in journals.values()]
     if not any(entries):
         raise UsageError(f"there is no last run: {', '.join(map(str, journals.values()))} holds no answers")
     failed = frozenset(case for each in entries for case, entry in each.items() if entry.outcome.status in RETRIED)
@@ -238,7 +264,6 @@ def _save(ran: Ran, target: str | None) -> None:
     folder = Path(target)
     several = len(ran.runs) > 1 or folder.is_dir() or not folder.suffix
     for run in ran.runs:
-        name = re.sub(r"[^\w.@+-]+", "-", run.agent)
-        path = folder / f"{name}.jsonl" if several else folder
+        path = folder / f"{_file_name(run.agent)}.jsonl" if several else folder
         save_run(run, path)
         click.echo(f"written: {path}", err=True)

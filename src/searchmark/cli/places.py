@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,7 +60,9 @@ def places_of(suite: Suite, config: Config, where: Where, label: str | None) -> 
     known = _repositories(suite, config, where.repos)
     folders = {case.id: _folder_of(case, known) for case in suite.cases}
     if label is None or label == WORK_TREE:
-        return {case: Place(folder.name, str(folder)) for case, folder in folders.items()}
+        names = _names(folders.values())
+        by_name = sorted(folders.items(), key=lambda item: names[item[1]])
+        return {case: Place(names[folder], str(folder)) for case, folder in by_name}
     kinds, excluded = _candidates(suite) if where.candidates == GOLD else ((), ())
     return {case: replace(place, kinds=kinds, excluded=excluded) for case, place in _in_history(suite, folders, label).items()}
 
@@ -73,6 +75,15 @@ def _candidates(suite: Suite) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(options.get("kinds") or ()), tuple(options.get("exclude_patterns") or ())
 
 
+def _names(folders: Iterable[Path]) -> dict[Path, str]:
+    """A name for every folder: its own, with a number where several have the same."""
+    names: dict[Path, str] = {}
+    for folder in dict.fromkeys(folders):
+        alike = sum(other.name == folder.name for other in names)
+        names[folder] = f"{folder.name}#{alike + 1}" if alike else folder.name
+    return names
+
+
 def _at_hand(suite: Suite) -> dict[str, Place]:
     """Cases that bring documents along are each searched in their own."""
     places = {}
@@ -81,7 +92,7 @@ def _at_hand(suite: Suite) -> dict[str, Place]:
             raise UsageError(f"the case {case.id!r} brings no documents along, as others do; name what to search by --corpus")
         digest = hashlib.sha256(repr(case.documents).encode("utf-8", "surrogatepass")).hexdigest()
         places[case.id] = Place(suite.name, documents=case.documents, stand=digest)
-    return places
+    return dict(sorted(places.items(), key=lambda item: item[1].stand or ""))
 
 
 def _repositories(suite: Suite, config: Config, repos: Sequence[str]) -> dict[str | None, Path]:
@@ -89,6 +100,8 @@ def _repositories(suite: Suite, config: Config, repos: Sequence[str]) -> dict[st
     known: dict[str | None, Path] = {}
     for text in repos:
         name, equals, path = text.partition("=")
+        if not (path if equals else text):
+            raise UsageError(f"--repo {text!r} names no folder")
         known[name if equals else None] = Path(path if equals else text)
     if not known:
         mined = suite.metadata.get("repositories")
@@ -125,14 +138,15 @@ def _in_history(suite: Suite, folders: Mapping[str, Path], label: str) -> dict[s
     from searchmark.git import open_repository
 
     places: dict[str, Place] = {}
-    for folder in dict.fromkeys(folders.values()):
+    names = _names(folders.values())
+    for folder in names:
         cases = [case for case in suite.cases if folders[case.id] == folder]
         with open_repository(folder) as repository, Snapshots(repository) as snapshots:
             commits = _commits(cases, label, snapshots)
             order = {commit: number for number, commit in enumerate(order_along_history(repository, commits.values()))}
         for case in sorted(cases, key=lambda case: order[commits[case.id]]):
             commit = commits[case.id]
-            places[case.id] = Place(folder.name, str(folder), stand=commit, commit=commit)
+            places[case.id] = Place(names[folder], str(folder), stand=commit, commit=commit)
     return places
 
 

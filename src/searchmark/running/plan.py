@@ -54,15 +54,15 @@ def filtered(suite: Suite, filters: Filters, seed: int) -> Suite:
         cases = [case for case in cases if case.id in chosen]
     if filters.shard is not None:
         number, parts = filters.shard
-        cases = [case for case in cases if _position("shard", case.id) % parts == number - 1]
+        dealt = sorted(cases, key=lambda case: _position("shard", case.id))[number - 1 :: parts]
+        chosen = {case.id for case in dealt}
+        cases = [case for case in cases if case.id in chosen]
     if not cases:
         raise NothingEvaluated(f"no case of the suite {suite.name!r} is left after filtering")
     if len(cases) == len(suite):
         return suite
-    smaller = Suite.from_cases(
-        suite.name, cases, defaults=suite.defaults, description=suite.description, model=suite.model, metadata=suite.metadata
-    )
-    return replace(smaller, dropped={**suite.dropped, "cases_filtered_out": len(suite) - len(cases)})
+    left_out = {"cases_filtered_out": len(suite) - len(cases)}
+    return replace(suite.only({case.id for case in cases}), dropped={**suite.dropped, **left_out})
 
 
 def _wanted(case: Case, filters: Filters) -> bool:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import secrets
 import select
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
-from searchmark.running.frames import LONGEST_ANSWER, FrameBuffer, Garbled, packed
+from searchmark.private_folders import private_folder
+from searchmark.running.frames import FrameBuffer, Garbled, packed
 from searchmark.running.processes import PATIENCE, TOKEN, how_it_ended, kill_descendants, kill_marked
 
-KEPT_OUTPUT = 64 << 10
+KEPT_OUTPUT = 8 << 10
+LONGEST_WAIT_MS = 1 << 30
 PIECE = 1 << 18
 
 
@@ -44,23 +49,26 @@ class Output:
 class Process:
     """A worker with its keeper. After `Gone` or `Late` it has to be ended; nobody can know what it is doing."""
 
-    def __init__(self) -> None:
+    def __init__(self, output: Mapping[str, Output], longest_answer: int) -> None:
         self._token = secrets.token_hex(16)
         self._number = 0
-        self._buffer = FrameBuffer(LONGEST_ANSWER)
-        self.output = {"stdout": Output(), "stderr": Output()}
+        self._buffer = FrameBuffer(longest_answer)
+        self._output = output
         self._ended = False
         self._born = time.perf_counter()
+        self._until_the_end = ExitStack()
         self._popen = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        requests, self._requests = os.pipe()
-        self._answers, answers = os.pipe()
-        lifeline, self._lifeline = os.pipe()
-        self._endings, endings = os.pipe()
+        requests, self._requests = _pipe()
+        self._answers, answers = _pipe()
+        lifeline, self._lifeline = _pipe()
+        self._endings, endings = _pipe()
         theirs = (requests, answers, lifeline, endings)
         os.set_blocking(self._requests, False)
-        command = [sys.executable, "-m", "searchmark.running.worker", *map(str, theirs)]
+        # -P: a file in the working directory must not pass for a module of ours or of Python's.
+        command = [sys.executable, "-P", "-m", "searchmark.running.worker", *map(str, theirs)]
+        scratch = self._until_the_end.enter_context(private_folder())
         try:
             popen = subprocess.Popen(  # noqa: S603  # our own interpreter and our own module
                 command,
@@ -69,13 +77,13 @@ class Process:
                 stderr=subprocess.PIPE,
                 pass_fds=theirs,
                 start_new_session=True,  # Ctrl-C is the runner's business
-                env=os.environ | {TOKEN: self._token},
+                env=os.environ | {TOKEN: self._token, "TMPDIR": str(scratch)},
             )
         finally:
             for descriptor in theirs:
                 os.close(descriptor)
         assert popen.stdout is not None and popen.stderr is not None  # noqa: S101, PT018  # both are pipes
-        self._streams = {popen.stdout.fileno(): self.output["stdout"], popen.stderr.fileno(): self.output["stderr"]}
+        self._streams = {popen.stdout.fileno(): self._output["stdout"], popen.stderr.fileno(): self._output["stderr"]}
         self._poll = select.poll()
         for descriptor in (self._answers, self._endings, *self._streams):
             self._poll.register(descriptor, select.POLLIN)
@@ -101,7 +109,7 @@ class Process:
             try:
                 rest = rest[os.write(self._requests, rest) :]
             except BlockingIOError:
-                if not select.select([], [self._requests], [], max(0.0, deadline - time.monotonic()))[1]:
+                if not _ready(self._requests, select.POLLOUT, deadline - time.monotonic()):
                     raise Late from None
             except BrokenPipeError:
                 raise Gone(self._ending()) from None
@@ -120,7 +128,7 @@ class Process:
         remaining = deadline - time.monotonic()
         if remaining <= 0:
             raise Late
-        ready = dict(self._poll.poll(remaining * 1000 + 1))
+        ready = dict(self._poll.poll(min(remaining * 1000 + 1, LONGEST_WAIT_MS)))
         if self._answers in ready:
             piece = os.read(self._answers, PIECE)
             if piece:
@@ -141,8 +149,7 @@ class Process:
 
     def _ending(self) -> str:
         """How the worker has ended, from its keeper."""
-        ready, _, _ = select.select([self._endings], [], [], PATIENCE)
-        status = os.read(self._endings, 64) if ready else b""
+        status = os.read(self._endings, 64) if _ready(self._endings, select.POLLIN, PATIENCE) else b""
         return f"the worker {how_it_ended(int(status))}" if status else "the worker is gone"
 
     def end(self) -> None:
@@ -164,6 +171,7 @@ class Process:
         for stream in (self._popen.stdout, self._popen.stderr):
             if stream is not None:
                 stream.close()
+        self._until_the_end.close()
 
     def _drain(self) -> None:
         """What was still in the pipes when everybody had gone."""
@@ -172,3 +180,20 @@ class Process:
             with contextlib.suppress(OSError):
                 while piece := os.read(descriptor, PIECE):
                     output.add(piece)
+
+
+def _pipe() -> tuple[int, int]:
+    """A pipe whose ends are none of the standard streams, even if somebody has closed those."""
+    ends = os.pipe()
+    moved = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) if end < 3 else end for end in ends)  # noqa: PLR2004  # 0, 1, 2
+    for end, now in zip(ends, moved, strict=True):
+        if end != now:
+            os.close(end)
+    return moved[0], moved[1]
+
+
+def _ready(descriptor: int, wanted: int, seconds: float) -> bool:
+    """Wait until a descriptor can be used; select() could not do that beyond 1024."""
+    poll = select.poll()
+    poll.register(descriptor, wanted)
+    return bool(poll.poll(min(max(0.0, seconds) * 1000, LONGEST_WAIT_MS)))

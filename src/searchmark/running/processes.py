@@ -116,9 +116,10 @@ def how_it_ended(status: int) -> str:
 def peak_memory() -> int | None:
     """The most memory that this process has had at a time, in bytes."""
     if LINUX:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM"):
-                return int(line.split()[1]) * 1024
+        with contextlib.suppress(OSError):
+            for line in Path("/proc/self/status").read_text().splitlines():
+                if line.startswith("VmHWM"):
+                    return int(line.split()[1]) * 1024
         return None
     import resource
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import ExitStack
 from itertools import islice
 from time import perf_counter_ns
@@ -19,13 +19,12 @@ from searchmark.corpora import Corpus
 from searchmark.corpora.places import Place, place_from_plain
 from searchmark.errors import SearchmarkError, shortened
 from searchmark.running.processes import limit_memory, peak_memory
+from searchmark.running.replies import LONGEST_ID, LONGEST_METADATA
 
 if TYPE_CHECKING:
     from searchmark.corpora.journeys import Journey
 
 LONGEST_REASON = 500
-LONGEST_ID = 4096
-LONGEST_METADATA = 4096
 
 Reply = dict[str, Any]
 
@@ -71,10 +70,11 @@ class Server:
     def _load(self, request: Reply) -> Reply:
         if request["memory_limit_mb"]:
             limit_memory(request["memory_limit_mb"])
-        from searchmark.registry import create
+        from searchmark.registry import code_digest, create
 
-        self._agent = create(AgentSpec(**request["agent"]), foreign=request["foreign"])
-        return {}
+        spec = AgentSpec(**request["agent"])
+        self._agent = create(spec, foreign=request["foreign"])
+        return {"code": code_digest(spec)}
 
     def _prepare(self, request: Reply) -> Reply:
         """Bring the agent to a corpus, from nothing or from the one before."""
@@ -145,8 +145,21 @@ def _same_history(one: Place, other: Place) -> bool:
 def _timed(agent: RetrievalAgent, request: Reply) -> tuple[int, Any]:
     query, depth, retrieve = request["query"], request["depth"], agent.retrieve
     start = perf_counter_ns()
-    result = retrieve(query, depth)
+    result: Any = retrieve(query, depth)
+    files = getattr(result, "files", result)
+    if isinstance(files, Iterator):  # whatever searches only when it is asked for hits is asked while the clock runs
+        result = _Listed(list(islice(files, depth + 1)), result)
     return perf_counter_ns() - start, result
+
+
+class _Listed:
+    """A result whose files were an iterator, with the files taken out of it."""
+
+    def __init__(self, files: list[Any], result: Any) -> None:
+        self.files, self._result = files, result
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._result, name)
 
 
 def plain_answer(result: Any, depth: int) -> Reply:
@@ -155,8 +168,8 @@ def plain_answer(result: Any, depth: int) -> Reply:
     Entries that are no text keep their rank under a name that nothing in a corpus has.
     """
     files = getattr(result, "files", result)
-    if isinstance(files, str | bytes | dict) or not hasattr(files, "__iter__"):
-        raise BadAnswer(f"retrieve returned {type(result).__name__}, not a RetrievalResult with a list of files")
+    if isinstance(files, str | bytes | dict | Set) or not hasattr(files, "__iter__"):
+        raise BadAnswer(f"retrieve returned {type(result).__name__}, not a RetrievalResult with a list of files, best first")
     entries = list(islice(files, depth + 1))
     total = len(files) if isinstance(files, Sequence) else len(entries)
     ids, odd = _texts(entries[:depth])

@@ -6,6 +6,7 @@ too often in a row is left alone, and the rest of its cases are not run.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,10 +15,10 @@ from searchmark.corpora.places import Place
 from searchmark.errors import UsageError
 from searchmark.records import Status
 from searchmark.running.options import RunOptions
-from searchmark.running.process import Gone, Late, Process
+from searchmark.running.process import Gone, Late, Output, Process
+from searchmark.running.replies import longest_answer, wrong_shape
 
 CLOSING_SECONDS = 5.0
-OUTPUT_SHOWN = 2000
 
 
 @dataclass(frozen=True)
@@ -38,40 +39,38 @@ class _Failure(Exception):
         self.status: Status = status
 
 
-@dataclass
-class Preparation:
-    """One time that an agent was brought to a corpus."""
-
-    how: str
-    seconds: float
-    index_bytes: int | None
+Event = Mapping[str, Any]
 
 
 class Session:
-    """An agent in a worker of its own. Not to be shared between threads."""
+    """An agent in a worker of its own. Not to be shared between threads; ``happened`` is told of every start and end."""
 
-    def __init__(self, spec: AgentSpec, options: RunOptions, warm_up_query: str) -> None:
+    def __init__(self, spec: AgentSpec, options: RunOptions, warm_up_query: str, happened: Callable[[Event], None]) -> None:
         self.spec = spec
         self._options = options
         self._warm_up_query = warm_up_query
+        self._happened = happened
         self._process: Process | None = None
         self._place: Place | None = None
         self._ever_ready = False
         self._in_a_row = 0
         self.given_up: str | None = None
-        self.restarts = -1
-        self.start_seconds: list[float] = []
-        self.preparations: list[Preparation] = []
-        self.peak_memory: int | None = None
-        self._output: dict[str, list[Any]] = {"stdout": [], "stderr": []}
+        self._output = {"stdout": Output(), "stderr": Output()}
 
-    def load(self) -> None:
-        """Start the worker and load the agent. An agent that cannot be loaded is a mistake in the request."""
+    def load(self) -> str | None:
+        """Start the worker and load the agent; a digest of its code. One that cannot be loaded is a wrong request."""
         try:
-            self._start()
+            return self._start()
         except _Failure as failure:
             self._end()
             raise UsageError(str(failure)) from failure
+
+    def restore(self, in_a_row: int) -> None:
+        """Take over the failures in a row of a run that is resumed."""
+        self._in_a_row = in_a_row
+        self._ever_ready = in_a_row > 0
+        if in_a_row:
+            self._give_up_at_the_limit("see the journal")
 
     def ask(self, query: str, place: Place) -> Outcome:
         """Search one corpus once cold and then warm, as often as the options say."""
@@ -85,7 +84,6 @@ class Session:
             cold = self._request("search", query)
         except _Failure as failure:
             return self._failed(failure)
-        self._in_a_row = 0
         self._warm_up_query = query
         return self._outcome(cold, query)
 
@@ -94,7 +92,7 @@ class Session:
         if self._process is not None and self._ever_ready:
             try:
                 reply = self._process.ask({"op": "close"}, CLOSING_SECONDS)
-                self._remember_memory(reply)
+                self._happened({"event": "closed", "memory": reply.get("memory")})
             except (Gone, Late):
                 pass
         self._end()
@@ -104,13 +102,8 @@ class Session:
         self._end()
 
     def output(self) -> dict[str, dict[str, Any]]:
-        """What the agent has printed, shortened, with its true size."""
-        shown = {}
-        for name, outputs in self._output.items():
-            size = sum(output.size for output in outputs)
-            if size:
-                shown[name] = {"bytes": size, "text": "".join(output.text() for output in outputs)[:OUTPUT_SHOWN]}
-        return shown
+        """What the agent has printed: its beginning, and how much there was."""
+        return {name: {"bytes": output.size, "text": output.text()} for name, output in self._output.items() if output.size}
 
     def _outcome(self, cold: dict[str, Any], query: str) -> Outcome:
         scores = cold.get("scores")
@@ -122,7 +115,7 @@ class Session:
         return Outcome(status, tuple(cold["ids"]), None if scores is None else tuple(scores), details)
 
     def _repeats(self, query: str) -> dict[str, Any]:
-        """Warm samples. A repeat that fails stands at the deadline and is the last one; the answer was there before."""
+        """Warm samples. From a repeat that fails on they stand at the deadline; the answer was there before."""
         samples: list[float] = []
         changed = 0
         for _ in range(self._options.num_runs - 1):
@@ -130,39 +123,46 @@ class Session:
                 reply = self._request("again", query)
             except _Failure as failure:
                 self._in_a_row += 1
-                self._give_up_at_the_limit(failure)
-                return {"warm_ms": [*samples, self._options.timeout_seconds * 1e3], "warm_failed": str(failure)}
+                self._give_up_at_the_limit(str(failure))
+                return {**self._at_the_deadline(samples), "warm_failed": str(failure)}
             samples.append(reply["ns"] / 1e6)
             changed += not reply["same"]
+        self._in_a_row = 0
         return ({"warm_ms": samples} if samples else {}) | ({"unstable": changed} if changed else {})
+
+    def _at_the_deadline(self, samples: list[float]) -> dict[str, Any]:
+        missing = self._options.num_runs - 1 - len(samples)
+        return (
+            {"warm_ms": [*samples, *[self._options.timeout_seconds * 1e3] * missing], "warm_failures": missing} if missing else {}
+        )
 
     def _failed(self, failure: _Failure) -> Outcome:
         self._in_a_row += 1
-        self._give_up_at_the_limit(failure)
-        details = {"failed": str(failure), "cold_ms": [self._options.timeout_seconds * 1e3]}
+        self._give_up_at_the_limit(str(failure))
+        details = {"failed": str(failure), "cold_ms": [self._options.timeout_seconds * 1e3], **self._at_the_deadline([])}
         return Outcome(failure.status, details=details)
 
     def _unprepared(self, failure: _Failure) -> Outcome:
         if self._ever_ready:
             return self._failed(failure)
         self.given_up = f"the agent could not be started: {failure}"
+        self._happened({"event": "not started", "reason": self.given_up})
         return Outcome("not_run", details={"failed": self.given_up})
 
-    def _give_up_at_the_limit(self, failure: _Failure) -> None:
+    def _give_up_at_the_limit(self, reason: str) -> None:
         if self._in_a_row >= self._options.max_failures:
-            self.given_up = f"{self._in_a_row} failures in a row, the last one: {failure}"
+            self.given_up = f"{self._in_a_row} failures in a row, the last one: {reason}"
             self._end()
 
-    def _start(self) -> None:
-        self.restarts += 1
-        process = Process()
+    def _start(self) -> str | None:
+        process = Process(self._output, longest_answer(self._options.depth))
         self._process, self._place = process, None
-        for name, output in process.output.items():
-            self._output[name].append(output)
         agent = {"name": self.spec.name, "source": self.spec.source, "config": dict(self.spec.config)}
         limits = {"memory_limit_mb": self._options.memory_limit_mb, "foreign": self._options.foreign}
-        self._told({"op": "load", "agent": agent, **limits}, self._options.initialize_seconds)
-        self.start_seconds.append(process.age())
+        reply = self._told({"op": "load", "agent": agent, **limits}, self._options.initialize_seconds)
+        self._happened({"event": "started", "seconds": process.age()})
+        code = reply.get("code")
+        return code if isinstance(code, str) else None
 
     def _prepare(self, place: Place) -> None:
         """Have a worker whose agent is ready for this place, warmed up by a search that nobody counts."""
@@ -179,8 +179,8 @@ class Session:
         if place == self._place:
             return False
         reply = self._told({"op": "prepare", "place": place.to_plain()}, self._options.initialize_seconds)
-        self.preparations.append(Preparation(reply["how"], reply["ns"] / 1e9, reply["index_bytes"]))
-        self._remember_memory(reply)
+        facts = {key: reply[key] for key in ("how", "index_bytes", "memory")}
+        self._happened({"event": "prepared", "seconds": reply["ns"] / 1e9, **facts})
         self._place, self._ever_ready = place, True
         return True
 
@@ -193,20 +193,25 @@ class Session:
         try:
             reply = self._process.ask(message, seconds)
         except Late:
-            self._end()
+            self._lose("timeout")
             raise _Failure("timeout", f"no answer within {seconds:g} s") from None
         except Gone as gone:
-            self._end()
+            self._lose(str(gone))
             raise _Failure("error", str(gone)) from None
         if "failed" in reply:
             if reply.get("spent"):
-                self._end()
+                self._lose("out of memory")
             raise _Failure("error", str(reply["failed"]))
+        problem = wrong_shape(message["op"], reply, self._options.depth)
+        if problem:
+            self._lose(problem)
+            raise _Failure("error", problem)
         return reply
 
-    def _remember_memory(self, reply: dict[str, Any]) -> None:
-        known = [each for each in (self.peak_memory, reply.get("memory")) if each is not None]
-        self.peak_memory = max(known, default=None)
+    def _lose(self, reason: str) -> None:
+        """End a worker that is of no use any more; another one will be started for the next case."""
+        self._end()
+        self._happened({"event": "ended", "reason": reason})
 
     def _end(self) -> None:
         if self._process is not None:

@@ -51,8 +51,11 @@ def _let_go(*descriptors: int) -> None:
 
 def _keep(worker: int, lifeline: int, endings: int, wake: int) -> None:
     ended: int | None = None
+    poll = select.poll()
+    poll.register(lifeline, select.POLLIN)
+    poll.register(wake, select.POLLIN)
     while ended is None:
-        ready, _, _ = select.select([lifeline, wake], [], [])
+        ready = dict(poll.poll())
         if lifeline in ready:  # nothing is ever written there: the runner has hung up
             break
         os.read(wake, 512)
@@ -72,9 +75,13 @@ def _work(requests: int, answers: int) -> None:
 
     server = Server()
     buffer = FrameBuffer(sys.maxsize)
+    worker = os.getpid()
     with contextlib.suppress(Garbled, OSError):
         while (request := receive(requests, buffer)) is not None:
-            send(answers, _reply(server, request))
+            reply = _reply(server, request)
+            if os.getpid() != worker:  # the agent has forked, and its child has come back as well
+                os._exit(0)
+            send(answers, reply)
             if request["op"] == "close":
                 break
     with contextlib.suppress(Exception):

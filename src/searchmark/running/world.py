@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from searchmark.corpora import Survey
+from searchmark.corpora.directory import files_below
 from searchmark.corpora.places import Place
 from searchmark.corpora.snapshots import Snapshots
 from searchmark.corpora.trees import NOTHING, Snapshot
@@ -18,6 +20,7 @@ from searchmark.matching import normal_path
 from searchmark.mining.paths import candidates
 from searchmark.records import Suite
 from searchmark.running.answers import Existing
+from searchmark.running.environment import environment, git_state
 from searchmark.running.plan import Step
 
 KEPT = 64  # commits; agents take turns in blocks of fewer cases
@@ -32,7 +35,9 @@ class World:
         self._existing: dict[Place, Existing] = {}
         self._digests: dict[Place, str] = {}
         self._histories: dict[Place, _History] = {}
-        self.folders: dict[str, Path] = {}
+        self._looks: dict[Path, str] = {}
+        self._repositories: dict[str, Any] = {}
+        self._changed: list[str] = []
         distinct = dict.fromkeys(place for places in mappings for place in places.values())
         surveys = [self._survey(place) for place in distinct if not place.commit]
         self.survey = surveys[0] if len(distinct) == 1 and surveys else None
@@ -42,8 +47,22 @@ class World:
         self._existing[place] = Existing(corpus.survey.ids, corpus.folder)
         self._digests[place] = corpus.survey.digest
         if corpus.folder is not None:
-            self.folders[place.name] = corpus.folder
+            self._looks[corpus.folder] = _look(corpus.folder)
+            state = git_state(corpus.folder)
+            self._repositories |= {place.name: state} if state else {}
         return corpus.survey
+
+    def look_again(self) -> None:
+        """Find out whether what was searched has changed meanwhile."""
+        self._changed = [folder.name for folder, seen in self._looks.items() if _look(folder) != seen]
+
+    def facts(self) -> dict[str, Any]:
+        """What a run should know about where it was made."""
+        return {
+            "environment": environment(),
+            "repositories": self._repositories or None,
+            "changed_meanwhile": self._changed or None,
+        }
 
     def existing(self, place: Place) -> Existing:
         if not place.commit or not place.path:
@@ -71,6 +90,16 @@ class World:
         if len(digests) == 1:
             return next(iter(digests.values()))
         return hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
+
+
+def _look(folder: Path) -> str:
+    """Names, sizes and times of all files below a folder: a cheap way to see that something has changed."""
+    seen = hashlib.sha256()
+    for path in files_below(folder):
+        with suppress(OSError):
+            found = path.lstat()
+            seen.update(f"{path} {found.st_size} {found.st_mtime_ns}\n".encode("utf-8", "surrogatepass"))
+    return seen.hexdigest()
 
 
 class _History:

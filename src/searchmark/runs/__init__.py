@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from searchmark.errors import FormatError, UsageError
-from searchmark.records import Run
+from searchmark.records import Answer, Run
 from searchmark.store import BOM, check_readable
 
 FORMATS = ("native", "json", "trec")
@@ -53,6 +53,17 @@ def joined(runs: Sequence[Run]) -> Run:
     dropped = {key: sum(run.dropped.get(key, 0) for run in runs) for run in runs for key in run.dropped}
     metadata = {"parts": [dict(run.metadata) for run in runs]}
     return Run.from_answers(first.agent, answers, details=details if any(details) else None, dropped=dropped, metadata=metadata)
+
+
+def completed(run: Run, cases: Sequence[str]) -> Run:
+    """A run of ours that lacks cases, a shard for instance, has not run them; in an imported one they are empty."""
+    missing = [case for case in cases if case not in run.index]
+    parts = run.metadata.get("parts", [run.metadata])
+    if not missing or not all("suite" in part for part in parts):
+        return run
+    answers = [*run.answers, *(Answer(case, "not_run") for case in missing)]
+    details = None if run.details is None else (*run.details, *({} for _ in missing))
+    return Run.from_answers(run.agent, answers, details=details, dropped=run.dropped, metadata=run.metadata)
 
 
 def _detect(path: Path) -> str:

@@ -1,0 +1,76 @@
+"""What a worker may answer. Its process runs somebody else's code, which can write into the same pipe."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+LONGEST_ID = 4096
+LONGEST_METADATA = 4096
+_ESCAPED = 6  # bytes that one character takes in JSON at most
+_ROOM = 1 << 20
+
+
+def longest_answer(depth: int) -> int:
+    """How many bytes a reply can have at most."""
+    return depth * (LONGEST_ID * _ESCAPED + 64) + _ROOM
+
+
+def wrong_shape(operation: str, reply: Mapping[str, Any], depth: int) -> str | None:
+    """What is wrong with a reply to a request of this kind; None if nothing is."""
+    wanted = _SHAPES.get(operation, {})
+    for key, (fits, needed) in wanted.items():
+        if (key in reply or needed) and not fits(reply.get(key), depth):
+            return f"the worker's answer is not one: {key!r} is wrong"
+    scores = reply.get("scores")
+    if scores is not None and len(scores) != len(reply["ids"]):
+        return "the worker's answer is not one: 'scores' is wrong"
+    return None
+
+
+def _is_time(value: Any, _: int) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_size(value: Any, _: int) -> bool:
+    return value is None or _is_time(value, _)
+
+
+def _is_flag(value: Any, _: int) -> bool:
+    return type(value) is bool
+
+
+def _is_number(value: Any, _: int = 0) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _are_ids(value: Any, depth: int) -> bool:
+    return isinstance(value, list) and len(value) <= depth and all(type(each) is str for each in value)
+
+
+def _are_scores(value: Any, _: int) -> bool:
+    return value is None or (isinstance(value, list) and all(each is None or _is_number(each) for each in value))
+
+
+def _are_counts(value: Any, _: int) -> bool:
+    return isinstance(value, dict) and all(_is_time(each, _) for each in value.values())
+
+
+def _is_how(value: Any, _: int) -> bool:
+    return value in ("initialised", "updated")
+
+
+_Check = tuple[Callable[[Any, int], bool], bool]
+_SHAPES: dict[str, dict[str, _Check]] = {
+    "prepare": {"ns": (_is_time, True), "how": (_is_how, True), "index_bytes": (_is_size, True), "memory": (_is_size, True)},
+    "search": {
+        "ns": (_is_time, True),
+        "ids": (_are_ids, True),
+        "scores": (_are_scores, False),
+        "dropped": (_are_counts, True),
+        "cost": (_is_number, False),
+        "first_hit_ms": (_is_number, False),
+    },
+    "again": {"ns": (_is_time, True), "same": (_is_flag, True)},
+}
