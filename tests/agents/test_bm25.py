@@ -16,6 +16,7 @@ from searchmark.agents.bm25 import Bm25Agent, Bm25Config
 from searchmark.corpora import Changes, Corpus
 from searchmark.corpora.chunks import chunks
 from searchmark.records import Document
+from tests.agents.history import commits, corpus_at, difference
 from tests.agents.reference import bm25_by_the_book
 from tests.conftest import ROOT
 
@@ -129,6 +130,16 @@ def _edit(texts: dict[str, str], chosen: random.Random) -> None:
         parts = chunks(texts[name])
         chosen.shuffle(parts)
         texts[chosen.choice([name, f"moved/{name}"])] = "".join(parts[: chosen.randint(0, len(parts) + 1)])
+
+
+def test_every_state_of_a_real_history_equals_an_index_from_scratch() -> None:
+    states = list(map(corpus_at, commits(7)))
+    agent = ready(states[0])
+    for before, after in pairwise(states):
+        agent.update(Changes(after, *difference(before, after)))
+        assert answers(agent, QUERIES, 50) == answers(ready(after), QUERIES, 50)
+    expected = bm25_by_the_book(states[-1].read(list(states[-1].versions or ())), QUERIES[1], 50)
+    assert_equal(answers(agent, QUERIES, 50)[1], expected)
 
 
 def test_every_distinct_chunk_is_tokenised_once() -> None:

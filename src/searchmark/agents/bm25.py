@@ -13,11 +13,12 @@ from typing import ClassVar
 import numpy as np
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.agents.contents import Contents, Rows
+from searchmark.agents.contents import Contents
 from searchmark.agents.postings import Postings
-from searchmark.agents.vocabulary import Vocabulary
+from searchmark.agents.vocabulary import Ints, Vocabulary
 from searchmark.corpora import Changes, Corpus
 from searchmark.records import Document
+from searchmark.store import collector_paused
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Bm25Agent(RetrievalAgent):
         self._config = config or Bm25Config()
         self._vocabulary = Vocabulary()
         self._contents = Contents(self._vocabulary)
-        self._by_version: dict[str, Rows | None] = {}  # None: there is no text
+        self._by_version: dict[str, Ints | None] = {}  # None: there is no text
         self._postings = self._empty()
 
     @property
@@ -71,8 +72,8 @@ class Bm25Agent(RetrievalAgent):
         self._add(corpus, None)
 
     def update(self, changes: Changes) -> bool:
-        self._postings.remove(changes.removed)
-        self._postings.remove(changes.written)
+        self._postings.remove((*changes.removed, *changes.written))
+        self._contents.forget(changes.removed)
         if changes.written:
             self._add(changes.corpus, changes.written)
         return True
@@ -86,24 +87,23 @@ class Bm25Agent(RetrievalAgent):
 
     def _add(self, corpus: Corpus, ids: Sequence[str] | None) -> None:
         """Index some documents of a corpus, or all."""
-        if corpus.versions is None:
-            read = corpus if ids is None else corpus.read(ids)
-            documents = [(name_of(document), document.id, rows) for document, rows in self._contents.rows(read)]
-        else:
-            wanted = {document: corpus.versions[document] for document in (corpus.versions if ids is None else ids)}
-            self._read_unknown(corpus, wanted)
-            rows_of = ((document, self._by_version[version]) for document, version in wanted.items())
-            documents = [(document, document, rows) for document, rows in rows_of if rows is not None]
-        self._index(documents)
+        with collector_paused():
+            self._index(self._documents(corpus, ids))
 
-    def _read_unknown(self, corpus: Corpus, wanted: dict[str, str]) -> None:
-        """Read one document of every version that is not known yet."""
+    def _documents(self, corpus: Corpus, ids: Sequence[str] | None) -> list[tuple[str, str, Ints]]:
+        """Name, id and chunks of every document that is a text."""
+        rows_of = self._contents.rows if ids is None else self._contents.rows_of_versions
+        if corpus.versions is None:
+            found = rows_of(corpus if ids is None else corpus.read(ids))
+            return [(name_of(document), document.id, rows) for document, rows in found]
+        wanted = {document: corpus.versions[document] for document in (corpus.versions if ids is None else ids)}
         unknown = {version: document for document, version in wanted.items() if version not in self._by_version}
         self._by_version |= dict.fromkeys(unknown)
-        for document, rows in self._contents.rows(corpus.read(list(unknown.values()))):
-            self._by_version[wanted[document.id]] = rows
+        self._by_version |= {wanted[document.id]: rows for document, rows in rows_of(corpus.read(list(unknown.values())))}
+        known = ((document, self._by_version[version]) for document, version in wanted.items())
+        return [(document, document, rows) for document, rows in known if rows is not None]
 
-    def _index(self, documents: Sequence[tuple[str, str, Rows]]) -> None:
+    def _index(self, documents: Sequence[tuple[str, str, Ints]]) -> None:
         names, ids, rows = zip(*documents, strict=True) if documents else ((), (), ())
         owners = np.repeat(np.arange(len(ids)), np.fromiter(map(len, rows), np.int64, len(rows)))
         content = self._contents.counts(np.concatenate([np.empty(0, np.int64), *rows]))

@@ -5,17 +5,15 @@ A document is the list of its chunks. A version of it that shares most chunks wi
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 
 import numpy as np
-from numpy.typing import NDArray
 
+from searchmark.agents.edits import Cut, Version, cut, cut_again
 from searchmark.agents.vocabulary import Counts, Growing, Ints, Vocabulary, ranges
-from searchmark.corpora.chunks import chunks
 from searchmark.records import Document
 
-Rows = NDArray[np.int64]
 BATCH = 1 << 21  # characters that are counted at once: enough for arrays to pay, small enough for caches
 
 
@@ -29,25 +27,49 @@ class Contents:
         self._starts, self._lengths = Growing(np.int64), Growing(np.int64)
         self._terms, self._counts = Growing(np.int32), Growing(np.int32)
         self._starts.extend([0])
+        self._last: dict[str, Version] = {}
 
     @property
     def nbytes(self) -> int:
         return sum(column.values.nbytes for column in (self._starts, self._lengths, self._terms, self._counts))
 
-    def rows(self, documents: Iterable[Document]) -> Iterator[tuple[Document, Rows]]:
+    def rows(self, documents: Iterable[Document]) -> Iterator[tuple[Document, Ints]]:
         """Every document and the rows of its chunks."""
         for batch in _batches(documents):
-            texts = [chunks(document.text) for document in batch]
-            found = self._rows([text for parts in texts for text in parts])
-            ends = np.cumsum([len(parts) for parts in texts])
-            yield from zip(batch, np.split(found, ends[:-1]), strict=True)
+            yield from zip(batch, self._rows_of([cut(document.text) for document in batch]), strict=True)
 
-    def _rows(self, texts: Sequence[str]) -> Rows:
-        digests = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
-        new = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in self._row}
+    def rows_of_versions(self, documents: Iterable[Document]) -> Iterator[tuple[Document, Ints]]:
+        """The same for documents that are likely to come again with a few changes: their texts are remembered for that."""
+        for batch in _batches(documents):
+            cuts = [self._cut_again(document) for document in batch]
+            for document, new, rows in zip(batch, cuts, self._rows_of(cuts), strict=True):
+                self._last[document.id] = Version(new.text, new.sizes, rows)
+                yield document, rows
+
+    def forget(self, ids: Iterable[str]) -> None:
+        """Let go of the texts of documents that will not come again."""
+        for document in ids:
+            self._last.pop(document, None)
+
+    def _cut_again(self, document: Document) -> Cut:
+        last = self._last.get(document.id)
+        return cut(document.text) if last is None else cut_again(document.text, last)
+
+    def _rows_of(self, cuts: Sequence[Cut]) -> list[Ints]:
+        found = self._rows([text for each in cuts for text in each.chunks])
+        ends = np.cumsum([len(each.chunks) for each in cuts])
+        return [each.rows(between) for each, between in zip(cuts, np.split(found, ends[:-1]), strict=True)]
+
+    def _rows(self, texts: Sequence[str]) -> Ints:
+        digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
+        rows = list(map(self._row.get, digests))
+        missing = [place for place, row in enumerate(rows) if row is None]
+        new = {digests[place]: texts[place] for place in missing}
         self.chunks_tokenised += len(new)
         self._append(list(new), self.vocabulary.count(new.values()))
-        return np.fromiter(map(self._row.__getitem__, digests), np.int64, len(digests))
+        for place in missing:
+            rows[place] = self._row[digests[place]]
+        return np.array(rows, np.int64)
 
     def _append(self, digests: Sequence[bytes], counts: Counts) -> None:
         first, base = len(self._row), int(self._starts.values[-1])

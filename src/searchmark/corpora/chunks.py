@@ -6,33 +6,32 @@ have moved to. Fixed windows of lines would shift from the edit to the end of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 
 LONGEST = 80  # lines; a function that is longer is cut again at its blank lines
+
+# A blank line, and right behind it what begins a chunk. Neither repeats what the other has looked at, so time is linear.
+_BEFORE_UNINDENTED = re.compile(r"\n[^\S\n]*\n(?=\S)")
+_BEFORE_ANY = re.compile(r"\n[^\S\n]*\n(?=[^\S\n]*\S)")
 
 
 def chunks(text: str, longest: int = LONGEST) -> list[str]:
     """Pieces that make up the text when joined: cut at blank lines before unindented text, long ones at any blank line."""
-    return [piece for part in _cut(text.splitlines(keepends=True), unindented=True) for piece in _shorter(part, longest)]
+    found = []
+    for part in _cut(text, _BEFORE_UNINDENTED):
+        if part.count("\n", 0, -1) < longest:
+            found.append(part)
+        else:
+            found += _cut(part, _BEFORE_ANY)
+    return found
 
 
-def _shorter(lines: list[str], longest: int) -> Iterator[str]:
-    if len(lines) <= longest:
-        yield "".join(lines)
-        return
-    for part in _cut(lines, unindented=False):
-        yield "".join(part)
+def _cut(text: str, border: re.Pattern[str]) -> list[str]:
+    cuts = [match.end() for match in border.finditer(text)]  # never the end, since something follows
+    return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)] if text else []
 
 
-def _cut(lines: list[str], *, unindented: bool) -> Iterator[list[str]]:
-    """Cut before a line that follows a blank one, or only before such a line that is not indented."""
-    start = 0
-    after_blank = False
-    for number, line in enumerate(lines):
-        blank = not line.strip()
-        if after_blank and not blank and not (unindented and line[0].isspace()):
-            yield lines[start:number]
-            start = number
-        after_blank = blank
-    if start < len(lines):
-        yield lines[start:]
+def next_border(text: str, position: int) -> int:
+    """Where a chunk begins of which the text from ``position`` on is evidence enough; the end if there is none."""
+    border = _BEFORE_UNINDENTED.search(text, position)
+    return border.end() if border else len(text)

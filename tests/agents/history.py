@@ -1,0 +1,46 @@
+"""This repository's own history as corpora: real files, real edits, real renames."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from searchmark.corpora import Corpus
+from searchmark.records import Document
+from tests.conftest import ROOT
+
+
+def git(*arguments: str) -> bytes:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=True).stdout
+
+
+def commits(count: int) -> list[str]:
+    """Some commits of the history, evenly spread, oldest first."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("this copy of the sources has no history")
+    every = git("rev-list", "--reverse", "HEAD").decode().split()
+    if len(every) < count:
+        pytest.skip("this copy of the history is too short")
+    return [every[place * (len(every) - 1) // (count - 1)] for place in range(count)]
+
+
+def corpus_at(commit: str, *, versions: bool = True) -> Corpus:
+    """The text files of a commit, read one by one."""
+    listed = [line.split("\t", 1) for line in git("ls-tree", "-r", "-z", commit).decode().split("\0")[:-1]]
+    blobs = {path: entry.split()[2] for entry, path in listed}
+
+    def read(ids: Sequence[str]) -> Iterator[Document]:
+        for path in ids:
+            content = git("cat-file", "blob", blobs[path])
+            if b"\0" not in content:
+                yield Document(path, content.decode("utf-8", "replace"))
+
+    return Corpus("history", lambda: read(list(blobs)), reader=read, versions=blobs if versions else None)
+
+
+def difference(before: Corpus, after: Corpus) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What was written and what was removed between two states."""
+    old, new = before.versions or {}, after.versions or {}
+    return tuple(path for path in new if old.get(path) != new[path]), tuple(old.keys() - new)
