@@ -30,16 +30,16 @@ T = TypeVar("T")
 
 
 @contextmanager
-def atomic_write(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic_write(path: str | PathLike[str], mode: int = 0o666) -> Iterator[IO[bytes]]:
     """A file to write to that takes its name only when it is complete and safely on disk.
 
-    A link is followed, and a file that was there before lends its permissions.
+    A link is followed, and a file that was there before lends its permissions; a new one gets ``mode``.
     """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name[:50]}.{secrets.token_hex(6)}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666
+        mode = target.stat().st_mode & 0o777 if target.exists() else mode
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
@@ -55,6 +55,15 @@ def atomic_write(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def cache_folder() -> Path:
+    """Where things are kept that could be made again: ``$SEARCHMARK_CACHE``, or below the user's cache folder."""
+    named = os.environ.get("SEARCHMARK_CACHE")
+    if named:
+        return Path(named)
+    everybody = os.environ.get("XDG_CACHE_HOME")
+    return (Path(everybody) if everybody else Path.home() / ".cache") / "searchmark"
 
 
 def check_readable(path: Path) -> None:

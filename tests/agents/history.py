@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import pytest
 
@@ -26,6 +27,11 @@ def commits(count: int) -> list[str]:
     return [every[place * (len(every) - 1) // (count - 1)] for place in range(count)]
 
 
+@cache
+def blob(name: str) -> bytes:
+    return git("cat-file", "blob", name)
+
+
 def corpus_at(commit: str, *, versions: bool = True) -> Corpus:
     """The text files of a commit, read one by one."""
     listed = [line.split("\t", 1) for line in git("ls-tree", "-r", "-z", commit).decode().split("\0")[:-1]]
@@ -33,7 +39,7 @@ def corpus_at(commit: str, *, versions: bool = True) -> Corpus:
 
     def read(ids: Sequence[str]) -> Iterator[Document]:
         for path in ids:
-            content = git("cat-file", "blob", blobs[path])
+            content = blob(blobs[path])
             if b"\0" not in content:
                 yield Document(path, content.decode("utf-8", "replace"))
 

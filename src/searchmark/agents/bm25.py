@@ -6,19 +6,23 @@ Files are searched by path and content, documents by title and text. `searchmark
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import ClassVar
 
 import numpy as np
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.agents.contents import Contents
+from searchmark.agents.contents import Contents, batches
+from searchmark.agents.kept import Kept, Known
 from searchmark.agents.postings import Postings
 from searchmark.agents.vocabulary import Ints, Vocabulary
 from searchmark.corpora import Changes, Corpus
 from searchmark.records import Document
 from searchmark.store import collector_paused
+
+SAVED_AT = 20_000  # contents that are new since the last time: a run that is killed loses no more
 
 
 @dataclass(frozen=True)
@@ -29,12 +33,15 @@ class Bm25Config:
     ``b``: how much long documents are held back, from 0 (not at all) to 1 (in proportion to their length).
     ``name_weight``: how many times an occurrence in the path or title counts; 0 leaves that field out.
     ``content_weight``: the same for the content.
+    ``cache``: keep what was counted on disk for the next run. Unless it is given, that is done where a corpus names the
+    contents of its documents, as Git does, because then they need not even be read.
     """
 
     k1: float = 1.2
     b: float = 0.75
     name_weight: float = 1.0
     content_weight: float = 1.0
+    cache: bool | None = None
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
@@ -54,7 +61,9 @@ class Bm25Agent(RetrievalAgent):
         self._config = config or Bm25Config()
         self._vocabulary = Vocabulary()
         self._contents = Contents(self._vocabulary)
-        self._by_version: dict[str, Ints | None] = {}  # None: there is no text
+        self._known: Known = {}  # the chunks of a content, by its name
+        self._new: Known = {}  # those of them that are not kept yet
+        self._kept: Kept | None = None
         self._postings = self._empty()
 
     @property
@@ -69,14 +78,22 @@ class Bm25Agent(RetrievalAgent):
     def initialize(self, corpus: Corpus) -> None:
         """Index a corpus; chunks that are known from before are not tokenised again."""
         self._postings = self._empty()
+        wanted = corpus.versions is not None if self._config.cache is None else self._config.cache
+        if wanted and self._kept is None:
+            self._kept = Kept(self._contents)
         self._add(corpus, None)
+        self._save(at_least=1)
 
     def update(self, changes: Changes) -> bool:
         self._postings.remove((*changes.removed, *changes.written))
         self._contents.forget(changes.removed)
         if changes.written:
             self._add(changes.corpus, changes.written)
+        self._save(at_least=SAVED_AT)
         return True
+
+    def close(self) -> None:
+        self._save(at_least=1)
 
     def retrieve(self, query: str, k: int) -> RetrievalResult:
         found = self._postings.rank(self._vocabulary.query(query), k)
@@ -92,16 +109,48 @@ class Bm25Agent(RetrievalAgent):
 
     def _documents(self, corpus: Corpus, ids: Sequence[str] | None) -> list[tuple[str, str, Ints]]:
         """Name, id and chunks of every document that is a text."""
-        rows_of = self._contents.rows if ids is None else self._contents.rows_of_versions
         if corpus.versions is None:
-            found = rows_of(corpus if ids is None else corpus.read(ids))
-            return [(name_of(document), document.id, rows) for document, rows in found]
+            return self._read(corpus) if ids is None else self._read_again(corpus.read(ids))
         wanted = {document: corpus.versions[document] for document in (corpus.versions if ids is None else ids)}
-        unknown = {version: document for document, version in wanted.items() if version not in self._by_version}
-        self._by_version |= dict.fromkeys(unknown)
-        self._by_version |= {wanted[document.id]: rows for document, rows in rows_of(corpus.read(list(unknown.values())))}
-        known = ((document, self._by_version[version]) for document, version in wanted.items())
+        self._learn(wanted.values())
+        unknown = {version: document for document, version in wanted.items() if version not in self._known}
+        rows_of = self._contents.rows if ids is None else self._contents.rows_of_versions
+        read = {wanted[document.id]: rows for document, rows in rows_of(corpus.read(list(unknown.values())))}
+        self._remember(dict.fromkeys(unknown) | read)
+        known = ((document, self._known[version]) for document, version in wanted.items())
         return [(document, document, rows) for document, rows in known if rows is not None]
+
+    def _read_again(self, documents: Iterable[Document]) -> list[tuple[str, str, Ints]]:
+        return [(name_of(document), document.id, rows) for document, rows in self._contents.rows_of_versions(documents)]
+
+    def _read(self, documents: Iterable[Document]) -> list[tuple[str, str, Ints]]:
+        """Documents whose contents have no names: they get some if they are to be kept."""
+        if self._kept is None:
+            return [(name_of(document), document.id, rows) for document, rows in self._contents.rows(documents)]
+        found: list[tuple[str, str, Ints]] = []
+        for batch in batches(documents):
+            names = {document.id: sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest() for document in batch}
+            self._learn(names.values())
+            new = (document for document in batch if names[document.id] not in self._known)
+            self._remember({names[document.id]: rows for document, rows in self._contents.rows(new)})
+            rows_of = ((document, self._known[names[document.id]]) for document in batch)
+            found += [(name_of(document), document.id, rows) for document, rows in rows_of if rows is not None]
+        return found
+
+    def _learn(self, names: Iterable[str]) -> None:
+        """Load what is kept of contents that are not known yet."""
+        if self._kept is not None:
+            self._known |= self._kept.find(name for name in names if name not in self._known)
+
+    def _remember(self, contents: Known) -> None:
+        self._known |= contents
+        if self._kept is not None:
+            self._new |= contents
+
+    def _save(self, at_least: int) -> None:
+        if self._kept is not None and len(self._new) >= at_least:
+            self._kept.save(self._new, self._known)
+            self._new = {}
 
     def _index(self, documents: Sequence[tuple[str, str, Ints]]) -> None:
         names, ids, rows = zip(*documents, strict=True) if documents else ((), (), ())

@@ -11,9 +11,10 @@ from hashlib import blake2b
 import numpy as np
 
 from searchmark.agents.edits import Cut, Version, cut, cut_again
-from searchmark.agents.vocabulary import Counts, Growing, Ints, Vocabulary, ranges
+from searchmark.agents.vocabulary import Counts, Growing, Ints, Vocabulary
 from searchmark.records import Document
 
+DIGEST_BYTES = 16
 BATCH = 1 << 21  # characters that are counted at once: enough for arrays to pay, small enough for caches
 
 
@@ -35,12 +36,12 @@ class Contents:
 
     def rows(self, documents: Iterable[Document]) -> Iterator[tuple[Document, Ints]]:
         """Every document and the rows of its chunks."""
-        for batch in _batches(documents):
+        for batch in batches(documents):
             yield from zip(batch, self._rows_of([cut(document.text) for document in batch]), strict=True)
 
     def rows_of_versions(self, documents: Iterable[Document]) -> Iterator[tuple[Document, Ints]]:
         """The same for documents that are likely to come again with a few changes: their texts are remembered for that."""
-        for batch in _batches(documents):
+        for batch in batches(documents):
             cuts = [self._cut_again(document) for document in batch]
             for document, new, rows in zip(batch, cuts, self._rows_of(cuts), strict=True):
                 self._last[document.id] = Version(new.text, new.sizes, rows)
@@ -61,7 +62,7 @@ class Contents:
         return [each.rows(between) for each, between in zip(cuts, np.split(found, ends[:-1]), strict=True)]
 
     def _rows(self, texts: Sequence[str]) -> Ints:
-        digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
+        digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest() for text in texts]
         rows = list(map(self._row.get, digests))
         missing = [place for place, row in enumerate(rows) if row is None]
         new = {digests[place]: texts[place] for place in missing}
@@ -81,14 +82,22 @@ class Contents:
 
     def counts(self, rows: Ints) -> Counts:
         """The counts of some chunks, one after the other."""
-        starts = self._starts.values
-        sizes = starts[rows + 1] - starts[rows]
-        places = ranges(starts[rows], sizes)
-        ends = np.concatenate(([0], np.cumsum(sizes)))
-        return Counts(ends, self._terms.values[places], self._counts.values[places], self._lengths.values[rows])
+        return Counts(self._starts.values, self._terms.values, self._counts.values, self._lengths.values).at(rows)
+
+    def part(self, rows: Ints) -> tuple[list[bytes], Counts]:
+        """Some chunks with their digests, for somebody to keep."""
+        digests = list(self._row)  # in the order of their rows
+        return [digests[row] for row in rows.tolist()], self.counts(rows)
+
+    def take(self, digests: Sequence[bytes], counts: Counts) -> Ints:
+        """Chunks that somebody has kept, as rows; those that are here already are not taken again."""
+        new = [place for place, digest in enumerate(digests) if digest not in self._row]
+        self._append([digests[place] for place in new], counts.at(np.array(new, np.int64)))
+        return np.fromiter(map(self._row.__getitem__, digests), np.int64, len(digests))
 
 
-def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Documents in groups of a size that pays."""
     batch: list[Document] = []
     size = 0
     for document in documents:

@@ -29,6 +29,13 @@ class Counts:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def at(self, rows: Ints) -> Counts:
+        """The counts of some of the texts, one after the other."""
+        sizes = self.starts[rows + 1] - self.starts[rows]
+        places = ranges(self.starts[rows], sizes)
+        ends = np.concatenate(([0], np.cumsum(sizes)))
+        return Counts(ends, self.terms[places], self.counts[places], self.lengths[rows])
+
     @classmethod
     def of_tokens(cls, terms: Ints, lengths: Ints) -> Counts:
         """Count the terms of texts that stand one after the other."""
