@@ -387,7 +387,7 @@ def test_an_interrupt_leaves_no_file_and_no_process(tmp_path: Path, repositories
     command = [sys.executable, "-m", "searchmark", "generate", *repos, "--jobs=2", f"--output={tmp_path / 'gold.json'}"]
     environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
-    while not list((tmp_path / "temporary").glob("searchmark-git-*")) and process.poll() is None:
+    while not list((tmp_path / "temporary").glob("searchmark-git-*/HEAD")) and process.poll() is None:
         pass  # until git is at work
     process.send_signal(signal.SIGINT)
     assert process.wait() == 130

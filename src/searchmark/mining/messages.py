@@ -84,7 +84,8 @@ _BRANCHES = words(
     "mainline stable tip"
 )
 _NUMBERED = re.compile(r"^v?\d+(?:\.\d+)+\w*\.?$|^v\d+$")
-_IN_THE_DOCS = re.compile(r"\b(?:in|to) (?:the )?(?:docs|documentation|changelog|readme|reference)\.?$", re.IGNORECASE)
+_IN_THE_DOCS = re.compile(r"\b(?:docs|documentation|changelog|readme|docstrings?|help text)\W*$", re.IGNORECASE)
+_BUMPS_VERSION = re.compile(r"\bbump(?:ed|ing)? (?:the )?version\b|\bversion bump\b|\bbump(?:ed|ing)? to \d", re.IGNORECASE)
 _REVERTS_BODY = re.compile(r"^This reverts (?:commit|changeset) ", re.MULTILINE)
 _BACKPORTS = re.compile(
     r"^\[\d+(?:\.(?:\d+|x))+\]|^\W*\[?back-?port|\(cherry picked from commit |^Backport of ", re.IGNORECASE | re.MULTILINE
@@ -98,6 +99,7 @@ _LIGHT = words(
     "fix fixes fixup fixups correction corrections tweak tweaks update updates change changes improvement improvements stuff"
 )
 _HOUSEKEEPING = words("support version versions compat compatibility eol")
+_GRAB_BAGS = words("various several misc miscellaneous assorted")
 _TALK = words("i i'm i'd i've i'll im whoop whoops oops ooops argh hmm doh sigh")
 _KINDS_OF_WORK = words(
     "test tests doc docs typo style lint ci build release"
@@ -192,6 +194,8 @@ def is_version_bump(wording: Wording) -> bool:
     tokens = wording.tokens
     if not tokens:
         return False
+    if _BUMPS_VERSION.search(wording.query.subject):
+        return True
     if _NUMBERED.match(tokens[0]) or tokens[:2] in (["initial", "commit"], ["initial", "import"], ["first", "commit"]):
         return True
     if wording.first not in _VERSION_VERBS:
@@ -240,7 +244,9 @@ def is_short(wording: Wording, least: int) -> bool:
 
 
 def is_vague(wording: Wording) -> bool:
-    """Whether fewer than two words say what the message is about, or it is talk among colleagues."""
+    """Whether fewer than two words say what the message is about, or it is talk among colleagues or a grab bag."""
+    if wording.first in _GRAB_BAGS or wording.tokens[:2] == ["a", "few"]:
+        return True
     if not _TALK.isdisjoint(wording.query.subject.lower().replace(",", " ").split()[:_OPENING]):
         return True
     return not _telling(wording.query.subject, 2) and not _telling(wording.query.clean, 2)
