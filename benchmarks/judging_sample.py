@@ -1,6 +1,6 @@
 """Draw the commits that docs/gold-sets/ judges by hand: 30 that were kept and 15 that a rule with a will of its own removed.
 
-    python benchmarks/judging_sample.py REPOSITORY COMMIT SEED
+    python benchmarks/judging_sample.py REPOSITORY COMMIT SEED [UNIT]
 
 Rules that only count (merges, roots, commits without any code file) are left out of the second draw: they are never wrong
 in an interesting way, and with them the figure would look better than it is.
@@ -12,29 +12,25 @@ import sys
 
 from searchmark.config import DatasetConfig
 from searchmark.git import open_repository
-from searchmark.mining.commits import Filter
-from searchmark.mining.drafts import Draft, PathBook
-from searchmark.mining.history import Malformed, Span, read_history
-from searchmark.mining.selection import Kept, in_order_of_choice
+from searchmark.mining.drafts import Draft
+from searchmark.mining.history import Span, read_history
+from searchmark.mining.selection import Judge, Kept, in_order_of_choice
 
 KEPT, REMOVED = 30, 15
-COUNTING = {"merge", "root", "empty", "no_code_file", "mode_only", "links_only", "shallow_boundary"}
+COUNTING = {"merge", "root", "empty", "no_code_file", "mode_only", "links_only", "shallow_boundary", "in_pull_request", "malformed"}
 
 
-def main(path: str, commit: str, seed: str) -> None:
-    options = DatasetConfig(max_cases=1, sample="random", seed=int(seed))
+def main(path: str, commit: str, seed: str, unit: str = "commit") -> None:
+    options = DatasetConfig(max_cases=1, sample="random", seed=int(seed), unit=unit)
     kept, removed, drafts = [], [], {}
     with open_repository(path) as repository:
-        judge, book = Filter(options), PathBook(options)
-        for found in read_history(repository, Span(repository.commit(commit))):
-            if isinstance(found, Malformed):
-                continue
-            draft = Draft(found, book)
-            rule = judge.removed_by(draft)
-            if rule in COUNTING:
-                continue
-            (kept if rule is None else removed).append(Kept(found.hash, b"", None, None))
-            drafts[found.hash] = (draft, rule)
+        tip = repository.commit(commit)
+        judge = Judge(repository, options, tip, (None, None))
+        for found in read_history(repository, Span(tip, merges=unit != "commit")):
+            draft, rule = judge.verdict(found)
+            if isinstance(draft, Draft) and rule not in COUNTING:
+                (kept if rule is None else removed).append(Kept(found.hash, b"", None, None))
+                drafts[found.hash] = (draft, rule)
     for name, pile, size in (("kept", kept, KEPT), ("removed", removed, REMOVED)):
         print(f"== {name}: {size} of {len(pile)}")
         for one in list(in_order_of_choice(pile, options))[:size]:

@@ -53,7 +53,7 @@ _TESTS = words(
     "test tests unittest unittests unit-tests testcase testcases testsuite coverage tox travis ci appveyor testdata regression-test"
 )
 _STYLE = words(
-    "typo typos misspelling misspellings spelling spellings whitespace whitespaces white-space indentation indent "
+    "ws coding-style typo typos misspelling misspellings spelling spellings whitespace whitespaces white-space indentation indent "
     "formatting newline newlines import imports semicolons commas quotes nit nits pep8 pep-8 pep257 flake8 pyflakes pylint "
     "isort black ruff mypy lint linting linter linters prettier eslint gofmt clang-format pgindent rustfmt yapf autopep8 "
     "codestyle style pre-commit typing pyupgrade codespell cleanup cleanups clean-up clean-ups cosmetic cosmetics "
@@ -100,6 +100,7 @@ _LIGHT = words(
 )
 _HOUSEKEEPING = words("support version versions compat compatibility eol")
 _GRAB_BAGS = words("various several misc miscellaneous assorted")
+_POINTERS = words("this that these those it there")  # to something that the reader of a query does not see
 _TALK = words("i i'm i'd i've i'll im whoop whoops oops ooops argh hmm doh sigh")
 _KINDS_OF_WORK = words(
     "test tests doc docs typo style lint ci build release"
@@ -245,7 +246,9 @@ def is_short(wording: Wording, least: int) -> bool:
 
 def is_vague(wording: Wording) -> bool:
     """Whether fewer than two words say what the message is about, or it is talk among colleagues or a grab bag."""
-    if wording.first in _GRAB_BAGS or wording.tokens[:2] == ["a", "few"]:
+    if wording.first in _GRAB_BAGS or wording.first in _POINTERS or wording.tokens[:2] in (["a", "few"], ["a", "couple"]):
+        return True
+    if wording.first in ("some", "more") and wording.phrase and wording.phrase[-1] in _LIGHT:
         return True
     if not _TALK.isdisjoint(wording.query.subject.lower().replace(",", " ").split()[:_OPENING]):
         return True

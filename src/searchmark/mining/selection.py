@@ -81,7 +81,7 @@ def select(
     since, until = moment(options.since, "since"), moment(options.until, "until")
     merges = options.include_merge_commits or options.unit != "commit"
     span = Span(tip, excluded, options.first_parent, merges)
-    judge = _Judge(repository, options, tip, (since, until))
+    judge = Judge(repository, options, tip, (since, until))
     kept: list[Kept] = []
     ledger, malformed, watched = Ledger(), {}, None
     read, newest = 0, None
@@ -104,7 +104,7 @@ def select(
     return Selection(tip, excluded, read, newest, kept, ledger, malformed, judge.book, watched)
 
 
-class _Judge:
+class Judge:
     """Everything that a verdict on one commit needs."""
 
     def __init__(self, repository: Repository, options: DatasetConfig, tip: str, dates: tuple[int | None, int | None]) -> None:
