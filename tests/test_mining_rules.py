@@ -183,6 +183,7 @@ def test_a_rule_removes_what_it_is_named_for(rule: str, message: str) -> None:
         "Use the import path of the plugin as its name",
         "Removed unused 'flat' argument from Reader.rows()",
         "Comments in templates swallow the next line",
+        "Fixed number formatting of readonly fields",
         "unittest: inline the fixture that makes cases",
         "Addresses issue12. Expose the reader as a plain function",
     ],

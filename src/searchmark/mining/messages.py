@@ -84,7 +84,7 @@ _BRANCHES = words(
     "mainline stable tip"
 )
 _NUMBERED = re.compile(r"^v?\d+(?:\.\d+)+\w*\.?$|^v\d+$")
-_IN_THE_DOCS = re.compile(r"\b(?:docs|documentation|changelog|readme|docstrings?|help text)\W*$", re.IGNORECASE)
+_IN_THE_DOCS = re.compile(r"\b(?:docs|documentation|changelog|readme|docstrings?)\W*$", re.IGNORECASE)
 _BUMPS_VERSION = re.compile(r"\bbump(?:ed|ing)? (?:the )?version\b|\bversion bump\b|\bbump(?:ed|ing)? to \d", re.IGNORECASE)
 _REVERTS_BODY = re.compile(r"^This reverts (?:commit|changeset) ", re.MULTILINE)
 _BACKPORTS = re.compile(
@@ -205,6 +205,8 @@ def is_version_bump(wording: Wording) -> bool:
 
 
 def is_formatting(wording: Wording) -> bool:
+    if wording.topic == "formatting":  # of code, and not of numbers or dates
+        return set(wording.phrase) <= {"formatting", "code", "source", "python"}
     if wording.topic in _STYLE or not _STYLE_TOOLS.isdisjoint(wording.phrase) or wording.query.type == "style":
         return True
     names_code = any("_" in token or "." in token or token.startswith("(") for token in wording.tokens)
