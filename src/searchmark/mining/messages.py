@@ -16,6 +16,7 @@ _OPENING = 4  # words in which somebody who talks says "I"
 _ENOUGH = 3  # telling words that make up for a missing one
 _LETTERS = 8  # fewer in a whole query say nothing
 _FILE_NAME = re.compile(r"(?:update|create|delete|rename|add|edit)d? \S+\.[a-z]{1,4}\.?", re.IGNORECASE)  # as web pages put it
+_NAME = re.compile(r"\b[A-Z]{3,}\b")
 _LETTERED = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _TOKEN = re.compile(r"[\w'+#.-]*\w|[,;:()]")
@@ -88,7 +89,7 @@ _IN_THE_DOCS = re.compile(r"\b(?:docs|documentation|changelog|readme|docstrings?
 _BUMPS_VERSION = re.compile(r"\bbump(?:ed|ing)? (?:the )?version\b|\bversion bump\b|\bbump(?:ed|ing)? to \d", re.IGNORECASE)
 _REVERTS_BODY = re.compile(r"^This reverts (?:commit|changeset) ", re.MULTILINE)
 _BACKPORTS = re.compile(
-    r"^\[\d+(?:\.(?:\d+|x))+\]|^\W*\[?back-?port|\(cherry picked from commit |^Backport of ", re.IGNORECASE | re.MULTILINE
+    r"\A(?:\[\d+(?:\.(?:\d+|x))+\]|\W*back-?port)|\(cherry picked from commit |^Backport of [0-9a-f]{7,}", re.IGNORECASE | re.MULTILINE
 )
 _UNFINISHED = re.compile(
     r"^(?:fixup|squash|amend)!|^\W*wip\b|\[wip\]|^\W*work in progress|^\W*(?:checkpoint|temp(?:orary)? commit)\b", re.IGNORECASE
@@ -207,6 +208,8 @@ def is_version_bump(wording: Wording) -> bool:
 def is_formatting(wording: Wording) -> bool:
     if wording.topic == "formatting":  # of code, and not of numbers or dates
         return set(wording.phrase) <= {"formatting", "code", "source", "python"}
+    if wording.topic in ("import", "imports") and wording.first in ("add", "added", "adds") and "missing" not in wording.tokens:
+        return False
     if wording.topic in _STYLE or not _STYLE_TOOLS.isdisjoint(wording.phrase) or wording.query.type == "style":
         return True
     names_code = any("_" in token or "." in token or token.startswith("(") for token in wording.tokens)
@@ -258,7 +261,9 @@ def is_vague(wording: Wording) -> bool:
 
 
 def _telling(text: str, least: int) -> bool:
-    return len({part for part in parts_of(text) if len(part) > 1} - _VAGUE) >= least
+    """Whether enough words tell something; a name in capitals or of code tells as much as two words."""
+    told = {part for part in parts_of(text) if len(part) > 1} - _VAGUE
+    return len(told) + any(name.lower() in told for name in _NAME.findall(text)) >= least
 
 
 def parts_of(text: str) -> list[str]:
