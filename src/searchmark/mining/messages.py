@@ -89,7 +89,8 @@ _IN_THE_DOCS = re.compile(r"\b(?:docs|documentation|changelog|readme|docstrings?
 _BUMPS_VERSION = re.compile(r"\bbump(?:ed|ing)? (?:the )?version\b|\bversion bump\b|\bbump(?:ed|ing)? to \d", re.IGNORECASE)
 _REVERTS_BODY = re.compile(r"^This reverts (?:commit|changeset) ", re.MULTILINE)
 _BACKPORTS = re.compile(
-    r"\A(?:\[\d+(?:\.(?:\d+|x))+\]|\W*back-?port)|\(cherry picked from commit |^Backport of [0-9a-f]{7,}", re.IGNORECASE | re.MULTILINE
+    r"\A(?:\[\d+(?:\.(?:\d+|x))+\]|\W*back-?port)|\(cherry picked from commit |^Backport of [0-9a-f]{7,}",
+    re.IGNORECASE | re.MULTILINE,
 )
 _UNFINISHED = re.compile(
     r"^(?:fixup|squash|amend)!|^\W*wip\b|\[wip\]|^\W*work in progress|^\W*(?:checkpoint|temp(?:orary)? commit)\b", re.IGNORECASE
