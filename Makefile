@@ -57,12 +57,14 @@ docs: $(READY)  ## write the generated parts of the docs anew
 	$(BIN)/python -m tests.generated_docs
 
 bench: $(READY)  ## compare speed and memory with other tools, side by side
+	-$(BIN)/uv pip install --quiet --python $(BIN)/python --group bench
 	$(BIN)/python benchmarks/scoring.py
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/loading.py
 	$(BIN)/python benchmarks/comparison.py
 	$(BIN)/python benchmarks/running.py
 	$(BIN)/python benchmarks/snapshots.py
+	$(BIN)/python benchmarks/mining.py
 
 clean:  ## remove the virtual environment and everything generated
 	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis

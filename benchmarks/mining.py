@@ -1,0 +1,195 @@
+"""Mining: a whole history against ``git log`` piped to nowhere, and against GitPython and PyDriller reading the same fields.
+
+Repositories come from SEARCHMARK_BENCH_REPOS: ``name=path`` pairs or plain paths, separated by colons. Without it a synthetic
+history of 50,000 commits is built with git fast-import. Every measurement of ours is a fresh process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from memory import peak_megabytes
+
+ROOT = Path(__file__).parent.parent
+DATA = Path(__file__).parent / "data"
+ROUNDS = 3
+COMMITS = 50_000
+PEER_COMMITS = 500  # what the peers read: they would need minutes for all
+CASES = 500  # of the second pass
+
+
+def repositories() -> dict[str, str]:
+    given = os.environ.get("SEARCHMARK_BENCH_REPOS", "")
+    pairs = [item.partition("=") for item in given.split(":") if item]
+    named = {(name if path else Path(name).name): path or name for name, _, path in pairs}
+    missing = [path for path in named.values() if not Path(path).is_dir()]
+    for path in missing:
+        print(f"left out: {path} is not a folder")
+    if not given:
+        print("SEARCHMARK_BENCH_REPOS names no real repository; a synthetic history is used")
+    found = {name: path for name, path in named.items() if path not in missing}
+    return found or {f"synthetic, {COMMITS:,} commits": str(synthetic())}
+
+
+def synthetic() -> Path:
+    """A long history, built once."""
+    folder = DATA / "long.git"
+    if not (folder / "done").exists():
+        sys.path.insert(0, str(ROOT))
+        from tests.histories import long_history
+
+        DATA.mkdir(exist_ok=True)
+        subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(folder)], check=True)
+        process = subprocess.Popen(["git", f"--git-dir={folder}", "fast-import", "--quiet"], stdin=subprocess.PIPE)
+        for part in long_history(COMMITS):
+            process.stdin.write(part)
+        process.stdin.close()
+        assert process.wait() == 0
+        (folder / "done").touch()
+    return folder
+
+
+def work(task: str, path: str) -> dict[str, float]:
+    """One task in this process."""
+    from searchmark.config import DatasetConfig
+    from searchmark.git import open_repository
+    from searchmark.mining.cases import build_cases
+    from searchmark.mining.selection import select
+    from searchmark.store import collector_paused
+
+    options = DatasetConfig(max_cases=CASES, sample="spread")
+    with open_repository(path) as repository, collector_paused():
+        started = time.perf_counter()
+        selection = select(repository, options)
+        selected = time.perf_counter() - started
+        result = {"seconds": selected, "commits": selection.read, "kept": len(selection.kept)}
+        if task == "leakage":
+            started = time.perf_counter()
+            result["cases"] = sum(1 for _ in build_cases(repository, "bench", selection, options))
+            result["seconds"] = time.perf_counter() - started
+    return {**result, "peak": peak_megabytes()}
+
+
+def whole(path: str) -> dict[str, float]:
+    """Everything, every case, to a file: what memory it takes."""
+    from searchmark.mining.gold_sets import Source, generate_gold_set
+
+    started = time.perf_counter()
+    metadata = generate_gold_set([Source("bench", path)], DATA / "bench_gold_set.json")
+    (DATA / "bench_gold_set.json").unlink()
+    return {"seconds": time.perf_counter() - started, "cases": metadata["test_cases_generated"], "peak": peak_megabytes()}
+
+
+def measured(task: str, path: str, rounds: int = ROUNDS) -> dict[str, float]:
+    runs = []
+    for _ in range(rounds):
+        done = subprocess.run([sys.executable, __file__, task, path], capture_output=True, text=True, check=True)
+        runs.append(json.loads(done.stdout))
+    return {**runs[0], "seconds": statistics.median(run["seconds"] for run in runs), "peak": max(run["peak"] for run in runs)}
+
+
+def git_alone(path: str) -> float:
+    """The very command that mining reads from, piped to nowhere."""
+    from searchmark.git import open_repository
+    from searchmark.mining.history import Span, log_arguments, span_of
+
+    seconds = []
+    with open_repository(path) as repository:
+        span = Span(span_of(repository, None)[0])
+        for _ in range(ROUNDS):
+            started = time.perf_counter()
+            command = repository.command(*log_arguments(span, "0123456789abcdef"))
+            subprocess.run(command, env=repository.environment, stdout=subprocess.DEVNULL, check=True)
+            seconds.append(time.perf_counter() - started)
+    return statistics.median(seconds)
+
+
+def ours_on_part(path: str) -> float:
+    """The newest commits only, with the fields that the peers read."""
+    from searchmark.git import open_repository
+    from searchmark.mining.history import Span, log_arguments, parsed, span_of
+
+    with open_repository(path) as repository:
+        span = Span(span_of(repository, None)[0])
+        started = time.perf_counter()
+        arguments = log_arguments(span, "0123456789abcdef")
+        arguments.insert(1, "--no-merges")
+        arguments.insert(1, f"--max-count={PEER_COMMITS}")
+        output = repository.run(*arguments)
+        read = [parsed(record) for record in output.split(b"\x000123456789abcdef")[1:]]
+        assert len(read) == PEER_COMMITS
+        return time.perf_counter() - started
+
+
+def gitpython(path: str) -> float:
+    """Message, author, date and changed paths of the newest commits."""
+    import git
+
+    repository = git.Repo(path)
+    started = time.perf_counter()
+    for commit in repository.iter_commits("HEAD", max_count=PEER_COMMITS, no_merges=True):
+        parent = commit.parents[0] if commit.parents else git.NULL_TREE
+        [(diff.a_path, diff.b_path, diff.change_type) for diff in parent.diff(commit)]
+        _ = commit.message, commit.author.name, commit.committed_date
+    return time.perf_counter() - started
+
+
+def pydriller(path: str) -> float:
+    from itertools import islice
+
+    from pydriller import Repository
+
+    started = time.perf_counter()
+    for commit in islice(Repository(path, order="reverse", only_no_merge=True).traverse_commits(), PEER_COMMITS):
+        [(file.old_path, file.new_path, file.change_type) for file in commit.modified_files]
+        _ = commit.msg, commit.author.name, commit.committer_date
+    return time.perf_counter() - started
+
+
+def compare_with_peers(path: str) -> None:
+    # Unlike us, the peers refuse a repository that belongs to somebody else.
+    os.environ.update(GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*")
+    ours = statistics.median(ours_on_part(path) for _ in range(ROUNDS))
+    print(f"  {'newest ' + str(PEER_COMMITS) + ' commits, ours':<34}{ours:>9.3f} s")
+    for name, peer in (("GitPython", gitpython), ("PyDriller", pydriller)):
+        try:
+            seconds = peer(path)
+        except ImportError:
+            print(f"  {name:<34}not installed; 'make bench' installs it")
+        except Exception as error:  # noqa: BLE001  # a peer that fails on a repository is a result as well
+            print(f"  {name:<34}failed: {type(error).__name__}: {str(error)[:80]}")
+        else:
+            print(f"  {name:<34}{seconds:>9.3f} s   {seconds / ours:.0f}x our time")
+
+
+def main() -> None:
+    print(f"mining: medians of {ROUNDS} processes")
+    for name, path in repositories().items():
+        alone, mining = git_alone(path), measured("mine", path)
+        print(f"{name}: {mining['commits']:,} commits, {mining['kept']:,} kept")
+        print(f"  {'git log to nowhere':<34}{alone:>9.2f} s")
+        print(
+            f"  {'mining and filtering':<34}{mining['seconds']:>9.2f} s   {mining['seconds'] / alone:.2f}x git, peak {mining['peak']:.0f} MB"
+        )
+        leakage = measured("leakage", path, 1)
+        print(
+            f"  {'second pass (leaks, lines)':<34}{leakage['seconds']:>9.2f} s   {leakage['cases']:.0f} cases, peak {leakage['peak']:.0f} MB"
+        )
+        everything = measured("whole", path, 1)
+        print(
+            f"  {'everything, to a file':<34}{everything['seconds']:>9.2f} s   {everything['cases']:,.0f} cases, peak {everything['peak']:.0f} MB"
+        )
+        compare_with_peers(path)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        print(json.dumps(whole(sys.argv[2]) if sys.argv[1] == "whole" else work(*sys.argv[1:])))
+    else:
+        main()
