@@ -9,6 +9,7 @@ import json
 import sys
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from socketserver import TCPServer
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -52,5 +53,5 @@ class Handler(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    server = HTTPServer(("127.0.0.1", 0), Handler)
+    server = TCPServer(("127.0.0.1", 0), Handler)  # HTTPServer would ask the network for its own name
     server.serve_forever()

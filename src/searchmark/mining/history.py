@@ -123,7 +123,7 @@ def parsed(record: bytes) -> Commit | Malformed:
     raw, paths = tokens[0::2], tokens[1::2]
     if raw:
         raw[0] = raw[0].lstrip(b"\n")
-    if len(raw) != len(paths) or not all(meta.startswith(b":") for meta in raw):
+    if len(raw) != len(paths) or (raw and not (raw[0].startswith(b":") and raw[-1].startswith(b":"))):
         return Malformed(name, "its changes cannot be told apart", parents)
     return Commit(name, parents, int(time), author, email, message, raw, paths, record)
 

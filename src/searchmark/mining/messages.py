@@ -85,7 +85,7 @@ _BRANCHES = words(
     "mainline stable tip"
 )
 _NUMBERED = re.compile(r"^v?\d+(?:\.\d+)+\w*\.?$|^v\d+$")
-_IN_THE_DOCS = re.compile(r"\b(?:docs|documentation|changelog|readme|docstrings?)\W*$", re.IGNORECASE)
+_IN_THE_DOCS = re.compile(r"\b(?:docs|documentation|docstrings?)\W*$", re.IGNORECASE)
 _BUMPS_VERSION = re.compile(r"\bbump(?:ed|ing)? (?:the )?version\b|\bversion bump\b|\bbump(?:ed|ing)? to \d", re.IGNORECASE)
 _REVERTS_BODY = re.compile(r"^This reverts (?:commit|changeset) ", re.MULTILINE)
 _BACKPORTS = re.compile(
@@ -126,13 +126,19 @@ class Wording:
 
     def __init__(self, query: Query) -> None:
         self.query = query
-        tokens = [token.lower() for token in _TOKEN.findall(query.subject)]
+        self.written = _TOKEN.findall(query.subject)
+        tokens = [token.lower() for token in self.written]
         area = len(tokens) > 2 and tokens[1] == ":" and tokens[0] not in _KINDS_OF_WORK  # noqa: PLR2004  # "area: what was done"
         self.tokens = tokens[2:] if area else tokens
 
-    @property
+    @lazy
     def first(self) -> str:
         return self.tokens[0] if self.tokens else ""
+
+    @lazy
+    def plain(self) -> list[str]:
+        """The words that are plain lower case letters, and so have no parts."""
+        return [token for token in self.written if token.isalpha() and token.islower()]
 
     @lazy
     def phrase(self) -> list[str]:
@@ -226,13 +232,17 @@ def is_review(wording: Wording) -> bool:
 def is_about_docs(wording: Wording) -> bool:
     if wording.query.type in ("docs", "doc") or wording.first in _EXPLAINS:
         return True
+    if "doc" in wording.query.subject.lower() and _edits_docs(wording):
+        return True
+    return wording.topic in _DOCS and (wording.topic not in _ALSO_CODE or wording.first in _VERBS)
+
+
+def _edits_docs(wording: Wording) -> bool:
     if any(token in ("docs", "documentation") or token.startswith("docs.") for token in wording.phrase):
         return True
     if _IN_THE_DOCS.search(wording.query.subject):
         return True
-    if wording.first in _VERBS - {"use", "uses", "used", "using"} and not _DOCSTRINGS.isdisjoint(wording.tokens):
-        return True
-    return wording.topic in _DOCS and (wording.topic not in _ALSO_CODE or wording.first in _VERBS)
+    return wording.first in _VERBS and not wording.first.startswith("us") and not _DOCSTRINGS.isdisjoint(wording.tokens)
 
 
 def is_about_tests(wording: Wording) -> bool:
@@ -241,6 +251,8 @@ def is_about_tests(wording: Wording) -> bool:
 
 def is_short(wording: Wording, least: int) -> bool:
     """Whether too few words are left to ask anything; one may be missing where three of the others tell something."""
+    if len(wording.plain) >= least and sum(map(len, wording.plain)) >= _LETTERS:
+        return False
     subject = wording.query.subject
     if _FILE_NAME.fullmatch(subject):
         return True
@@ -258,6 +270,8 @@ def is_vague(wording: Wording) -> bool:
         return True
     if not _TALK.isdisjoint(wording.query.subject.lower().replace(",", " ").split()[:_OPENING]):
         return True
+    if len(set(wording.plain) - _VAGUE) > 2:  # noqa: PLR2004  # one more than needed: single letters do not count
+        return False
     return not _telling(wording.query.subject, 2) and not _telling(wording.query.clean, 2)
 
 

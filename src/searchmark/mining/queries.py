@@ -78,6 +78,8 @@ _PEOPLE_AT_THE_END = re.compile(
         | (?:reported|contributed)\ by\b | courtesy\ of\b | kudos\ to\b | based\ on\ (?:a\ )?patch\b)[^.]{0,200}\.?$""",
     re.IGNORECASE | re.VERBOSE,
 )
+_SIGNS_OF_PEOPLE = ("hank", "atch", "by ", "ourtesy", "udos")
+_DIGIT = re.compile(r"\d")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'`(])")
 _WORD = re.compile(r"[^\W\d_][\w'.-]*")
 
@@ -151,9 +153,20 @@ def clean_subject(text: str) -> str:
     if text[:1] == ":" or not text.isascii():
         text = _PICTURES.sub("", text)
     for _ in range(2):  # "fix: #12 - text" and "#12 fix: text"
-        text = _CONVENTIONAL.sub("", _ID_IN_FRONT.sub("", text.strip(), count=1), count=1)
-    cleaned = _cleaned(_PEOPLE_AT_THE_END.sub("", text))
+        shorter = text.strip()
+        if _DIGIT.search(shorter):
+            shorter = _ID_IN_FRONT.sub("", shorter, count=1)
+        if ":" in shorter:
+            shorter = _CONVENTIONAL.sub("", shorter, count=1)
+        if shorter == text:
+            break
+        text = shorter
+    cleaned = _cleaned(_without_people(text))
     return cleaned if len(cleaned) > 1 else ""
+
+
+def _without_people(text: str) -> str:
+    return _PEOPLE_AT_THE_END.sub("", text) if any(sign in text for sign in _SIGNS_OF_PEOPLE) else text
 
 
 def _cleaned(text: str) -> str:
@@ -164,12 +177,15 @@ def _cleaned(text: str) -> str:
         text = _MARKDOWN_LINK.sub(r"\1", text)
     if "://" in text:
         text = _URL.sub(" ", text)
-    if any(map(str.isdigit, text)):
+    if _DIGIT.search(text):
         text = _without_numbers(text)
     if "@" in text:
         text = _MENTION.sub(" ", _MAIL.sub(" ", text))
-    text = " ".join(_EMPTY_BRACKETS.sub(" ", text).split())
-    return _SPACE_BEFORE_STOP.sub(r"\1", text).strip(" ,;:–—-*").removesuffix("..").strip()
+    if "(" in text or "[" in text or "<" in text:
+        text = _EMPTY_BRACKETS.sub(" ", text)
+    if "  " in text or " ." in text or " ," in text or not text.isascii():
+        text = _SPACE_BEFORE_STOP.sub(r"\1", " ".join(text.split()))
+    return text.strip(" \t\n,;:–—-*").removesuffix("..").strip()
 
 
 def _without_numbers(text: str) -> str:
@@ -187,7 +203,7 @@ def _prose(first: list[str], body: str) -> list[str]:
         for sentence in paragraph:
             if _ABOUT_PEOPLE.match(sentence) or _HASH.search(sentence) or _URL.search(sentence) or _ID_ALONE.search(sentence):
                 continue
-            cleaned = _cleaned(_PEOPLE_AT_THE_END.sub("", sentence))
+            cleaned = _cleaned(_without_people(sentence))
             if len(_WORD.findall(cleaned)) >= _FEWEST_WORDS:
                 found.append(cleaned)
     return found
