@@ -6,15 +6,15 @@ cache on disk, whatever run it is.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
+from searchmark.agents.pieces import Cutting, Lines
 from searchmark.agents.query_cache import QueryCache
-from searchmark.corpora.chunks import LONGEST, chunks
+from searchmark.corpora.chunks import LONGEST
 from searchmark.embedders import check_embedder, load_embedder
 from searchmark.errors import UsageError
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from searchmark.indexes.exact import ExactIndex, Neighbour
     from searchmark.indexes.fingerprint import Fingerprint
     from searchmark.records import Document
-
-Piece = tuple[str, tuple[int, int] | None]  # a text, and its lines if it has any
 
 AT_ONCE = 8192  # chunks that wait for their vectors
 
@@ -65,8 +63,9 @@ class SemanticAgent(RetrievalAgent):
         chosen = self._config.embedder if self._config.model is None else {"name": "transformer", "model": self._config.model}
         self._options = check_embedder(chosen)
         self._embedder: Embedder | None = None
+        self._cutting = Cutting(self._config.longest_chunk, self._config.paths, whole=False)
         self._index: ExactIndex | None = None
-        self._lines_of: dict[str, list[tuple[int, int] | None]] = {}
+        self._lines_of: dict[str, list[Lines]] = {}
         self._queries: QueryCache[Vectors] = QueryCache(self._config.query_cache)
         self._answers: QueryCache[list[Neighbour]] = QueryCache(self._config.query_cache if self._config.cache_answers else 0)
 
@@ -83,6 +82,7 @@ class SemanticAgent(RetrievalAgent):
         options = self._config
         self.reset()
         self._lines_of = {}
+        self._cutting = Cutting(options.longest_chunk, options.paths, whole=self.embedder.keyed_by == "id")
         self._index = ExactIndex(
             self.embedder.dimension, cosine=self._options.normalize, pooling=options.pooling, mean_of=options.mean_of
         )
@@ -95,9 +95,12 @@ class SemanticAgent(RetrievalAgent):
         if self._index is None:
             return False
         self._answers.clear()
-        # Those that were written go as well: one that is no text any longer is not read, and must not be found as it was.
-        self._index.drop((*changes.removed, *changes.written))
-        self._add(self._index, changes.corpus.read(changes.written))
+        self._index.drop(changes.removed)
+        added = self._add(self._index, changes.corpus.read(changes.written), again=True)
+        # One that is no text any longer was not read, and must not be found as what it was.
+        gone = set(changes.written) - added
+        self._index.drop(gone)
+        self._cutting.forget((*changes.removed, *gone))
         return True
 
     def retrieve(self, query: str, k: int) -> RetrievalResult:
@@ -131,9 +134,7 @@ class SemanticAgent(RetrievalAgent):
 
     def fingerprint(self, corpus: Corpus) -> Fingerprint:
         """What the index of this corpus is made of."""
-        chunking = "documents" if self.embedder.keyed_by == "id" else f"content-defined/{self._config.longest_chunk}"
-        paths = "+paths" if self._config.paths else ""
-        return replace(self.embedder.fingerprint(), chunking=chunking + paths, corpus=corpus.survey.digest)
+        return replace(self.embedder.fingerprint(), chunking=str(self._cutting), corpus=corpus.survey.digest)
 
     def _vector(self, query: str) -> Vectors:
         return self._queries.get(query, lambda: self.embedder.embed_query(query))
@@ -151,41 +152,24 @@ class SemanticAgent(RetrievalAgent):
         self._add(index, corpus)
         save_index(place, index, fingerprint)
 
-    def _add(self, index: ExactIndex, documents: Iterable[Document]) -> None:
+    def _add(self, index: ExactIndex, documents: Iterable[Document], *, again: bool = False) -> set[str]:
         """Chunks wait until there are enough of them for the model; texts that are known already are not held."""
         waiting: dict[bytes, str] = {}
         files: dict[str, list[bytes]] = {}
+        added: set[str] = set()
         for document in documents:
-            lines: dict[bytes, tuple[int, int] | None] = {}
-            for text, place in self._pieces(document):
-                key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-                lines.setdefault(key, place)  # what stands twice in a file counts once, where it stands first
-                if key not in index:
-                    waiting[key] = text
-            files[document.id] = list(lines)
+            pieces = self._cutting.pieces(document, again=again)
+            files[document.id] = pieces.keys
+            waiting.update((key, text) for key, text in pieces.fresh.items() if key not in index)
             if self._config.lines:
-                self._lines_of[document.id] = list(lines.values())
+                self._lines_of[document.id] = self._cutting.lines(document)
             if len(waiting) >= AT_ONCE:
                 self._embed(index, waiting, files)
+                added.update(files)
                 waiting, files = {}, {}
         self._embed(index, waiting, files)
+        return added.union(files)
 
     def _embed(self, index: ExactIndex, waiting: Mapping[bytes, str], files: Mapping[str, list[bytes]]) -> None:
         vectors = self.embedder.embed_documents(list(waiting.values())) if waiting else ()
         index.put(files, dict(zip(waiting, vectors, strict=True)))
-
-    def _pieces(self, document: Document) -> Iterator[Piece]:
-        """What becomes a vector: the id and the title, if there is one, and the chunks that say something."""
-        if self.embedder.keyed_by == "id":
-            yield document.id, None
-            return
-        if self._config.paths:
-            yield document.id, None
-        if document.title:
-            yield document.title, None
-        line = 1
-        for chunk in chunks(document.text, self._config.longest_chunk):
-            text = chunk.rstrip()
-            if text:
-                yield chunk, (line, line + text.count("\n"))
-            line += chunk.count("\n")

@@ -19,6 +19,8 @@ Pooling = Literal["max", "mean", "sum"]
 
 BLOCK = 8192  # vectors
 UNIT = 2.0**-24  # what float32 may be wrong by in one step
+MISSING = -1  # in place of a slot
+NONE: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 LENGTH = 2e-6  # what two lengths that pass for one may be wrong by
 
 
@@ -55,7 +57,7 @@ class ExactIndex:
         self._blocks: list[Vectors] = []
         self._slot_of: dict[bytes, int] = {}
         self._key_of: list[bytes] = []
-        self._holders: list[int] = []
+        self._holders = NONE
         self._unheld: dict[int, None] = {}  # in the order in which they were let go
         self._files: dict[str, NDArray[np.int64]] = {}
         self._layout: Layout | None = None
@@ -65,24 +67,23 @@ class ExactIndex:
         return key in self._slot_of
 
     def put(self, files: Mapping[str, Sequence[bytes]], vectors: Mapping[bytes, Vectors]) -> None:
-        """Files, each with the keys of its vectors, and the vectors that are not here yet."""
+        """Files, each with the keys of its vectors, none twice, and the vectors that are not here yet."""
+        known = {name: np.array([self._slot_of.get(key, MISSING) for key in keys], dtype=np.int64) for name, keys in files.items()}
+        # What is here and will be held must not make room for what is new, so it is held before anything is let go.
+        for slots in known.values():
+            self._hold(slots[slots != MISSING])
         self.drop(files)
-        # What is here and will be held must not make room for what is new.
-        for keys in files.values():
-            for key in keys:
-                self._unheld.pop(self._slot_of.get(key, -1), None)
-        for key, vector in vectors.items():
-            self._store(key, vector)
-        for name, keys in files.items():
-            self._hold(name, keys)
+        for name, slots in known.items():
+            self._fill(slots, files[name], vectors)
+            if len(slots):
+                self._files[name] = slots
 
     def drop(self, names: Iterable[str]) -> None:
         """Files that are gone."""
         for name in names:
-            for slot in self._files.pop(name, np.empty(0, dtype=np.int64)).tolist():
-                self._holders[slot] -= 1
-                if not self._holders[slot]:
-                    self._unheld[slot] = None
+            slots = self._files.pop(name, NONE)
+            self._holders[slots] -= 1
+            self._unheld.update(dict.fromkeys(slots[self._holders[slots] == 0].tolist()))
         self._layout = None
 
     def search(self, query: Vectors, k: int) -> list[Neighbour]:
@@ -92,10 +93,13 @@ class ExactIndex:
             return []
         held = self._scores(query)[layout.slots]
         pooled = self._pooled(held, layout.starts, layout.counts)
-        uncertain = 2 * self._uncertainty(query) * (layout.counts if self._pooling == "sum" else 1)
+        unsure = self._uncertainty(query)
+        spread = unsure * (layout.counts if self._pooling == "sum" else 1)
         last = len(pooled) - min(k, len(pooled))
-        candidates = np.flatnonzero(pooled + uncertain >= np.partition(pooled - uncertain, last)[last])
-        found = self._exactly(layout, candidates, query)
+        candidates = np.flatnonzero(pooled + spread >= np.partition(pooled - spread, last)[last])
+        # The best vector of a file is among those that float32 cannot tell from it; mean and sum need all of them.
+        floor = pooled[candidates] - 2 * unsure if self._pooling == "max" else np.full(len(candidates), -np.inf)
+        found = self._exactly(layout, candidates, held, floor, query)
         return sorted(found, key=lambda neighbour: (-neighbour.score, neighbour.name))[:k]
 
     def size(self) -> int:
@@ -105,23 +109,31 @@ class ExactIndex:
     def contents(self) -> tuple[dict[bytes, Vectors], dict[str, list[bytes]]]:
         """All vectors that are held, by key, and the keys of each file: what `put` would be given."""
         keys = {name: [self._key_of[slot] for slot in slots.tolist()] for name, slots in self._files.items()}
-        held = [slot for slot, holders in enumerate(self._holders) if holders]
+        held = np.flatnonzero(self._holders).tolist()
         return {self._key_of[slot]: self._blocks[slot // BLOCK][slot % BLOCK] for slot in held}, keys
 
-    def _store(self, key: bytes, vector: Vectors) -> None:
+    def _hold(self, slots: NDArray[np.int64]) -> None:
+        for slot in slots[self._holders[slots] == 0].tolist():
+            del self._unheld[slot]
+        self._holders[slots] += 1
+
+    def _fill(self, slots: NDArray[np.int64], keys: Sequence[bytes], vectors: Mapping[bytes, Vectors]) -> None:
+        """Find places for what was missing; another file may have brought it meanwhile."""
+        for place in np.flatnonzero(slots == MISSING).tolist():
+            slot = self._slot_of.get(keys[place])
+            if slot is None:
+                slot = self._store(keys[place], vectors[keys[place]])
+            slots[place] = slot
+            self._holders[slot] += 1
+
+    def _store(self, key: bytes, vector: Vectors) -> int:
         slot = self._free_slot()
         self._slot_of[key] = slot
         self._key_of[slot] = key
         self._blocks[slot // BLOCK][slot % BLOCK] = vector
         if not self._cosine:
             self._longest = max(self._longest, float(np.linalg.norm(vector)))
-
-    def _hold(self, name: str, keys: Sequence[bytes]) -> None:
-        slots = [self._slot_of[key] for key in keys]
-        for slot in slots:
-            self._holders[slot] += 1
-        if slots:
-            self._files[name] = np.array(slots, dtype=np.int64)
+        return slot
 
     def _free_slot(self) -> int:
         if self._unheld:
@@ -131,22 +143,23 @@ class ExactIndex:
         slot = len(self._key_of)
         if slot == len(self._blocks) * BLOCK:
             self._blocks.append(np.zeros((BLOCK, self.dimension), dtype=np.float32))
+            self._holders = np.concatenate((self._holders, np.zeros(BLOCK, dtype=np.int64)))
         self._key_of.append(b"")
-        self._holders.append(0)
         return slot
 
     def _laid_out(self) -> Layout:
         if self._layout is None:
             names = sorted(self._files)
             counts = np.array([len(self._files[name]) for name in names], dtype=np.int64)
-            slots = np.concatenate([self._files[name] for name in names]) if names else np.empty(0, dtype=np.int64)
+            slots = np.concatenate([NONE, *(self._files[name] for name in names)])
             self._layout = Layout(names, slots, np.cumsum(counts) - counts, counts)
         return self._layout
 
     def _scores(self, query: Vectors) -> Vectors:
-        scores = np.empty(len(self._blocks) * BLOCK, dtype=np.float32)
+        scores = np.empty(len(self._key_of), dtype=np.float32)
         for number, block in enumerate(self._blocks):
-            np.dot(block, query, out=scores[number * BLOCK : (number + 1) * BLOCK])
+            part = scores[number * BLOCK : (number + 1) * BLOCK]
+            np.dot(block[: len(part)], query, out=part)
         return scores
 
     def _uncertainty(self, query: Vectors) -> float:
@@ -171,16 +184,23 @@ class ExactIndex:
         total: NDArray[np.floating] = np.add.reduceat(wide, starts)
         return total
 
-    def _exactly(self, layout: Layout, candidates: NDArray[np.int64], query: Vectors) -> list[Neighbour]:
-        counts = layout.counts[candidates]
-        ends = np.cumsum(counts)
-        places = np.arange(ends[-1]) - np.repeat(ends - counts, counts)
-        slots = layout.slots[np.repeat(layout.starts[candidates], counts) + places]
-        scores = self._exact_scores(slots, query)
-        pooled = self._pooled(scores, ends - counts, counts)
+    def _exactly(
+        self, layout: Layout, files: NDArray[np.int64], held: Vectors, floor: NDArray[np.floating], query: Vectors
+    ) -> list[Neighbour]:
+        """The files with their scores in float64, from their vectors with at least the score of the floor."""
+        counts = layout.counts[files]
+        places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        where = np.repeat(layout.starts[files], counts) + places
+        wanted = held[where] >= np.repeat(floor, counts)
+        scores = self._exact_scores(layout.slots[where[wanted]], query)
+        owners, places = np.repeat(np.arange(len(files)), counts)[wanted], places[wanted]
+        kept = np.bincount(owners, minlength=len(files))
+        starts = np.cumsum(kept) - kept
+        pooled = self._pooled(scores, starts, kept)
+        best = [start + int(np.argmax(scores[start : start + count])) for start, count in zip(starts, kept, strict=True)]
         return [
-            Neighbour(layout.names[file], float(score), int(np.argmax(scores[end - count : end])))
-            for file, score, end, count in zip(candidates.tolist(), pooled, ends, counts, strict=True)
+            Neighbour(layout.names[file], float(score), int(places[place]))
+            for file, score, place in zip(files.tolist(), pooled, best, strict=True)
         ]
 
     def _exact_scores(self, slots: NDArray[np.int64], query: Vectors) -> NDArray[np.float64]:
