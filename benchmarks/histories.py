@@ -22,7 +22,7 @@ class History:
     texts: dict[str, str]
 
     def corpus(self, number: int) -> Corpus:
-        tree = {path: blob for path, blob in self.trees[number].items() if blob in self.texts}
+        tree = self.texts_of(number)
         return Corpus(
             f"{self.name}-{number}",
             lambda: (Document(path, self.texts[blob]) for path, blob in tree.items()),
@@ -30,9 +30,12 @@ class History:
             versions=tree,
         )
 
+    def texts_of(self, number: int) -> dict[str, str]:
+        return {path: blob for path, blob in self.trees[number].items() if blob in self.texts}
+
     def changes(self, number: int) -> Changes:
         """The step to this state from the one before."""
-        before, after = self.trees[number - 1], self.trees[number]
+        before, after = self.texts_of(number - 1), self.texts_of(number)
         written = tuple(path for path, blob in after.items() if before.get(path) != blob)
         return Changes(self.corpus(number), written, tuple(path for path in before if path not in after))
 
@@ -41,13 +44,13 @@ def git(path: Path, *arguments: str, data: bytes | None = None) -> bytes:
     return subprocess.run(["git", "-C", str(path), *arguments], input=data, capture_output=True, check=True).stdout
 
 
-def read_history(name: str, path: Path, cases: int) -> History:
-    """Parents of commits, evenly spread over the whole history, with the subject of the commit as the query."""
+def read_history(name: str, path: Path, cases: int, *, recent: bool = False) -> History:
+    """Parents of the last commits, or of commits spread over the whole history; the subject of each is the query."""
     commits = git(path, "log", "--first-parent", "--no-merges", "--min-parents=1", "--format=%P%x09%s", "HEAD").decode(
         "utf-8", "replace"
     )
     lines = [line.split("\t", 1) for line in reversed(commits.splitlines())]
-    chosen = lines[len(lines) // 10 :: max(1, len(lines) // cases)][-cases:]
+    chosen = (lines if recent else lines[len(lines) // 10 :: max(1, len(lines) // cases)])[-cases:]
     trees = [read_tree(path, parent) for parent, _ in chosen]
     blobs = sorted({blob for tree in trees for blob in tree.values()})
     return History(name, [subject for _, subject in chosen], trees, read_texts(path, blobs))
@@ -107,7 +110,8 @@ def histories(cases: int) -> list[History]:
     found = []
     for name, place in named:
         if Path(place).exists():
-            found.append(read_history(name, Path(place), cases))
+            found.append(read_history(f"{name}, last {cases} commits", Path(place), cases, recent=True))
+            found.append(read_history(f"{name}, whole history", Path(place), cases))
         else:
             print(f"{name}: {place} does not exist and is left out")
     if not found:
