@@ -33,8 +33,7 @@ def full_text_problem() -> str | None:
 
     connection = open_database(IN_MEMORY)
     try:
-        # Deleting from a table that keeps no content is the youngest thing that we rely on (SQLite 3.43).
-        connection.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram', content='', contentless_delete=1)")
+        connection.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram')")  # the youngest of the tokenizers
     except apsw.Error as error:
         return f"this SQLite ({apsw.sqlite_lib_version()}) has no FTS5 that we can use ({error}); {REINSTALL}"
     finally:

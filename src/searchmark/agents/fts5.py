@@ -64,10 +64,9 @@ class Fts5Agent(RetrievalAgent):
             raise UsageError(problem)
         self.close()
         self._database = open_database(IN_MEMORY if self._config.storage == "memory" else PRIVATE_FILE)
-        self._database.execute(
-            f"CREATE VIRTUAL TABLE documents USING fts5({', '.join(COLUMNS)}, content='', contentless_delete=1, "
-            f"tokenize='{TOKENIZERS[self._config.tokenizer]}')"
-        )
+        # The table keeps its content: of one without, SQLite before 3.54 goes on counting what was deleted, and scores by it.
+        tokenizer = TOKENIZERS[self._config.tokenizer]
+        self._database.execute(f"CREATE VIRTUAL TABLE documents USING fts5({', '.join(COLUMNS)}, tokenize='{tokenizer}')")
         with self._database:
             self._insert(self._database, corpus)
 
