@@ -1,0 +1,57 @@
+"""The options of every agent are plain data that pydantic can check, with a word about each of them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from searchmark.agents.agent import RetrievalAgent
+from searchmark.agents.fts5 import Fts5Agent
+from searchmark.agents.hybrid import HybridAgent
+from searchmark.agents.rerank import RerankAgent
+from searchmark.agents.semantic import SemanticAgent
+
+AGENTS = [Fts5Agent, HybridAgent, RerankAgent, SemanticAgent]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_an_agent_is_made_from_checked_options_or_from_none(agent: type[RetrievalAgent]) -> None:
+    assert agent(TypeAdapter(agent.Config).validate_python({})).Config is agent.Config
+    agent().close()
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_an_unknown_option_is_refused(agent: type[RetrievalAgent]) -> None:
+    with pytest.raises(ValidationError, match="nonsense"):
+        TypeAdapter(agent.Config).validate_python({"nonsense": 1})
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_every_option_is_explained_where_it_is_defined(agent: type[RetrievalAgent]) -> None:
+    for option in dataclasses.fields(agent.Config):
+        assert f"``{option.name}``" in agent.Config.__doc__ or option.name.endswith("_weight"), option.name
+
+
+@pytest.mark.parametrize(
+    ("agent", "options"),
+    [
+        (Fts5Agent, {"tokenizer": "porter", "path_weight": 2, "storage": "file"}),
+        (SemanticAgent, {"model": "sentence-transformers/all-MiniLM-L6-v2", "top_k": 10}),
+        (SemanticAgent, {"embedder": {"name": "openai", "model": "text-embedding-3-small"}, "pooling": "mean"}),
+        (HybridAgent, {"arms": ["fts5", {"name": "s", "class": "semantic", "config": {"lines": True}}], "weights": {"s": 2}}),
+        (RerankAgent, {"arm": {"name": "fts5"}, "reranker": {"name": "http", "url": "http://localhost/rerank"}}),
+    ],
+)
+def test_options_as_a_config_file_has_them(agent: type[RetrievalAgent], options: dict) -> None:
+    agent(TypeAdapter(agent.Config).validate_python(options))
+
+
+@pytest.mark.parametrize(
+    ("agent", "options"),
+    [(Fts5Agent, {"tokenizer": "icu"}), (SemanticAgent, {"pooling": "median"}), (HybridAgent, {"fusion": "borda"})],
+)
+def test_a_choice_that_does_not_exist_is_refused(agent: type[RetrievalAgent], options: dict) -> None:
+    with pytest.raises(ValidationError):
+        TypeAdapter(agent.Config).validate_python(options)
