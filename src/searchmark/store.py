@@ -88,13 +88,6 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def cache_folder() -> Path:
-    """Where whatever can be computed again is kept: ``SEARCHMARK_CACHE``, else as the system has it."""
-    own = os.environ.get("SEARCHMARK_CACHE")
-    shared = os.environ.get("XDG_CACHE_HOME")
-    return Path(own) if own else (Path(shared) if shared else Path.home() / ".cache") / "searchmark"
-
-
 def write_text(path: str | PathLike[str], text: str) -> None:
     try:
         content = text.encode("utf-8", "surrogateescape")

@@ -58,6 +58,12 @@ class Fts5Agent(RetrievalAgent):
         self._rows: dict[str, int] = {}
         self._next = 1
 
+    @classmethod
+    def missing(cls) -> str | None:
+        from searchmark.sqlite import full_text_problem
+
+        return full_text_problem()
+
     def initialize(self, corpus: Corpus) -> None:
         problem = full_text_problem()
         if problem is not None:

@@ -77,6 +77,14 @@ class KeywordAgent(RetrievalAgent):
         self._files: dict[str, str] = {}  # the path of every document's file, and its id
         self._names: dict[str, str] = {}
 
+    @classmethod
+    def missing(cls) -> str | None:
+        try:
+            ripgrep()
+        except UsageError as error:
+            return str(error)
+        return None
+
     def initialize(self, corpus: Corpus) -> None:
         ripgrep()
         self.close()

@@ -76,6 +76,12 @@ class SemanticAgent(RetrievalAgent):
             self._embedder = load_embedder(self._options)
         return self._embedder
 
+    @classmethod
+    def missing(cls) -> str | None:
+        from searchmark.embedders.wordllama import problem
+
+        return problem()
+
     def initialize(self, corpus: Corpus) -> None:
         from searchmark.indexes.exact import ExactIndex
 

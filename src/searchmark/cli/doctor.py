@@ -41,6 +41,7 @@ def _checks() -> Iterator[tuple[str, bool, str]]:
     yield _isolation()
     yield _git()
     yield from _agents()
+    yield from _extras()
 
 
 def _isolation() -> tuple[str, bool, str]:
@@ -85,6 +86,20 @@ def _git() -> tuple[str, bool, str]:
         numbers >= OLDEST_GIT,
         said if numbers >= OLDEST_GIT else f"{said}; {OLDEST_GIT[0]}.{OLDEST_GIT[1]} or newer is needed",
     )
+
+
+def _extras() -> Iterator[tuple[str, bool, str]]:
+    """What only some options need."""
+    from searchmark.agents.rerankers import cross_encoder_problem
+    from searchmark.embedders.transformer import problem as transformer_problem
+    from searchmark.sqlite import extension_problem
+
+    for what, lacks in (
+        ("SQLite extensions", extension_problem()),
+        ("transformers", transformer_problem()),
+        ("cross-encoders", cross_encoder_problem()),
+    ):
+        yield what, lacks is None, lacks or "ready"
 
 
 def _agents() -> Iterator[tuple[str, bool, str]]:
