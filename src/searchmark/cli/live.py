@@ -250,7 +250,7 @@ def _progress(cases: int, agents: Sequence[str]) -> Iterator[Callable[[Progress]
                 task,
                 completed=progress.done,
                 rate=f"{speed:.3g} cases/s" if speed else "",
-                failed=f"{progress.failed} failed" if progress.failed else "",
+                failed=progress.doing or (f"{progress.failed} failed" if progress.failed else ""),
             )
 
         yield report

@@ -40,12 +40,13 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come, for whoever wants to show it."""
+    """How far a run has come, for whoever wants to show it; before the first answer an agent is getting ready."""
 
     agent: str
     done: int
     total: int
     failed: int
+    doing: str = ""
 
 
 class Team:
@@ -71,6 +72,7 @@ class Team:
 
     def load(self) -> None:
         """Start a worker and load the agent; one that cannot be loaded is refused before anything is written."""
+        self._tell("loading")
         try:
             self._code = self._sessions[0].load()
         except UsageError as error:
@@ -117,6 +119,8 @@ class Team:
     def run(self, number: int) -> None:
         """Ask what has not been answered yet of one block."""
         waiting = [step for step in self._blocks[number] if step.case not in self._entries]
+        if waiting and number == 0:
+            self._tell("preparing")
         if len(self._sessions) == 1 or not waiting:
             for step in waiting:
                 self._record(step, self._sessions[0].ask(step.query, step.place))
@@ -162,7 +166,10 @@ class Team:
                 self._journal.add(step.case, entry)
             self._entries[step.case] = entry
             self._failed += outcome.status in RETRIED
-            self._report(Progress(self._entrant.spec.name, len(self._entries), len(self._steps), self._failed))
+            self._tell()
+
+    def _tell(self, doing: str = "") -> None:
+        self._report(Progress(self._entrant.spec.name, len(self._entries), len(self._steps), self._failed, doing))
 
     def _happened(self, event: Mapping[str, Any]) -> None:
         """A worker was started, prepared, or has given up: written down, so that a resumed run knows it too."""
