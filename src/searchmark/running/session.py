@@ -18,7 +18,7 @@ from searchmark.running.options import RunOptions
 from searchmark.running.process import Gone, Late, Output, Process
 from searchmark.running.replies import longest_answer, wrong_shape
 
-CLOSING_SECONDS = 5.0
+CLOSING_SECONDS = 30.0  # an index may have to be saved
 
 
 @dataclass(frozen=True)
