@@ -15,6 +15,8 @@ import pytest
 import searchmark
 from searchmark.catalogue import DEFINITIONS, FORMULAS
 from searchmark.cli.main import ALIASES, VERBS, main
+from searchmark.config import DatasetConfig
+from searchmark.mining.commits import ALL_RULES
 from searchmark.records import Case, Defaults, Document, Judgment
 from searchmark.suites.detect import FORMATS
 from searchmark.suites.native import SuiteFile
@@ -89,6 +91,15 @@ def test_every_verb_has_its_help_on_the_page() -> None:
 
 def test_every_alias_of_a_verb_is_mentioned() -> None:
     assert all(f"`{alias}`" in CLI_PAGE.read_text() for alias in ALIASES)
+
+
+def test_every_rule_and_option_of_mining_is_documented() -> None:
+    page = (ROOT / "docs" / "gold-sets.md").read_text()
+    options = [field.name for field in dataclasses.fields(DatasetConfig)]
+    said = {name for line in page.splitlines() if line.startswith("|") for name in re.findall(r"`([\w-]+)`", line)}
+    said |= {option.lstrip("-").replace("-", "_") for option in said} | set(re.findall(r"`--([\w-]+)`", page))
+    said |= {name.replace("-", "_") for name in said}
+    assert [name for name in (*ALL_RULES, *options) if name not in said] == []
 
 
 def test_every_measure_is_documented() -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from searchmark.comparison import Options as Options
     from searchmark.comparison import compare as compare
     from searchmark.corpora import Changes as Changes
+    from searchmark.config import DatasetConfig as DatasetConfig
     from searchmark.corpora import Corpus as Corpus
     from searchmark.corpora import Mapping as Mapping
     from searchmark.corpora import load_corpus as load_corpus
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from searchmark.judging import Judged as Judged
     from searchmark.judging import judge as judge
     from searchmark.measures import parse_measure as parse_measure
+    from searchmark.mining.gold_sets import generate_gold_set as generate_gold_set
     from searchmark.records import Answer as Answer
     from searchmark.records import Case as Case
     from searchmark.records import Defaults as Defaults
@@ -59,12 +61,14 @@ _HOMES = {
     "agents.agent": ("AgentSpec", "RetrievalAgent", "RetrievalResult"),
     "comparison": ("Options", "compare"),
     "corpora": ("Changes", "Corpus", "Mapping", "load_corpus"),
+    "config": ("DatasetConfig",),
     "errors": (
         "FormatError", "Incomparable", "NothingEvaluated", "SearchmarkError", "UnknownMeasure", "UsageError",
     ),
     "gate": ("Gate", "Threshold", "check_gate", "parse_threshold"),
     "judging": ("Judged", "judge"),
     "measures": ("parse_measure",),
+    "mining.gold_sets": ("generate_gold_set",),
     "records": ("Answer", "Case", "Defaults", "Document", "Hit", "Judgment", "Run", "Suite"),
     "registry": ("load_agent",),
     "reports": ("Report", "build_comparison", "build_report", "read_report", "render"),

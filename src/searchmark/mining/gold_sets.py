@@ -48,9 +48,9 @@ class Mined:
 OnProgress = Callable[[Progress], None]
 
 
-def parse_sources(given: Sequence[str]) -> list[Source]:
+def parse_sources(given: Sequence[Source | str]) -> list[Source]:
     """``PATH`` or ``NAME=PATH``; a repository without a name gets that of its folder."""
-    sources = [_source(text) for text in given]
+    sources = [_source(one) if isinstance(one, str) else one for one in given]
     twice = [name for name, count in Counter(source.name for source in sources).items() if count > 1]
     if twice:
         raise UsageError(f"two repositories are named {twice[0]!r}; name them with NAME=PATH")
@@ -67,19 +67,20 @@ def _source(text: str) -> Source:
 
 
 def generate_gold_set(
-    sources: Sequence[Source],
+    repositories: Sequence[Source | str],
     output: str | PathLike[str],
-    options: DatasetConfig = DatasetConfig(),  # noqa: B008  # frozen
+    options: DatasetConfig = DatasetConfig(),
     *,
     jobs: int = 1,
     rewrite: Rewrite | None = None,
     on_progress: OnProgress | None = None,
 ) -> dict[str, Any]:
-    """Mine repositories and write a gold set, whole or not at all; returns its metadata.
+    """Mine repositories, given as ``PATH`` or ``NAME=PATH``, and write a gold set; returns its metadata.
 
-    Repositories are mined side by side, unless queries are rewritten, which shares one budget.
+    The file is written whole or not at all. Repositories are mined side by side, unless queries are rewritten: that
+    shares one budget.
     """
-    mined = [Mined(source) for source in sources]
+    mined = [Mined(source) for source in parse_sources(repositories)]
     written: dict[str, Any] = {}
 
     def rows() -> Iterator[Row]:
