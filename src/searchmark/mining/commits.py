@@ -27,7 +27,6 @@ from searchmark.mining.messages import (
     is_version_bump,
 )
 from searchmark.mining.paths import words
-from searchmark.mining.queries import words_of
 from searchmark.mining.units import is_squashed
 
 _FEWEST_MOVES = 3
@@ -180,7 +179,7 @@ class Filter:
     def _is_repeated(self, draft: Draft) -> bool:
         if "duplicate_message" in self._off:
             return False
-        key = hash(" ".join(words_of(draft.query.subject.lower())))
+        key = hash(draft.query.subject.lower().rstrip("."))
         repeated = key in self._messages
         self._messages.add(key)
         return repeated

@@ -219,8 +219,9 @@ def is_formatting(wording: Wording) -> bool:
         return False
     if wording.topic in _STYLE or not _STYLE_TOOLS.isdisjoint(wording.phrase) or wording.query.type == "style":
         return True
-    names_code = any("_" in token or "." in token or token.startswith("(") for token in wording.tokens)
-    return wording.topic in _IDLE and not _UNUSED.isdisjoint(wording.phrase) and not names_code
+    if wording.topic not in _IDLE or _UNUSED.isdisjoint(wording.phrase):
+        return False
+    return not any("_" in token or "." in token or token.startswith("(") for token in wording.tokens)  # code that has a name
 
 
 def is_review(wording: Wording) -> bool:

@@ -114,7 +114,7 @@ class Query:
 
     @lazy
     def _conventional(self) -> re.Match[str] | None:
-        return _CONVENTIONAL.match(_TAGS_IN_FRONT.sub("", self.head))
+        return _CONVENTIONAL.match(_TAGS_IN_FRONT.sub("", self.head)) if ":" in self.head else None
 
     @property
     def type(self) -> str | None:
@@ -228,8 +228,3 @@ def _paragraphs(body: str) -> list[str]:
         for paragraph in paragraphs
         if paragraph and not any(_BULLET.match(line) or _NO_PROSE.match(line) for line in paragraph)
     ]
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a text: what begins with a letter."""
-    return _WORD.findall(text)
