@@ -142,6 +142,18 @@ def test_every_state_of_a_real_history_equals_an_index_from_scratch() -> None:
     assert_equal(answers(agent, QUERIES, 50)[1], expected)
 
 
+def test_the_first_answer_and_the_hundredth_are_the_same_to_the_last_bit() -> None:
+    agent = ready(load_corpus(ROOT / "src"))
+    first = answers(agent, QUERIES)
+    assert all(answers(agent, QUERIES) == first for _ in range(100 // len(QUERIES)))
+
+
+@given(st.lists(st.integers(0, 4), max_size=40), st.integers(0, 45))
+def test_the_best_are_found_however_many_are_wanted(values: list[int], k: int) -> None:
+    agent = ready(corpus_of({f"{place:02}": "word " * times for place, times in enumerate(values)}))
+    assert answers(agent, ["word"], k)[0] == answers(agent, ["word"], 1000)[0][:k]
+
+
 def test_every_distinct_chunk_is_tokenised_once() -> None:
     texts = {document.id: document.text for document in load_corpus(ROOT / "src")}
     agent = ready(corpus_of(texts))

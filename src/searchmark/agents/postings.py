@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,10 @@ from numpy.typing import NDArray
 from searchmark.agents.vocabulary import Counts, Ints
 
 Floats = NDArray[np.float64]
+Kind = TypeVar("Kind", bound=np.generic)
 MERGED_AT = 3  # a segment is merged with its older neighbour unless that is so many times larger
+ASKED_OFTEN = 16  # queries to one state after which it pays to prepare it for more
+BLOCKS = 4  # for every document that is wanted, in the search for the best
 SLACK = 1000  # slots of documents that are gone, beyond as many as there are documents, before they are given to others
 
 
@@ -36,7 +39,7 @@ class Segment:
     """Postings sorted by term: which slot holds the term, and how often."""
 
     terms: NDArray[np.int32]
-    slots: NDArray[np.int32]
+    slots: NDArray[np.intp]  # the type that arrays are indexed by, so that no query converts it
     frequencies: Floats
 
     def __len__(self) -> int:
@@ -65,6 +68,8 @@ class Postings:
         self._lengths: Ints = np.zeros((0, len(weights)), np.int64)
         self._live: NDArray[np.bool_] = np.zeros(0, bool)
         self._norms: Floats | None = None
+        self._all_shares: list[Floats] | None = None
+        self._asked = 0  # queries since the last change
 
     def __len__(self) -> int:
         return len(self._slot)
@@ -81,7 +86,11 @@ class Postings:
         """Forget documents; ids that are not there are passed over."""
         gone = [slot for slot in (self._slot.pop(document, None) for document in ids) if slot is not None]
         self._live[gone] = False
-        self._norms = None
+        self._changed()
+
+    def _changed(self) -> None:
+        self._norms = self._all_shares = None
+        self._asked = 0
 
     def add(self, ids: Sequence[str], fields: Sequence[tuple[Counts, Ints]]) -> None:
         """Take in new documents. Each field is counted texts, and the document (its place in ``ids``) of each text."""
@@ -91,14 +100,14 @@ class Postings:
         self._live = np.concatenate((self._live, np.ones(len(ids), bool)))
         lengths = [np.bincount(owner, counts.lengths, len(ids)).astype(np.int64) for counts, owner in fields]
         self._lengths = np.concatenate((self._lengths, np.stack(lengths, axis=1)))
-        self._norms = None
         self._segments.append(self._segment(first, fields))
         self._merge()
+        self._changed()
 
     def _segment(self, first: int, fields: Sequence[tuple[Counts, Ints]]) -> Segment:
         """A document may hold a term in several of its texts: one posting is made of those."""
         used = [(field, weight) for field, weight in zip(fields, self._weights, strict=True) if weight]
-        slots = [np.repeat(first + owner, np.diff(counts.starts)).astype(np.int32) for (counts, owner), _ in used]
+        slots = [np.repeat(first + owner, np.diff(counts.starts)).astype(np.intp) for (counts, owner), _ in used]
         frequencies = [counts.counts * float(weight) for (counts, _), weight in used]
         terms = np.concatenate([counts.terms for (counts, _), _ in used])
         apart = Segment(terms, np.concatenate(slots), np.concatenate(frequencies)).where(_order(terms, np.concatenate(slots)))
@@ -115,37 +124,56 @@ class Postings:
 
     def _renumber(self) -> None:
         """Give the slots of documents that are gone to others."""
-        numbers = np.cumsum(self._live, dtype=np.int32) - 1
+        numbers = np.cumsum(self._live, dtype=np.intp) - 1
         kept = (segment.where(self._live[segment.slots]) for segment in self._segments)
         self._segments = [Segment(segment.terms, numbers[segment.slots], segment.frequencies) for segment in kept]
         self._ids = [self._ids[slot] for slot in np.flatnonzero(self._live)]
         self._slot = {document: slot for slot, document in enumerate(self._ids)}
         self._lengths = self._lengths[self._live]
         self._live = np.ones(len(self._ids), bool)
-        self._norms = None
 
     def rank(self, query: Mapping[int, int], k: int) -> list[tuple[str, float]]:
         """The ``k`` best documents that hold any term of the query, equal scores in the order of their ids."""
+        self._asked += 1
         terms = np.fromiter(query, np.int32, len(query))  # of the type of the column, which would otherwise be copied
+        found = [self._found(place, terms) for place in range(len(self._segments))]
+        holding = [sum(sizes) for sizes in zip(*(sizes for _, _, sizes in found), strict=True)]
+        weights = [times * (self._k1 + 1) * self._idf(count) for times, count in zip(query.values(), holding, strict=False)]
         scores = np.zeros(len(self._ids))
-        found = [self._found(segment, terms) for segment in self._segments]
-        for place, times in enumerate(query.values()):
-            parts = [part for part in (segment[place] for segment in found) if len(part[0])]
-            holding = sum(len(slots) for slots, _ in parts)
-            weight = times * math.log(1 + (len(self) - holding + 0.5) / (holding + 0.5)) * (self._k1 + 1)
-            for slots, frequencies in parts:
-                scores[slots] += weight * (frequencies / (frequencies + self._normalisation()[slots]))
+        for slots, shares, sizes in found:
+            # A document lies in one segment, and its terms are added up in the order of the query: always the same sum.
+            scores += np.bincount(slots, shares * np.repeat(weights, sizes), len(scores))
         return self._best(scores, k)
 
-    def _found(self, segment: Segment, terms: NDArray[np.int32]) -> list[tuple[NDArray[np.int32], Floats]]:
-        """The live postings of each term in a segment."""
+    def _idf(self, holding: int) -> float:
+        return math.log(1 + (len(self) - holding + 0.5) / (holding + 0.5))
+
+    def _found(self, place: int, terms: NDArray[np.int32]) -> tuple[NDArray[np.intp], Floats, list[int]]:
+        """The live postings of the terms in a segment: slots, saturated frequencies, and how many each term has."""
+        segment = self._segments[place]
         starts = np.searchsorted(segment.terms, terms, "left").tolist()
         ends = np.searchsorted(segment.terms, terms, "right").tolist()
-        parts = [(segment.slots[start:end], segment.frequencies[start:end]) for start, end in zip(starts, ends, strict=True)]
+        slices = [slice(start, end) for start, end in zip(starts, ends, strict=True)]
+        slots = _taken(segment.slots, slices)
+        if self._asked >= ASKED_OFTEN:
+            shares = _taken(self._shares()[place], slices)
+        else:
+            shares = self._saturated(_taken(segment.frequencies, slices), slots)
+        sizes = [end - start for start, end in zip(starts, ends, strict=True)]
         if len(self._slot) == len(self._ids):
-            return parts
-        masks = [self._live[slots] for slots, _ in parts]
-        return [(slots[mask], values[mask]) for (slots, values), mask in zip(parts, masks, strict=True)]
+            return slots, shares, sizes
+        live = self._live[slots]
+        kept = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[live], minlength=len(sizes)).tolist()
+        return slots[live], shares[live], kept
+
+    def _saturated(self, frequencies: Floats, slots: NDArray[np.intp]) -> Floats:
+        return frequencies / (frequencies + self._normalisation()[slots])
+
+    def _shares(self) -> list[Floats]:
+        """The saturated frequencies of all postings: worth it where one state is asked many times."""
+        if self._all_shares is None:
+            self._all_shares = [self._saturated(segment.frequencies, segment.slots) for segment in self._segments]
+        return self._all_shares
 
     def _normalisation(self) -> Floats:
         """k1 * (1 - b + b * dl / avgdl) of every slot, from whole numbers, so that it does not depend on what was before."""
@@ -159,14 +187,24 @@ class Postings:
         return self._norms
 
     def _best(self, scores: Floats, k: int) -> list[tuple[str, float]]:
-        """Everything that is as good as the last one wanted takes part in the sorting, so that ties do not depend on slots."""
-        least = np.partition(scores, len(scores) - k)[len(scores) - k] if 0 < k < len(scores) else 0.0
+        """Everything that is as good as the last one wanted takes part in the sorting, so that ties do not depend on slots.
+
+        A score that the best ones of k blocks reach is reached by k documents: that spares a look at most of them.
+        """
+        size = max(len(scores) // (BLOCKS * max(k, 1)), 1)
+        blocks = len(scores) // size
+        maxima = scores[: blocks * size].reshape(blocks, size).max(axis=1) if blocks else scores
+        least = np.partition(maxima, blocks - k)[blocks - k] if 0 < k < blocks else 0.0
         places = np.flatnonzero(scores >= least if least > 0 else scores)
         found = sorted((-score, self._ids[place]) for place, score in zip(places.tolist(), scores[places].tolist(), strict=True))
         return [(document, -score) for score, document in found[:k]]
 
 
-def _order(terms: NDArray[np.int32], slots: NDArray[np.int32]) -> Ints:
+def _taken(column: NDArray[Kind], slices: list[slice]) -> NDArray[Kind]:
+    return np.concatenate([column[:0], *(column[piece] for piece in slices)])
+
+
+def _order(terms: NDArray[np.int32], slots: NDArray[np.intp]) -> Ints:
     """The order by term, then slot; two stable passes over halves are twice as fast as one over the whole."""
     order = np.argsort(slots, kind="stable")
     for half in ((terms & 0xFFFF), terms >> 16):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -14,7 +14,6 @@ from searchmark.agents.tokens import pieces, raw_words, tokens
 
 Ints = NDArray[np.int64]
 Kind = TypeVar("Kind", bound=np.integer[Any])
-TERM_BITS = 32  # a key holds the number of a text above that of a term
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,15 +36,17 @@ class Counts:
         return Counts(ends, self.terms[places], self.counts[places], self.lengths[rows])
 
     @classmethod
-    def of_tokens(cls, terms: Ints, lengths: Ints) -> Counts:
+    def of_tokens(cls, terms: NDArray[np.int32], lengths: Ints) -> Counts:
         """Count the terms of texts that stand one after the other."""
-        text = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
-        keys = np.sort((text << TERM_BITS) | terms)
-        firsts = np.flatnonzero(np.diff(keys, prepend=-1))
-        kept = keys[firsts]
-        starts = np.searchsorted(kept, np.arange(len(lengths) + 1, dtype=np.int64) << TERM_BITS)
-        found = (kept & ((1 << TERM_BITS) - 1)).astype(np.int32)
-        return cls(starts, found, np.diff(firsts, append=len(keys)).astype(np.int32), lengths)
+        ends = np.concatenate(([0], np.cumsum(lengths)))
+        terms = terms.copy()
+        for start, end in pairwise(ends.tolist()):  # many short sorts take a quarter of the time of a long one
+            terms[start:end].sort()
+        new = np.diff(terms, prepend=-1) != 0
+        new[ends[:-1][lengths > 0]] = True
+        firsts = np.flatnonzero(new)
+        repeated = np.diff(firsts, append=len(terms)).astype(np.int32)
+        return cls(np.searchsorted(firsts, ends), terms[firsts], repeated, lengths)
 
 
 class Vocabulary:
@@ -55,7 +56,7 @@ class Vocabulary:
         self.numbers: dict[str, int] = {}
         self._words = _WordNumbers(self)
         self._starts = Growing(np.int64)
-        self._terms = Growing(np.int64)
+        self._terms = Growing(np.int32)
         self._starts.extend([0])
 
     def __len__(self) -> int:

@@ -1,0 +1,208 @@
+"""bm25 beside bm25s, on the same tokens of the same files: indexing, querying, and what both find.
+
+The corpus is a Git repository that SEARCHMARK_BENCH_REPOS names (name=path, several separated by colons), with subjects
+of commits as queries and the files that they changed as right answers; or else Python's standard library, with words
+from its files as queries. bm25s has its numpy back end, with the faster of its two ways to build a matrix.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import subprocess
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+
+from searchmark import load_corpus
+from searchmark.agents.bm25 import Bm25Agent, Bm25Config
+from searchmark.agents.postings import Postings
+from searchmark.agents.tokens import tokens
+from searchmark.agents.vocabulary import Counts
+from searchmark.corpora import Corpus
+from searchmark.records import Document
+
+ROUNDS, QUERIES, K, K1, B = 5, 300, 10, 1.2, 0.75
+MOST_FILES = 8000  # of the standard library, which some systems install everything into
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is searched, what is asked, and which files are right."""
+
+    name: str
+    corpus: Corpus
+    queries: list[str]
+    right: list[set[str]]
+
+
+def from_repository(name: str, path: str) -> Task:
+    def git(*arguments: str, given: bytes = b"") -> bytes:
+        return subprocess.run(["git", "-C", path, *arguments], input=given, capture_output=True, check=True).stdout
+
+    listed = [line.split("\t", 1) for line in git("ls-tree", "-r", "-z", "HEAD").decode("utf-8", "replace").split("\0")[:-1]]
+    blobs = {file: entry.split()[2] for entry, file in listed if entry.startswith("100")}
+
+    def read(ids: Sequence[str]) -> Iterator[Document]:
+        content, at = git("cat-file", "--batch", given="".join(f"{blobs[file]}\n" for file in ids).encode()), 0
+        for file in ids:
+            end = content.index(b"\n", at)
+            text = content[end + 1 : end + 1 + int(content[at:end].split()[2])]
+            at = end + 2 + len(text)
+            if b"\0" not in text[:8192]:
+                yield Document(file, text.decode("utf-8", "replace"))
+
+    queries, right = [], []
+    log = git("log", "--no-merges", "--no-renames", "--name-only", "--format=%x01%s", "-z", f"-{QUERIES * 4}", "HEAD").decode(
+        "utf-8", "replace"
+    )
+    for entry in log.split("\x01")[1:]:
+        subject, *files = entry.replace("\n", "\0").split("\0")
+        changed = set(files) & blobs.keys()
+        if changed and len(queries) < QUERIES:
+            queries.append(subject)
+            right.append(changed)
+    return Task(name, Corpus(name, lambda: read(list(blobs)), reader=read, versions=blobs), queries, right)
+
+
+def from_standard_library() -> Task:
+    documents = list(islice(load_corpus(sysconfig.get_path("stdlib")), MOST_FILES))
+    corpus = Corpus("stdlib", lambda: documents)
+    chosen = random.Random(0)
+    picked = chosen.choices([document for document in documents if len(document.text.split()) > 50], k=QUERIES)
+    queries = [" ".join(chosen.sample(document.text.split(), 8)) for document in picked]
+    return Task("Python's standard library", corpus, queries, [{document.id} for document in picked])
+
+
+def tasks() -> list[Task]:
+    named = [entry.partition("=") for entry in os.environ.get("SEARCHMARK_BENCH_REPOS", "").split(":") if entry]
+    missing = [name for name, _, path in named if not Path(path).exists()]
+    for name in missing:
+        print(f"  {name}: the repository is not there, so it is left out")
+    found = [from_repository(name, path) for name, _, path in named if name not in missing]
+    if not found:
+        print("  SEARCHMARK_BENCH_REPOS names no repository, so Python's standard library is searched")
+    return found or [from_standard_library()]
+
+
+def seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def medians(contestants: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
+    """Medians of alternating rounds, so that a noisy minute hits everybody."""
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    for _ in range(rounds):
+        for name, work in contestants.items():
+            times[name].append(seconds(work))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def say(what: str, results: dict[str, float], size: int) -> None:
+    """Our time as a share of the best of the others; below 1 we are faster."""
+    ours = results.pop("searchmark")
+    name, best = min(results.items(), key=lambda entry: entry[1])
+    print(f"  {what:<22}{ours / size * 1e6:>11.0f} us{best / size * 1e6:>11.0f} us{ours / best:>8.2f}x   ({name})")
+
+
+def reciprocal_rank(found: Sequence[str], right: set[str]) -> float:
+    return next((1 / rank for rank, file in enumerate(found, 1) if file in right), 0.0)
+
+
+def our_index(ids: list[str], lists: list[list[int]]) -> Postings:
+    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+    counts = Counts.of_tokens(np.fromiter(chain.from_iterable(lists), np.int32, int(lengths.sum())), lengths)
+    postings = Postings(K1, B, (1.0,))
+    postings.add(ids, [(counts, np.arange(len(ids)))])
+    return postings
+
+
+def side_by_side(task: Task, documents: list[Document]) -> None:
+    try:
+        import bm25s
+        from bm25s.tokenization import Tokenized
+    except ImportError:
+        print("  bm25s is not installed, so nothing is compared (make bench installs it)")
+        return
+    vocabulary: dict[str, int] = {}
+    lists = [
+        [vocabulary.setdefault(token, len(vocabulary)) for token in tokens(f"{document.id}\n{document.text}")]
+        for document in documents
+    ]
+    asked = [[vocabulary[token] for token in tokens(query) if token in vocabulary] for query in task.queries]
+    ids = [document.id for document in documents]
+
+    def their_index(way: str) -> bm25s.BM25:
+        retriever = bm25s.BM25(k1=K1, b=B, method="lucene", csc_backend=way)
+        retriever.index(Tokenized(ids=lists, vocab=vocabulary), show_progress=False)
+        return retriever
+
+    def their_answers(queries: list[list[int]]) -> list[list[int]]:
+        return theirs.retrieve(queries, k=K, show_progress=False).documents.tolist()
+
+    ours, theirs = our_index(ids, lists), their_index("numpy")
+    counted = [{term: query.count(term) for term in query} for query in asked]
+    print(
+        f"  {len(documents):,} files, {sum(map(len, lists)):,} tokens, {len(asked)} queries; medians of {ROUNDS} alternating rounds"
+    )
+    print(f"  {'':<22}{'searchmark':>14}{'bm25s':>14}{'ratio':>9}")
+    contestants = {
+        "searchmark": lambda: our_index(ids, lists),
+        "numpy": lambda: their_index("numpy"),
+        "scipy": lambda: their_index("scipy"),
+    }
+    say("index, per file", medians(contestants), len(ids))
+    contestants = {
+        "searchmark": lambda: [ours.rank(query, K) for query in counted],
+        "one by one": lambda: [their_answers([query]) for query in asked],
+        "all at once": lambda: their_answers(asked),
+    }
+    say("query", medians(contestants), len(asked))
+    texts = [f"{document.id}\n{document.text}" for document in documents]
+    plain = Corpus(task.name, lambda: documents)
+    contestants = {
+        "searchmark": lambda: Bm25Agent(Bm25Config(cache=False)).initialize(plain),
+        "its own tokens": lambda: bm25s.BM25(method="lucene").index(
+            bm25s.tokenize(texts, stopwords=None, show_progress=False), show_progress=False
+        ),
+    }
+    say("with own tokens, file", medians(contestants, 3), len(ids))
+    found = [[file for file, _ in ours.rank(query, K)] for query in counted]
+    other = [[ids[place] for place in answer] for answer in their_answers(asked)]
+    means = [statistics.mean(map(reciprocal_rank, answers, task.right)) for answers in (found, other)]
+    print(f"  mean reciprocal rank in the first {K}, a check that both search alike: {means[0]:.3f} and {means[1]:.3f}")
+
+
+def second_run(task: Task) -> None:
+    if task.corpus.versions is None:
+        print("  a second run from the kept index needs a Git repository, so it is not measured")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["SEARCHMARK_CACHE"] = folder
+        first = seconds(lambda: Bm25Agent().initialize(task.corpus))
+        second = statistics.median(seconds(lambda: Bm25Agent().initialize(task.corpus)) for _ in range(3))
+        size = sum(path.stat().st_size for path in Path(folder).rglob("*.npz"))
+    print(
+        f"  first run {first:.2f} s, second run from the kept index {second:.2f} s: {first / second:.1f}x ({size / 1e6:.0f} MB kept)"
+    )
+
+
+def main() -> None:
+    print("agents: bm25 and bm25s on the same tokens")
+    for task in tasks():
+        print(f"  {task.name}")
+        side_by_side(task, list(task.corpus))
+        second_run(task)
+
+
+if __name__ == "__main__":
+    main()
