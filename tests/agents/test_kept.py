@@ -59,7 +59,7 @@ def test_only_what_is_new_is_read_and_counted(cache: Path) -> None:
     asked: list[str] = []
     edited = {**TEXTS, "a.py": TEXTS["a.py"] + "\n\ndef three(): 3\n", "new": "é"}
     agent = ready(named(edited, asked))
-    assert (sorted(asked), agent.chunks_tokenised) == (["a.py", "new"], 3)  # "def two" now ends with blank lines
+    assert (sorted(asked), agent.chunks_tokenised) == (["a.py", "new"], 4)  # its three chunks and the new file
     assert answers(agent) == answers(ready(named(edited), EXPECTED_OFF))
 
 
@@ -127,18 +127,23 @@ def test_what_cannot_be_written_is_done_without(cache: Path, monkeypatch: pytest
     assert answers(ready(named(TEXTS))) == answers(ready(named(TEXTS), EXPECTED_OFF))
 
 
-def test_many_files_become_one(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_is_asked_for_is_taken_from_a_file(cache: Path) -> None:
+    ready(named({f"n{number}": f"word{number} one" for number in range(50)}))
+    agent = ready(named({"n7": "word7 one"}))
+    assert (agent.chunks_tokenised, len(agent._vocabulary), agent.retrieve("word7", 5).files) == (
+        0,
+        6,
+        ["n7"],
+    )  # word 7 word7 one, n n7
+
+
+def test_there_are_not_too_many_files(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "MOST_FILES", 3)
     texts = dict(TEXTS)
-    for number in range(3):
+    for number in range(6):
         texts = {**texts, f"n{number}": f"word{number} one"}
-        ready(named(texts))
+        assert answers(ready(named(texts))) == answers(ready(named(texts), EXPECTED_OFF))
     assert len(list(cache.rglob("*.npz"))) == 3
-    last = {**texts, "last": "the last one"}
-    expected = answers(ready(named(last)))
-    assert len(list(cache.rglob("*.npz"))) == 1
-    again = ready(named(last))
-    assert (again.chunks_tokenised, answers(again)) == (0, expected)
 
 
 def test_the_folder_stays_within_its_bounds_and_the_oldest_go_first(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,7 +149,7 @@ class Bm25Agent(RetrievalAgent):
 
     def _save(self, at_least: int) -> None:
         if self._kept is not None and len(self._new) >= at_least:
-            self._kept.save(self._new, self._known)
+            self._kept.save(self._new)
             self._new = {}
 
     def _index(self, documents: Sequence[tuple[str, str, Ints]]) -> None:

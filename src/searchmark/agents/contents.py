@@ -92,7 +92,9 @@ class Contents:
     def take(self, digests: Sequence[bytes], counts: Counts) -> Ints:
         """Chunks that somebody has kept, as rows; those that are here already are not taken again."""
         new = [place for place, digest in enumerate(digests) if digest not in self._row]
-        self._append([digests[place] for place in new], counts.at(np.array(new, np.int64)))
+        if len(new) < len(digests):
+            counts = counts.at(np.array(new, np.int64))
+        self._append([digests[place] for place in new], counts)
         return np.fromiter(map(self._row.__getitem__, digests), np.int64, len(digests))
 
 

@@ -13,6 +13,7 @@ import time
 import zipfile
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,13 @@ from numpy.typing import NDArray
 
 from searchmark.agents.contents import DIGEST_BYTES, Contents
 from searchmark.agents.tokens import TOKENISER
-from searchmark.agents.vocabulary import Counts, Ints
+from searchmark.agents.vocabulary import Counts, Ints, ranges
 from searchmark.errors import UsageError
 from searchmark.store import atomic_write, cache_folder
 
 LAYOUT = 1  # of a file; a change makes another folder
 MOST_BYTES = 2_000_000_000  # what was not used for longest goes first
-MOST_FILES = 8  # a run that needed so many writes one in their place
+MOST_FILES = 64  # every run with anything new writes one
 STALE = 24 * 3600  # seconds after which what an interrupted writer left behind is removed
 NO_TEXT = -1
 
@@ -45,63 +46,98 @@ def kept_folder() -> Path:
 
 
 class Kept:
-    """The files of a folder, each loaded when one of its documents is asked for."""
+    """The files of a folder. Of each, only what is asked for is taken over, when it is asked for."""
 
     def __init__(self, contents: Contents, folder: Path | None = None) -> None:
         self._contents = contents
         self._folder = folder or kept_folder()
-        self._waiting = {path: keys for path in sorted(self._folder.glob("*.npz")) if (keys := _keys(path)) is not None}
-        self._loaded: list[Path] = []
+        self._places = {path: places for path in sorted(self._folder.glob("*.npz")) if (places := _places(path))}
+        self._files: dict[Path, _File] = {}
 
     def find(self, names: Iterable[str]) -> Known:
-        """The chunks of these documents, and of others that are kept beside them; None where there is no text."""
+        """The chunks of those of these documents that are kept; None where there is no text."""
         wanted, known = {name.encode() for name in names}, Known()
-        for path in [path for path, keys in self._waiting.items() if not keys.isdisjoint(wanted)]:
-            del self._waiting[path]
-            known |= self._load(path)
+        for path in list(self._places):
+            here = wanted & self._places[path].keys()
+            if here:
+                known |= self._take(path, sorted(here))
+                wanted -= {name.encode() for name in known}
         return known
 
-    def _load(self, path: Path) -> Known:
+    def _take(self, path: Path, names: list[bytes]) -> Known:
+        places = [self._places[path][name] for name in names]
         try:
-            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-                columns = dict(file)
-            os.utime(path)
-            known = _unpacked(columns, self._contents)
+            if path not in self._files:
+                self._files[path] = _File(path)
+            rows = self._files[path].take(places, self._contents)
         except _DAMAGED:
+            del self._places[path]
             path.unlink(missing_ok=True)
             return {}
-        self._loaded.append(path)
-        return known
+        return dict(zip((name.decode() for name in names), rows, strict=True))
 
-    def save(self, new: Known, known: Known) -> None:
-        """Keep new documents; all that are known if they came from many files, which are then no longer needed.
-
-        A cache is a help and not a duty: where it cannot be written, nothing happens.
-        """
-        many = len(self._loaded) >= MOST_FILES
-        documents = {name: rows for name, rows in (known if many else new).items() if _IS_DIGEST(name)}
+    def save(self, new: Known) -> None:
+        """Keep new documents. A cache is a help and not a duty: where it cannot be written, nothing happens."""
+        documents = {name: rows for name, rows in new.items() if _IS_DIGEST(name)}
         if not documents:
             return
         with suppress(UsageError, OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             name = blake2b("\n".join(sorted(documents)).encode(), digest_size=20).hexdigest()
-            path = self._folder / f"{name}.npz"
-            with atomic_write(path, 0o600) as file:
+            with atomic_write(self._folder / f"{name}.npz", 0o600) as file:
                 np.savez(file, **_packed(documents, self._contents))  # type: ignore[arg-type]  # none is called allow_pickle
-            for older in self._loaded if many else ():
-                if older != path:
-                    older.unlink(missing_ok=True)
-            self._loaded = [path] if many else [*self._loaded, path]
             _prune(self._folder)
 
 
-def _keys(path: Path) -> frozenset[bytes] | None:
+def _places(path: Path) -> dict[bytes, int]:
+    """The documents of a file and their places in it; none if it is damaged."""
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            return frozenset(file["names"].tolist())
+            return {name: place for place, name in enumerate(file["names"].tolist())}
     except _DAMAGED:
         path.unlink(missing_ok=True)
-        return None
+        return {}
+
+
+class _File:
+    """The columns of a file, as they are on disk."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            columns = dict(file)
+        os.utime(path)
+        self._sizes, self._chunks = columns["sizes"], columns["chunks"]
+        self._starts = np.cumsum(np.maximum(self._sizes, 0)) - np.maximum(self._sizes, 0)
+        self._counts = Counts(columns["starts"], columns["terms"], columns["counts"], columns["lengths"].astype(np.int64))
+        self._digests = columns["digests"].tobytes()
+        self._vocabulary = columns["vocabulary"].tobytes().decode("utf-8", "surrogatepass").split("\n")
+        self._numbers = np.full(len(self._vocabulary), -1, np.int32)
+
+    def take(self, places: list[int], contents: Contents) -> list[Ints | None]:
+        """Take over the chunks of some documents; gives their rows."""
+        sizes = self._sizes[places]
+        lengths = np.maximum(sizes, 0).astype(np.int64)
+        asked = self._chunks[ranges(self._starts[places], lengths)]
+        used = _flags(len(self._counts), asked)
+        chunks = np.flatnonzero(used)
+        counts = self._counts.at(chunks)
+        here = replace(counts, terms=self._numbered(counts.terms, contents))
+        rows = contents.take([self._digests[at * DIGEST_BYTES : (at + 1) * DIGEST_BYTES] for at in chunks.tolist()], here)
+        parts = np.split(rows[(np.cumsum(used) - 1)[asked]], np.cumsum(lengths)[:-1])
+        return [None if size == NO_TEXT else part for size, part in zip(sizes.tolist(), parts, strict=True)]
+
+    def _numbered(self, terms: NDArray[np.int32], contents: Contents) -> NDArray[np.int32]:
+        """The numbers that terms have here and now, given to those that were not met before."""
+        unknown = np.flatnonzero(_flags(len(self._numbers), terms) & (self._numbers < 0))
+        self._numbers[unknown] = [contents.vocabulary.number(self._vocabulary[term]) for term in unknown.tolist()]
+        return self._numbers[terms]
+
+
+def _flags(size: int, places: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which of so many places occur: what np.unique would have to sort for."""
+    flags = np.zeros(size, bool)
+    flags[places] = True
+    return flags
 
 
 def _packed(documents: Mapping[str, Ints | None], contents: Contents) -> dict[str, NDArray[Any]]:
@@ -125,26 +161,14 @@ def _packed(documents: Mapping[str, Ints | None], contents: Contents) -> dict[st
     }
 
 
-def _unpacked(columns: Mapping[str, NDArray[Any]], contents: Contents) -> Known:
-    vocabulary = columns["vocabulary"].tobytes().decode("utf-8", "surrogatepass").split("\n")
-    numbers = np.fromiter(map(contents.vocabulary.number, vocabulary), np.int32, len(vocabulary))
-    counts = Counts(columns["starts"], numbers[columns["terms"]], columns["counts"], columns["lengths"].astype(np.int64))
-    digests = columns["digests"].tobytes()
-    rows = contents.take([digests[at : at + DIGEST_BYTES] for at in range(0, len(digests), DIGEST_BYTES)], counts)
-    sizes = columns["sizes"]
-    parts = np.split(rows[columns["chunks"]], np.cumsum(np.maximum(sizes, 0))[:-1])
-    names = [name.decode() for name in columns["names"].tolist()]
-    return {name: None if size == NO_TEXT else part for name, size, part in zip(names, sizes.tolist(), parts, strict=True)}
-
-
 def _prune(folder: Path) -> None:
     """Hold the folder within its bounds; another process may do the same at the same time."""
-    total = 0
-    found = [(path, path.stat()) for path in folder.iterdir()]
-    for path, status in sorted(found, key=lambda entry: -entry[1].st_mtime):
+    found = sorted(((path.stat(), path) for path in folder.iterdir()), key=lambda entry: -entry[0].st_mtime)
+    total = files = 0
+    for status, path in found:
         if path.suffix == ".npz":
-            total += status.st_size
-            if total > MOST_BYTES:
+            total, files = total + status.st_size, files + 1
+            if total > MOST_BYTES or files > MOST_FILES:
                 path.unlink(missing_ok=True)
         elif path.suffix == ".tmp" and status.st_mtime < time.time() - STALE:
             path.unlink(missing_ok=True)
