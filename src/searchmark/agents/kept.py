@@ -117,13 +117,11 @@ class _File:
         """Take over the chunks of some documents; gives their rows."""
         sizes = self._sizes[places]
         lengths = np.maximum(sizes, 0).astype(np.int64)
-        asked = self._chunks[ranges(self._starts[places], lengths)]
-        used = _flags(len(self._counts), asked)
-        chunks = np.flatnonzero(used)
+        chunks, numbers = _renumbered(self._chunks[ranges(self._starts[places], lengths)])
         counts = self._counts.at(chunks)
         here = replace(counts, terms=self._numbered(counts.terms, contents))
         rows = contents.take([self._digests[at * DIGEST_BYTES : (at + 1) * DIGEST_BYTES] for at in chunks.tolist()], here)
-        parts = np.split(rows[(np.cumsum(used) - 1)[asked]], np.cumsum(lengths)[:-1])
+        parts = np.split(rows[numbers], np.cumsum(lengths)[:-1])
         return [None if size == NO_TEXT else part for size, part in zip(sizes.tolist(), parts, strict=True)]
 
     def _numbered(self, terms: NDArray[np.int32], contents: Contents) -> NDArray[np.int32]:
@@ -133,29 +131,36 @@ class _File:
         return self._numbers[terms]
 
 
-def _flags(size: int, places: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Which of so many places occur: what np.unique would have to sort for."""
+def _flags(size: int, places: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Which of so many places occur."""
     flags = np.zeros(size, bool)
     flags[places] = True
     return flags
+
+
+def _renumbered(places: NDArray[np.integer]) -> tuple[Ints, NDArray[np.int32]]:
+    """The places that occur, in order, and for each of the given ones its number among them: np.unique without sorting."""
+    flags = _flags(int(places.max(initial=-1)) + 1, places)
+    return np.flatnonzero(flags), (np.cumsum(flags, dtype=np.int32) - 1)[places]
 
 
 def _packed(documents: Mapping[str, Ints | None], contents: Contents) -> dict[str, NDArray[Any]]:
     """Documents as lists of chunks, chunks as counts of terms, terms as text: each numbered from 0."""
     names = sorted(documents)
     rows = [documents[name] for name in names]
-    chunks, places = np.unique(np.concatenate([np.empty(0, np.int64), *(r for r in rows if r is not None)]), return_inverse=True)
+    asked = np.concatenate([np.empty(0, np.int64), *(r for r in rows if r is not None)])
+    chunks, places = _renumbered(asked)
     digests, counts = contents.part(chunks)
-    terms, numbers = np.unique(counts.terms, return_inverse=True)
+    terms, numbers = _renumbered(counts.terms)
     every = list(contents.vocabulary.numbers)
     return {
         "names": np.array([name.encode() for name in names]),
         "sizes": np.array([NO_TEXT if r is None else len(r) for r in rows], np.int32),
-        "chunks": places.astype(np.int32),
+        "chunks": places,
         "digests": np.frombuffer(b"".join(digests), np.uint8),
         "starts": counts.starts,
         "lengths": counts.lengths.astype(np.int32),
-        "terms": numbers.astype(np.int32),
+        "terms": numbers,
         "counts": counts.counts,
         "vocabulary": np.frombuffer("\n".join(every[term] for term in terms).encode("utf-8", "surrogatepass"), np.uint8),
     }
