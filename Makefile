@@ -64,6 +64,7 @@ bench: $(READY)  ## compare speed and memory with other tools, side by side
 	$(BIN)/python benchmarks/comparison.py
 	$(BIN)/python benchmarks/running.py
 	$(BIN)/python benchmarks/snapshots.py
+	$(BIN)/python benchmarks/time_travel.py
 	$(BIN)/python benchmarks/mining.py
 	$(BIN)/python benchmarks/semantic.py
 	$(BIN)/python benchmarks/agents.py

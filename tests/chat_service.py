@@ -54,4 +54,6 @@ class Handler(BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     server = TCPServer(("127.0.0.1", 0), Handler)  # HTTPServer would ask the network for its own name
+    sys.stdout.write(f"{server.server_address[1]}\n")
+    sys.stdout.flush()
     server.serve_forever()

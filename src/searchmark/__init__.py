@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from searchmark.agents.agent import RetrievalResult as RetrievalResult
     from searchmark.comparison import Options as Options
     from searchmark.comparison import compare as compare
-    from searchmark.corpora import Changes as Changes
     from searchmark.config import DatasetConfig as DatasetConfig
+    from searchmark.corpora import Changes as Changes
     from searchmark.corpora import Corpus as Corpus
     from searchmark.corpora import Mapping as Mapping
     from searchmark.corpora import load_corpus as load_corpus
