@@ -44,7 +44,9 @@ def repositories() -> dict[str, Path]:
 
 def mined(name: str, path: Path, scratch: Path) -> Suite:
     file = scratch / f"{name}.json"
-    assert searchmark(["generate", "--repo", f"{name}={path}", "-o", str(file), "--max-cases", str(CASES)]) == 0
+    assert (
+        searchmark(["generate", "--repo", f"{name}={path}", "-o", str(file), "--max-cases", str(CASES), "--sample", "spread"]) == 0
+    )
     return load_suite(file)
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -16,14 +16,13 @@ from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.places import Place
 from searchmark.errors import UsageError
 from searchmark.records import Run, Suite
-from searchmark.running.answers import Existing
 from searchmark.running.journal import Entry, Journal
 from searchmark.running.options import RunOptions
 from searchmark.running.plan import Step, blocks, ordered
 from searchmark.running.results import assembled, facts_of, prices
 from searchmark.running.secrets import scrubbed, secrets_in, without_secrets
 from searchmark.running.session import Outcome, Session
-from searchmark.running.world import World
+from searchmark.running.world import Look, World
 
 RETRIED = ("error", "timeout", "not_run")
 IRRELEVANT = ("jobs", "block", "max_failures", "foreign")  # options that change no answer
@@ -123,7 +122,7 @@ class Team:
             self._tell("preparing")
         if len(self._sessions) == 1 or not waiting:
             for step in waiting:
-                self._record(step, self._sessions[0].ask(step.query, step.place))
+                self._ask(self._sessions[0], step)
         else:
             self._side_by_side(deque(waiting))
 
@@ -141,7 +140,7 @@ class Team:
         # What is left was given back by a worker that has given up, after the others had ended.
         able = next((session for session in self._sessions if not session.given_up), self._sessions[0])
         for step in waiting:
-            self._record(step, able.ask(step.query, step.place))
+            self._ask(able, step)
 
     def _work(self, session: Session, waiting: deque[Step]) -> None:
         """Take one step after the other. A worker that has given up leaves the rest to those that have not."""
@@ -150,18 +149,23 @@ class Team:
                 step = waiting.popleft()
             except IndexError:
                 return
+            look = self._world.ahead(step)
             outcome = session.ask(step.query, step.place)
             if outcome.status == "not_run":
                 waiting.appendleft(step)
             else:
-                self._record(step, outcome)
+                self._record(step, outcome, look())
 
-    def _record(self, step: Step, outcome: Outcome) -> None:
+    def _ask(self, session: Session, step: Step) -> None:
+        look = self._world.ahead(step)
+        outcome = session.ask(step.query, step.place)
+        self._record(step, outcome, look())
+
+    def _record(self, step: Step, outcome: Outcome, look: Look) -> None:
         with self._lock:
             if self._stopping:  # its worker was ended by us, which is no failure of the agent
                 return
-            existing = self._world.existing(step.place)
-            entry = _settled(outcome, existing, self._world.unreachable(step), self._secrets)
+            entry = _settled(outcome, look, self._secrets)
             if self._journal is not None:
                 self._journal.add(step.case, entry)
             self._entries[step.case] = entry
@@ -212,10 +216,10 @@ class Team:
         return {key: value for key, value in metadata.items() if value is not None}
 
 
-def _settled(outcome: Outcome, existing: Existing, unreachable: Sequence[str], secrets: frozenset[str]) -> Entry:
+def _settled(outcome: Outcome, look: Look, secrets: frozenset[str]) -> Entry:
     """The outcome with its hits under the names that the corpus has for them, and the targets that it lacks."""
-    settled = [existing.settled(hit) for hit in outcome.ids]
-    details = scrubbed(outcome.details, secrets) | ({"unreachable": list(unreachable)} if unreachable else {})
+    settled = [look.existing.settled(hit) for hit in outcome.ids]
+    details = scrubbed(outcome.details, secrets) | ({"unreachable": look.unreachable} if look.unreachable else {})
     named = Outcome(outcome.status, tuple(hit for hit, _ in settled), outcome.scores, details)
     return Entry(named, tuple(exists for _, exists in settled))
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,21 @@ from searchmark.running.plan import Step
 KEPT = 64  # commits; agents take turns in blocks of fewer cases
 
 
+@dataclass(frozen=True)
+class Look:
+    """What exists where a case is searched, and which of its targets do not."""
+
+    existing: Existing
+    unreachable: list[str]
+
+
 class World:
     """The places of a run: their ids, digests and folders."""
 
     def __init__(self, suite: Suite, mappings: Sequence[Mapping[str, Place]], until_the_end: ExitStack) -> None:
         self._suite = suite
         self._until_the_end = until_the_end
+        self._ahead = until_the_end.enter_context(ThreadPoolExecutor(1))
         self._existing: dict[Place, Existing] = {}
         self._digests: dict[Place, str] = {}
         self._histories: dict[Place, _History] = {}
@@ -64,21 +74,29 @@ class World:
             "changed_meanwhile": self._changed or None,
         }
 
-    def existing(self, place: Place) -> Existing:
-        if not place.commit or not place.path:
+    def ahead(self, step: Step) -> Callable[[], Look]:
+        """Begin to look around while an agent is busy; the look is had by calling what is returned.
+
+        A history is followed by one thread for all agents, since it is one way through the commits.
+        """
+        return self._ahead.submit(self._look, step).result if step.place.commit else lambda: self._look(step)
+
+    def _look(self, step: Step) -> Look:
+        existing = self._existing_in(step.place)
+        return Look(existing, [] if self.survey is not None else self._unreachable(step.case, existing))
+
+    def _existing_in(self, place: Place) -> Existing:
+        if not place.commit:
             return self._existing[place]
         history = replace(place, stand=None, commit=None)
         if history not in self._histories:
             self._histories[history] = _History(place, self._until_the_end)
         return self._histories[history].existing(place.commit)
 
-    def unreachable(self, step: Step) -> list[str]:
-        """The relevant targets of a case that its place does not hold; nothing where the judge looks by itself."""
-        if self.survey is not None:
-            return []
-        row = self._suite.table.index[step.case]
-        existing = self.existing(step.place)
-        named = (j.target for j in self._suite.cases[row].judgments if j.grade > 0 and j.match in ("id", "path"))
+    def _unreachable(self, case: str, existing: Existing) -> list[str]:
+        """The relevant targets of a case that its place does not hold; with one corpus for all the judge looks by itself."""
+        judgments = self._suite.cases[self._suite.table.index[case]].judgments
+        named = (j.target for j in judgments if j.grade > 0 and j.match in ("id", "path"))
         return [target for target in named if not existing.settled(normal_path(target))[1]]
 
     def digest(self, places: Mapping[str, Place]) -> str:
