@@ -54,6 +54,5 @@ class Handler(BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     server = TCPServer(("127.0.0.1", 0), Handler)  # HTTPServer would ask the network for its own name
-    sys.stdout.write(f"{server.server_address[1]}\n")
-    sys.stdout.flush()
+    print(server.server_address[1], flush=True)  # noqa: T201  # how the test learns the port
     server.serve_forever()
