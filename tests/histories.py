@@ -179,13 +179,14 @@ NOUNS = ("session", "token", "header", "query", "cursor", "template", "index", "
 
 
 def long_history(commits: int, files: int = 2_000, seed: int = 7) -> Iterator[bytes]:
-    """A fast-import stream of a long plain history; some commits are junk, as in life."""
+    """A fast-import stream of a long plain history. As in life, two of five commits touch only tests or docs, and some are junk."""
     chance = random.Random(seed)
-    paths = [f"src/pkg_{n % 40}/module_{n}.py" for n in range(files)]
+    code = [f"src/pkg_{n % 40}/module_{n}.py" for n in range(files)]
+    other = [f"tests/pkg_{n % 40}/test_module_{n}.py" if n % 2 else f"docs/page_{n}.rst" for n in range(files)]
     for number in range(1, commits + 1):
         words = f"{chance.choice(VERBS)} the {chance.choice(NOUNS)} of a {chance.choice(NOUNS)} number {number}"
-        message = (words if number % 5 else "fix typo") + ("\n\nIt used to fail in rare cases.\n" if number % 3 else "\n")
+        message = (words if number % 10 else "fix typo") + ("\n\nIt used to fail in rare cases.\n" if number % 3 else "\n")
         yield (f"commit refs/heads/main\ncommitter {PERSON} {START + number} +0000\ndata {len(message)}\n{message}").encode()
-        for path in chance.sample(paths, chance.choice((1, 1, 1, 2, 3, 5))):
+        for path in chance.sample(other if number % 5 in (1, 3) else code, chance.choice((1, 1, 1, 2, 3, 5))):
             content = f"value = {number}\n# {path}\n"
             yield f"M 100644 inline {path}\ndata {len(content)}\n{content}\n".encode()
