@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def run_of(name: str, ranks: list[int], statuses: dict[int, Status] | None = Non
     return Run.from_answers(name, answers)
 
 
-def differences(suite: Suite, *runs: Run, measures: tuple[str, ...] = ("RR",), **options: float) -> list[Difference]:
+def differences(suite: Suite, *runs: Run, measures: tuple[str, ...] = ("RR",), **options: float | str) -> list[Difference]:
     pairs = compare([score(judge(suite, run), measures) for run in runs], options=Options(**options))
     return [found for pair in pairs for found in pair.differences]
 
@@ -201,6 +202,23 @@ def test_several_pairs_are_adjusted_by_holm_and_a_weak_one_falls() -> None:
     assert len(found) == 15
     assert all(each.p_holm >= each.p for each in found)
     assert all(each.verdict == "INCONCLUSIVE" for each in found if each.p_holm >= 0.05 and each.low > 0)
+
+
+def test_a_baseline_for_all_leaves_out_other_pairs_and_adjusts_for_fewer_looks() -> None:
+    runs = [run_of(f"r{i}", np.random.default_rng(i).integers(1, 6, 60).tolist()) for i in range(6)]
+    every, few = differences(suite_of(60), *runs), differences(suite_of(60), *runs, baseline="r2")
+    assert [(each.baseline, each.candidate) for each in few] == [("r2", f"r{i}") for i in (0, 1, 3, 4, 5)]
+    assert sorted(each.p for each in few) == sorted(each.p for each in every if "r2" in (each.baseline, each.candidate))
+    smallest = min(few, key=lambda each: each.p)
+    assert smallest.p_holm == pytest.approx(5 * smallest.p)
+
+
+def test_a_note_that_holds_for_all_runs_is_said_once() -> None:
+    runs = [run_of("one", [1] * 12, {0: "error"}), run_of("two", [1] * 12, {0: "error", 1: "timeout"})]
+    scores = [score(judge(suite_of(20), run), ["RR"]) for run in runs]
+    notes = build_comparison(scores, compare(scores)).notes
+    assert [note for note in notes if note.startswith("all runs: ")]
+    assert len({note.partition(": ")[2] for note in notes}) == len(notes)
 
 
 def test_the_order_of_cases_changes_no_number() -> None:
@@ -457,6 +475,35 @@ class TestCommand:
         assert json.loads(outputs[0].read_text())["comparisons"][0]["verdict"] == "IMPROVED"
         assert outputs[2].read_text().startswith(r"\begin{tabular}")
 
+    def test_a_brief_answer_has_one_table_for_all_pairs(self, tmp_path: Path, capsys) -> None:
+        runs = [*self.RUNS, *self.RUNS[:2]]
+        arguments = ["compare", *self.EXAMPLE, *runs, "-m", "nDCG@10", "-m", "RR", "-o", str(tmp_path / "a.md")]
+        assert main([*arguments, "--brief"]) == 0
+        brief = capsys.readouterr().out
+        verdicts = [line.split()[:3] for line in brief.splitlines() if re.search("IMPROVED|REGRESSED|NOISE|INCONCLUSIVE", line)]
+        pairs = [("semantic", "bm25"), ("bm25#2", "bm25"), ("bm25#2", "semantic")]
+        assert verdicts == [[*pair, measure] for pair in pairs for measure in ("nDCG@10", "RR")]
+        assert "most telling" not in brief
+        assert "most telling" in (tmp_path / "a.md").read_text().lower()
+
+    def test_a_baseline_leaves_decisions_about_others_out(self, file, capsys) -> None:
+        table = "{candidate: CANDIDATE, baseline: bm25, rules: [{decision: take it, above: 0.1}]}"
+        tables = ", ".join(table.replace("CANDIDATE", name) for name in ("semantic", "'bm25#2'"))
+        config = ["--config", str(file("c.yaml", f"compare: {{decisions: [{tables}]}}"))]
+        arguments = ["compare", *self.EXAMPLE, *self.RUNS, *self.RUNS[:2], "-m", "nDCG@10", *config]
+        assert main([*arguments, "--baseline", "semantic"]) == 0
+        out = capsys.readouterr().out
+        assert "semantic against bm25 by nDCG@10: take it" in out
+        assert "bm25#2 against bm25" not in out
+
+    @pytest.mark.parametrize(
+        "searched", [RUNS, ["--agents", "bm25", "fts5", "--corpus", str(ROOT / "examples/quickstart/corpus.jsonl")]]
+    )
+    def test_a_baseline_that_nobody_has_is_a_usage_error(self, searched: list[str], monkeypatch, capsys) -> None:
+        monkeypatch.setattr("searchmark.cli.compare.run_live", lambda *_: pytest.fail("it was run all the same"))
+        assert main(["compare", *self.EXAMPLE, *searched, "--baseline", "bm52"]) == 4
+        assert "the baseline 'bm52' is not among the runs: bm25, " in capsys.readouterr().err
+
     def test_one_run_is_a_usage_error(self, capsys) -> None:
         assert main(["compare", *self.EXAMPLE, *self.RUNS[:2]]) == 4
         assert "needs two runs" in capsys.readouterr().err
@@ -485,7 +532,7 @@ class TestCommand:
         assert main([*arguments, "--intersect", "-o", "-"]) == 0
         report = json.loads(capsys.readouterr().out)
         assert report["comparisons"][0]["cases"] == 12
-        assert "full: cases of the suite that not all runs answer, left out: 8" in report["notes"]
+        assert "all runs: cases of the suite that not all runs answer, left out: 8" in report["notes"]
 
     def test_an_untrusted_run_exits_with_2(self, file, tmp_path: Path) -> None:
         from searchmark import save_run

@@ -8,7 +8,7 @@ the runs cannot be trusted. Everything else is INCONCLUSIVE, and so is a verdict
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import fsum, sqrt
@@ -47,11 +47,13 @@ class Options:
     """How a comparison is made.
 
     ``min_effect``: the smallest difference of means that anybody would care about. ``margin``: how much worse a
-    candidate may be and still pass as not inferior.
+    candidate may be and still pass as not inferior. ``baseline``: the run that all others are compared with; every
+    pair is compared if there is none.
     """
 
     min_effect: float = 0.01
     margin: float = 0.02
+    baseline: str | None = None
 
     def __post_init__(self) -> None:
         if not SMALLEST_EFFECT <= self.min_effect <= 1:
@@ -132,10 +134,10 @@ class Pair:
 
 
 def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: Options = Options()) -> list[Pair]:
-    """Compare every pair of runs; the first of a pair, in the order given, is its baseline."""
+    """Compare every pair of runs; the first of a pair, in the order given, is its baseline, unless one is named for all."""
     _check_comparable(scores)
     names = unique_names(scores)
-    pairs = list(combinations(range(len(scores)), 2))
+    pairs = _pairs_of(names, options.baseline)
     everything = np.arange(len(scores[0].judged.suite))
     overall = _differences(scores, names, pairs, everything, options)
     _with_holm([overall])
@@ -158,14 +160,32 @@ def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: Options =
 
 def unique_names(scores: Sequence[Scores]) -> list[str]:
     """The names of the runs; of several with one name, all but the first get a number."""
+    return numbered(each.judged.run.agent for each in scores)
+
+
+def numbered(given: Iterable[str]) -> list[str]:
     names: list[str] = []
-    for each in scores:
-        name, number = each.judged.run.agent, 1
+    for plain in given:
+        name, number = plain, 1
         while name in names:
             number += 1
-            name = f"{each.judged.run.agent}#{number}"
+            name = f"{plain}#{number}"
         names.append(name)
     return names
+
+
+def _pairs_of(names: list[str], baseline: str | None) -> list[tuple[int, int]]:
+    """Whom to compare with whom; the baseline of a pair comes first."""
+    if baseline is None:
+        return list(combinations(range(len(names)), 2))
+    check_baseline(baseline, names)
+    first = names.index(baseline)
+    return [(first, other) for other in range(len(names)) if other != first]
+
+
+def check_baseline(baseline: str | None, names: Sequence[str]) -> None:
+    if baseline is not None and baseline not in names:
+        raise UsageError(f"the baseline {baseline!r} is not among the runs: {', '.join(names)}")
 
 
 def _check_comparable(scores: Sequence[Scores]) -> None:

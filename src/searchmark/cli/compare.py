@@ -9,10 +9,10 @@ import click
 from searchmark.agents.agent import AgentSpec
 from searchmark.cli.corpus import survey_of
 from searchmark.cli.evaluate import refuse_other_queries, split_by
-from searchmark.cli.live import LiveOptions, agent_specs, live_options, refuse_live_options, run_live
+from searchmark.cli.live import LiveOptions, agent_specs, live_options, names_of, refuse_live_options, run_live
 from searchmark.cli.output import STDOUT, deliver, output_files
 from searchmark.cli.variadic import VariadicCommand
-from searchmark.comparison import Options, compare, unique_names
+from searchmark.comparison import Options, Pair, check_baseline, compare, numbered
 from searchmark.config import PRESETS, DecisionTable, load_config
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.judging import judge
@@ -20,7 +20,7 @@ from searchmark.records import Run, Suite
 from searchmark.reports import build_comparison
 from searchmark.reports.conduct import SECOND
 from searchmark.runs import load_run
-from searchmark.scores import Scores, default_measures, score
+from searchmark.scores import default_measures, score
 from searchmark.suites import load_suite
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
@@ -48,6 +48,8 @@ MINIMUM = 2
 @click.option("--by", "splits", multiple=True, metavar="FIELD", help="Split by category, tag or a field of the cases; repeatable.")
 @click.option("--min-effect", type=float, help="Smallest difference that anybody would care about (plain: 0.01).")
 @click.option("--margin", type=float, help="How much worse may still pass as not inferior (plain: 0.02).")
+@click.option("--baseline", metavar="NAME", help="Compare every other run with this one, and with no other.")
+@click.option("--brief", is_flag=True, help="Print the verdicts only; files hold everything.")
 @click.option("--decide", "preset", type=click.Choice(tuple(PRESETS)), help="Decide by a table that comes with Searchmark.")
 @click.option("--config", "config_path", metavar="FILE", help="YAML or TOML: agents, evaluation, compare, output.")
 @click.option("--intersect", is_flag=True, help="Compare only on cases that all runs answer, and say what was left out.")
@@ -66,6 +68,8 @@ def command(
     splits: tuple[str, ...],
     min_effect: float | None,
     margin: float | None,
+    baseline: str | None,
+    brief: bool,
     preset: str | None,
     config_path: str | None,
     intersect: bool,
@@ -87,13 +91,15 @@ def command(
     """
     config = load_config(config_path)
     smallest = config.compare.min_effect if min_effect is None else min_effect
-    options = Options(smallest, config.compare.margin if margin is None else margin)
+    options = Options(smallest, config.compare.margin if margin is None else margin, baseline)
     tables = (*config.compare.decisions, *(PRESETS[preset] if preset else ()))
     files = output_files(outputs, config.output)
     suite = load_suite(suite_path, format=suite_format, topics=topics)
     runs = [load_run(path) for path in run_paths]
     if agents:
         specs = [spec for each in agent_specs(agents, config, live) for spec in _twice(each, repeat_agent)]
+        # A name that nobody has should be noticed before hours of searching.
+        check_baseline(baseline, numbered([*(run.agent for run in runs), *names_of(suite, specs, live, corpus_path)]))
         suite, ran = run_live(suite, specs, config, live, corpus_path, mapping)
         runs, survey = [*runs, *ran.runs], ran.survey
     else:
@@ -107,21 +113,23 @@ def command(
     wanted = measures or default_measures(suite)
     scores = [score(judge(suite, run, None if survey is None else survey.ids), wanted) for run in runs]
     by = split_by(suite, splits)
-    report = build_comparison(scores, compare(scores, by, options), by, _about(tables, scores), survey)
-    return deliver(report, files, json_on_stdout=STDOUT in outputs)
+    pairs = compare(scores, by, options)
+    report = build_comparison(scores, pairs, by, _about(tables, pairs), survey)
+    return deliver(report, files, json_on_stdout=STDOUT in outputs, brief=brief)
 
 
 def _twice(spec: AgentSpec, repeat: bool) -> list[AgentSpec]:
     return [spec, replace(spec, name=f"{spec.name}{SECOND}")] if repeat else [spec]
 
 
-def _about(tables: tuple[DecisionTable, ...], scores: list[Scores]) -> list[DecisionTable]:
-    """The tables whose arms were both run; one of them at least, if there are any."""
-    names = set(unique_names(scores))
-    about = [table for table in tables if {table.candidate, table.baseline} <= names]
+def _about(tables: tuple[DecisionTable, ...], pairs: list[Pair]) -> list[DecisionTable]:
+    """The tables whose arms were compared; one of them at least, if there are any."""
+    compared = [{pair.baseline, pair.candidate} for pair in pairs]
+    about = [table for table in tables if {table.candidate, table.baseline} in compared]
     if tables and not about:
         arms = "; ".join(f"{table.candidate} against {table.baseline}" for table in tables)
-        raise UsageError(f"the decision tables are about {arms}; the runs are {', '.join(sorted(names))}")
+        names = ", ".join(sorted(set().union(*compared)))
+        raise UsageError(f"the decision tables are about {arms}; the runs are {names}")
     return about
 
 

@@ -125,6 +125,12 @@ def agent_specs(names: Sequence[str], config: Config, live: LiveOptions) -> tupl
     return tuple(spec_of(name, configured, foreign=not live.no_exec) for name in names)
 
 
+def names_of(suite: Suite, agents: Sequence[AgentSpec], live: LiveOptions, corpus: str | None) -> list[str]:
+    """The names that the runs of these agents will have."""
+    labels = labels_of(suite, Where(live.repos, corpus, (), live.snapshots, live.candidates))
+    return [_arm(agent.name, label, labels) for agent in agents for label in labels]
+
+
 def run_live(
     suite: Suite, agents: Sequence[AgentSpec], config: Config, live: LiveOptions, corpus: str | None, mapping: tuple[str, ...]
 ) -> tuple[Suite, Ran]:

@@ -34,13 +34,13 @@ def show(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def text_for_terminal(report: Report) -> str:
+def text_for_terminal(report: Report, *, brief: bool = False) -> str:
     """The report as wide as the terminal and in colour, if stdout is one."""
     from searchmark.reports.text import WIDTH, to_text
 
     if sys.stdout is None or not sys.stdout.isatty():
-        return to_text(report)
-    return to_text(report, colour="NO_COLOR" not in os.environ, width=shutil.get_terminal_size((WIDTH, 0)).columns)
+        return to_text(report, brief=brief)
+    return to_text(report, brief=brief, colour="NO_COLOR" not in os.environ, width=shutil.get_terminal_size((WIDTH, 0)).columns)
 
 
 def output_files(outputs: tuple[str, ...], config: OutputConfig = OutputConfig()) -> list[Path]:
@@ -71,13 +71,13 @@ def exit_code(report: Report) -> int:
     return EXIT_GATE_FAILED if report.gate and report.gate.verdict == "failed" else EXIT_OK
 
 
-def deliver(report: Report, files: list[Path], *, json_on_stdout: bool) -> int:
+def deliver(report: Report, files: list[Path], *, json_on_stdout: bool, brief: bool = False) -> int:
     """Write the files, print the report, say what was written, and tell a script what it means."""
     from searchmark.reports import render, write_report
 
     for file in files:
         write_report(report, file)
-    show(render(report, "json") if json_on_stdout else text_for_terminal(report))
+    show(render(report, "json") if json_on_stdout else text_for_terminal(report, brief=brief))
     for file in files:
         click.echo(f"written: {file}", err=True)
     return exit_code(report)

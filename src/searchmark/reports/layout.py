@@ -99,6 +99,16 @@ def pair_rows(pair: Pair) -> Iterator[tuple[str, ...]]:
         yield (found.measure, *_evidence(found), found.verdict)
 
 
+VERDICT_COLUMNS = ("run", "against", "measure", "difference", "95 % interval", "p (Holm)", "wins/ties/losses", "verdict")
+
+
+def verdict_rows(report: Report) -> Iterator[tuple[str, ...]]:
+    """Every pair on every measure, in one table."""
+    for pair in report.pairs:
+        for found in pair.differences:
+            yield pair.candidate, pair.baseline, found.measure, *_evidence(found)[:4], found.verdict
+
+
 def _evidence(found: Difference) -> tuple[str, ...]:
     bounds = UNDEFINED if found.low is None or found.high is None else f"{found.low:+.4f} to {found.high:+.4f}"
     return (

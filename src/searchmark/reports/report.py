@@ -109,7 +109,7 @@ def build_comparison(
     """Everything to be said about several runs on one suite, decisions by ``tables`` included."""
     names, by = unique_names(scores), tuple(by)
     known = {name: _agent_and_notes(each, name, by) for name, each in zip(names, scores, strict=True)}
-    notes = [f"{name}: {note}" for name, (_, found) in known.items() for note in found]
+    notes = _told_apart({name: found for name, (_, found) in known.items()})
     agents = {name: agent for name, (agent, _) in known.items()}
     means = {name: agent.measures for name, agent in agents.items()}
     runs = dict(zip(names, (each.judged.run for each in scores), strict=True))
@@ -123,6 +123,14 @@ def build_comparison(
         decisions=decisions,
         travels=tuple(travels(dict(zip(names, scores, strict=True)))),
     )
+
+
+def _told_apart(notes: Mapping[str, list[str]]) -> list[str]:
+    """Every note with the run that it is about; one that holds for all of them is said once."""
+    first = next(iter(notes.values()))
+    shared = [note for note in first if all(note in found for found in notes.values())]
+    own = [f"{name}: {note}" for name, found in notes.items() for note in found if note not in shared]
+    return [*own, *(f"all runs: {note}" for note in shared)]
 
 
 def _suite_summary(scores: Scores, corpus: Survey | None) -> SuiteSummary:

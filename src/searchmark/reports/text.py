@@ -23,11 +23,14 @@ LONGEST_CELL = 90
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#(?:\[|vso\[|teamcity\[))", re.MULTILINE)
 
 
-def to_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
-    """The report as text; colour and another width are for those who know that it will be seen on a terminal."""
+def to_text(report: Report, *, brief: bool = False, colour: bool = False, width: int = WIDTH) -> str:
+    """The report as text; colour and another width are for those who know that it will be seen on a terminal.
+
+    A brief one has one table for all pairs, and neither segments nor single cases.
+    """
     buffer = io.StringIO()
     console = Console(file=buffer, force_terminal=colour, no_color=not colour, width=width, highlight=False, emoji=False)
-    parts = list(_parts(report))
+    parts = list(_parts(report, brief))
     # A number that is broken over two lines is no number: rather let the line be longer than the terminal.
     console.width = max(width, *(Measurement.get(console, console.options, part).minimum for part in parts))
     for part in parts:
@@ -35,17 +38,9 @@ def to_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
     return _COMMAND.sub(lambda found: found[0] + "\u200b", buffer.getvalue())
 
 
-def _parts(report: Report) -> Iterator[RenderableType]:
+def _parts(report: Report, brief: bool) -> Iterator[RenderableType]:
     if report.pairs:
-        yield _standing(report)
-        speeds = list(layout.speed_rows(report))
-        if speeds:
-            yield _table(layout.SPEED_COLUMNS, speeds)
-        for travel in report.travels:
-            yield _plain(travel.sentence, "bold")
-            yield _table(layout.TRAVEL_COLUMNS, layout.travel_rows(travel), numbers_from=2, numbers_to=4)
-        for pair in report.pairs:
-            yield from _pair_parts(pair)
+        yield from _comparison_parts(report, brief)
     for agent in report.agents.values() if not report.pairs else ():
         yield from _agent_parts(agent, report)
     for decision in report.decisions:
@@ -57,6 +52,22 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     verdict = layout.verdict(report)
     if verdict:
         yield _plain(verdict, "bold green" if report.gate and report.gate.verdict == "passed" else "bold red")
+
+
+def _comparison_parts(report: Report, brief: bool) -> Iterator[RenderableType]:
+    yield _standing(report)
+    speeds = list(layout.speed_rows(report))
+    if speeds:
+        yield _table(layout.SPEED_COLUMNS, speeds)
+    for travel in report.travels:
+        yield _plain(travel.sentence, "bold")
+        if not brief:
+            yield _table(layout.TRAVEL_COLUMNS, layout.travel_rows(travel), numbers_from=2, numbers_to=4)
+    if brief:
+        yield _table(layout.VERDICT_COLUMNS, layout.verdict_rows(report), numbers_from=3)
+        return
+    for pair in report.pairs:
+        yield from _pair_parts(pair)
 
 
 def _agent_parts(agent: AgentSummary, report: Report) -> Iterator[RenderableType]:
