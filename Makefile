@@ -19,13 +19,25 @@ $(READY): pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable . --group dev
 	@touch $@
 
-demo: $(READY)  ## score two saved runs on the example suite, compare them, and write reports to demo-output/
-	$(BIN)/searchmark evaluate --gold-set examples/quickstart/suite.yaml --run examples/quickstart/bm25.trec \
-	  -o demo-output/bm25.json -o demo-output/bm25.md
-	$(BIN)/searchmark evaluate --gold-set examples/quickstart/suite.yaml --run examples/quickstart/semantic.json \
-	  -o demo-output/semantic.json -o demo-output/semantic.md
-	$(BIN)/searchmark compare --gold-set examples/quickstart/suite.yaml --run examples/quickstart/bm25.trec \
-	  --run examples/quickstart/semantic.json -m nDCG@10 -m Success@5 -o demo-output/comparison.json -o demo-output/comparison.md
+# REPO=path takes another repository, of which the newest hundred cases are used.
+DEMO := demo-output
+DEMO_AGENTS := keyword bm25 fts5 semantic hybrid path-match popular random
+DEMO_REPO := $(if $(REPO),$(REPO),larder=$(DEMO)/repository)
+
+demo: $(READY)  ## mine a repository (an example, or REPO=path), compare eight agents on it, reports in demo-output/
+ifndef REPO
+	rm -rf $(DEMO)/repository
+	$(BIN)/python -B examples/demo/make_repository.py $(DEMO)/repository
+endif
+	$(BIN)/searchmark generate --repo "$(DEMO_REPO)" -o $(DEMO)/gold_set.json $(if $(REPO),--max-cases 100)
+	$(BIN)/searchmark compare --gold-set $(DEMO)/gold_set.json --repo "$(DEMO_REPO)" --agents $(DEMO_AGENTS) \
+	  --baseline bm25 --brief -m nDCG@10 -m Success@5 --config examples/demo/searchmark.yaml --journal $(DEMO)/journal \
+	  -o $(DEMO)/comparison.md -o $(DEMO)/comparison.json
+	$(BIN)/searchmark compare --gold-set $(DEMO)/gold_set.json --repo "$(DEMO_REPO)" --agents bm25 \
+	  --snapshot parent --snapshot head --brief -m nDCG@10 --num-runs 1 --journal $(DEMO)/journal -o $(DEMO)/snapshots.md
+	@echo
+	@echo "The cases are in $(DEMO)/gold_set.json. Read $(DEMO)/comparison.md for all comparisons, case by case, and"
+	@echo "$(DEMO)/snapshots.md for what goes wrong when today's files are searched instead of those that the authors saw."
 
 test: $(READY)  ## run the tests
 	$(BIN)/python -m pytest -n 2

@@ -1,0 +1,1 @@
+"""People who shop here."""

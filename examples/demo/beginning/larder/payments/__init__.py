@@ -1,0 +1,1 @@
+"""Taking money and giving it back."""

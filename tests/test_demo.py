@@ -1,0 +1,110 @@
+"""The demo's repository is the same everywhere, gives cases worth asking, and every agent of the demo searches it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from searchmark.cli.main import main
+from tests.conftest import ROOT
+from tests.histories import run
+
+SCRIPT = ROOT / "examples/demo/make_repository.py"
+AGENTS = re.search(r"^DEMO_AGENTS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
+PERIODS = ["2023", "2024"]
+
+
+# Isolated mode leaves out the script's own folder and every installed package's hooks: only the standard library is left.
+PLAIN = """
+import runpy, sys
+from pathlib import Path
+sys.path = [str(Path(sys.argv[1]).parent), *(path for path in sys.path if "site-packages" not in path)]
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def build(folder: Path, **environment: str) -> str:
+    """Make the repository as anybody would, with plain Python; the hash of its last commit."""
+    # -B, because other tests copy the examples while Python would write its compiled files there.
+    subprocess.run([sys.executable, "-I", "-B", "-c", PLAIN, str(SCRIPT), str(folder)], env=environment, check=True)
+    return run(folder, "rev-parse", "HEAD").strip()
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("demo") / "repository"
+    build(folder, PATH=os.environ["PATH"])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def gold_set(repository: Path) -> Path:
+    file = repository.parent / "gold_set.json"
+    assert main(["generate", "--repo", f"larder={repository}", "-o", str(file)]) == 0
+    return file
+
+
+def test_the_hashes_are_the_same_whatever_the_settings_are(repository: Path, tmp_path: Path) -> None:
+    (tmp_path / ".gitconfig").write_text("[core]\n\tautocrlf = true\n[init]\n\tdefaultObjectFormat = sha256\n[user]\n\tname = X\n")
+    odd = {"HOME": str(tmp_path), "TZ": "Asia/Tokyo", "GIT_COMMITTER_NAME": "X", "GIT_AUTHOR_DATE": "1 +0000", "LC_ALL": "C"}
+    assert build(tmp_path / "again", PATH=os.environ["PATH"], **odd) == run(repository, "rev-parse", "HEAD").strip()
+
+
+def test_the_work_tree_is_that_of_the_last_commit(repository: Path) -> None:
+    assert run(repository, "status", "--porcelain") == ""
+    assert (repository / "larder/__init__.py").is_file()
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    done = subprocess.run([sys.executable, "-B", SCRIPT, tmp_path], capture_output=True, text=True, check=False)
+    assert (done.returncode, [path.name for path in tmp_path.iterdir()]) == (4, ["mine.txt"])
+    assert "name another folder" in done.stderr
+
+
+def test_every_version_of_every_module_is_valid_python(repository: Path) -> None:
+    listed = (line.partition(" ") for line in run(repository, "rev-list", "--all", "--objects").splitlines())
+    blobs = [blob for blob, _, path in listed if path.endswith(".py")]
+    assert len(blobs) > 200
+    for blob in blobs:
+        ast.parse(run(repository, "cat-file", "blob", blob))
+
+
+def test_the_history_has_what_histories_have(repository: Path) -> None:
+    subjects = run(repository, "log", "--format=%s").splitlines()
+    for kind in (r"Merge branch", r"Revert \"", r"Version \d", r"Bump ", r"style: ", r"docs: ", r"feat\(", r"refactor: "):
+        assert any(re.match(kind, subject) for subject in subjects), kind
+    assert {line[:4] for line in run(repository, "log", "--format=%as").splitlines()} == set(PERIODS)
+    assert "R100" in run(repository, "log", "--name-status", "-M")
+
+
+def test_the_readme_shows_as_many_cases_as_there_are(repository: Path, gold_set: Path) -> None:
+    commits, cases = run(repository, "rev-list", "--count", "HEAD").strip(), len(json.loads(gold_set.read_text())["test_cases"])
+    assert f"larder: {commits} commits read, {cases} passed, {cases} cases" in (ROOT / "README.md").read_text()
+
+
+def test_at_least_sixty_cases_and_all_their_files_are_there_to_be_found(repository: Path, gold_set: Path) -> None:
+    cases = json.loads(gold_set.read_text())["test_cases"]
+    assert len(cases) >= 60
+    for case in cases:
+        there = run(repository, "ls-tree", "-r", "--name-only", case["parent_commit"]).splitlines()
+        assert case["ground_truth_files"]
+        assert set(case["ground_truth_files"]) <= set(there)
+
+
+def test_every_agent_of_the_demo_searches_it_and_a_decision_is_made(repository: Path, gold_set: Path, tmp_path: Path) -> None:
+    where = ["--gold-set", str(gold_set), "--repo", f"larder={repository}", "--config", str(ROOT / "examples/demo/searchmark.yaml")]
+    how = ["--sample", "12", "--num-runs", "1", "--baseline", "bm25", "-m", "nDCG@10", "--journal", str(tmp_path)]
+    assert main(["compare", *where, "--agents", *AGENTS, *how, "-o", str(tmp_path / "report.json")]) == 0
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert {name: agent["status"] for name, agent in report["agents"].items()} == dict.fromkeys(AGENTS, "ok")
+    assert [decision["candidate"] for decision in report["decisions"]] == ["semantic", "hybrid"]
+    assert report["agents"]["bm25"]["measures"]["nDCG@10"]["mean"] > report["agents"]["random"]["measures"]["nDCG@10"]["mean"]
