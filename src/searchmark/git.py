@@ -16,10 +16,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryFile
 from typing import IO, cast
 
 from searchmark.errors import UsageError, shortened
+from searchmark.private_folders import private_folder
 
 _PIPE = 1 << 20
 _WINDOW = 64  # so many requests fit into any pipe, so that neither side ever waits for the other
@@ -216,8 +217,8 @@ def open_repository(path: str | os.PathLike[str]) -> Iterator[Repository]:
     git_dir, objects, shallow_file = (Path(os.fsdecode(line)) for line in found[:3])
     shallow = frozenset(shallow_file.read_text().split()) if shallow_file.exists() else frozenset()
     object_format = found[3].decode()
-    with TemporaryDirectory(prefix="searchmark-git-") as folder:
-        borrowed = _borrowing(Path(folder), object_format, shallow)
+    with private_folder() as folder:
+        borrowed = _borrowing(folder, object_format, shallow)
         yield Repository(given, git_dir, objects, object_format, shallow, borrowed)
 
 

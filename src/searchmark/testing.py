@@ -75,7 +75,7 @@ def _problems(process: Process, spec: AgentSpec, folder: Path, seconds: float) -
             return [problem]
     for query in QUERIES:
         shown = repr(query if len(query) < 40 else f"{query[:20]}...")  # noqa: PLR2004  # fits into a line
-        first = _asked(process, {"op": "search", "query": query, "depth": K}, seconds)
+        first = _asked(process, {"op": "search", "query": query, "depth": K, "lines": False}, seconds)
         problem = _failure(first, f"retrieve({shown}, {K})")
         if problem:
             problems.append(problem)
@@ -83,7 +83,7 @@ def _problems(process: Process, spec: AgentSpec, folder: Path, seconds: float) -
                 return problems
             continue
         problems += _odd(first, shown, existing)
-        again = _asked(process, {"op": "again", "query": query, "depth": K}, seconds)
+        again = _asked(process, {"op": "again", "query": query, "depth": K, "lines": False}, seconds)
         problem = _failure(again, f"retrieve({shown}, {K}), called again")
         if problem or not again.get("same"):
             problems.append(problem or f"retrieve({shown}, {K}) gives another answer when it is called again")

@@ -170,3 +170,10 @@ def test_a_sqlite_without_extension_loading_is_told(monkeypatch) -> None:
 
     monkeypatch.setattr("searchmark.sqlite.open_database", Bare)
     assert "cannot load extensions" in extension_problem()
+
+
+@pytest.mark.parametrize("query", ["foo bar \u26a0\ufe0f", "\u2764\ufe0f foo bar", "foo \u0300 bar", "foo bar \u20dd"])
+def test_marks_without_a_letter_are_no_words(query: str) -> None:
+    agent = Fts5Agent(Fts5Agent.Config(operator="all"))
+    agent.initialize(Corpus("c", lambda: [Document("a.py", "foo bar baz")]))
+    assert list(agent.retrieve(query, 5).files) == ["a.py"]

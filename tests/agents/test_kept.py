@@ -46,11 +46,11 @@ def answers(agent: Bm25Agent) -> list[object]:
 EXPECTED_OFF = Bm25Config(cache=False)
 
 
-def test_a_second_run_reads_and_counts_nothing_and_answers_the_same(cache: Path) -> None:
+def test_a_second_run_counts_nothing_reads_what_is_no_text_and_answers_the_same(cache: Path) -> None:
     first = ready(named(TEXTS))
     asked: list[str] = []
     second = ready(named(TEXTS, asked))
-    assert (asked, second.chunks_tokenised, first.chunks_tokenised) == ([], 0, 3)
+    assert (asked, second.chunks_tokenised, first.chunks_tokenised) == (["picture"], 0, 3)
     assert answers(second) == answers(first) == answers(ready(named(TEXTS), EXPECTED_OFF))
 
 
@@ -59,7 +59,7 @@ def test_only_what_is_new_is_read_and_counted(cache: Path) -> None:
     asked: list[str] = []
     edited = {**TEXTS, "a.py": TEXTS["a.py"] + "\n\ndef three(): 3\n", "new": "é"}
     agent = ready(named(edited, asked))
-    assert (sorted(asked), agent.chunks_tokenised) == (["a.py", "new"], 4)  # its three chunks and the new file
+    assert (sorted(asked), agent.chunks_tokenised) == (["a.py", "new", "picture"], 4)  # its three chunks and the new file
     assert answers(agent) == answers(ready(named(edited), EXPECTED_OFF))
 
 
@@ -70,7 +70,7 @@ def test_what_updates_bring_is_kept_when_the_agent_is_closed(cache: Path) -> Non
     agent.close()
     asked: list[str] = []
     assert answers(ready(named(after, asked))) == answers(agent)
-    assert asked == []
+    assert asked == ["picture"]
 
 
 @pytest.mark.parametrize(
@@ -197,3 +197,10 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, environment: dict[s
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert cache_folder() == Path(expected)
+
+
+def test_what_a_partial_clone_lacks_is_found_by_a_whole_one(cache: Path) -> None:
+    whole = named(TEXTS)
+    partial = Corpus("partial", lambda: iter(()), reader=lambda ids: [], versions=whole.versions)
+    assert answers(ready(partial)) != answers(ready(whole))
+    assert answers(ready(whole)) == answers(ready(whole, EXPECTED_OFF))

@@ -12,6 +12,8 @@ from searchmark.agents.fts5 import Fts5Agent
 from searchmark.agents.hybrid import HybridAgent
 from searchmark.agents.rerank import RerankAgent
 from searchmark.agents.semantic import SemanticAgent
+from searchmark.errors import UsageError
+from searchmark.registry import create, load_agent
 
 AGENTS = [Fts5Agent, HybridAgent, RerankAgent, SemanticAgent]
 
@@ -55,3 +57,18 @@ def test_options_as_a_config_file_has_them(agent: type[RetrievalAgent], options:
 def test_a_choice_that_does_not_exist_is_refused(agent: type[RetrievalAgent], options: dict) -> None:
     with pytest.raises(ValidationError):
         TypeAdapter(agent.Config).validate_python(options)
+
+
+@pytest.mark.parametrize(
+    ("agent", "config"),
+    [
+        ("semantic", {"pooling": "mean", "mean_of": 0}), ("semantic", {"top_k": -1}), ("semantic", {"longest_chunk": 0}),
+        ("semantic", {"query_cache": -5}), ("semantic", {"model": "x", "embedder": "hashing"}), ("bm25", {"k1": float("nan")}),
+        ("bm25", {"k1": float("inf")}), ("bm25", {"name_weight": float("nan")}), ("hybrid", {"weights": {"bm25": -1}}), ("hybrid", {"depth": 0}),
+        ("hybrid", {"rrf_k": -61}), ("rerank", {"depth": -4}), ("fts5", {"path_weight": -1}), ("fts5", {"path_weight": float("nan")}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_options_that_make_no_sense_are_refused(agent: str, config: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match=f"agent {agent}, config"):
+        create(load_agent(agent, **config))

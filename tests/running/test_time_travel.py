@@ -155,3 +155,51 @@ def test_a_resumed_journey_gives_the_same_answers(history: list[str], capsys) ->
     journal = Path(".searchmark/gold.bm25.jsonl")
     journal.write_text("\n".join(journal.read_text().split("\n")[:2]) + "\n")
     assert firsts(evaluate("--agent", "bm25", "--resume")) == whole
+
+
+def test_a_partial_clone_that_lacks_contents_is_refused(history: list[str], capsys) -> None:
+    git(Path("shop"), "config", "uploadpack.allowFilter", "true")
+    git(Path(), "clone", "-q", "--bare", "--filter=blob:none", f"file://{Path('shop').resolve()}", "partial.git")
+    assert main(["evaluate", "--gold-set", "gold.json", "--agent", "bm25", "--repo", "partial.git"]) == 4
+    assert "it is a partial clone; fetch the rest" in capsys.readouterr().err
+
+
+def test_parents_are_held_against_whatever_the_order_of_the_options(history: list[str], capsys) -> None:
+    command = ["compare", "--gold-set", "gold.json", "--agents", "bm25", "--snapshot", "head", "--snapshot", "parent", "-m", "RR"]
+    assert main([*command, "-o", "out.json"]) == 0
+    (travel,) = json.loads(Path("out.json").read_text())["travels"]
+    assert (travel["here"], travel["there"]) == ("bm25@parent", "bm25@head")
+
+
+def test_lines_of_hits_do_not_hide_the_file_from_judgments_by_path(history: list[str]) -> None:
+    Path("searchmark.yaml").write_text("agents: [{name: lined, class: semantic, config: {lines: true}}]\n")
+    assert (
+        evaluate("--agent", "lined")["measures"]["Success@1"]["mean"]
+        == evaluate("--agent", "semantic")["measures"]["Success@1"]["mean"]
+        == 1.0
+    )
+
+
+def test_an_update_that_means_something_else_is_not_called(history: list[str]) -> None:
+    Path("mine.py").write_text(
+        "class Mine:\n    def initialize(self, repo_path: str): self.ready = True\n    def update(self, docs, commit=True): raise OSError('not yours')\n"
+        "    def retrieve(self, query): return ['app/login.py', 'app/cart.py']\n"
+    )
+    agent = evaluate("--agent", "mine.py:Mine")
+    assert (agent["counts"]["ok"], agent["index"]["initialised"]) == (2, 2)
+
+
+def test_a_gold_set_is_evaluated_from_any_directory(history: list[str], tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert main(["evaluate", "--gold-set", "../gold.json", "--agent", "bm25", "--num-runs", "1"]) == 0
+
+
+def test_naming_one_repository_leaves_the_others_where_they_are(history: list[str]) -> None:
+    gold = json.loads(Path("gold.json").read_text())
+    gold["test_cases"][1]["repository"] = "moved"
+    gold["metadata"]["repositories"]["moved"] = {"path": "nowhere"}
+    Path("gold.json").write_text(json.dumps(gold))
+    git(Path("shop"), "clone", "-q", "--bare", ".", "../a=b")
+    assert firsts(evaluate("--agent", "bm25", "--repo", "moved=a=b"))["c3"] == ["app/cart.py"]
+    assert firsts(evaluate("--agent", "bm25", "--repo", "a=b"))["c3"] == ["app/cart.py"]

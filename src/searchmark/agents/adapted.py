@@ -71,11 +71,15 @@ def _positional(method: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 class _Adapted(RetrievalAgent):
-    """Somebody else's agent behind our protocol; the methods it has replace those that do nothing."""
+    """Somebody else's agent behind our protocol; the methods it has replace those that do nothing.
+
+    Of one that does not know our protocol only ``reset`` and ``close`` are taken: by ``update`` it may mean something else.
+    """
 
     def __init__(self, agent: Any, initialize: Callable[[Corpus], None], retrieve: Callable[[str, int], Any]) -> None:
         self.initialize = initialize  # type: ignore[assignment, method-assign]  # which method it is depends on the agent
         self.retrieve = retrieve  # type: ignore[assignment, method-assign]  # likewise
-        for optional in ("update", "reset", "close", "index_bytes", "arms", "connect"):
+        ours = isinstance(agent, RetrievalAgent)
+        for optional in ("reset", "close", *(("update", "index_bytes", "arms", "connect") if ours else ())):
             if callable(getattr(agent, optional, None)):
                 setattr(self, optional, getattr(agent, optional))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from math import inf
 from typing import ClassVar
 
 import numpy as np
@@ -46,9 +47,10 @@ class Bm25Config:
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        if self.k1 < 0 or not 0 <= self.b <= 1:
+        if not 0 <= self.k1 < inf or not 0 <= self.b <= 1:
             raise ValueError("k1 must not be negative, and b must lie between 0 and 1")
-        if min(self.name_weight, self.content_weight) < 0 or not self.name_weight + self.content_weight:
+        weights = (self.name_weight, self.content_weight)
+        if not all(0 <= weight < inf for weight in weights) or not any(weights):
             raise ValueError("weights must not be negative, and one of them must not be 0")
 
 
@@ -115,9 +117,9 @@ class Bm25Agent(RetrievalAgent):
         self._learn(wanted.values())
         unknown = {version: document for document, version in wanted.items() if version not in self._known}
         rows_of = self._contents.rows if ids is None else self._contents.rows_of_versions
-        read = {wanted[document.id]: rows for document, rows in rows_of(corpus.read(list(unknown.values())))}
-        self._remember(dict.fromkeys(unknown) | read)
-        known = ((document, self._known[version]) for document, version in wanted.items())
+        read: Known = {wanted[document.id]: rows for document, rows in rows_of(corpus.read(list(unknown.values())))}
+        self._remember(read)  # what was not read may be binary, or missing here and there elsewhere
+        known = ((document, self._known.get(version)) for document, version in wanted.items())
         return [(document, document, rows) for document, rows in known if rows is not None]
 
     def _read_again(self, documents: Iterable[Document]) -> list[tuple[str, str, Ints]]:

@@ -29,6 +29,8 @@ from searchmark.git import nul_ended, sealed_environment
 
 K1, B = 1.2, 0.75
 HISTORY = (
+    "-c",
+    "safe.directory=*",  # whose files they are does not matter for reading them
     "--no-pager",
     "log",
     "--format=",

@@ -6,6 +6,7 @@ import heapq
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
@@ -50,6 +51,11 @@ class Fts5Agent(RetrievalAgent):
         storage: Literal["memory", "file"] = "memory"
 
         __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+        def __post_init__(self) -> None:
+            weights = (self.path_weight, self.title_weight, self.content_weight)
+            if not all(0 <= weight < inf for weight in weights) or not any(weights):
+                raise ValueError("weights must be finite and not negative, and one of them must not be 0")
 
     def __init__(self, config: Config | None = None) -> None:
         self._config = config or self.Config()
@@ -133,7 +139,12 @@ def match_expression(query: str, tokenizer: str, operator: str) -> str | None:
     trigram = tokenizer == "trigram"
     # A substring may be looked for in one piece where names of files and functions have something between words.
     words = dict.fromkeys(_words(text, "_.-/" if trigram else ""))
-    usable = [word for word in words if (SHORTEST_SUBSTRING if trigram else 1) <= len(word) <= LONGEST_WORD][:MOST_WORDS]
+    telling = (
+        word
+        for word in words
+        if any(unicodedata.category(letter)[0] in "LN" or unicodedata.category(letter) == "Co" for letter in word)
+    )
+    usable = [word for word in telling if (SHORTEST_SUBSTRING if trigram else 1) <= len(word) <= LONGEST_WORD][:MOST_WORDS]
     return (" OR " if operator == "any" else " AND ").join(f'"{word}"' for word in usable) or None
 
 

@@ -33,6 +33,12 @@ class HybridAgent(AgentWithArms):
 
         __pydantic_config__: ClassVar = {"extra": "forbid"}
 
+        def __post_init__(self) -> None:
+            if self.depth < 1 or not self.rrf_k >= 0:
+                raise ValueError("depth must be 1 or more, and rrf_k must not be negative")
+            if not all(weight >= 0 and isfinite(weight) for weight in self.weights.values()):
+                raise ValueError("weights must be finite and not negative")
+
     def __init__(self, config: Config | None = None) -> None:
         self._config = config or self.Config()
         super().__init__(self._config.arms)

@@ -27,7 +27,7 @@ from searchmark.agents.vocabulary import Counts, Ints, ranges
 from searchmark.errors import UsageError
 from searchmark.store import atomic_write, cache_folder
 
-LAYOUT = 1  # of a file; a change makes another folder
+LAYOUT = 2  # of a file; a change makes another folder
 MOST_BYTES = 2_000_000_000  # what was not used for longest goes first
 MOST_FILES = 64  # every run with anything new writes one
 STALE = 24 * 3600  # seconds after which what an interrupted writer left behind is removed
@@ -72,7 +72,8 @@ class Kept:
             rows = self._files[path].take(places, self._contents)
         except _DAMAGED:
             del self._places[path]
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
             return {}
         return dict(zip((name.decode() for name in names), rows, strict=True))
 
@@ -95,7 +96,8 @@ def _places(path: Path) -> dict[bytes, int]:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             return {name: place for place, name in enumerate(file["names"].tolist())}
     except _DAMAGED:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
         return {}
 
 
@@ -105,7 +107,8 @@ class _File:
     def __init__(self, path: Path) -> None:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             columns = dict(file)
-        os.utime(path)
+        with suppress(OSError):  # somebody else's, or on a disk that cannot be written: good to read all the same
+            os.utime(path)
         self._sizes, self._chunks = columns["sizes"], columns["chunks"]
         self._starts = np.cumsum(np.maximum(self._sizes, 0)) - np.maximum(self._sizes, 0)
         self._counts = Counts(columns["starts"], columns["terms"], columns["counts"], columns["lengths"].astype(np.int64))

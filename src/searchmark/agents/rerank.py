@@ -36,6 +36,10 @@ class RerankAgent(AgentWithArms):
 
         __pydantic_config__: ClassVar = {"extra": "forbid"}
 
+        def __post_init__(self) -> None:
+            if self.depth < 1:
+                raise ValueError("depth must be 1 or more")
+
     def __init__(self, config: Config | None = None) -> None:
         self._config = config or self.Config()
         super().__init__([self._config.arm])

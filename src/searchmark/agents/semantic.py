@@ -58,6 +58,15 @@ class SemanticAgent(RetrievalAgent):
 
         __pydantic_config__: ClassVar = {"extra": "forbid"}
 
+        def __post_init__(self) -> None:
+            least = {"mean_of": 1, "longest_chunk": 1, "top_k": 1, "query_cache": 0}
+            for name, low in least.items():
+                value = getattr(self, name)
+                if value is not None and value < low:
+                    raise ValueError(f"{name} is {value}, and must be {low} or more")
+            if self.model is not None and self.embedder != "wordllama":
+                raise ValueError("model stands for an embedder of its own; name either model or embedder")
+
     def __init__(self, config: Config | None = None) -> None:
         self._config = config or self.Config()
         chosen = self._config.embedder if self._config.model is None else {"name": "transformer", "model": self._config.model}

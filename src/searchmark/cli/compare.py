@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
@@ -100,7 +101,7 @@ def command(
         specs = [spec for each in agent_specs(agents, config, live) for spec in _twice(each, repeat_agent)]
         # A name that nobody has should be noticed before hours of searching.
         check_baseline(baseline, numbered([*(run.agent for run in runs), *names_of(suite, specs, live, corpus_path)]))
-        suite, ran = run_live(suite, specs, config, live, corpus_path, mapping)
+        suite, ran = run_live(suite, specs, config, live, corpus_path, mapping, Path(suite_path).parent)
         runs, survey = [*runs, *ran.runs], ran.survey
     else:
         refuse_live_options(live)

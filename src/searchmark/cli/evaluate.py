@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from searchmark.cli.corpus import survey_of
@@ -92,7 +94,9 @@ def command(
     if len(live.snapshots) > 1:
         raise UsageError("evaluate takes one snapshot; compare takes several: --snapshot parent --snapshot head")
     if agent:
-        suite, ran = run_live(suite, agent_specs([agent], config, live), config, live, corpus_path, mapping)
+        suite, ran = run_live(
+            suite, agent_specs([agent], config, live), config, live, corpus_path, mapping, Path(suite_path).parent
+        )
         run, survey = ran.runs[0], ran.survey
     else:
         refuse_live_options(live)

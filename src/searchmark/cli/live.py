@@ -132,7 +132,13 @@ def names_of(suite: Suite, agents: Sequence[AgentSpec], live: LiveOptions, corpu
 
 
 def run_live(
-    suite: Suite, agents: Sequence[AgentSpec], config: Config, live: LiveOptions, corpus: str | None, mapping: tuple[str, ...]
+    suite: Suite,
+    agents: Sequence[AgentSpec],
+    config: Config,
+    live: LiveOptions,
+    corpus: str | None,
+    mapping: tuple[str, ...],
+    base: Path,
 ) -> tuple[Suite, Ran]:
     """Filter the suite, find out where to search, ask the agents, save what was asked to be saved."""
     from searchmark.running.plan import Filters, filtered, parse_shard
@@ -140,7 +146,7 @@ def run_live(
     from searchmark.running.team import Entrant
 
     options = _run_options(config, live)
-    where = Where(live.repos, corpus, mapping, live.snapshots, live.candidates)
+    where = Where(live.repos, corpus, mapping, live.snapshots, live.candidates, base)
     labels = labels_of(suite, where)
     arms = [(replace(agent, name=_arm(agent.name, label, labels)), label) for agent in agents for label in labels]
     journals = {spec.name: _journal_path(suite, spec.name, live) for spec, _ in arms}

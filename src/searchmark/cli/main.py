@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -62,6 +64,7 @@ def app() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911  # one return per way to end
     """Run the command line and return its exit code."""
+    _end_like_ctrl_c()
     try:
         code = app.main(args=arguments, prog_name="searchmark", standalone_mode=False)
         return code if isinstance(code, int) else EXIT_OK
@@ -83,6 +86,16 @@ def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911  # one
             raise
         what = f"{type(error).__name__}: {error}"
         return _say(f"internal error: {what} (set SEARCHMARK_DEBUG=1 to see where, and please report it)", EXIT_INTERNAL)
+
+
+def _end_like_ctrl_c() -> None:
+    """SIGTERM, which systems and CI send, ends us as Ctrl-C does: everything is put away first."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, interrupt)
 
 
 def _say(sentence: str, code: int) -> int:

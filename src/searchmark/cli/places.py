@@ -32,6 +32,7 @@ class Where:
     mapping: tuple[str, ...] = ()
     snapshots: tuple[str, ...] = ()
     candidates: str = GOLD
+    base: Path | None = None
 
 
 def labels_of(suite: Suite, where: Where) -> list[str | None]:
@@ -57,7 +58,7 @@ def places_of(suite: Suite, config: Config, where: Where, label: str | None) -> 
         return dict.fromkeys(suite.table.ids, Place(path.name, str(path), FieldMapping.parse(where.mapping)))
     if suite.table.documents is not None and not where.repos:
         return _at_hand(suite)
-    known = _repositories(suite, config, where.repos)
+    known = _repositories(suite, config, where.repos, where.base)
     folders = {case.id: _folder_of(case, known) for case in suite.cases}
     if label is None or label == WORK_TREE:
         names = _names(folders.values())
@@ -95,23 +96,34 @@ def _at_hand(suite: Suite) -> dict[str, Place]:
     return dict(sorted(places.items(), key=lambda item: item[1].stand or ""))
 
 
-def _repositories(suite: Suite, config: Config, repos: Sequence[str]) -> dict[str | None, Path]:
+def _given(text: str) -> tuple[str | None, Path]:
+    """NAME=PATH, or a path alone, which may have such a sign in it."""
+    name, equals, path = text.partition("=")
+    if not equals or Path(text).is_dir():
+        name, path = "", text
+    if not path:
+        raise UsageError(f"--repo {text!r} names no folder")
+    return name or None, Path(path)
+
+
+def _near(path: str, base: Path | None) -> Path:
+    """A path that a gold set names: as it is, or else from the folder that the gold set lies in."""
+    here = Path(path)
+    return base / here if base is not None and not here.is_dir() and (base / here).is_dir() else here
+
+
+def _repositories(suite: Suite, config: Config, repos: Sequence[str], base: Path | None) -> dict[str | None, Path]:
     """Folders by name; the one under None is for cases that name none, or whose name nobody knows."""
+    given = dict(map(_given, repos))
+    mined = suite.metadata.get("repositories")
     known: dict[str | None, Path] = {}
-    for text in repos:
-        name, equals, path = text.partition("=")
-        if not (path if equals else text):
-            raise UsageError(f"--repo {text!r} names no folder")
-        known[name if equals else None] = Path(path if equals else text)
-    if not known:
-        mined = suite.metadata.get("repositories")
-        known |= (
-            {name: Path(entry["path"]) for name, entry in mined.items() if "path" in entry} if isinstance(mined, Mapping) else {}
-        )
-        configured = config.dataset.repository_path
-        single = configured if isinstance(configured, str) else suite.metadata.get("repository")
-        if not known and isinstance(single, str):
-            known[None] = Path(single)
+    if isinstance(mined, Mapping) and None not in given:
+        known |= {name: _near(entry["path"], base) for name, entry in mined.items() if "path" in entry}
+    known |= given
+    configured = config.dataset.repository_path
+    single = configured if isinstance(configured, str) else suite.metadata.get("repository")
+    if not known and isinstance(single, str):
+        known[None] = _near(single, base)
     if not known:
         raise UsageError("nothing says what is searched: name a folder by --repo or documents by --corpus")
     for folder in known.values():

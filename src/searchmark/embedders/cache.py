@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,18 +41,24 @@ class VectorCache:
     @cached_property
     def _database(self) -> apsw.Connection:
         """Opened when first used, in the process that uses it."""
-        import apsw
-
-        try:
+        with self._advising():
             _make_private(self.path)
             database = open_database(self.path)
             database.pragma("journal_mode", "wal")
             database.pragma("synchronous", "normal")  # a power cut may cost the last batches, never the file
             database.execute("CREATE TABLE IF NOT EXISTS vectors(number INTEGER PRIMARY KEY, key BLOB UNIQUE, vector BLOB)")
+        return database
+
+    @contextmanager
+    def _advising(self) -> Iterator[None]:
+        """Whatever is wrong with the file, say which one it is and what can be done."""
+        import apsw
+
+        try:
+            yield
         except (OSError, apsw.Error) as error:
             advice = "name another folder with SEARCHMARK_CACHE, delete it if it is damaged, or do without (cache: false)"
             raise UsageError(f"the cache {self.path} cannot be used ({error}); {advice}") from error
-        return database
 
     def read(self, keys: Sequence[bytes], dimension: int) -> dict[bytes, Vectors]:
         """The vectors that are there; one of another length is as good as none."""
@@ -59,21 +66,24 @@ class VectorCache:
         for start in range(0, len(keys), AT_ONCE):
             some = keys[start : start + AT_ONCE]
             marks = ",".join("?" * len(some))
-            rows = self._database.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", tuple(some))  # noqa: S608  # only question marks
-            found.update((key, np.frombuffer(vector, dtype="<f4")) for key, vector in rows)
+            with self._advising():
+                rows = self._database.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", tuple(some))  # noqa: S608  # only question marks
+                found.update((key, np.frombuffer(vector, dtype="<f4")) for key, vector in rows)
         return {key: vector for key, vector in found.items() if len(vector) == dimension}
 
     def write(self, vectors: Mapping[bytes, Vectors]) -> None:
         """Keep them, all in one transaction; what another process has written meanwhile is the same."""
-        database = self._database
-        database.execute("BEGIN IMMEDIATE")
-        try:
-            database.executemany("INSERT OR REPLACE INTO vectors(key, vector) VALUES (?, ?)", _rows(vectors))
-            self._make_room()
-        except BaseException:
-            database.execute("ROLLBACK")
-            raise
-        database.execute("COMMIT")
+        with self._advising():
+            database = self._database
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                database.executemany("INSERT OR REPLACE INTO vectors(key, vector) VALUES (?, ?)", _rows(vectors))
+                self._make_room()
+            except BaseException:
+                with suppress(Exception):  # a full disk has rolled back already
+                    database.execute("ROLLBACK")
+                raise
+            database.execute("COMMIT")
 
     def close(self) -> None:
         """Let go of the file; the next use opens it again."""

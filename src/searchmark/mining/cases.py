@@ -95,7 +95,7 @@ def _rewritten(chosen: Iterable[Kept], selection: Selection, rewrite: Rewrite) -
 def _query_text(draft: Draft, options: DatasetConfig, rewritings: Mapping[str, Rewriting]) -> str:
     """The text that leaks are looked for in; a masked query is judged by what it was before."""
     if options.query == "raw":
-        return draft.message.strip()
+        return draft.decoded[0].strip()
     if options.query == "subject":
         return draft.query.subject
     rewriting = rewritings.get(draft.commit.hash)

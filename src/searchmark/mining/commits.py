@@ -5,6 +5,7 @@ A rule names what it removes. The first one that applies decides, so the counts 
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -53,8 +54,10 @@ def _is_no_request(draft: Draft, options: DatasetConfig) -> bool:
 def _is_outside_paths(draft: Draft, options: DatasetConfig) -> bool:
     if not options.paths:
         return False
-    prefixes = tuple(path.strip("/").encode("utf-8", "surrogateescape") for path in options.paths)
-    return not any(path == prefix or path.startswith(prefix + b"/") for path in draft.commit.paths for prefix in prefixes)
+    prefixes = tuple(posixpath.normpath(path.strip("/")).encode("utf-8", "surrogateescape") for path in options.paths)
+    return b"." not in prefixes and not any(
+        path == prefix or path.startswith(prefix + b"/") for path in draft.commit.paths for prefix in prefixes
+    )
 
 
 def _has_many_paths(draft: Draft, options: DatasetConfig) -> bool:
@@ -149,7 +152,7 @@ BEYOND_ONE_COMMIT = {
 }
 ALL_RULES = (*(rule.name for rule in RULES), *BEYOND_ONE_COMMIT)
 # Without these there is nothing to ask, nothing to find, or nowhere to look.
-ALWAYS_ON = words("root empty links_only no_code_file nothing_to_find malformed shallow_boundary content_missing same_name")
+ALWAYS_ON = words("root empty links_only no_code_file nothing_to_find malformed shallow_boundary content_missing same_name binary")
 
 
 def reason(name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import time
 from collections.abc import Callable
 from hashlib import sha256
@@ -19,7 +20,7 @@ from urllib.parse import urlsplit
 from searchmark.config import RewriterConfig
 from searchmark.errors import FormatError, UsageError
 from searchmark.mining.cases import Rewriting
-from searchmark.store import parse_json, read_text, write_text
+from searchmark.store import cache_folder, parse_json, read_text, write_text
 
 PROMPT = (
     "You turn the message of a commit into the question that a developer would have typed into a code search before the change was "
@@ -49,8 +50,10 @@ class Rewriter:
         self._config = config
         self._tell = tell
         self._url = urlsplit(config.base_url)
+        self._shown = without_password(config.base_url)
+        self._unreachable = 0
         if self._url.scheme not in ("http", "https") or not self._url.hostname:
-            raise UsageError(f"dataset.rewriter.base_url: {config.base_url!r} is not an http or https address")
+            raise UsageError(f"dataset.rewriter.base_url: {self._shown!r} is not an http or https address")
         self._key = os.environ.get(config.key_variable, "")
         self._prompt = config.prompt or PROMPT
         self._cache = Path(config.cache) if config.cache else _cache_folder()
@@ -93,6 +96,8 @@ class Rewriter:
         raise AssertionError("the last try either answers or raises")
 
     def _answer(self, body: dict[str, Any]) -> str:
+        if self._unreachable > self._config.retries:
+            raise _Failed(f"{self._shown} could not be reached {self._unreachable} times in a row")
         if self.requests >= self._config.max_requests:
             raise _Failed(f"the bound of {self._config.max_requests} requests is reached")
         if self._config.max_tokens is not None and self.tokens >= self._config.max_tokens:
@@ -112,21 +117,28 @@ class Rewriter:
             response = connection.getresponse()
             content = response.read()
         except (OSError, http.client.HTTPException) as error:
-            raise _Failed(f"{self._config.base_url} cannot be reached: {error or type(error).__name__}", 0.0) from error
+            self._unreachable += 1
+            raise _Failed(f"{self._shown} cannot be reached: {error or type(error).__name__}", 0.0) from error
         finally:
             connection.close()
+        self._unreachable = 0
         if response.status != _OK:
-            raise _Failed(f"{self._config.base_url} answers {response.status} {response.reason}", _after(response))
+            raise _Failed(f"{self._shown} answers {response.status} {response.reason}", _after(response))
         return content
 
     def _decoded(self, content: bytes) -> dict[str, Any]:
         try:
-            answer = parse_json(self._config.base_url, content.decode("utf-8", "replace"))
+            answer = parse_json(self._shown, content.decode("utf-8", "replace"))
         except FormatError as error:
             raise _Failed(str(error)) from error
         if not isinstance(answer, dict):
-            raise _Failed(f"{self._config.base_url} answers something that is no chat completion")
+            raise _Failed(f"{self._shown} answers something that is no chat completion")
         return answer
+
+
+def without_password(address: str) -> str:
+    """An address as it may be shown: without a name and a password in it."""
+    return re.sub(r"(?<=://)[^/\s]+@", "", address)
 
 
 def _after(response: http.client.HTTPResponse) -> float | None:
@@ -161,5 +173,4 @@ def _cached(file: Path) -> str | None:
 
 
 def _cache_folder() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(root) / "searchmark" / "rewriting"
+    return cache_folder() / "rewriting"

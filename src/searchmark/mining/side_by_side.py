@@ -52,7 +52,7 @@ def _run_all(
 def _start(place: int, mined: Mined, options: DatasetConfig, file: Path, tell: bool) -> tuple[Connection, tuple[int, SpawnProcess]]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(mined, options, file, theirs, tell))
+    process = context.Process(target=_work, args=(mined, options, file, theirs, tell), daemon=True)
     process.start()
     theirs.close()
     return ours, (place, process)
@@ -77,6 +77,7 @@ def _listen(connection: Connection, running: _Workers, mined: Sequence[Mined], o
 
 def _work(mined: Mined, options: DatasetConfig, file: Path, connection: Connection, tell: bool) -> None:
     """What one process does. It ends quietly when it is told to, and cleans up behind itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal, which tells everybody; our parent tells us
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_INTERRUPTED))
     try:
         _send(connection, "done", _mined(mined, options, file, connection if tell else None))

@@ -61,7 +61,7 @@ def _comparison_parts(report: Report, brief: bool) -> Iterator[RenderableType]:
         yield _table(layout.SPEED_COLUMNS, speeds)
     for travel in report.travels:
         yield _plain(travel.sentence, "bold")
-        if not brief:
+        if not brief and (travel.lower or travel.higher):
             yield _table(layout.TRAVEL_COLUMNS, layout.travel_rows(travel), numbers_from=2, numbers_to=4)
     if brief:
         yield _table(layout.VERDICT_COLUMNS, layout.verdict_rows(report), numbers_from=3)

@@ -52,8 +52,8 @@ class Travel:
 
 
 def travels(scores: Mapping[str, Scores]) -> Iterator[Travel]:
-    """Every pair of runs of one agent in two snapshots, by the first measure; the first of them is the right one."""
-    names = list(scores)
+    """Every pair of runs of one agent in two snapshots, by the first measure; parents are what the others are held against."""
+    names = sorted(scores, key=lambda name: scores[name].judged.run.metadata.get("snapshot") != "parent")
     for position, here in enumerate(names):
         for there in names[position + 1 :]:
             if _same_agent(scores[here].judged.run, scores[there].judged.run):

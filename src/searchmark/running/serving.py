@@ -112,13 +112,13 @@ class Server:
         """Search after a reset: the cold answer."""
         self.agent.reset()
         elapsed, result = _timed(self.agent, request)
-        self._last = self._settled(plain_answer(result, request["depth"]))
+        self._last = self._settled(plain_answer(result, request["depth"], lines=request["lines"]))
         return {"ns": elapsed, **self._last}
 
     def _again(self, request: Reply) -> Reply:
         """Search without a reset, and only say whether the answer is still the same."""
         elapsed, result = _timed(self.agent, request)
-        answer = self._settled(plain_answer(result, request["depth"]))
+        answer = self._settled(plain_answer(result, request["depth"], lines=request["lines"]))
         same = self._last is not None and all(answer.get(key) == self._last.get(key) for key in ("ids", "scores"))
         return {"ns": elapsed, "same": same}
 
@@ -162,8 +162,10 @@ class _Listed:
         return getattr(self._result, name)
 
 
-def plain_answer(result: Any, depth: int) -> Reply:
+def plain_answer(result: Any, depth: int, *, lines: bool) -> Reply:
     """An answer as plain data, whatever the agent has put into it; what is left out or odd is counted.
+
+    Ranges of lines become part of the ids only where somebody has judged ``lines``.
 
     Entries that are no text keep their rank under a name that nothing in a corpus has.
     """
@@ -173,7 +175,7 @@ def plain_answer(result: Any, depth: int) -> Reply:
     entries = list(islice(files, depth + 1))
     total = len(files) if isinstance(files, Sequence) else len(entries)
     ids, odd = _texts(entries[:depth])
-    ids = _with_lines(ids, getattr(result, "lines", None))
+    ids = _with_lines(ids, getattr(result, "lines", None)) if lines else ids
     scores, unusable = _numbers(getattr(result, "scores", None), len(ids))
     counts = {"beyond_depth": total - len(ids), "not_text": odd, "scores_unusable": unusable}
     answer: Reply = {"ids": ids, "dropped": {key: count for key, count in counts.items() if count}}

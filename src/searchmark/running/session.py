@@ -45,11 +45,14 @@ Event = Mapping[str, Any]
 class Session:
     """An agent in a worker of its own. Not to be shared between threads; ``happened`` is told of every start and end."""
 
-    def __init__(self, spec: AgentSpec, options: RunOptions, warm_up_query: str, happened: Callable[[Event], None]) -> None:
+    def __init__(
+        self, spec: AgentSpec, options: RunOptions, warm_up_query: str, happened: Callable[[Event], None], *, lines: bool = False
+    ) -> None:
         self.spec = spec
         self._options = options
         self._warm_up_query = warm_up_query
         self._happened = happened
+        self._lines = lines
         self._process: Process | None = None
         self._place: Place | None = None
         self._ever_ready = False
@@ -185,7 +188,8 @@ class Session:
         return True
 
     def _request(self, operation: str, query: str) -> dict[str, Any]:
-        return self._told({"op": operation, "query": query, "depth": self._options.depth}, self._options.timeout_seconds)
+        request = {"op": operation, "query": query, "depth": self._options.depth, "lines": self._lines}
+        return self._told(request, self._options.timeout_seconds)
 
     def _told(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Ask the worker. One that has gone, is late or out of memory is ended."""

@@ -60,8 +60,10 @@ class Team:
         self._blocks = list(blocks(self._steps, options.block))
         self._lock = threading.Lock()
         self._stopping = False
+        lines = any(judgment.match == "lines" for case in suite.cases for judgment in case.judgments)
         self._sessions = [
-            Session(entrant.spec, options, self._steps[-1].query, self._happened) for _ in range(min(options.jobs, len(suite)))
+            Session(entrant.spec, options, self._steps[-1].query, self._happened, lines=lines)
+            for _ in range(min(options.jobs, len(suite)))
         ]
         self._journal: Journal | None = None
         self._entries: dict[str, Entry] = {}

@@ -16,6 +16,7 @@ from searchmark.corpora.directory import files_below
 from searchmark.corpora.places import Place
 from searchmark.corpora.snapshots import Snapshots
 from searchmark.corpora.trees import NOTHING, Snapshot
+from searchmark.errors import UsageError
 from searchmark.git import open_repository
 from searchmark.matching import normal_path
 from searchmark.mining.paths import candidates
@@ -132,11 +133,23 @@ class _History:
 
     def existing(self, commit: str) -> Existing:
         if commit not in self._kept:
-            self._last = self._snapshots.at(commit, near=self._last)
+            first, self._last = self._last is NOTHING, self._snapshots.at(commit, near=self._last)
+            if first:
+                self._refuse_missing_contents()
             if len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[commit] = Existing(self._last.versions.keys())
         return self._kept[commit]
+
+    def _refuse_missing_contents(self) -> None:
+        """A partial clone lacks contents, and nothing could be found in them."""
+        repository, wanted = self._snapshots.repository, set(self._last.versions.values())
+        missing = repository.missing(sorted(wanted))
+        if missing:
+            raise UsageError(
+                f"{repository.path} lacks {len(missing)} of {len(wanted)} contents of {self._last.commit[:12]}: it is a partial "
+                "clone; fetch the rest (git fetch --refetch --no-filter) or name a whole clone by --repo"
+            )
 
 
 @contextmanager
