@@ -19,6 +19,7 @@ from typing import Any
 
 from searchmark.errors import FormatError, Incomparable, UsageError
 from searchmark.records import STATUSES
+from searchmark.running.frames import compact
 from searchmark.running.session import Outcome
 from searchmark.store import SCHEMA_VERSION, check_version, parse_json
 
@@ -99,7 +100,7 @@ class Journal:
 
     def _write(self, line: Mapping[str, Any]) -> None:
         """Append a line at once: what was handed to the system survives the end of this process."""
-        rest = memoryview(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        rest = memoryview(compact(line).encode() + b"\n")
         try:
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]

@@ -15,11 +15,12 @@ from contextlib import ExitStack
 from typing import Any
 
 from searchmark.private_folders import private_folder
-from searchmark.running.frames import FrameBuffer, Garbled, packed
+from searchmark.running.frames import FrameBuffer, Garbled, await_ready, packed
 from searchmark.running.processes import PATIENCE, TOKEN, how_it_ended, kill_descendants, kill_marked
 
 KEPT_OUTPUT = 8 << 10
 LONGEST_WAIT_MS = 1 << 30
+AWAKE = 100e-6  # seconds after a request; an agent that takes longer is waited for asleep, and has all cores to itself
 PIECE = 1 << 18
 
 
@@ -55,6 +56,7 @@ class Process:
         self._buffer = FrameBuffer(longest_answer)
         self._output = output
         self._ended = False
+        self._awake_until = 0.0
         self._born = time.perf_counter()
         self._until_the_end = ExitStack()
         self._popen = self._start()
@@ -99,6 +101,7 @@ class Process:
         deadline = time.monotonic() + seconds
         try:
             self._send(packed({"id": self._number, **message}), deadline)
+            self._awake_until = time.perf_counter() + AWAKE
             return self._answer(deadline)
         except Garbled as error:
             raise Gone(str(error)) from error
@@ -128,7 +131,7 @@ class Process:
         remaining = deadline - time.monotonic()
         if remaining <= 0:
             raise Late
-        ready = dict(self._poll.poll(min(remaining * 1000 + 1, LONGEST_WAIT_MS)))
+        ready = dict(await_ready(self._poll, min(remaining * 1000 + 1, LONGEST_WAIT_MS), self._awake_until))
         if self._answers in ready:
             piece = os.read(self._answers, PIECE)
             if piece:
