@@ -23,7 +23,7 @@ from searchmark.records import Case, Judgment, Suite
 from searchmark.registry import create, load_agent
 from searchmark.running.options import RunOptions
 from searchmark.running.runner import Request, run_agents
-from searchmark.running.team import Entrant
+from searchmark.running.team import Entrant, Progress
 
 CASES = 1000
 REPEATS = 3
@@ -90,9 +90,12 @@ def overhead_us(folder: Path, suite: Suite, num_runs: int, journal: Path) -> flo
     options = RunOptions(num_runs=num_runs)
     places = dict.fromkeys(suite.table.ids, Place("corpus", str(folder)))
     begun: list[float] = []
-    ran = run_agents(
-        Request(suite, (Entrant(spec, places),), options, {spec.name: journal}), lambda _: begun.append(time.perf_counter())
-    )
+
+    def answered(progress: Progress) -> None:
+        if progress.done:
+            begun.append(time.perf_counter())
+
+    ran = run_agents(Request(suite, (Entrant(spec, places),), options, {spec.name: journal}), answered)
     run = ran.runs[0]
     own = sum(sum(each["cold_ms"]) + sum(each.get("warm_ms", ())) for each in (run.details or ())[1:]) / 1e3
     return (begun[-1] - begun[0] - own) / ((len(suite) - 1) * num_runs) * 1e6
