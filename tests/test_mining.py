@@ -306,7 +306,7 @@ class TestExplaining:
     @pytest.mark.parametrize(
         ("name", "sentences"),
         [
-            ("edit", ["is in", "file: src/login.py (code; present)", "query: Reject blank passwords"]),
+            ("edit", ["is in", "file: src/login.py (code; present)", "query (clean): Reject blank passwords"]),
             ("renames", ["is out, by the rule mass_rename"]),
             ("binary", ["is out, by the rule binary: what is left of its targets is binary"]),
             ("docs", ["is out, by the rule no_code_file", "README.md (doc; not of a wanted kind, or excluded)"]),

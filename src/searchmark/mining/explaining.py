@@ -33,7 +33,7 @@ def explain(source: Source, revision: str, options: DatasetConfig) -> Iterator[s
         yield f"why: {draft.reason}"
         return
     yield from _files(draft, selection)
-    yield f"query: {draft.query.clean}"
+    yield f"query (clean): {draft.query.clean}"
 
 
 def _verdict(commit: str, removed_by: str | None, chosen: bool | None) -> Iterator[str]:

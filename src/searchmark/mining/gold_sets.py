@@ -14,6 +14,7 @@ from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.git import Repository, open_repository
 from searchmark.mining.cases import Rewrite, Row, build_cases, timestamp
 from searchmark.mining.history import span_of
+from searchmark.mining.rewriting import without_password
 from searchmark.mining.selection import Selection, select
 from searchmark.store import collector_paused
 from searchmark.suites.gold_set import write_rows
@@ -154,6 +155,8 @@ def _metadata(mined: Sequence[Mined], options: DatasetConfig) -> dict[str, Any]:
     if not cases:
         raise NothingEvaluated(_nothing_left(mined))
     settings = {name: value for name, value in asdict(options).items() if name != "repository_path"}
+    if options.rewriter is not None:
+        settings["rewriter"]["base_url"] = without_password(options.rewriter.base_url)
     return {
         "repository": ", ".join(one.source.name for one in mined),
         "generated_at": timestamp(max(one.newest for one in mined if one.newest is not None)),
