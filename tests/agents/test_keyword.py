@@ -172,3 +172,8 @@ def test_the_package_brings_ripgrep_along(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_options_that_make_no_sense_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must"):
         KeywordConfig(**options)
+
+
+def test_what_is_too_long_for_a_command_line_is_no_word(folder: Path) -> None:
+    agent = ready(load_corpus(folder))
+    assert hits(agent, "login " + "x" * 1_000_000) == hits(agent, "login")

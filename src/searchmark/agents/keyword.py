@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import ClassVar
 
@@ -44,6 +45,9 @@ MATCHES = ("--only-matching", "--no-line-number", "--heading", "--null")
 FAILED = 2  # rg's own code; it is also given where a file could not be read, and then nothing is said
 
 
+LONGEST_WORD = 1000  # characters; what is longer is no word, and too long for a command line
+
+
 @dataclass(frozen=True)
 class KeywordConfig:
     """The options of ``keyword``.
@@ -61,7 +65,7 @@ class KeywordConfig:
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        if self.path_weight < 0 or self.max_words < 1:
+        if not 0 <= self.path_weight < inf or self.max_words < 1:
             raise ValueError("path_weight must not be negative, and max_words must be at least 1")
 
 
@@ -160,7 +164,7 @@ class KeywordAgent(RetrievalAgent):
 def query_words(query: str, config: KeywordConfig) -> list[str]:
     """The distinct words to look for, in the order of the query; of too many the longest."""
     found = re.findall(r"\w+", query) if config.case_sensitive else tokens(query)
-    words = [word for word in dict.fromkeys(found) if len(word) >= SHORTEST and word.lower() not in STOP_WORDS]
+    words = [word for word in dict.fromkeys(found) if SHORTEST <= len(word) <= LONGEST_WORD and word.lower() not in STOP_WORDS]
     kept = set(sorted(words, key=len, reverse=True)[: config.max_words])
     return [word for word in words if word in kept]
 
