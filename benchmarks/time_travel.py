@@ -30,16 +30,10 @@ from searchmark.running.options import RunOptions
 from searchmark.running.runner import Request, run_agents
 from searchmark.running.team import Entrant
 from searchmark.suites import load_suite
+from snapshots import repositories
 
 CASES = 1000
 FRESH = 20
-
-
-def repositories() -> dict[str, Path]:
-    named = os.environ.get("SEARCHMARK_BENCH_REPOS")
-    if not named:
-        return {"searchmark": Path(__file__).resolve().parents[1]}
-    return {entry.partition("=")[0]: Path(entry.partition("=")[2]) for entry in named.split(":")}
 
 
 def mined(name: str, path: Path, scratch: Path) -> Suite:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -35,6 +36,7 @@ _SEALED = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
+FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # of SHA-1 or SHA-256
 GITLINK, SYMLINK, DIRECTORY = 0o160000, 0o120000, 0o040000
 
 

@@ -17,6 +17,7 @@ from click.core import ParameterSource
 
 from searchmark.cli.places import Where, labels_of, places_of
 from searchmark.config import Config
+from searchmark.corpora.directory import OUR_FOLDER
 from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.records import Suite
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from searchmark.running.team import Progress
 
 LONGEST_TIMEOUT = 1_000_000
-FOLDER = ".searchmark"
 
 _OPTIONS = (
     click.option("--repo", "repos", multiple=True, metavar="[NAME=]PATH", help="Folder to search; NAME where cases name theirs."),
@@ -195,7 +195,7 @@ def _journal_path(suite: Suite, agent: str, live: LiveOptions) -> Path:
     chosen = [live.text, *live.categories, live.sample, live.seed if live.sample else None, live.shard]
     choice = hashlib.sha256(repr(chosen).encode("utf-8", "surrogatepass")).hexdigest()[:8] if any(chosen) else ""
     name = ".".join(filter(None, [_file_name(suite.name), _file_name(agent), choice]))
-    folder = Path(live.journal_folder or FOLDER)
+    folder = Path(live.journal_folder or OUR_FOLDER)
     return folder / f"{name}.jsonl"
 
 

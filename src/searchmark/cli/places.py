@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,12 +12,12 @@ from searchmark.config import Config
 from searchmark.corpora import Mapping as FieldMapping
 from searchmark.corpora.places import Place
 from searchmark.errors import UsageError
+from searchmark.git import FULL_HASH
 from searchmark.records import Case, Suite
 
 if TYPE_CHECKING:
     from searchmark.corpora.snapshots import Snapshots
 
-_FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 PARENT, HEAD, WORK_TREE = "parent", "head", "worktree"
 GOLD, ALL = "gold", "all"
 
@@ -173,7 +172,7 @@ def _parent(case: Case, snapshots: Snapshots) -> str:
     """The state that the author of a change saw."""
     known = case.fields.get("parent_commit")
     if isinstance(known, str):
-        return known if _FULL_HASH.fullmatch(known) else snapshots.repository.commit(known)
+        return known if FULL_HASH.fullmatch(known) else snapshots.repository.commit(known)
     commit = case.fields.get("commit_hash") or case.origin
     if not isinstance(commit, str):
         raise UsageError(

@@ -9,7 +9,8 @@ from pathlib import Path
 from searchmark.errors import FormatError
 from searchmark.records import Document
 
-SKIPPED_FOLDERS = {".git", ".searchmark"}  # the latter is where our own journals are
+OUR_FOLDER = ".searchmark"  # where our own journals are
+SKIPPED_FOLDERS = {".git", OUR_FOLDER}
 LOOKED_AT = 8192
 
 

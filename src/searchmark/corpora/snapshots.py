@@ -19,11 +19,10 @@ from searchmark.corpora import Changes, Corpus
 from searchmark.corpora.directory import decoded
 from searchmark.corpora.trees import Snapshot, Wanted, damaged, everything, snapshot_of, stepped
 from searchmark.errors import UsageError
-from searchmark.git import ObjectReader, Repository
+from searchmark.git import FULL_HASH, ObjectReader, Repository
 from searchmark.records import Document
 
 AT_ONCE = 64  # contents in memory at one time
-_FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class Objects:
@@ -87,7 +86,7 @@ class Snapshots:
 
     def _commit(self, revision: str) -> tuple[str, str]:
         """The full hashes of a commit and its tree. A full hash needs no further process to be understood."""
-        (content,) = self.objects.read([revision]) if _FULL_HASH.fullmatch(revision) else [None]
+        (content,) = self.objects.read([revision]) if FULL_HASH.fullmatch(revision) else [None]
         if content is None or not content.startswith(b"tree "):
             revision = self.repository.commit(revision)
             (content,) = self.objects.read([revision])

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from searchmark.corpora.directory import OUR_FOLDER
 from searchmark.errors import FormatError, Incomparable, UsageError
 from searchmark.records import STATUSES
 from searchmark.running.frames import compact
 from searchmark.running.session import Outcome
 from searchmark.store import SCHEMA_VERSION, check_version, parse_json
 
-FOLDER = ".searchmark"
 SYNC_SECONDS = 1.0
 
 
@@ -146,7 +146,7 @@ def _unwritable(path: Path, error: OSError) -> UsageError:
 
 def _keep_out_of_git(folder: Path) -> None:
     ignore = folder / ".gitignore"
-    if folder.name == FOLDER and not ignore.exists():
+    if folder.name == OUR_FOLDER and not ignore.exists():
         ignore.write_text("*\n")
 
 
