@@ -59,7 +59,7 @@ check: $(READY)  ## lint, types, import direction
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests/test_architecture.py
+	$(BIN)/lint-imports
 
 format: $(READY)  ## let the formatter have its way
 	$(BIN)/ruff check --fix .

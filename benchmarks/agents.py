@@ -23,10 +23,10 @@ import numpy as np
 
 from searchmark import load_corpus
 from searchmark.agents.bm25 import Bm25Agent, Bm25Config
-from searchmark.agents.postings import Postings
-from searchmark.agents.tokens import tokens
-from searchmark.agents.vocabulary import Counts
-from searchmark.corpora import Corpus
+from searchmark.agents.lexical.postings import Postings
+from searchmark.agents.lexical.tokens import tokens
+from searchmark.agents.lexical.vocabulary import Counts
+from searchmark.corpora.corpus import Corpus
 from searchmark.records import Document
 
 ROUNDS, QUERIES, K, K1, B = 5, 300, 10, 1.2, 0.75

@@ -15,10 +15,10 @@ from memory import peak_megabytes
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.simulation import KINDS, simulated
+from tests.support.simulation import KINDS, simulated
 
 from searchmark import Run, Suite, compare, judge, score
-from searchmark.statistics import difference_intervals, holm, newcombe, randomisation_p
+from searchmark.analysis.paired_statistics import difference_intervals, holm, newcombe, randomisation_p
 
 RUNS, CASES, RESAMPLES, TRIALS = 5, 10_000, 10_000, 2_000
 

@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from searchmark.corpora import Changes, Corpus
+from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.records import Document
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import sys
 
 from searchmark.config import DatasetConfig
-from searchmark.git import open_repository
+from searchmark.history.log import Span, read_history
+from searchmark.history.repository import open_repository
 from searchmark.mining.drafts import Draft
-from searchmark.mining.history import Span, read_history
 from searchmark.mining.selection import Judge, Kept, in_order_of_choice
 
 KEPT, REMOVED = 30, 15

@@ -42,7 +42,7 @@ def synthetic() -> Path:
     folder = DATA / "long.git"
     if not (folder / "done").exists():
         sys.path.insert(0, str(ROOT))
-        from tests.histories import long_history
+        from tests.support.histories import long_history
 
         DATA.mkdir(exist_ok=True)
         subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(folder)], check=True)
@@ -58,10 +58,10 @@ def synthetic() -> Path:
 def work(task: str, path: str) -> dict[str, float]:
     """One task in this process."""
     from searchmark.config import DatasetConfig
-    from searchmark.git import open_repository
+    from searchmark.files.store import collector_paused
+    from searchmark.history.repository import open_repository
     from searchmark.mining.cases import build_cases
     from searchmark.mining.selection import select
-    from searchmark.store import collector_paused
 
     options = DatasetConfig(max_cases=CASES, sample="spread")
     with open_repository(path) as repository, collector_paused():
@@ -96,8 +96,8 @@ def measured(task: str, path: str, rounds: int = ROUNDS) -> dict[str, float]:
 
 def git_alone(path: str) -> tuple[float, float]:
     """The very command that mining reads from, piped to nowhere: seconds, and seconds of processor time."""
-    from searchmark.git import open_repository
-    from searchmark.mining.history import Span, log_arguments, span_of
+    from searchmark.history.log import Span, log_arguments, span_of
+    from searchmark.history.repository import open_repository
 
     seconds, busy = [], []
     with open_repository(path) as repository:
@@ -139,7 +139,7 @@ def pydriller(path: str) -> float:
 
 def compare_with_peers(path: str, ours: float) -> None:
     """Milliseconds per commit: ours over the whole history, filters included, theirs over its newest commits."""
-    from searchmark.git import open_repository
+    from searchmark.history.repository import open_repository
 
     # Unlike us, the peers refuse a repository that belongs to somebody else, and mistake a bare one without a config.
     with open_repository(path) as repository:

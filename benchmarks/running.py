@@ -18,14 +18,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from searchmark.agents.agent import AgentSpec, RetrievalAgent, RetrievalResult
-from searchmark.corpora import Corpus
-from searchmark.corpora.places import Place
-from searchmark.latencies import latencies_of
+from searchmark.analysis.latencies import latencies_of
+from searchmark.corpora.corpus import Corpus
+from searchmark.corpora.locations import Place
 from searchmark.records import Case, Judgment, Suite
 from searchmark.registry import create, load_agent
+from searchmark.running.agent_run import Entrant, Progress
 from searchmark.running.options import RunOptions
 from searchmark.running.runner import Request, run_agents
-from searchmark.running.team import Entrant, Progress
 
 CASES = 1000
 REPEATS = 3

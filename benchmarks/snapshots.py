@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from memory import peak_megabytes
-from searchmark.corpora.journeys import Journey, open_journey
-from searchmark.corpora.snapshots import order_along_history
-from searchmark.git import Repository, open_repository, sealed_environment
+from searchmark.corpora.walk import HistoryWalk, open_walk
+from searchmark.history.objects import order_along_history
+from searchmark.history.repository import Repository, open_repository, sealed_environment
 
 STEPS, FRESH = 1000, 5
 
@@ -45,20 +45,20 @@ def timed(work: Callable[[], object]) -> float:
     return 1000 * (time.perf_counter() - started)
 
 
-def in_memory(journey: Journey, commit: str) -> None:
+def in_memory(journey: HistoryWalk, commit: str) -> None:
     """The step, and the contents that are new: what an index in memory has to do."""
-    changes = journey.go(commit)
+    changes = journey.move_to(commit)
     for _ in changes.corpus.read(changes.written):
         pass
 
 
-def on_disk(journey: Journey, commit: str) -> None:
-    assert journey.go(commit).corpus.folder is not None
+def on_disk(journey: HistoryWalk, commit: str) -> None:
+    assert journey.move_to(commit).corpus.folder is not None
 
 
-def steps(path: Path, commits: Sequence[str], step: Callable[[Journey, str], None]) -> list[float]:
+def steps(path: Path, commits: Sequence[str], step: Callable[[HistoryWalk, str], None]) -> list[float]:
     """Milliseconds for every commit but the first."""
-    with open_journey(path) as journey:
+    with open_walk(path) as journey:
         step(journey, commits[0])
         return [timed(lambda: step(journey, commit)) for commit in commits[1:]]  # noqa: B023  # called at once
 
@@ -91,8 +91,8 @@ def archive(repository: Repository, commit: str) -> float:
 
 def distance(path: Path, commits: Sequence[str]) -> float:
     """Files that differ between neighbours, on average."""
-    with open_journey(path) as journey:
-        journey.go(commits[0])
+    with open_walk(path) as journey:
+        journey.move_to(commits[0])
         return statistics.mean(len(step.written) + len(step.removed) for step in map(journey.go, commits[1:]))
 
 

@@ -18,17 +18,17 @@ from io import BytesIO
 from pathlib import Path
 
 from searchmark.cli.main import main as searchmark
-from searchmark.corpora import load_corpus
 from searchmark.corpora.chunks import chunks
-from searchmark.corpora.journeys import open_journey
-from searchmark.corpora.places import Place
-from searchmark.corpora.snapshots import order_along_history
-from searchmark.git import open_repository
+from searchmark.corpora.corpus import load_corpus
+from searchmark.corpora.locations import Place
+from searchmark.corpora.walk import open_walk
+from searchmark.history.objects import order_along_history
+from searchmark.history.repository import open_repository
 from searchmark.records import Suite
 from searchmark.registry import create, load_agent
+from searchmark.running.agent_run import Entrant
 from searchmark.running.options import RunOptions
 from searchmark.running.runner import Request, run_agents
-from searchmark.running.team import Entrant
 from searchmark.suites import load_suite
 from snapshots import repositories
 
@@ -56,9 +56,9 @@ def distinct_bytes(path: Path, commits: list[str]) -> tuple[int, int]:
     """Bytes of all distinct chunks of some snapshots, and of the files of the last one."""
     seen: set[bytes] = set()
     total = 0
-    with open_journey(path) as journey:
+    with open_walk(path) as journey:
         for commit in commits:
-            changes = journey.go(commit)
+            changes = journey.move_to(commit)
             for document in changes.corpus.read(changes.written):
                 for chunk in chunks(document.text):
                     content = chunk.encode("utf-8", "surrogatepass")
@@ -72,8 +72,8 @@ def distinct_bytes(path: Path, commits: list[str]) -> tuple[int, int]:
 
 def head_seconds(path: Path, commit: str) -> float:
     """Index one snapshot from nothing, without a cache."""
-    with open_journey(path) as journey:
-        corpus = journey.go(commit).corpus
+    with open_walk(path) as journey:
+        corpus = journey.move_to(commit).corpus
         agent = create(load_agent("bm25", cache=False))
         start = time.perf_counter()
         agent.initialize(corpus)
@@ -81,7 +81,7 @@ def head_seconds(path: Path, commit: str) -> float:
 
 
 def fresh_seconds(suite: Suite, path: Path) -> float:
-    """Export the tree of a case, index it, ask: the mean over some cases, spread over all."""
+    """Checkout the tree of a case, index it, ask: the mean over some cases, spread over all."""
     cases = list(suite.cases)[:: max(1, len(suite) // FRESH)][:FRESH]
     start = time.perf_counter()
     for case in cases:

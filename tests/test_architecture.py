@@ -10,67 +10,20 @@ from pathlib import Path
 import pytest
 
 import searchmark
+from tests.conftest import ROOT
 
 SOURCE = Path(searchmark.__file__).parent
 
-# A room may import from itself and from any room further down.
-LAYERS = [
-    {"__main__"},
-    {"cli", "testing"},
-    {"reports"},
-    {"gate"},
-    {"decisions"},
-    {"comparison"},
-    {"scores"},
-    {"statistics", "judging"},
-    {"intervals", "exact"},
-    {"running"},
-    {"registry"},
-    {"agents"},
-    {"embedders"},
-    {"indexes"},
-    {"mining"},
-    {"suites", "runs", "corpora"},
-    {"config"},
-    {"matching", "trec", "yaml", "latencies"},
-    {"git"},
-    {"store", "private_folders", "sqlite"},
-    {"measures"},
-    {"catalogue"},
-    {"metrics"},
-    {"records"},
-    {"texts"},
-    {"errors"},
-]
-LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+
+def rooms() -> set[str]:
+    return {path.name.removesuffix(".py") for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
 
 
-def modules() -> list[Path]:
-    return sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
-
-
-def room_of(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
-
-
-def imported_rooms(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text())
-    names = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-    names += [f"searchmark.{alias.name}" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
-              for alias in node.names if node.module == "searchmark"]  # fmt: skip
-    names += [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
-    return {name.split(".")[1] for name in names if name.startswith("searchmark.")}
-
-
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_point_one_way(path: Path) -> None:
-    room = room_of(path)
-    upwards = {other for other in imported_rooms(path) - {room} if LEVEL[other] <= LEVEL[room]}
-    assert not upwards, f"{room} must not import {upwards}"
-
-
-def test_every_room_has_its_place() -> None:
-    assert {room_of(path) for path in modules()} == set(LEVEL)
+def test_imports_point_one_way_and_nowhere_in_a_circle() -> None:
+    """The contracts in pyproject.toml, which every room must be part of."""
+    command = [Path(sys.executable).parent / "lint-imports", "--no-cache"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def loaded_modules(statement: str) -> set[str]:
@@ -119,4 +72,4 @@ def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
 
 def test_no_module_has_the_name_of_a_public_function() -> None:
     """Importing searchmark.x sets the attribute x of the package, so a function x would be lost."""
-    assert not set(searchmark.__all__) & {room_of(path) for path in modules()}
+    assert not set(searchmark.__all__) & rooms()

@@ -14,7 +14,7 @@ import pytest
 
 from searchmark.cli.main import main
 from tests.conftest import ROOT
-from tests.histories import run
+from tests.support.histories import run
 
 SCRIPT = ROOT / "examples/demo/make_repository.py"
 AGENTS = re.search(r"^DEMO_AGENTS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()

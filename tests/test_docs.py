@@ -13,9 +13,9 @@ import jsonschema
 import pytest
 
 import searchmark
-from searchmark.catalogue import DEFINITIONS, FORMULAS
 from searchmark.cli.main import ALIASES, VERBS, main
 from searchmark.config import DatasetConfig
+from searchmark.measures.catalogue import DEFINITIONS, FORMULAS
 from searchmark.mining.commits import ALL_RULES
 from searchmark.records import Case, Defaults, Document, Judgment
 from searchmark.suites.detect import FORMATS

@@ -12,8 +12,8 @@ from hypothesis import given
 
 from searchmark import Answer, Case, Hit, Judgment, Run, Suite, load_run, load_suite, save_run, save_suite
 from searchmark.errors import FormatError, UsageError
-from searchmark.store import atomic_write
-from tests.strategies import runs, suites
+from searchmark.files.store import atomic_write
+from tests.support.strategies import runs, suites
 
 RUN = Run.from_answers(
     "bm25",

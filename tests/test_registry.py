@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from searchmark.agents.agent import AgentSpec, RetrievalAgent
-from searchmark.corpora import Corpus
+from searchmark.corpora.corpus import Corpus
 from searchmark.errors import UsageError
 from searchmark.records import Document
 from searchmark.registry import ALIASES, BUILT_IN, create, known_agents, load_agent, spec_of

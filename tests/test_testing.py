@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from searchmark import RetrievalAgent, RetrievalResult
-from searchmark.corpora import Corpus
+from searchmark.corpora.corpus import Corpus
 from searchmark.testing import check_agent
 
 

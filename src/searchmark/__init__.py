@@ -12,26 +12,28 @@ if TYPE_CHECKING:
     from searchmark.agents.agent import AgentSpec as AgentSpec
     from searchmark.agents.agent import RetrievalAgent as RetrievalAgent
     from searchmark.agents.agent import RetrievalResult as RetrievalResult
-    from searchmark.comparison import Options as Options
-    from searchmark.comparison import compare as compare
+    from searchmark.analysis.comparison import CompareOptions as CompareOptions
+    from searchmark.analysis.comparison import compare as compare
+    from searchmark.analysis.gate import Gate as Gate
+    from searchmark.analysis.gate import Threshold as Threshold
+    from searchmark.analysis.gate import check_gate as check_gate
+    from searchmark.analysis.gate import parse_threshold as parse_threshold
+    from searchmark.analysis.scores import Scores as Scores
+    from searchmark.analysis.scores import score as score
     from searchmark.config import DatasetConfig as DatasetConfig
-    from searchmark.corpora import Changes as Changes
-    from searchmark.corpora import Corpus as Corpus
-    from searchmark.corpora import Mapping as Mapping
-    from searchmark.corpora import load_corpus as load_corpus
+    from searchmark.corpora.corpus import Changes as Changes
+    from searchmark.corpora.corpus import Corpus as Corpus
+    from searchmark.corpora.corpus import FieldMapping as FieldMapping
+    from searchmark.corpora.corpus import load_corpus as load_corpus
     from searchmark.errors import FormatError as FormatError
     from searchmark.errors import Incomparable as Incomparable
     from searchmark.errors import NothingEvaluated as NothingEvaluated
     from searchmark.errors import SearchmarkError as SearchmarkError
     from searchmark.errors import UnknownMeasure as UnknownMeasure
     from searchmark.errors import UsageError as UsageError
-    from searchmark.gate import Gate as Gate
-    from searchmark.gate import Threshold as Threshold
-    from searchmark.gate import check_gate as check_gate
-    from searchmark.gate import parse_threshold as parse_threshold
-    from searchmark.judging import Judged as Judged
-    from searchmark.judging import judge as judge
-    from searchmark.measures import parse_measure as parse_measure
+    from searchmark.judging.judge import Judged as Judged
+    from searchmark.judging.judge import judge as judge
+    from searchmark.measures.grammar import parse_measure as parse_measure
     from searchmark.mining.gold_sets import generate_gold_set as generate_gold_set
     from searchmark.records import Answer as Answer
     from searchmark.records import Case as Case
@@ -51,23 +53,21 @@ if TYPE_CHECKING:
     from searchmark.running.runner import run_suite as run_suite
     from searchmark.runs import load_run as load_run
     from searchmark.runs import save_run as save_run
-    from searchmark.scores import Scores as Scores
-    from searchmark.scores import score as score
     from searchmark.suites import load_suite as load_suite
     from searchmark.suites import save_suite as save_suite
     from searchmark.suites.fixtures import load_baseline_metrics as load_baseline_metrics
 
 _HOMES = {
     "agents.agent": ("AgentSpec", "RetrievalAgent", "RetrievalResult"),
-    "comparison": ("Options", "compare"),
-    "corpora": ("Changes", "Corpus", "Mapping", "load_corpus"),
+    "analysis.comparison": ("CompareOptions", "compare"),
+    "corpora.corpus": ("Changes", "Corpus", "FieldMapping", "load_corpus"),
     "config": ("DatasetConfig",),
     "errors": (
         "FormatError", "Incomparable", "NothingEvaluated", "SearchmarkError", "UnknownMeasure", "UsageError",
     ),
-    "gate": ("Gate", "Threshold", "check_gate", "parse_threshold"),
-    "judging": ("Judged", "judge"),
-    "measures": ("parse_measure",),
+    "analysis.gate": ("Gate", "Threshold", "check_gate", "parse_threshold"),
+    "judging.judge": ("Judged", "judge"),
+    "measures.grammar": ("parse_measure",),
     "mining.gold_sets": ("generate_gold_set",),
     "records": ("Answer", "Case", "Defaults", "Document", "Hit", "Judgment", "Run", "Suite"),
     "registry": ("load_agent",),
@@ -75,7 +75,7 @@ _HOMES = {
     "running.options": ("RunOptions",),
     "running.runner": ("run_suite",),
     "runs": ("load_run", "save_run"),
-    "scores": ("Scores", "score"),
+    "analysis.scores": ("Scores", "score"),
     "suites": ("load_suite", "save_suite"),
     "suites.fixtures": ("load_baseline_metrics",),
 }  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from annotated_types import Ge, Gt, Le
 
 from searchmark.errors import FormatError, UsageError
-from searchmark.store import check_readable, check_shape, read_text
+from searchmark.files.store import check_readable, check_shape, read_text
 
 NAMES = ("searchmark.yaml", "searchmark.yml", "searchmark.toml", "pyproject.toml")
 
@@ -209,7 +209,7 @@ def _section(project: dict[str, Any]) -> Any:
 def _content(file: Path) -> Any:
     text = read_text(file)
     if file.suffix.lower() != ".toml":
-        from searchmark.yaml import parse_yaml
+        from searchmark.files.yaml_files import parse_yaml
 
         return parse_yaml(file, text, numbers=True)
     try:

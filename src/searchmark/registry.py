@@ -158,7 +158,7 @@ def config_of(shape: type, spec: AgentSpec) -> Any:
         return shape()
     from pydantic import TypeAdapter
 
-    from searchmark.store import check_shape
+    from searchmark.files.store import check_shape
 
     return check_shape(f"agent {spec.name}", TypeAdapter(shape), dict(spec.config), "config")
 

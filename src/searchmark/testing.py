@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.places import Place
+from searchmark.corpora.locations import Place
 from searchmark.errors import UsageError
+from searchmark.judging.existence import Existing
 from searchmark.registry import spec_of
-from searchmark.running.answers import Existing
-from searchmark.running.process import Gone, Late, Output, Process
-from searchmark.running.replies import longest_answer
+from searchmark.running.worker.client import Gone, Late, Output, Process
+from searchmark.running.worker.protocol import longest_answer
 
 FILES = {
     "README.md": "# Shop\n\nA small shop that sells tea.\n",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from searchmark.corpora import Changes, Corpus
+from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.records import Document
 
 FILES = {

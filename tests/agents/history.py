@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from searchmark.corpora import Corpus
+from searchmark.corpora.corpus import Corpus
 from searchmark.records import Document
 from tests.conftest import ROOT
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from searchmark.agents.tokens import tokens
+from searchmark.agents.lexical.tokens import tokens
 from searchmark.records import Document
 
 

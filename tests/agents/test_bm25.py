@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from searchmark import load_corpus
 from searchmark.agents.bm25 import Bm25Agent, Bm25Config
-from searchmark.corpora import Changes, Corpus
 from searchmark.corpora.chunks import chunks
+from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.records import Document
 from tests.agents.history import commits, corpus_at, difference
 from tests.agents.reference import bm25_by_the_book
@@ -97,7 +97,7 @@ TEXTS = st.dictionaries(
 
 @given(st.lists(TEXTS, min_size=1, max_size=6), st.booleans())
 def test_any_series_of_updates_equals_an_index_from_scratch(states: list[dict[str, str]], versions: bool) -> None:
-    with patch("searchmark.agents.postings.SLACK", 0):  # so that few documents are enough for slots to be given away
+    with patch("searchmark.agents.lexical.postings.SLACK", 0):  # so that few documents are enough for slots to be given away
         _assert_updates_equal_scratch(states, versions=versions)
 
 

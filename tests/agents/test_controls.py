@@ -10,7 +10,7 @@ import pytest
 
 from searchmark import load_corpus
 from searchmark.agents.controls import PathMatchAgent, PopularAgent, RandomAgent, RandomConfig
-from searchmark.corpora import Changes, Corpus
+from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.errors import UsageError
 from searchmark.records import Document
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.agents.edits import Version, cut, cut_again
+from searchmark.agents.lexical.recut import Version, cut, cut_again
 from searchmark.corpora.chunks import chunks
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "  a\n", "\n", "  \n", "\t\n", "long\n" * 90, "\r\n", "é\n", "a", ""]), max_size=12)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from searchmark.agents import fts5
 from searchmark.agents.fts5 import Fts5Agent
-from searchmark.corpora import Corpus
+from searchmark.corpora.corpus import Corpus
 from searchmark.errors import UsageError
 from searchmark.records import Document
 from tests.agents.corpora import FILES, corpus_from, step
@@ -149,26 +149,26 @@ def test_a_sqlite_without_fts5_is_one_sentence_that_says_what_to_do(monkeypatch)
     class Bare(apsw.Connection):
         execute = without
 
-    monkeypatch.setattr("searchmark.sqlite.open_database", Bare)
+    monkeypatch.setattr("searchmark.files.sqlite.open_database", Bare)
     with pytest.raises(UsageError, match=r"no FTS5 that we can use .*pip install --force-reinstall"):
         Fts5Agent().initialize(corpus_from(FILES))
 
 
 def test_this_sqlite_can_do_both() -> None:
-    from searchmark.sqlite import extension_problem
+    from searchmark.files.sqlite import extension_problem
 
     assert fts5.full_text_problem() is None
     assert extension_problem() is None
 
 
 def test_a_sqlite_without_extension_loading_is_told(monkeypatch) -> None:
-    from searchmark.sqlite import extension_problem
+    from searchmark.files.sqlite import extension_problem
 
     class Bare(apsw.Connection):
         def enable_load_extension(self, enable: bool) -> None:
             raise AttributeError("enable_load_extension")
 
-    monkeypatch.setattr("searchmark.sqlite.open_database", Bare)
+    monkeypatch.setattr("searchmark.files.sqlite.open_database", Bare)
     assert "cannot load extensions" in extension_problem()
 
 

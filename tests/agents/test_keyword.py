@@ -12,7 +12,7 @@ import pytest
 from searchmark import load_corpus
 from searchmark.agents import keyword
 from searchmark.agents.keyword import KeywordAgent, KeywordConfig, query_words
-from searchmark.corpora import Changes, Corpus
+from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.errors import UsageError
 from searchmark.records import Document
 

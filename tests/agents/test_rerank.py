@@ -10,7 +10,7 @@ import pytest
 from searchmark.agents.agent import AgentSpec, RetrievalResult
 from searchmark.agents.rerank import RerankAgent
 from searchmark.agents.rerankers import Proximity, ProximityOptions, cross_encoder_problem
-from searchmark.corpora import Corpus
+from searchmark.corpora.corpus import Corpus
 from searchmark.errors import UsageError
 from searchmark.records import Document
 from tests.agents.corpora import FILES, corpus_from, step

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from searchmark.agents.semantic import SemanticAgent
-from searchmark.corpora import Corpus
 from searchmark.corpora.chunks import chunks
+from searchmark.corpora.corpus import Corpus
 from searchmark.embedders.embedder import normalized
 from searchmark.errors import Incomparable, UsageError
 from searchmark.indexes.exact import ExactIndex

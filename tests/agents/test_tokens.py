@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.agents.tokens import tokens
+from searchmark.agents.lexical.tokens import tokens
 
 
 @pytest.mark.parametrize(

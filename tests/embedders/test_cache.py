@@ -13,7 +13,7 @@ import pytest
 from searchmark.embedders import load_embedder
 from searchmark.embedders.cache import VectorCache
 from searchmark.errors import UsageError
-from searchmark.store import cache_folder
+from searchmark.files.store import cache_folder
 from tests.embedders.writer import texts
 
 KEY, OTHER = b"k" * 32, b"o" * 32

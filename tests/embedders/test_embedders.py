@@ -10,8 +10,8 @@ import pytest
 
 from searchmark.embedders import EMBEDDERS, load_embedder, wordllama
 from searchmark.embedders.embedder import Embedder, Model, Options, normalized
+from searchmark.embedders.fingerprint import Fingerprint
 from searchmark.errors import Incomparable, UsageError
-from searchmark.indexes.fingerprint import Fingerprint
 
 TEXTS = ["a search engine", "", "\0\ud800", "x" * 5000, "def f():\n    return 1\n", "Größe 大小 🙂"]
 

@@ -11,9 +11,9 @@ import pytest
 
 from searchmark.embedders import load_embedder
 from searchmark.embedders.embedder import Embedder
-from searchmark.embedders.json_client import JsonClient, _asked_to_wait
 from searchmark.errors import UsageError
-from tests.server import vector
+from searchmark.services.json_client import JsonClient, _asked_to_wait
+from tests.support.server import vector
 
 TEXTS = ["red sky", "blue sea", "", "\ud800", "green grass"]
 

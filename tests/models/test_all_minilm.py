@@ -11,7 +11,7 @@ import pytest
 from searchmark import Run, judge, load_suite, score
 from searchmark.agents.rerankers import check_reranker
 from searchmark.agents.semantic import SemanticAgent
-from searchmark.corpora import Corpus
+from searchmark.corpora.corpus import Corpus
 from searchmark.embedders import load_embedder
 from searchmark.embedders.embedder import Embedder
 from searchmark.embedders.transformer import packaged_folder

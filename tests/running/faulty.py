@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.corpora import Corpus
+from searchmark.corpora.corpus import Corpus
 
 TRIGGER = "trigger"
 

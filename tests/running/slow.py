@@ -6,7 +6,7 @@ import hashlib
 import time
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.corpora import Corpus
+from searchmark.corpora.corpus import Corpus
 
 
 class SlowAgent(RetrievalAgent):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from searchmark.running.environment import environment, git_state
-from searchmark.running.secrets import HIDDEN, scrubbed, secrets_in, without_secrets
+from searchmark.running.redaction import HIDDEN, scrubbed, secrets_in, without_secrets
 
 
 @pytest.mark.parametrize(

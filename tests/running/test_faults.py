@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.places import Place
+from searchmark.corpora.locations import Place
 from searchmark.records import Case, Judgment, Run, Suite
+from searchmark.running.agent_run import Entrant
 from searchmark.running.options import RunOptions
-from searchmark.running.processes import LINUX
 from searchmark.running.runner import Request, run_agents
-from searchmark.running.team import Entrant
+from searchmark.running.worker.process_tree import LINUX
 from tests.running.faulty import TRIGGER
 
 HERE = Path(__file__).parent

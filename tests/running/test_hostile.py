@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from searchmark.cli.main import main
-from searchmark.running.frames import packed
-from searchmark.running.replies import longest_answer, wrong_shape
+from searchmark.running.worker.frames import packed
+from searchmark.running.worker.protocol import longest_answer, wrong_shape
 
 CASES = [{"id": f"c{i}", "query": f"word{i}", "ground_truth_files": ["f1.txt"]} for i in range(12)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark.corpora.places import Place
+from searchmark.corpora.locations import Place
 from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.records import Case, Suite
 from searchmark.running.plan import Filters, blocks, filtered, ordered, parse_shard, turns

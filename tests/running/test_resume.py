@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from searchmark.cli.main import main
-from searchmark.running.processes import LINUX
+from searchmark.running.worker.process_tree import LINUX
 
 HERE = Path(__file__).parent
 KILLS = int(os.environ.get("SEARCHMARK_TEST_KILLS", "20"))

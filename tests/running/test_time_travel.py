@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from searchmark.cli.main import main
-from tests.small_histories import FILE, git, write_history
+from tests.support.small_histories import FILE, git, write_history
 
 STATES = [
     {"app/login.py": "def login(user): pass\n", "docs/login.md": "login login login\n"},

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import RetrievalAgent
-from searchmark.corpora import Corpus
+from searchmark.corpora.corpus import Corpus
 from searchmark.errors import UsageError
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

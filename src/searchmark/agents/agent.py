@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from searchmark.corpora import Changes, Corpus
+from searchmark.corpora.corpus import Changes, Corpus
 
 
 @dataclass(frozen=True)

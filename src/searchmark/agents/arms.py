@@ -9,7 +9,7 @@ from searchmark.agents.agent import AgentSpec, RetrievalAgent, RetrievalResult
 from searchmark.errors import UsageError
 
 if TYPE_CHECKING:
-    from searchmark.corpora import Changes, Corpus
+    from searchmark.corpora.corpus import Changes, Corpus
 
 ArmChoice = str | dict[str, Any]  # a name, or {name, source, config}; `class` is read as `source`
 KEYS = {"name", "source", "class", "config"}

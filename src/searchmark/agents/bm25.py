@@ -1,7 +1,7 @@
 """The ``bm25`` agent: the ranking that every other one should be held against.
 
-Files are searched by path and content, documents by title and text. `searchmark.agents.postings` has the formula,
-`searchmark.agents.tokens` what a token is.
+Files are searched by path and content, documents by title and text. `searchmark.agents.lexical.postings` has the formula,
+`searchmark.agents.lexical.tokens` what a token is.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import ClassVar
 import numpy as np
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.agents.contents import Contents, batches
-from searchmark.agents.kept import Kept, Known
-from searchmark.agents.postings import Postings
-from searchmark.agents.vocabulary import Ints, Vocabulary
-from searchmark.corpora import Changes, Corpus
+from searchmark.agents.lexical.chunk_store import Contents, batches
+from searchmark.agents.lexical.disk_cache import Kept, Known
+from searchmark.agents.lexical.postings import Postings
+from searchmark.agents.lexical.vocabulary import Ints, Vocabulary
+from searchmark.corpora.corpus import Changes, Corpus
+from searchmark.files.store import collector_paused
 from searchmark.records import Document
-from searchmark.store import collector_paused
 
 SAVED_AT = 20_000  # contents that are new since the last time: a run that is killed loses no more
 

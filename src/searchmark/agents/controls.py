@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.bm25 import name_of
-from searchmark.agents.postings import Postings
-from searchmark.agents.vocabulary import Vocabulary
-from searchmark.corpora import Changes, Corpus
+from searchmark.agents.lexical.postings import Postings
+from searchmark.agents.lexical.vocabulary import Vocabulary
+from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.errors import UsageError, shortened
-from searchmark.git import nul_ended, sealed_environment
+from searchmark.history.repository import nul_ended, sealed_environment
 
 K1, B = 1.2, 0.75
 HISTORY = (

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.errors import UsageError
-from searchmark.sqlite import IN_MEMORY, PRIVATE_FILE, full_text_problem, open_database
+from searchmark.files.sqlite import IN_MEMORY, PRIVATE_FILE, full_text_problem, open_database
 
 if TYPE_CHECKING:
     import apsw
 
-    from searchmark.corpora import Changes, Corpus
+    from searchmark.corpora.corpus import Changes, Corpus
     from searchmark.records import Document
 
 TOKENIZERS = {"unicode61": "unicode61", "porter": "porter unicode61", "trigram": "trigram"}
@@ -66,7 +66,7 @@ class Fts5Agent(RetrievalAgent):
 
     @classmethod
     def missing(cls) -> str | None:
-        from searchmark.sqlite import full_text_problem
+        from searchmark.files.sqlite import full_text_problem
 
         return full_text_problem()
 

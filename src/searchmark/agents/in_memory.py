@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.corpora import Corpus
+from searchmark.corpora.corpus import Corpus
 
 
 class InMemoryAgent(RetrievalAgent):

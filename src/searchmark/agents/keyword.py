@@ -27,8 +27,8 @@ from typing import ClassVar
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.bm25 import name_of
-from searchmark.agents.tokens import tokens
-from searchmark.corpora import Changes, Corpus
+from searchmark.agents.lexical.tokens import tokens
+from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.errors import UsageError, shortened
 from searchmark.records import Document
 

@@ -12,7 +12,7 @@ from searchmark.agents.rerankers import Reranker, check_reranker
 from searchmark.errors import UsageError
 
 if TYPE_CHECKING:
-    from searchmark.corpora import Changes, Corpus
+    from searchmark.corpora.corpus import Changes, Corpus
     from searchmark.records import Document
 
 

@@ -10,10 +10,10 @@ from itertools import pairwise
 from math import log
 from typing import Any, ClassVar, Literal
 
-from searchmark.agents.tokens import tokens
-from searchmark.embedders.json_client import JsonClient
+from searchmark.agents.lexical.tokens import tokens
 from searchmark.errors import UsageError
-from searchmark.store import check_shape
+from searchmark.files.store import check_shape
+from searchmark.services.json_client import JsonClient
 
 
 class Reranker:

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.agents.pieces import Cutting, Lines
+from searchmark.agents.chunking import Cutting, Lines
 from searchmark.agents.query_cache import QueryCache
 from searchmark.corpora.chunks import LONGEST
 from searchmark.embedders import check_embedder, load_embedder
 from searchmark.errors import UsageError
 
 if TYPE_CHECKING:
-    from searchmark.corpora import Changes, Corpus
+    from searchmark.corpora.corpus import Changes, Corpus
     from searchmark.embedders.embedder import Embedder, Vectors
+    from searchmark.embedders.fingerprint import Fingerprint
     from searchmark.indexes.exact import ExactIndex, Neighbour
-    from searchmark.indexes.fingerprint import Fingerprint
     from searchmark.records import Document
 
 AT_ONCE = 8192  # chunks that wait for their vectors

@@ -27,7 +27,7 @@ ALIASES = {"metrics": "measures"}
 
 
 class LazyGroup(click.Group):
-    """A group that imports ``searchmark.cli.<verb>`` only when that verb is called."""
+    """A group that imports ``searchmark.cli.verbs.<verb>`` only when that verb is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
         return list(VERBS)
@@ -36,7 +36,7 @@ class LazyGroup(click.Group):
         verb = ALIASES.get(cmd_name, cmd_name)
         if verb not in VERBS:
             return None
-        command: click.Command = import_module(f"searchmark.cli.{verb}").command
+        command: click.Command = import_module(f"searchmark.cli.verbs.{verb}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # as above

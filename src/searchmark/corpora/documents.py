@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from searchmark.corpora.mapping import Mapping
+from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.errors import FormatError
+from searchmark.files.store import parse_json, strict_decoder
 from searchmark.records import Document
-from searchmark.store import parse_json, strict_decoder
 
 PIECE = 1 << 20
 _BLANKS = re.compile(r"[ \t\r\n]*")
 LONGEST_FIELD = 1 << 30
 
 
-def stream_documents(path: Path, mapping: Mapping) -> Iterator[Document]:
+def stream_documents(path: Path, mapping: FieldMapping) -> Iterator[Document]:
     """The documents of a file, in its order; a record that is none is refused with its place."""
     for place, record in _records(path):
         if not isinstance(record, dict):

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from searchmark.errors import UsageError
-from searchmark.store import check_shape
+from searchmark.files.store import check_shape
 
 if TYPE_CHECKING:
     from searchmark.embedders.embedder import Embedder, Options

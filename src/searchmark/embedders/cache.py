@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import UsageError
-from searchmark.sqlite import open_database
-from searchmark.store import cache_folder
+from searchmark.files.sqlite import open_database
+from searchmark.files.store import cache_folder
 
 if TYPE_CHECKING:
     import apsw

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from searchmark.embedders.fingerprint import Fingerprint
 from searchmark.errors import UsageError
-from searchmark.indexes.fingerprint import Fingerprint
 
 if TYPE_CHECKING:
     from searchmark.embedders.cache import VectorCache

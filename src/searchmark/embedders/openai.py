@@ -10,8 +10,8 @@ import numpy as np
 
 from searchmark.embedders import embedder
 from searchmark.embedders.embedder import Model, Vectors
-from searchmark.embedders.json_client import JsonClient
 from searchmark.errors import UsageError
+from searchmark.services.json_client import JsonClient
 
 OPENAI = "https://api.openai.com/v1"
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from searchmark.embedders import embedder, load_embedder
 from searchmark.embedders.embedder import Embedder, Model, Vectors
+from searchmark.embedders.fingerprint import Fingerprint
 from searchmark.errors import FormatError, UsageError
-from searchmark.indexes.fingerprint import Fingerprint
-from searchmark.store import check_readable, check_shape, parse_json, read_text
+from searchmark.files.store import check_readable, check_shape, parse_json, read_text
 
 SQLITE = {".sqlite", ".sqlite3", ".db"}
 

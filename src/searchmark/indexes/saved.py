@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from pydantic import TypeAdapter
 
+from searchmark.embedders.fingerprint import Fingerprint
 from searchmark.errors import FormatError
+from searchmark.files.store import atomic_write, check_shape, check_version, parse_json
 from searchmark.indexes.exact import ExactIndex
-from searchmark.indexes.fingerprint import Fingerprint
-from searchmark.store import atomic_write, check_shape, check_version, parse_json
 
 KEY_BYTES = 32
 

@@ -10,12 +10,12 @@ from itertools import islice
 from typing import Any
 
 from searchmark.config import DatasetConfig
-from searchmark.git import ObjectReader, Repository, path_bytes
+from searchmark.history.repository import ObjectReader, Repository, path_bytes
 from searchmark.mining.drafts import Draft, Target
 from searchmark.mining.leakage import identifiers_of, leak_of, masked, overlap, rare_identifiers
 from searchmark.mining.selection import Kept, Selection, draft_of, in_order_of_choice
-from searchmark.mining.snapshots import Snapshot, identifiers_in, snapshots
 from searchmark.mining.targets import Inspected, Lines, inspect
+from searchmark.mining.tree_names import Snapshot, identifiers_in, snapshots
 
 _BATCH = 200  # commits whose contents are in memory at a time
 _SHORT_HASH = 12

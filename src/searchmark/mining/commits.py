@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from searchmark.config import DatasetConfig
+from searchmark.corpora.file_kinds import words
 from searchmark.errors import UsageError
 from searchmark.mining.drafts import Draft
 from searchmark.mining.messages import (
@@ -27,7 +28,6 @@ from searchmark.mining.messages import (
     is_vague,
     is_version_bump,
 )
-from searchmark.mining.paths import words
 from searchmark.mining.units import is_squashed
 
 _FEWEST_MOVES = 3

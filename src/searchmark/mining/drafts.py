@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from searchmark.config import DatasetConfig
-from searchmark.git import path_text
-from searchmark.mining.history import Change, Commit, changes_of, message_text
+from searchmark.corpora.file_kinds import Kind, classify, excluded_by
+from searchmark.history.log import Change, Commit, changes_of, message_text
+from searchmark.history.repository import path_text
 from searchmark.mining.laziness import lazy
 from searchmark.mining.messages import Wording
-from searchmark.mining.paths import Kind, classify, excluded_by
 from searchmark.mining.queries import Query
 from searchmark.mining.units import pull_request
 

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from searchmark.config import DatasetConfig
 from searchmark.errors import NothingEvaluated, UsageError
-from searchmark.git import Repository, open_repository
+from searchmark.files.store import collector_paused
+from searchmark.history.log import span_of
+from searchmark.history.repository import Repository, open_repository
 from searchmark.mining.cases import Rewrite, Row, build_cases, timestamp
-from searchmark.mining.history import span_of
 from searchmark.mining.rewriting import without_password
 from searchmark.mining.selection import Selection, select
-from searchmark.store import collector_paused
 from searchmark.suites.gold_set import write_rows
 
 
@@ -86,7 +86,7 @@ def generate_gold_set(
 
     def rows() -> Iterator[Row]:
         if jobs > 1 and len(mined) > 1 and rewrite is None:
-            from searchmark.mining.side_by_side import mine_side_by_side
+            from searchmark.mining.parallel import mine_side_by_side
 
             yield from mine_side_by_side(mined, options, jobs, on_progress)
         else:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from searchmark.mining.paths import words
-from searchmark.mining.snapshots import Snapshot, stem_of
+from searchmark.corpora.file_kinds import words
+from searchmark.mining.tree_names import Snapshot, stem_of
 
 Level = Literal["L0", "L1", "L2", "L3", "L4"]
 BLANK = "___"

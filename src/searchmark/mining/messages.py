@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from searchmark.corpora.file_kinds import words
 from searchmark.mining.laziness import lazy
-from searchmark.mining.paths import words
 from searchmark.mining.queries import Query
 
 _OPENING = 4  # words in which somebody who talks says "I"

@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 from searchmark.config import RewriterConfig
 from searchmark.errors import FormatError, UsageError
+from searchmark.files.store import cache_folder, parse_json, read_text, write_text
 from searchmark.mining.cases import Rewriting
-from searchmark.store import cache_folder, parse_json, read_text, write_text
 
 PROMPT = (
     "You turn the message of a commit into the question that a developer would have typed into a code search before the change was "

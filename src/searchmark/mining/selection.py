@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from searchmark.config import DatasetConfig
 from searchmark.errors import UsageError
-from searchmark.git import Repository
+from searchmark.history.log import Commit, Malformed, Span, parsed, read_history, span_of
+from searchmark.history.repository import Repository
 from searchmark.mining.commits import ALL_RULES, Filter
 from searchmark.mining.drafts import Draft, PathBook, request_of
-from searchmark.mining.history import Commit, Malformed, Span, parsed, read_history, span_of
 from searchmark.mining.units import Landings
 
 _SAMPLES = 5  # hashes that the ledger shows per rule

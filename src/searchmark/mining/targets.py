@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from searchmark.config import DatasetConfig
-from searchmark.git import ObjectReader, Repository
-from searchmark.matching import normal_path
+from searchmark.history.repository import ObjectReader, Repository
+from searchmark.judging.matching import normal_path
 from searchmark.mining.drafts import Draft, Target
 
 _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from searchmark.mining.history import Commit, Malformed
+from searchmark.history.log import Commit, Malformed
 
 _GITHUB = re.compile(r"^Merge pull request #\d+ from \S+")
 _GITLAB = re.compile(r"^Merge branch '.+' into '?.+'?$|^Merge branch '.+'$")

@@ -29,7 +29,7 @@ def _renderer(format: str) -> Callable[[Report], str]:  # noqa: A002  # as above
 
         return to_markdown
     if format == "csv":
-        from searchmark.reports.csv import to_csv
+        from searchmark.reports.csv_file import to_csv
 
         return to_csv
     if format == "latex":
@@ -51,6 +51,6 @@ def format_of(path: Path) -> str:
 
 
 def write_report(report: Report, path: Path) -> None:
-    from searchmark.store import write_text
+    from searchmark.files.store import write_text
 
     write_text(path, render(report, format_of(path)))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from searchmark.comparison import Difference, Pair, beaten_by, letters
-from searchmark.gate import RuleResult
+from searchmark.analysis.comparison import Difference, Pair, beaten_by, letters
+from searchmark.analysis.gate import RuleResult
+from searchmark.analysis.scores import Summary
 from searchmark.reports.report import AgentSummary, Report, Summaries
-from searchmark.reports.travel import Travel
-from searchmark.scores import Summary
+from searchmark.reports.snapshot_effect import SnapshotEffect
 
 COLUMNS = ("measure", "mean", "95 % interval", "median", "std", "cases", "mean if answered")
 UNDEFINED = "–"
@@ -177,7 +177,7 @@ TRAVEL_COLUMNS = ("case", "query", "here", "there", "why")
 TRAVELS_SHOWN = 10
 
 
-def travel_rows(travel: Travel) -> Iterator[tuple[str, ...]]:
+def travel_rows(travel: SnapshotEffect) -> Iterator[tuple[str, ...]]:
     """The cases that another snapshot gets most wrong, in either direction."""
     for case in (*travel.lower[:TRAVELS_SHOWN], *travel.higher[:TRAVELS_SHOWN]):
         why = f"{case.why}: {', '.join(case.gone[:2])}" if case.gone and case.there < case.here else case.why

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from searchmark.comparison import Pair
+from searchmark.analysis.comparison import Pair
 from searchmark.reports import layout
 from searchmark.reports.quoting import markdown_text
 from searchmark.reports.report import AgentSummary, Report

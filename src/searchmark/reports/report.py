@@ -11,18 +11,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from searchmark.comparison import Pair, unique_names
+from searchmark.analysis.comparison import Pair, unique_names
+from searchmark.analysis.decisions import Decision, decide
+from searchmark.analysis.gate import Gate
+from searchmark.analysis.latencies import Latency, latencies_of
+from searchmark.analysis.scores import Scores, Summary, segment_rows, untrusted_because
 from searchmark.config import DecisionTable
-from searchmark.corpora import Survey
-from searchmark.decisions import Decision, decide
+from searchmark.corpora.corpus import Survey
 from searchmark.errors import FormatError
-from searchmark.gate import Gate
-from searchmark.latencies import Latency, latencies_of
+from searchmark.files.store import SCHEMA_VERSION, check_shape, check_version, json_number, parse_json, read_text
 from searchmark.records import STATUSES, Hit
-from searchmark.reports.conduct import conduct_notes, cost_of, index_of, noise_notes
-from searchmark.reports.travel import Travel, travels
-from searchmark.scores import Scores, Summary, segment_rows, untrusted_because
-from searchmark.store import SCHEMA_VERSION, check_shape, check_version, json_number, parse_json, read_text
+from searchmark.reports.run_notes import conduct_notes, cost_of, index_of, noise_notes
+from searchmark.reports.snapshot_effect import SnapshotEffect, travels
 
 HITS_SHOWN = 10
 WORST_SHOWN = 5
@@ -88,7 +88,7 @@ class Report:
     notes: tuple[str, ...] = ()
     pairs: tuple[Pair, ...] = ()
     decisions: tuple[Decision, ...] = ()
-    travels: tuple[Travel, ...] = ()
+    travels: tuple[SnapshotEffect, ...] = ()
     schema_version: int = field(default=SCHEMA_VERSION)
 
 

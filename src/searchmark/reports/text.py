@@ -12,7 +12,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from searchmark.comparison import Pair
+from searchmark.analysis.comparison import Pair
 from searchmark.reports import layout
 from searchmark.reports.quoting import visible
 from searchmark.reports.report import AgentSummary, Report

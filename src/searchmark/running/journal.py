@@ -19,10 +19,10 @@ from typing import Any
 
 from searchmark.corpora.directory import OUR_FOLDER
 from searchmark.errors import FormatError, Incomparable, UsageError
+from searchmark.files.store import SCHEMA_VERSION, check_version, parse_json
 from searchmark.records import STATUSES
-from searchmark.running.frames import compact
 from searchmark.running.session import Outcome
-from searchmark.store import SCHEMA_VERSION, check_version, parse_json
+from searchmark.running.worker.frames import compact
 
 SYNC_SECONDS = 1.0
 

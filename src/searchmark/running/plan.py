@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from searchmark.corpora.places import Place
+from searchmark.corpora.locations import Place
 from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.records import Case, Suite
 

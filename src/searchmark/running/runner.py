@@ -10,14 +10,14 @@ from os import PathLike
 from pathlib import Path
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora import Survey
-from searchmark.corpora.places import Place
+from searchmark.corpora.corpus import Survey
+from searchmark.corpora.locations import Place
 from searchmark.errors import UsageError
 from searchmark.records import Run, Suite
+from searchmark.running.agent_run import AgentRun, Entrant, Progress
+from searchmark.running.corpus_inspector import open_inspector
 from searchmark.running.options import RunOptions
 from searchmark.running.plan import turns
-from searchmark.running.team import Entrant, Progress, Team
-from searchmark.running.world import open_world
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ def run_agents(request: Request, report: Callable[[Progress], None] = lambda _: 
         raise UsageError(f"two agents have the same name: {', '.join(names)}; write one of them as NAME={names[0]}")
     options = request.options
     with ExitStack() as until_the_end:
-        world = until_the_end.enter_context(open_world(request.suite, [entrant.places for entrant in request.entrants]))
+        world = until_the_end.enter_context(open_inspector(request.suite, [entrant.places for entrant in request.entrants]))
         teams = {}
         for entrant in request.entrants:
-            teams[entrant.spec.name] = Team(entrant, request.suite, world, options, report)
+            teams[entrant.spec.name] = AgentRun(entrant, request.suite, world, options, report)
             until_the_end.callback(teams[entrant.spec.name].abandon)
         for team in teams.values():
             team.load()
@@ -84,7 +84,7 @@ def _refuse_without_isolation() -> None:
         raise UsageError("agents cannot be isolated where /proc is not mounted: their processes could not be found")
 
 
-def _open_journals(teams: Mapping[str, Team], request: Request) -> None:
+def _open_journals(teams: Mapping[str, AgentRun], request: Request) -> None:
     """Open them all; where a run is resumed, an agent that had not begun begins now."""
     begun = {name: path.exists() and path.stat().st_size > 0 for name, path in request.journals.items()}
     if request.resume and not any(begun.values()):

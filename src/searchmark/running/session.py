@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.places import Place
+from searchmark.corpora.locations import Place
 from searchmark.errors import UsageError
 from searchmark.records import Status
 from searchmark.running.options import RunOptions
-from searchmark.running.process import Gone, Late, Output, Process
-from searchmark.running.replies import longest_answer, wrong_shape
+from searchmark.running.worker.client import Gone, Late, Output, Process
+from searchmark.running.worker.protocol import longest_answer, wrong_shape
 
 CLOSING_SECONDS = 30.0  # an index may have to be saved
 

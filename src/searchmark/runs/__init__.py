@@ -8,8 +8,8 @@ from os import PathLike
 from pathlib import Path
 
 from searchmark.errors import FormatError, UsageError
+from searchmark.files.store import BOM, check_readable
 from searchmark.records import Answer, Run
-from searchmark.store import BOM, check_readable
 
 FORMATS = ("native", "json", "trec")
 

@@ -19,8 +19,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from searchmark.errors import FormatError
+from searchmark.files.store import (
+    BOM,
+    SCHEMA_VERSION,
+    atomic_write,
+    check_shape,
+    check_version,
+    json_number,
+    parse_json,
+    read_bytes,
+)
 from searchmark.records import STATUSES, Run, Status
-from searchmark.store import BOM, SCHEMA_VERSION, atomic_write, check_shape, check_version, json_number, parse_json, read_bytes
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

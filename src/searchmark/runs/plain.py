@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError
+from searchmark.files.store import parse_json, read_text
 from searchmark.records import Answer, Hit, Run
-from searchmark.store import parse_json, read_text
-from searchmark.texts import in_bytes
+from searchmark.records.id_columns import in_bytes
 
 
 def read_plain(path: str | PathLike[str]) -> Run:

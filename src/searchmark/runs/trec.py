@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from searchmark.files.trec_text import RUN, grouped_by_query, read_table
 from searchmark.records import OK, Run
-from searchmark.texts import ranks_by_score
-from searchmark.trec import RUN, grouped_by_query, read_table
+from searchmark.records.id_columns import ranks_by_score
 
 
 def read_trec(path: str | PathLike[str]) -> Run:

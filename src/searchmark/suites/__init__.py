@@ -7,8 +7,8 @@ from os import PathLike
 from pathlib import Path
 
 from searchmark.errors import UsageError
+from searchmark.files.store import check_readable, collector_paused
 from searchmark.records import Suite
-from searchmark.store import check_readable, collector_paused
 from searchmark.suites.detect import FORMATS, detect
 from searchmark.suites.source import Source
 

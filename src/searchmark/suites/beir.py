@@ -8,9 +8,9 @@ from os import PathLike
 from pathlib import Path
 
 from searchmark.errors import FormatError, UsageError
-from searchmark.matching import nfc
+from searchmark.files.store import read_text, write_text
+from searchmark.judging.matching import nfc
 from searchmark.records import Case, Document, Judgment, Suite
-from searchmark.store import read_text, write_text
 from searchmark.suites.checks import check_cases
 from searchmark.suites.losses import losses, refuse_blanks
 from searchmark.suites.source import Entry, Source

@@ -7,7 +7,7 @@ from math import inf
 from os import PathLike
 
 from searchmark.errors import FormatError, UsageError
-from searchmark.matching import glob_segments, lines_are_reversed, nfc, normal_path
+from searchmark.judging.matching import glob_segments, lines_are_reversed, nfc, normal_path
 from searchmark.records import Case, Judgment
 
 HIGHEST_GRADE = 10**9 - 1

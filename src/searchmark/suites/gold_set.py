@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 from typing import Any
 
+from searchmark.files.store import atomic_write
 from searchmark.records import Case, Judgment, Suite
-from searchmark.store import atomic_write
 from searchmark.suites.checks import check_cases
 from searchmark.suites.losses import losses
 from searchmark.suites.source import Entry, Source

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from searchmark.errors import FormatError
+from searchmark.files.store import read_text
 from searchmark.records import Case, Defaults, Judgment, Suite
-from searchmark.store import read_text
 from searchmark.suites.checks import check_cases
 from searchmark.suites.source import Entry, Source
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from searchmark.errors import FormatError, UsageError
+from searchmark.files.store import SCHEMA_VERSION, check_shape, check_version, write_text
 from searchmark.records import Case, Defaults, Suite
-from searchmark.store import SCHEMA_VERSION, check_shape, check_version, write_text
 from searchmark.suites.checks import check_cases
 from searchmark.suites.source import Source
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError
-from searchmark.store import BOM, parse_json, read_text
+from searchmark.files.store import BOM, parse_json, read_text
 
 # Where files keep their list of cases.
 LISTS = ("test_cases", "fixtures", "cases", "benchmark_cases", "queries", "requests", "instances")
@@ -75,7 +75,7 @@ class Source:
             return [value for _, value in self.lines]
         if not self.is_yaml:
             return parse_json(self.path, self.text)
-        from searchmark.yaml import parse_yaml
+        from searchmark.files.yaml_files import parse_yaml
 
         return parse_yaml(self.path, self.text)
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from searchmark.errors import FormatError
+from searchmark.files.store import BOM, write_text
+from searchmark.files.trec_text import QRELS, Table, grouped_by_query, read_table
 from searchmark.records import Case, CaseTable, JudgmentTable, Suite
-from searchmark.store import BOM, write_text
+from searchmark.records.id_columns import pair_keys
 from searchmark.suites.losses import losses, refuse_blanks
 from searchmark.suites.source import Source
-from searchmark.texts import pair_keys
-from searchmark.trec import QRELS, Table, grouped_by_query, read_table
 
 _TOP = re.compile(r"<top\b[^<>]{0,500}>", re.IGNORECASE)
 _TOPIC = re.compile(r"<topic\b([^<>]{0,500})>", re.IGNORECASE)

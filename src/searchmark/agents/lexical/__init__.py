@@ -1,0 +1,1 @@
+"""The machinery of lexical agents: words, counts, postings."""

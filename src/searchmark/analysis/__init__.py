@@ -1,0 +1,1 @@
+"""From judged hits to verdicts: scores, intervals, paired statistics, comparisons, decisions and gates."""

@@ -1,0 +1,206 @@
+"""From judged hits to numbers: a value per case and measure, then means that say what they are means of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.analysis.intervals import mean_intervals
+from searchmark.errors import UsageError
+from searchmark.judging.judge import Judged
+from searchmark.measures.formulas import Floats
+from searchmark.measures.grammar import AnyMeasure, computed_nan_reason, parse_measures, undefined_reason
+from searchmark.records import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT, CaseTable, Suite
+
+DEFAULT_MEASURES = ("nDCG@10", "RR", "R@10", "P@5", "Success@5", "Judged@10")
+ERROR_LIMIT = 0.05
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One measure over many cases. None is undefined; ``cases`` is what the mean was divided by."""
+
+    mean: float | None
+    median: float | None
+    std: float | None
+    low: float | None
+    high: float | None
+    cases: int
+    answered_mean: float | None
+    undefined: int
+    definition: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The table of values: one row per case of the suite, one column per measure, NaN where undefined."""
+
+    judged: Judged
+    measures: tuple[AnyMeasure, ...]
+    values: Floats
+
+    @property
+    def names(self) -> list[str]:
+        return [measure.name for measure in self.measures]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many cases ended with each status."""
+        return dict(zip(STATUSES, np.bincount(self.judged.status, minlength=len(STATUSES)).tolist(), strict=True))
+
+    def mean(self, measure: str) -> float:
+        """The mean of one measure over the cases where it is defined; NaN if it is defined nowhere."""
+        column = self.values[:, self.names.index(measure)]
+        return float(np.mean(column[~np.isnan(column)])) if not np.isnan(column).all() else float("nan")
+
+    def means(self) -> dict[str, float]:
+        return {name: self.mean(name) for name in self.names}
+
+    def reason(self, row: int, column: int) -> str | None:
+        """Why this value is undefined; None if it is not."""
+        if not np.isnan(self.values[row, column]):
+            return None
+        return _case_reason(self.judged, self.measures[column], row) or computed_nan_reason(self.measures[column])
+
+    def summaries(self, rows: NDArray[np.intp] | None = None) -> dict[str, Summary]:
+        """Every measure over all cases, or over some of them, with its interval."""
+        judged = self.judged
+        rows = np.arange(len(judged.suite)) if rows is None else rows
+        rows = rows[judged.status[rows] != NOT_RUN]
+        intervals = mean_intervals(self.values[rows], clusters_of(judged.suite.table, rows), [m.binary for m in self.measures])
+        return {
+            measure.name: self._summary(measure, self.values[rows, column], rows, interval)
+            for column, (measure, interval) in enumerate(zip(self.measures, intervals, strict=True))
+        }
+
+    def _summary(
+        self, measure: AnyMeasure, values: Floats, rows: NDArray[np.intp], interval: tuple[float, float] | None
+    ) -> Summary:
+        defined = ~np.isnan(values)
+        kept = values[defined]
+        only_unanswerable = any(part.definition.unanswerable for part in measure.parts)
+        answered = values[defined & (self.judged.status[rows] == OK)]
+        applies = self.judged.answerable[rows] != only_unanswerable
+        expression = getattr(measure, "expression", None)
+        with np.errstate(over="ignore"):  # exponential gains of absurd grades: infinite is the truth then
+            deviation = float(np.std(kept, ddof=1)) if len(kept) > 1 else None
+        return Summary(
+            mean=float(np.mean(kept)) if len(kept) else None,
+            median=float(np.median(kept)) if len(kept) else None,
+            std=deviation,
+            low=interval[0] if interval else None,
+            high=interval[1] if interval else None,
+            cases=len(kept),
+            answered_mean=float(np.mean(answered)) if len(answered) and not only_unanswerable else None,
+            undefined=int((~defined & applies).sum()),
+            definition=None if expression == measure.name else expression,
+        )
+
+
+def score(judged: Judged, measures: Iterable[str | AnyMeasure] | None = None) -> Scores:
+    """Compute measures for every case, by name; without names those that suit the suite."""
+    wanted = parse_measures(default_measures(judged.suite) if measures is None else measures, judged.suite.defaults)
+    values = np.empty((len(judged.suite), len(wanted)))
+    for column, measure in enumerate(wanted):
+        values[:, column] = measure.compute(judged.hits)
+        values[_undefined_cases(judged, measure), column] = np.nan
+    return Scores(judged, tuple(wanted), values)
+
+
+def default_measures(suite: Suite) -> list[str]:
+    """The usual measures, and those that the suite's own judgments ask for."""
+    names = list(DEFAULT_MEASURES)
+    if suite.table.unanswerable is not None:
+        names.append("Abstain")
+    if suite.judgments.ranks is not None:
+        names.append("Tau")
+    if suite.judgments.ranges is not None:
+        names.append("InRange")
+    return names
+
+
+def _undefined_cases(judged: Judged, measure: AnyMeasure) -> NDArray[np.bool_]:
+    """Cases that were not run or that this measure cannot speak about."""
+    undefined: NDArray[np.bool_] = judged.status == NOT_RUN
+    for complete in (True, False):
+        for answerable in (True, False):
+            for credited in (True, False):
+                if undefined_reason(measure, complete=complete, answerable=answerable, credited=credited):
+                    undefined |= (judged.complete == complete) & (judged.answerable == answerable) & (judged.has_paths == credited)
+    return undefined
+
+
+def _case_reason(judged: Judged, measure: AnyMeasure, row: int) -> str | None:
+    if judged.status[row] == NOT_RUN:
+        return "the case was not run"
+    return undefined_reason(
+        measure,
+        complete=bool(judged.complete[row]),
+        answerable=bool(judged.answerable[row]),
+        credited=bool(judged.has_paths[row]),
+    )
+
+
+def clusters_of(table: CaseTable, rows: NDArray[np.intp]) -> Sequence[str]:
+    """What each case is resampled with: its origin, or only itself."""
+    if table.origins is None:
+        return [table.ids[row] for row in rows]
+    # A case id must not meet an origin of the same name.
+    return [f"origin {origin}" if (origin := table.origins[row]) else f"case {table.ids[row]}" for row in rows]
+
+
+def untrusted_because(scores: Scores, error_limit: float = ERROR_LIMIT) -> list[str]:
+    """Why nobody should rely on these scores; empty if they are sound."""
+    status = scores.judged.status
+    reasons = []
+    not_run = int((status == NOT_RUN).sum())
+    if not_run:
+        reasons.append(f"{not_run} of {len(status)} cases were not run")
+    if scores.judged.run.metadata.get("changed_meanwhile"):
+        reasons.append("what was searched has changed during the run")
+    failed = int(np.isin(status, (ERROR, TIMEOUT)).sum())
+    if failed > error_limit * len(status):
+        reasons.append(f"{failed} of {len(status)} cases ended in an error or a time-out, more than {error_limit:.0%}")
+    return reasons
+
+
+def segment_rows(suite: Suite, by: str) -> dict[str, NDArray[np.intp]]:
+    """The cases of every value of ``category``, ``tag``, ``origin`` or a field of the cases; tags may overlap."""
+    rows: dict[str, list[int]] = {}
+    for row, values in enumerate(_segment_values(suite.table, by)):
+        for value in dict.fromkeys(values):
+            rows.setdefault(value, []).append(row)
+    if not rows:
+        known = ", ".join(segment_names(suite)) or "none"
+        raise UsageError(f"no case of the suite {suite.name!r} has a field {by!r}; it can be split by: {known}")
+    return {value: np.array(rows[value], np.intp) for value in sorted(rows)}
+
+
+def _segment_values(table: CaseTable, by: str) -> Iterable[tuple[str, ...]]:
+    if by == "category":
+        return ((category,) if category else () for category in table.categories or ())
+    if by in ("tag", "tags"):
+        return table.tags or ()
+    if by == "origin":
+        return ((origin,) if origin else () for origin in table.origins or ())
+    return (_as_values(fields.get(by)) for fields in table.fields or ())
+
+
+def _as_values(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, list | tuple):
+        return tuple(map(str, value))
+    return (str(value),)
+
+
+def segment_names(suite: Suite) -> list[str]:
+    """What the cases of this suite can be split by."""
+    table = suite.table
+    columns = (("category", table.categories), ("tag", table.tags), ("origin", table.origins))
+    names = [name for name, column in columns if column is not None]
+    fields: Iterable[Mapping[str, object]] = table.fields or ()
+    return names + sorted({key for row in fields for key in row})

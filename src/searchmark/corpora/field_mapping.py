@@ -1,0 +1,63 @@
+"""Which fields of a record are its id, its title and its text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from searchmark.errors import UsageError
+from searchmark.records import Document
+
+ID = ("id", "_id", "doc_id", "docid", "item_id")
+TITLE = ("title", "name", "summary")
+TEXT = ("text", "content", "contents", "body", "description")
+
+
+@dataclass(frozen=True)
+class FieldMapping:
+    """Field names; None means the usual ones. Several texts are joined by line feeds, in this order."""
+
+    id: str | None = None
+    title: str | None = None
+    text: tuple[str, ...] | None = None
+
+    @classmethod
+    def parse(cls, items: tuple[str, ...]) -> FieldMapping:
+        """Read ``id=asin``, ``title=name``, ``text=bullets,description``."""
+        given: dict[str, str] = {}
+        for item in items:
+            key, separator, value = item.partition("=")
+            if not separator or key not in ("id", "title", "text") or not value:
+                raise UsageError(f"mapping {item!r} cannot be read; write it like id=asin, title=name or text=bullets,description")
+            given[key] = value
+        texts = tuple(given["text"].split(",")) if "text" in given else None
+        return cls(given.get("id"), given.get("title"), texts)
+
+    def document(self, record: dict[str, Any]) -> Document | str:
+        """The document that a record stands for, or the reason why it stands for none."""
+        id_field = self.id or next((name for name in ID if name in record), None)
+        if id_field is None or record.get(id_field) is None:
+            return f"has no id (looked for {self.id or ', '.join(ID)})"
+        identity = record[id_field]
+        if isinstance(identity, bool) or not isinstance(identity, str | int) or identity == "":
+            return f"its id {identity!r} is neither text nor a whole number"
+        title_field = self.title or next((name for name in TITLE if name in record), None)
+        texts = self.text or tuple(name for name in TEXT if name in record)[:1]
+        known = {id_field, title_field, *texts}
+        return Document(
+            id=str(identity),
+            text="\n".join(filter(None, (plain(record.get(name)) for name in texts))),
+            title=plain(record.get(title_field)) or None if title_field else None,
+            fields={name: value for name, value in record.items() if name not in known},
+        )
+
+
+def plain(value: Any) -> str:
+    """Any value of a record as text to search: lists line by line, nothing for nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(plain, value)))
+    if isinstance(value, dict):
+        return "\n".join(filter(None, map(plain, value.values())))
+    return str(value)

@@ -1,0 +1,1 @@
+"""A Git repository over time: its log, its trees, its objects, and files checked out of it."""

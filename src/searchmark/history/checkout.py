@@ -1,0 +1,182 @@
+"""A snapshot as files on disk, for agents that need a folder: one folder, moved from commit to commit.
+
+It holds the regular files of the tree, as they were committed, and nothing else: no ``.git``, no links, no submodules.
+A move writes and removes only what differs. An agent may have put anything into the folder in the meantime, so every
+step down a path refuses to follow links: nothing is ever written or removed outside.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from searchmark.errors import UsageError
+from searchmark.history.objects import AT_ONCE, ObjectStore
+from searchmark.history.repository import path_bytes
+from searchmark.history.trees import NOTHING, Snapshot
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+_IN_THE_WAY = {errno.ENOTDIR, errno.ELOOP}  # a file or a link where a folder should be
+_NO_SUCH_NAME = {errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}  # names that a file system cannot hold
+MISSING = "its content is not in the repository, which seems to be a partial clone"
+
+
+@dataclass
+class Checkout:
+    """A folder that shows one snapshot at a time. ``unwritten`` are files that it cannot hold, with the reason."""
+
+    folder: Path
+    objects: ObjectStore
+    shown: Snapshot = NOTHING
+    unwritten: dict[str, str] = field(default_factory=dict)
+
+    def sync_to(self, snapshot: Snapshot) -> Path:
+        """Make the folder hold this snapshot, by writing and removing what differs from the one that it holds."""
+        before, self.shown = self.shown, NOTHING  # if this fails half-way, the next one begins from nothing
+        try:
+            if before is NOTHING:
+                self._clear()
+            self._remove(before.versions.keys() - snapshot.versions.keys())
+            self._write(_differing(before, snapshot), snapshot.executable)
+        except OSError as error:
+            what = f"{error.strerror} (TMPDIR can put the folder elsewhere)"
+            raise UsageError(f"{self.folder}: the files of commit {snapshot.commit} cannot be written: {what}") from error
+        self.shown = snapshot
+        return self.folder
+
+    def _clear(self) -> None:
+        self.unwritten.clear()
+        with _way_down(self.folder, making=False) as way:
+            for name in os.listdir(way.folders[0]):  # noqa: PTH208  # what is opened has no path
+                _clear_way(os.fsencode(name), way.folders[0])
+
+    def _remove(self, paths: Iterable[str]) -> None:
+        """Remove files, and the folders that have none left."""
+        written = (path for path in paths if self.unwritten.pop(path, None) is None)
+        with _way_down(self.folder, making=False) as way:
+            for *parents, name in sorted(path_bytes(path).split(b"/") for path in written):
+                folder = way.enter(parents)
+                if folder is not None:
+                    _clear_way(name, folder)
+
+    def _write(self, blobs: Mapping[str, str], executable: Set[str]) -> None:
+        rest = iter(sorted(blobs, key=lambda path: path.split("/")))
+        with _way_down(self.folder, making=True) as way:
+            while window := list(islice(rest, AT_ONCE)):
+                wanted = list({blobs[path] for path in window})
+                contents = dict(zip(wanted, self.objects.read(wanted), strict=True))
+                for path in window:
+                    self._write_file(way, path, contents[blobs[path]], 0o755 if path in executable else 0o644)
+
+    def _write_file(self, way: _Way, path: str, content: bytes | None, mode: int) -> None:
+        """Write one file anew. What was there is taken away first: it could be a link, or have another name elsewhere."""
+        *parents, name = path_bytes(path).split(b"/")
+        self.unwritten.pop(path, None)
+        try:
+            folder = way.enter(parents)
+            _clear_way(name, folder)
+            if content is None:
+                self.unwritten[path] = MISSING
+            else:
+                _create(name, folder, content, mode)
+        except OSError as error:
+            if error.errno not in _NO_SUCH_NAME:
+                raise
+            self.unwritten[path] = f"the file system cannot hold it: {error.strerror}"
+
+
+def _differing(before: Snapshot, after: Snapshot) -> dict[str, str]:
+    """Files with another content, or that became executable or ceased to be."""
+    contents = {path: blob for path, blob in after.versions.items() if before.versions.get(path) != blob}
+    modes = (before.executable ^ after.executable) & after.versions.keys()
+    return contents | {path: after.versions[path] for path in modes}
+
+
+@dataclass
+class _Way:
+    """The opened folders from the top to where we are, for paths that come in order.
+
+    ``making`` a way means to create what is missing, and to take away what is no folder. Otherwise what is not there is
+    left alone, and a folder that is empty when we leave it is removed.
+    """
+
+    folders: list[int]
+    making: bool
+    names: list[bytes] = field(default_factory=list)
+
+    def enter(self, names: Sequence[bytes]) -> int | None:
+        """Go to a folder; None if there is none. Not through links: they could lead anywhere."""
+        common = next((n for n, (old, new) in enumerate(zip(self.names, names, strict=False)) if old != new), None)
+        self.leave(min(len(self.names), len(names)) if common is None else common)
+        for name in names[len(self.names) :]:
+            folder = _open_or_make(name, self.folders[-1]) if self.making else _open(name, self.folders[-1])
+            if folder is None:
+                return None
+            self.folders.append(folder)
+            self.names.append(name)
+        return self.folders[-1]
+
+    def leave(self, depth: int) -> None:
+        while len(self.names) > depth:
+            os.close(self.folders.pop())
+            name = self.names.pop()
+            if not self.making:
+                with suppress(OSError):  # it is not empty
+                    os.rmdir(name, dir_fd=self.folders[-1])
+
+
+@contextmanager
+def _way_down(top: Path, *, making: bool) -> Iterator[_Way]:
+    way = _Way([os.open(top, _FOLDER)], making)
+    try:
+        yield way
+    finally:
+        way.leave(0)
+        os.close(way.folders.pop())
+
+
+def _open(name: bytes, folder: int) -> int | None:
+    try:
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno in _IN_THE_WAY:
+            return None
+        raise
+
+
+def _open_or_make(name: bytes, folder: int) -> int:
+    opened = _open(name, folder)
+    if opened is None:
+        _clear_way(name, folder)
+        os.mkdir(name, 0o755, dir_fd=folder)
+        opened = os.open(name, _FOLDER, dir_fd=folder)
+    return opened
+
+
+def _clear_way(name: bytes, folder: int | None) -> None:
+    """Remove whatever has this name in a folder; of a link only the link."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        pass
+    except (IsADirectoryError, PermissionError):  # which of them depends on the system
+        shutil.rmtree(os.fsdecode(name), dir_fd=folder)
+
+
+def _create(name: bytes, folder: int | None, content: bytes, mode: int) -> None:
+    opened = os.open(name, _NEW_FILE, mode, dir_fd=folder)
+    try:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(opened, rest) :]
+    finally:
+        os.close(opened)

@@ -1,0 +1,153 @@
+"""The history of a repository as a stream of commits: one ``git log`` on a pinned commit, parsed as it comes.
+
+Every record begins with a mark that is drawn anew for each run, so no message and no path can forge one; inside a
+record everything is told by its position. Merges carry the changes to their first parent only if those are asked for.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from searchmark.errors import UsageError
+from searchmark.history.repository import Repository
+
+_FIELDS = 6  # hash, parents, time, author, e-mail, message; the changes follow
+_FORMAT = "%H%x00%P%x00%ct%x00%an%x00%ae%x00%B"
+_CHUNK = 1 << 17  # small, so that git and we work at the same time
+_LAST_SECOND = 253402300799  # of the year 9999: what a date can hold
+
+
+class Commit(NamedTuple):
+    """One commit as Git tells it. ``raw`` holds modes, blobs and status of each change, ``paths`` the paths beside them."""
+
+    hash: str
+    parents: tuple[str, ...]
+    time: int
+    author: bytes
+    email: bytes
+    message: bytes
+    raw: list[bytes]
+    paths: list[bytes]
+    record: bytes  # all of it as Git printed it: what a kept commit is kept as
+
+
+class Malformed(NamedTuple):
+    """A commit that has no date or no author, or whose record makes no sense."""
+
+    hash: str
+    reason: str
+    parents: tuple[str, ...] = ()
+
+
+class Change(NamedTuple):
+    """One changed path. ``status`` is A, D, M or T, as Git prints it without looking for renames."""
+
+    old_mode: bytes
+    new_mode: bytes
+    old_blob: bytes
+    new_blob: bytes
+    status: bytes
+    path: bytes
+
+
+@dataclass(frozen=True)
+class Span:
+    """Which commits are read: all that ``tip`` reaches and ``excluded`` does not."""
+
+    tip: str
+    excluded: str | None = None
+    first_parent: bool = False
+    merges: bool = False
+
+
+def span_of(repository: Repository, revisions: str | None) -> tuple[str, str | None]:
+    """The pinned commit at the end of ``B`` or ``A..B``, and the one that it starts behind."""
+    if revisions is None or ".." not in revisions:
+        return repository.commit(revisions or "HEAD"), None
+    if "..." in revisions:
+        raise UsageError(f"{revisions!r} is not a range; write A..B, or one revision for all that leads to it")
+    first, last = revisions.split("..", 1)
+    return repository.commit(last or "HEAD"), repository.commit(first or "HEAD")
+
+
+def log_arguments(span: Span, mark: str) -> list[str]:
+    """The one command that reads a history. Children come before their parents, whatever the clocks said."""
+    merges = "--diff-merges=first-parent" if span.merges else "--diff-merges=off"
+    return [
+        "log", "--topo-order", "--raw", "-z", "--no-abbrev", "--no-renames", merges, "--encoding=UTF-8",
+        "--no-show-signature", "--no-notes", "--no-color", "--no-ext-diff", "--no-decorate",
+        *(["--first-parent"] if span.first_parent else []),
+        f"--format=tformat:%x00{mark}{_FORMAT}",
+        span.tip, *([] if span.excluded is None else [f"^{span.excluded}"]), "--",
+    ]  # fmt: skip
+
+
+def read_history(repository: Repository, span: Span, on_read: Callable[[int], None] | None = None) -> Iterator[Commit | Malformed]:
+    """Every commit of a span; ``on_read`` hears now and then how many have been read."""
+    mark = secrets.token_hex(8)
+    separator = b"\0" + mark.encode()
+    read, rest, first = 0, b"", True
+    with repository.stream(*log_arguments(span, mark)) as output:
+        while chunk := output.read1(_CHUNK):
+            *records, rest = (rest + chunk).split(separator)
+            if first and records:
+                records, first = records[1:], False  # nothing stands before the first mark
+            for record in records:
+                yield parsed(record)
+            read += len(records)
+            if on_read is not None:
+                on_read(read)
+    if rest and not first:
+        yield parsed(rest)
+    elif rest:
+        yield parsed(rest.removeprefix(separator))
+
+
+def parsed(record: bytes) -> Commit | Malformed:
+    """One record of the log, by position."""
+    fields = record.split(b"\0", _FIELDS)
+    name = fields[0].decode("ascii", "replace")
+    if len(fields) <= _FIELDS:
+        return Malformed(name, "its record is cut short")
+    _, lineage, time, author, email, message, changes = fields
+    parents = tuple(lineage.decode("ascii").split())
+    if not time.isdigit() or int(time) > _LAST_SECOND:
+        return Malformed(name, "it has no date that a calendar knows", parents)
+    if not author and not email:
+        return Malformed(name, "it has no author", parents)
+    tokens = changes.split(b"\0")
+    tokens.pop()  # what stands behind the last NUL: nothing
+    raw, paths = tokens[0::2], tokens[1::2]
+    if raw:
+        raw[0] = raw[0].lstrip(b"\n")
+    if len(raw) != len(paths) or (raw and not (raw[0].startswith(b":") and raw[-1].startswith(b":"))):
+        return Malformed(name, "its changes cannot be told apart", parents)
+    return Commit(name, parents, int(time), author, email, message, raw, paths, record)
+
+
+def changes_of(commit: Commit) -> list[Change]:
+    """The changes of a commit, taken apart."""
+    changes = []
+    for meta, path in zip(commit.raw, commit.paths, strict=True):
+        old_mode, new_mode, old_blob, new_blob, status = meta[1:].split(b" ")
+        changes.append(Change(old_mode, new_mode, old_blob, new_blob, status, path))
+    return changes
+
+
+def message_text(commit: Commit) -> tuple[str, bool]:
+    """The message, and whether its encoding had to be guessed: Git says UTF-8, and not every commit listens."""
+    try:
+        text, guessed = commit.message.decode("utf-8"), False
+    except UnicodeDecodeError:
+        text, guessed = _guessed(commit.message), True
+    return text.replace("\r\n", "\n").replace("\r", "\n"), guessed
+
+
+def _guessed(message: bytes) -> str:
+    try:
+        return message.decode("cp1252")
+    except UnicodeDecodeError:
+        return message.decode("latin-1")

@@ -1,0 +1,297 @@
+"""Git as a child process: sealed from everybody's settings, streamed, and with errors that name the repository.
+
+A repository is read through a private git directory that borrows its objects and nothing else. So no config, hook,
+attribute, graft or replacement of the user or of a stranger's repository can change what we read or run anything, the
+owner of the files does not matter, and an object that a partial clone lacks is missing, not fetched. Nothing is ever
+written to the repository.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, cast
+
+from searchmark.errors import UsageError, shortened
+from searchmark.files.private_folders import private_folder
+
+_PIPE = 1 << 20
+_WINDOW = 64  # so many requests fit into any pipe, so that neither side ever waits for the other
+_SEALED = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",  # what older versions of git have instead of the line above
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # of SHA-1 or SHA-256
+GITLINK, SYMLINK, DIRECTORY = 0o160000, 0o120000, 0o040000
+
+
+def sealed_environment(**more: str) -> dict[str, str]:
+    """The environment without a word about Git from outside, and with ours."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") and name != "LANGUAGE"}
+    return kept | _SEALED | more
+
+
+def path_text(path: bytes) -> str:
+    """A path as text; bytes that are not UTF-8 survive as lone surrogates."""
+    return path.decode("utf-8", "surrogateescape")
+
+
+def path_bytes(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One file of a tree; ``mode`` tells files from links and submodules."""
+
+    mode: int
+    blob: str
+    path: bytes
+
+    @property
+    def is_file(self) -> bool:
+        return self.mode not in (GITLINK, SYMLINK, DIRECTORY)
+
+
+@dataclass(frozen=True)
+class Repository:
+    """An opened repository. ``path`` is what the user gave; ``shallow`` holds the commits whose parents are not here."""
+
+    path: str
+    git_dir: Path
+    objects: Path
+    object_format: str
+    shallow: frozenset[str]
+    borrowed: Path
+
+    def command(self, *arguments: str) -> list[str]:
+        return ["git", f"--git-dir={self.borrowed}", "-c", "core.quotepath=off", *arguments]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return sealed_environment(GIT_OBJECT_DIRECTORY=str(self.objects))
+
+    def run(self, *arguments: str, input: bytes | None = None) -> bytes:  # noqa: A002  # as subprocess calls it
+        """The whole output of one command; for output that is known to be small."""
+        with self.stream(*arguments, input=input) as output:
+            return output.read()
+
+    @contextmanager
+    def stream(self, *arguments: str, input: bytes | None = None) -> Iterator[io.BufferedReader]:  # noqa: A002  # as above
+        """The output of one command to read from. One that ends with an error is an error, however much it has said.
+
+        Leaving before the end of the output stops the command, and so does an exception.
+        """
+        with TemporaryFile() as words, TemporaryFile() as stdin:
+            stdin.write(input or b"")
+            stdin.seek(0)
+            process = _started(self.command(*arguments), self.environment, stdin, words)
+            output = cast(io.BufferedReader, process.stdout)  # a buffered pipe
+            code = 0
+            try:
+                yield output
+                if not output.read(1):
+                    code = process.wait()
+            finally:
+                _stop(process)
+            if code:
+                raise self.error(arguments[0], code, words)
+
+    def error(self, command: str, code: int, words: IO[bytes]) -> UsageError:
+        """One sentence about a command that failed, in git's own words."""
+        words.seek(0)
+        said = " ".join(words.read(4000).decode("utf-8", "replace").split()) or f"exit code {code}"
+        return UsageError(f"{self.path}: git {command} failed: {shortened(said, 300)}")
+
+    def commit(self, revision: str = "HEAD") -> str:
+        """The full hash of the commit that a revision names, as the repository itself understands it."""
+        if revision.startswith("-"):
+            raise UsageError(f"{self.path}: {revision!r} is not a revision")
+        answer = _ask(
+            self.git_dir,
+            f"--git-dir={self.git_dir}",
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            f"{revision}^{{commit}}",
+        )
+        if answer.returncode == 0:
+            return answer.stdout.decode().strip()
+        if revision == "HEAD":
+            raise UsageError(f"{self.path}: the repository has no commits on its current branch")
+        raise UsageError(f"{self.path}: {revision!r} is not a commit of this repository")
+
+    def tree(self, commit: str) -> Iterator[TreeEntry]:
+        """Every file of a commit's tree, streamed, in the order of Git."""
+        with self.stream("ls-tree", "-r", "-z", "--full-tree", commit) as output:
+            for line in nul_ended(output):
+                about, path = line.split(b"\t", 1)
+                mode, _, blob = about.split(b" ")
+                yield TreeEntry(int(mode, 8), blob.decode(), path)
+
+    def missing(self, names: Iterable[str]) -> set[str]:
+        """Which of these objects are not here, as in a partial clone."""
+        asked = "".join(f"{name}\n" for name in names).encode()
+        with self.stream("cat-file", "--batch-check", "--buffer", input=asked) as output:
+            return {line.split(b" ")[0].decode() for line in output if line.endswith(b" missing\n")}
+
+    @contextmanager
+    def objects_reader(self) -> Iterator[ObjectReader]:
+        """One process that hands out the contents of any number of objects."""
+        with TemporaryFile() as words:
+            process = _started(self.command("cat-file", "--batch"), self.environment, subprocess.PIPE, words)
+            assert process.stdin is not None  # noqa: S101  # both are pipes
+            assert process.stdout is not None  # noqa: S101  # as above
+            try:
+                yield ObjectReader(self, process.stdin, process.stdout)
+            finally:
+                _stop(process)
+
+
+@dataclass(frozen=True)
+class ObjectReader:
+    """Reads objects by name: a hash, or anything that git understands, such as ``<commit>^{tree}``."""
+
+    repository: Repository
+    requests: IO[bytes]
+    replies: IO[bytes]
+
+    def read(self, name: str) -> bytes | None:
+        """The content of one object; None if it is not here."""
+        return next(self.read_all([name]))
+
+    def read_all(self, names: Iterable[str]) -> Iterator[bytes | None]:
+        """The contents of many objects, in order."""
+        rest = iter(names)
+        while window := list(islice(rest, _WINDOW)):
+            self.requests.write("".join(f"{name}\n" for name in window).encode())
+            self.requests.flush()
+            yield from [self._reply() for _ in window]  # all of them, so that two such loops may take turns
+
+    def _reply(self) -> bytes | None:
+        header = self.replies.readline()
+        if header.endswith((b" missing\n", b" ambiguous\n")):
+            return None
+        if not header.endswith(b"\n"):
+            raise self._ended()
+        size = int(header.rsplit(b" ", 1)[1])
+        content = self.replies.read(size)
+        if len(content) < size or not self.replies.read(1):  # a newline follows every object
+            raise self._ended()
+        return content
+
+    def _ended(self) -> UsageError:
+        return UsageError(f"{self.repository.path}: git cat-file ended early; the repository seems to be damaged")
+
+
+def nul_ended(output: IO[bytes], size: int = 1 << 20) -> Iterator[bytes]:
+    """The NUL-ended pieces of a stream."""
+    rest = b""
+    while chunk := output.read(size):
+        *pieces, rest = (rest + chunk).split(b"\0")
+        yield from pieces
+
+
+@contextmanager
+def open_repository(path: str | os.PathLike[str]) -> Iterator[Repository]:
+    """Open a repository by its top folder or its git directory: plain, bare, a worktree or a submodule.
+
+    A folder somewhere inside a repository is refused: it is more often a mistake than a wish.
+    """
+    given = os.fspath(path)
+    found = _locate(given)
+    git_dir, objects, shallow_file = (Path(os.fsdecode(line)) for line in found[:3])
+    shallow = frozenset(shallow_file.read_text().split()) if shallow_file.exists() else frozenset()
+    object_format = found[3].decode()
+    with private_folder() as folder:
+        borrowed = _borrowing(folder, object_format, shallow)
+        yield Repository(given, git_dir, objects, object_format, shallow, borrowed)
+
+
+def _locate(path: str) -> list[bytes]:
+    """Git directory, objects, file of shallow commits, and the kind of hash."""
+    folder = Path(path)
+    if not folder.is_dir():
+        raise UsageError(f"{path} is not a Git repository: there is no such folder")
+    wanted = ("--absolute-git-dir", "--git-path", "objects", "--git-path", "shallow", "--show-object-format")
+    answer = _ask(folder, "rev-parse", "--path-format=absolute", *wanted)
+    lines = answer.stdout.split(b"\n")
+    if answer.returncode or len(lines) != len(("git dir", "objects", "shallow", "format", "")):
+        said = answer.stderr.decode("utf-8", "replace").strip().splitlines()
+        why = "" if not said or "not a git repository" in said[0] else f": {shortened(said[0], 200)}"
+        raise UsageError(f"{path} is not a Git repository (its top folder or its git directory is wanted){why}")
+    return lines
+
+
+def _borrowing(folder: Path, object_format: str, shallow: Iterable[str]) -> Path:
+    """An empty git directory of our own, for the objects of another one."""
+    (folder / "refs").mkdir()
+    (folder / "objects").mkdir()
+    (folder / "HEAD").write_text("ref: refs/heads/none\n")
+    extension = "" if object_format == "sha1" else f"[extensions]\n\tobjectFormat = {object_format}\n"
+    version = 1 if extension else 0
+    (folder / "config").write_text(f"[core]\n\trepositoryformatversion = {version}\n\tbare = true\n{extension}")
+    if shallow:
+        (folder / "shallow").write_text("".join(f"{commit}\n" for commit in sorted(shallow)))
+    return folder
+
+
+def _ask(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Ask the repository itself, which only ever resolves names: its config is read, and none of it is run."""
+    ceiling = os.path.dirname(os.path.realpath(folder))  # noqa: PTH120  # of the resolved text, as git compares it
+    environment = sealed_environment(GIT_CEILING_DIRECTORIES=ceiling)
+    command = ["git", "-C", str(folder), "-c", "safe.directory=*", *arguments]
+    try:
+        return subprocess.run(command, env=environment, capture_output=True, stdin=subprocess.DEVNULL, check=False)  # noqa: S603  # git itself
+    except FileNotFoundError as error:
+        raise _no_git() from error
+
+
+def _started(
+    command: Sequence[str], environment: dict[str, str], stdin: IO[bytes] | int, words: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    try:
+        process = subprocess.Popen(command, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=words)  # noqa: S603  # git itself
+    except FileNotFoundError as error:
+        raise _no_git() from error
+    assert process.stdout is not None  # noqa: S101  # it is a pipe
+    _widen(process.stdout)
+    return process
+
+
+def _widen(pipe: IO[bytes]) -> None:
+    """Let git work ahead while we think: a pipe holds 64 kB unless it is told to hold more, which only Linux can."""
+    with suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
+
+
+def _no_git() -> UsageError:
+    return UsageError("git is not on the PATH; install it (version 2.36 or newer)")
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End a command that may have ended already, whatever it still had to say."""
+    process.kill()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):  # what nobody has read yet goes nowhere
+                pipe.close()
+    process.wait()

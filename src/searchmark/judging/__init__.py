@@ -1,0 +1,1 @@
+"""The only room that knows how a hit meets a judgment."""

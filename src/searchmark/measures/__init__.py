@@ -1,0 +1,1 @@
+"""What a number means: formulas, the catalogue of measures, and the grammar of their names."""

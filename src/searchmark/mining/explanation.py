@@ -1,0 +1,53 @@
+"""Why a commit is in a gold set or out of it, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from searchmark.config import DatasetConfig
+from searchmark.errors import UsageError
+from searchmark.history.log import Malformed
+from searchmark.history.repository import open_repository, path_text
+from searchmark.mining.cases import build_cases
+from searchmark.mining.commits import reason
+from searchmark.mining.drafts import Draft
+from searchmark.mining.gold_sets import Source
+from searchmark.mining.selection import Selection, select
+
+
+def explain(source: Source, revision: str, options: DatasetConfig) -> Iterator[str]:
+    """Lines about one commit: the verdict, every changed file with its kind, and the query that it makes."""
+    with open_repository(source.path) as repository:
+        commit = repository.commit(revision)
+        selection = select(repository, options, watch=commit)
+        if selection.watched is None:
+            raise UsageError(f"{source.path}: {revision!r} is not among the commits that were read from {selection.tip[:12]}")
+        draft, removed_by = selection.watched
+        chosen = None
+        if removed_by is None:
+            rows = build_cases(repository, source.name, selection, options)
+            chosen = any(row["commit_hash"] == commit for row in rows)
+            removed_by = selection.ledger.late.get(commit)
+    yield from _verdict(commit, removed_by, chosen)
+    if isinstance(draft, Malformed):
+        yield f"why: {draft.reason}"
+        return
+    yield from _files(draft, selection)
+    yield f"query (clean): {draft.query.clean}"
+
+
+def _verdict(commit: str, removed_by: str | None, chosen: bool | None) -> Iterator[str]:
+    if removed_by is not None:
+        yield f"{commit} is out, by the rule {removed_by}: {reason(removed_by)}"
+    elif chosen:
+        yield f"{commit} is in"
+    else:
+        yield f"{commit} passes every rule and was not drawn into the sample"
+
+
+def _files(draft: Draft, selection: Selection) -> Iterator[str]:
+    statuses = {target.path: target.status for target in draft.targets}
+    for path in draft.commit.paths:
+        known = selection.book[path]
+        why = statuses.get(known.path) or ("not of a wanted kind, or excluded" if not known.wanted else "no change of content")
+        yield f"file: {path_text(path)} ({known.kind}; {why.replace('_', ' ')})"

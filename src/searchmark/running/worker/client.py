@@ -1,0 +1,202 @@
+"""A worker as the runner sees it: ask, with a deadline, or put an end to it and to all that it has started."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from searchmark.files.private_folders import private_folder
+from searchmark.running.worker.frames import FrameBuffer, Garbled, await_ready, packed
+from searchmark.running.worker.process_tree import PATIENCE, TOKEN, how_it_ended, kill_descendants, kill_marked
+
+KEPT_OUTPUT = 8 << 10
+LONGEST_WAIT_MS = 1 << 30
+AWAKE = 100e-6  # seconds after a request; an agent that takes longer is waited for asleep, and has all cores to itself
+PIECE = 1 << 18
+
+
+class Gone(Exception):
+    """The worker has ended, or does not speak our language any more."""
+
+
+class Late(Exception):
+    """The worker has not answered in time."""
+
+
+class Output:
+    """What an agent has printed: its beginning, and how much there was."""
+
+    def __init__(self) -> None:
+        self.kept = bytearray()
+        self.size = 0
+
+    def add(self, piece: bytes) -> None:
+        self.kept += piece[: KEPT_OUTPUT - len(self.kept)]
+        self.size += len(piece)
+
+    def text(self) -> str:
+        return self.kept.decode("utf-8", "replace")
+
+
+class Process:
+    """A worker with its keeper. After `Gone` or `Late` it has to be ended; nobody can know what it is doing."""
+
+    def __init__(self, output: Mapping[str, Output], longest_answer: int) -> None:
+        self._token = secrets.token_hex(16)
+        self._number = 0
+        self._buffer = FrameBuffer(longest_answer)
+        self._output = output
+        self._ended = False
+        self._awake_until = 0.0
+        self._born = time.perf_counter()
+        self._until_the_end = ExitStack()
+        self._popen = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        requests, self._requests = _pipe()
+        self._answers, answers = _pipe()
+        lifeline, self._lifeline = _pipe()
+        self._endings, endings = _pipe()
+        theirs = (requests, answers, lifeline, endings)
+        os.set_blocking(self._requests, False)
+        # -P: a file in the working directory must not pass for a module of ours or of Python's.
+        command = [sys.executable, "-P", "-m", "searchmark.running.worker.main", *map(str, theirs)]
+        scratch = self._until_the_end.enter_context(private_folder())
+        try:
+            popen = subprocess.Popen(  # noqa: S603  # our own interpreter and our own module
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=theirs,
+                start_new_session=True,  # Ctrl-C is the runner's business
+                env=os.environ | {TOKEN: self._token, "TMPDIR": str(scratch)},
+            )
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+        assert popen.stdout is not None and popen.stderr is not None  # noqa: S101, PT018  # both are pipes
+        self._streams = {popen.stdout.fileno(): self._output["stdout"], popen.stderr.fileno(): self._output["stderr"]}
+        self._poll = select.poll()
+        for descriptor in (self._answers, self._endings, *self._streams):
+            self._poll.register(descriptor, select.POLLIN)
+        return popen
+
+    def age(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self._born
+
+    def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Send a request and wait for its answer."""
+        self._number += 1
+        deadline = time.monotonic() + seconds
+        try:
+            self._send(packed({"id": self._number, **message}), deadline)
+            self._awake_until = time.perf_counter() + AWAKE
+            return self._answer(deadline)
+        except Garbled as error:
+            raise Gone(str(error)) from error
+
+    def _send(self, frame: bytes, deadline: float) -> None:
+        rest = memoryview(frame)
+        while rest:
+            try:
+                rest = rest[os.write(self._requests, rest) :]
+            except BlockingIOError:
+                if not _ready(self._requests, select.POLLOUT, deadline - time.monotonic()):
+                    raise Late from None
+            except BrokenPipeError:
+                raise Gone(self._ending()) from None
+
+    def _answer(self, deadline: float) -> dict[str, Any]:
+        while True:
+            message = self._buffer.take()
+            if message is not None:
+                if message.get("id") != self._number:
+                    raise Garbled("an answer belongs to no question")
+                return message
+            self._wait(deadline)
+
+    def _wait(self, deadline: float) -> None:
+        """Take in whatever there is; an answer that was sent before the worker ended still counts."""
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            raise Late
+        ready = dict(await_ready(self._poll, min(remaining * 1000 + 1, LONGEST_WAIT_MS), self._awake_until))
+        if self._answers in ready:
+            piece = os.read(self._answers, PIECE)
+            if piece:
+                self._buffer.feed(piece)
+                return
+            self._poll.unregister(self._answers)
+        for descriptor in self._streams.keys() & ready.keys():
+            self._take_output(descriptor)
+        if self._endings in ready:
+            raise Gone(self._ending())
+
+    def _take_output(self, descriptor: int) -> None:
+        piece = os.read(descriptor, PIECE)
+        if piece:
+            self._streams[descriptor].add(piece)
+        else:
+            self._poll.unregister(descriptor)
+
+    def _ending(self) -> str:
+        """How the worker has ended, from its keeper."""
+        status = os.read(self._endings, 64) if _ready(self._endings, select.POLLIN, PATIENCE) else b""
+        return f"the worker {how_it_ended(int(status))}" if status else "the worker is gone"
+
+    def end(self) -> None:
+        """Kill the worker and everything that stems from it; wait until nothing of it is left."""
+        if self._ended:
+            return
+        self._ended = True
+        os.close(self._lifeline)
+        try:
+            self._popen.wait(PATIENCE)
+        except subprocess.TimeoutExpired:  # somebody has stopped the keeper
+            kill_descendants(self._popen.pid)
+            self._popen.kill()
+            self._popen.wait()
+        kill_marked(self._token)
+        self._drain()
+        for descriptor in (self._requests, self._answers, self._endings):
+            os.close(descriptor)
+        for stream in (self._popen.stdout, self._popen.stderr):
+            if stream is not None:
+                stream.close()
+        self._until_the_end.close()
+
+    def _drain(self) -> None:
+        """What was still in the pipes when everybody had gone."""
+        for descriptor, output in self._streams.items():
+            os.set_blocking(descriptor, False)
+            with contextlib.suppress(OSError):
+                while piece := os.read(descriptor, PIECE):
+                    output.add(piece)
+
+
+def _pipe() -> tuple[int, int]:
+    """A pipe whose ends are none of the standard streams, even if somebody has closed those."""
+    ends = os.pipe()
+    moved = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) if end < 3 else end for end in ends)  # noqa: PLR2004  # 0, 1, 2
+    for end, now in zip(ends, moved, strict=True):
+        if end != now:
+            os.close(end)
+    return moved[0], moved[1]
+
+
+def _ready(descriptor: int, wanted: int, seconds: float) -> bool:
+    """Wait until a descriptor can be used; select() could not do that beyond 1024."""
+    poll = select.poll()
+    poll.register(descriptor, wanted)
+    return bool(poll.poll(min(max(0.0, seconds) * 1000, LONGEST_WAIT_MS)))

@@ -1,0 +1,98 @@
+"""The process that an agent lives in, and its keeper: ``python -m searchmark.running.worker.main``.
+
+The program forks at once. The child becomes the worker: it loads the agent and answers requests, one at a time. The
+parent stays behind as its keeper, imports nothing and runs nobody else's code: it tells the runner how the worker
+ended, and ends the whole family when the worker ends or the runner hangs up, by whatever cause.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+from typing import Any
+
+from searchmark.running.worker.frames import FrameBuffer, Garbled, receive, send
+from searchmark.running.worker.process_tree import adopt_orphans, die_with_parent, kill_descendants, reap
+
+
+def main() -> None:
+    requests, answers, lifeline, endings = map(int, sys.argv[1:5])
+    adopt_orphans()
+    # The wake-up pipe must be there before the worker can end.
+    wake, waker = os.pipe()
+    os.set_blocking(waker, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(waker)
+    keeper = os.getpid()
+    worker = os.fork()
+    if not worker:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for descriptor in (lifeline, endings, wake, waker):
+            os.close(descriptor)
+        die_with_parent(keeper)
+        _work(requests, answers)
+        os._exit(0)
+    _let_go(requests, answers)
+    _keep(worker, lifeline, endings, wake)
+
+
+def _let_go(*descriptors: int) -> None:
+    """The keeper holds none of the worker's pipes, lest they never end."""
+    for descriptor in descriptors:
+        os.close(descriptor)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for standard in (1, 2):
+        os.dup2(nowhere, standard)
+
+
+def _keep(worker: int, lifeline: int, endings: int, wake: int) -> None:
+    ended: int | None = None
+    poll = select.poll()
+    poll.register(lifeline, select.POLLIN)
+    poll.register(wake, select.POLLIN)
+    while ended is None:
+        ready = dict(poll.poll())
+        if lifeline in ready:  # nothing is ever written there: the runner has hung up
+            break
+        os.read(wake, 512)
+        ended = reap().get(worker)
+    if ended is not None:
+        with contextlib.suppress(OSError):
+            os.write(endings, f"{ended}\n".encode())
+    kill_descendants(os.getpid())
+    os._exit(0)
+
+
+def _work(requests: int, answers: int) -> None:
+    """Answer requests until there are no more; what the agent prints goes to its own pipes."""
+    for descriptor in (requests, answers):
+        os.set_inheritable(descriptor, False)
+    from searchmark.running.worker.server import Server
+
+    server = Server()
+    buffer = FrameBuffer(sys.maxsize)
+    worker = os.getpid()
+    with contextlib.suppress(Garbled, OSError):
+        while (request := receive(requests, buffer)) is not None:
+            reply = _reply(server, request)
+            if os.getpid() != worker:  # the agent has forked, and its child has come back as well
+                os._exit(0)
+            send(answers, reply)
+            if request["op"] == "close":
+                break
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+
+def _reply(server: Any, request: dict[str, Any]) -> dict[str, Any]:
+    reply: dict[str, Any] = server.answer(request)
+    return {"id": request["id"], **reply}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,262 @@
+"""What a worker does on request: load an agent, give it a corpus, search, and say how long each took.
+
+The clock runs around the agent's own method and nothing else. Nothing that an agent raises gets out of here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import ExitStack
+from itertools import islice
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+from searchmark.agents.agent import AgentSpec, RetrievalAgent
+from searchmark.corpora.corpus import Corpus
+from searchmark.corpora.locations import Place, place_from_plain
+from searchmark.errors import SearchmarkError, shortened
+from searchmark.running.worker.process_tree import limit_memory, peak_memory
+from searchmark.running.worker.protocol import LONGEST_ID, LONGEST_METADATA
+
+if TYPE_CHECKING:
+    from searchmark.corpora.walk import HistoryWalk
+
+LONGEST_REASON = 500
+
+Reply = dict[str, Any]
+
+
+class BadAnswer(Exception):
+    """What an agent returned is no answer."""
+
+
+class Server:
+    """One agent, the corpus that it searches, and its last answer."""
+
+    def __init__(self) -> None:
+        self._agent: RetrievalAgent | None = None
+        self._place: Place | None = None
+        self._last: Reply | None = None
+        self._corpus: Corpus | None = None
+        self._journey: HistoryWalk | None = None
+        self._until_the_end = ExitStack()
+        self._operations: dict[str, Callable[[Reply], Reply]] = {
+            "load": self._load,
+            "prepare": self._prepare,
+            "search": self._search,
+            "again": self._again,
+            "close": self._close,
+        }
+
+    def answer(self, request: Reply) -> Reply:
+        try:
+            return self._operations[request["op"]](request)
+        except MemoryError as error:
+            return {"failed": _said(error), "spent": True}
+        except SearchmarkError as error:
+            return {"failed": shortened(str(error), LONGEST_REASON)}
+        except BaseException as error:  # noqa: BLE001  # an agent may raise anything, SystemExit included
+            return {"failed": _said(error)}
+
+    @property
+    def agent(self) -> RetrievalAgent:
+        if self._agent is None:
+            raise RuntimeError("the worker was asked before it was given an agent")
+        return self._agent
+
+    def _load(self, request: Reply) -> Reply:
+        if request["memory_limit_mb"]:
+            limit_memory(request["memory_limit_mb"])
+        from searchmark.registry import code_digest, create
+
+        spec = AgentSpec(**request["agent"])
+        self._agent = create(spec, foreign=request["foreign"])
+        return {"code": code_digest(spec)}
+
+    def _prepare(self, request: Reply) -> Reply:
+        """Bring the agent to a corpus, from nothing or from the one before."""
+        place = place_from_plain(request["place"])
+        start = perf_counter_ns()
+        how = self._travel(place) if place.commit else self._open(place)
+        elapsed = perf_counter_ns() - start
+        self._place = place
+        return {"ns": elapsed, "how": how, "index_bytes": _whole(self.agent.index_bytes()), "memory": peak_memory()}
+
+    def _open(self, place: Place) -> str:
+        self._corpus = place.open()
+        self.agent.initialize(self._corpus)
+        return "initialised"
+
+    def _travel(self, place: Place) -> str:
+        """Go to a commit, from wherever the agent is in the same repository."""
+        from searchmark.corpora.file_kinds import candidates
+        from searchmark.corpora.walk import open_walk
+
+        assert place.path is not None and place.commit is not None  # noqa: S101, PT018  # what a place in history has
+        before, self._place = self._place, None
+        if self._journey is None or before is None or not _same_history(before, place):
+            self._until_the_end.close()
+            self._journey = self._until_the_end.enter_context(open_walk(place.path, candidates(place.kinds, place.excluded)))
+            before = None
+        changes = self._journey.move_to(place.commit)
+        self._corpus = changes.corpus
+        if before is not None and self.agent.update(changes):
+            return "updated"
+        self.agent.initialize(changes.corpus)
+        return "initialised"
+
+    def _search(self, request: Reply) -> Reply:
+        """Search after a reset: the cold answer."""
+        self.agent.reset()
+        elapsed, result = _timed(self.agent, request)
+        self._last = self._settled(plain_answer(result, request["depth"], lines=request["lines"]))
+        return {"ns": elapsed, **self._last}
+
+    def _again(self, request: Reply) -> Reply:
+        """Search without a reset, and only say whether the answer is still the same."""
+        elapsed, result = _timed(self.agent, request)
+        answer = self._settled(plain_answer(result, request["depth"], lines=request["lines"]))
+        same = self._last is not None and all(answer.get(key) == self._last.get(key) for key in ("ids", "scores"))
+        return {"ns": elapsed, "same": same}
+
+    def _settled(self, answer: Reply) -> Reply:
+        """The answer with paths relative to the folder that the agent was given, which nobody else knows."""
+        folder = None if self._corpus is None else vars(self._corpus).get("folder")  # only if it was asked for
+        if folder is not None:
+            root = f"{folder}/"
+            answer["ids"] = [hit.removeprefix(root) for hit in answer["ids"]]
+        return answer
+
+    def _close(self, _: Reply) -> Reply:
+        memory = peak_memory()
+        if self._agent is not None:
+            self._agent.close()
+        self._until_the_end.close()
+        return {"memory": memory}
+
+
+def _same_history(one: Place, other: Place) -> bool:
+    return (one.path, one.kinds, one.excluded, bool(one.commit)) == (other.path, other.kinds, other.excluded, bool(other.commit))
+
+
+def _timed(agent: RetrievalAgent, request: Reply) -> tuple[int, Any]:
+    query, depth, retrieve = request["query"], request["depth"], agent.retrieve
+    start = perf_counter_ns()
+    result: Any = retrieve(query, depth)
+    files = getattr(result, "files", result)
+    if isinstance(files, Iterator):  # whatever searches only when it is asked for hits is asked while the clock runs
+        result = _Listed(list(islice(files, depth + 1)), result)
+    return perf_counter_ns() - start, result
+
+
+class _Listed:
+    """A result whose files were an iterator, with the files taken out of it."""
+
+    def __init__(self, files: list[Any], result: Any) -> None:
+        self.files, self._result = files, result
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._result, name)
+
+
+def plain_answer(result: Any, depth: int, *, lines: bool) -> Reply:
+    """An answer as plain data, whatever the agent has put into it; what is left out or odd is counted.
+
+    Ranges of lines become part of the ids only where somebody has judged ``lines``.
+
+    Entries that are no text keep their rank under a name that nothing in a corpus has.
+    """
+    files = getattr(result, "files", result)
+    if isinstance(files, str | bytes | dict | Set) or not hasattr(files, "__iter__"):
+        raise BadAnswer(f"retrieve returned {type(result).__name__}, not a RetrievalResult with a list of files, best first")
+    entries = list(islice(files, depth + 1))
+    total = len(files) if isinstance(files, Sequence) else len(entries)
+    ids, odd = _texts(entries[:depth])
+    ids = _with_lines(ids, getattr(result, "lines", None)) if lines else ids
+    scores, unusable = _numbers(getattr(result, "scores", None), len(ids))
+    counts = {"beyond_depth": total - len(ids), "not_text": odd, "scores_unusable": unusable}
+    answer: Reply = {"ids": ids, "dropped": {key: count for key, count in counts.items() if count}}
+    if scores is not None:
+        answer["scores"] = scores
+    for name in ("cost", "first_hit_ms"):
+        value = getattr(result, name, None)
+        if _finite(value):
+            answer[name] = float(value)  # type: ignore[arg-type]  # a finite number, as was just seen
+    metadata = _small(getattr(result, "metadata", None))
+    return answer | ({"metadata": metadata} if metadata else {})
+
+
+def _texts(entries: list[Any]) -> tuple[list[str], int]:
+    ids = [_text(entry) for entry in entries]
+    return [
+        f"<not text: {shortened(type(entry).__name__, 60)}>" if text is None else text
+        for text, entry in zip(ids, entries, strict=True)
+    ], ids.count(None)
+
+
+def _text(entry: Any) -> str | None:
+    if type(entry) is str and len(entry) <= LONGEST_ID:
+        return entry
+    if isinstance(entry, str):
+        return str.__str__(entry)[:LONGEST_ID]
+    if type(entry) is int:
+        return str(entry) if abs(entry) < 1 << 63 else None
+    if isinstance(entry, bytes | os.PathLike):
+        return os.fsdecode(entry)[:LONGEST_ID]
+    return None
+
+
+def _with_lines(ids: list[str], lines: Any) -> list[str]:
+    """Hits that name lines, as ids spell that."""
+    if not isinstance(lines, Sequence):
+        return ids
+    ranges = [*lines[: len(ids)], *[None] * (len(ids) - len(lines))]
+    return [f"{text}#L{span[0]}-L{span[1]}" if _is_range(span) else text for text, span in zip(ids, ranges, strict=True)]
+
+
+def _is_range(span: Any) -> bool:
+    return isinstance(span, tuple | list) and len(span) == 2 and all(type(line) is int and 0 < line < 10**9 for line in span)  # noqa: PLR2004  # first and last
+
+
+def _numbers(scores: Any, size: int) -> tuple[list[float | None] | None, int]:
+    """A finite number or nothing for each hit; how many were anything else."""
+    if scores is None or not hasattr(scores, "__iter__") or isinstance(scores, str | bytes | dict):
+        return None, 0 if scores is None else size
+    given = list(islice(scores, size))
+    if not given:
+        return None, 0
+    given += [None] * (size - len(given))
+    numbers = [float(score) if _finite(score) else None for score in given]
+    return numbers, numbers.count(None)
+
+
+def _finite(value: Any) -> bool:
+    """Whether this is a number that JSON can hold; numpy's are among them."""
+    if isinstance(value, bool | str | bytes) or value is None or not hasattr(value, "__float__"):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _small(metadata: Any) -> Any:
+    """What an agent says about an answer, if it is short and plain."""
+    if not metadata:
+        return None
+    try:
+        text = json.dumps(metadata, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return json.loads(text) if len(text) <= LONGEST_METADATA else None
+
+
+def _whole(value: Any) -> int | None:
+    return int(value) if _finite(value) else None
+
+
+def _said(error: BaseException) -> str:
+    return shortened(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, LONGEST_REASON)

@@ -1,0 +1,1 @@
+"""Clients for services over HTTP."""

@@ -1,0 +1,555 @@
+"""Comparisons: verdicts with evidence, and the third answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from searchmark import (
+    Answer,
+    Case,
+    CompareOptions,
+    Hit,
+    Judgment,
+    Run,
+    Suite,
+    build_comparison,
+    compare,
+    judge,
+    read_report,
+    render,
+    score,
+)
+from searchmark.analysis.comparison import Difference, Pair, beaten_by, letters
+from searchmark.analysis.decisions import NOT_ENOUGH, decide
+from searchmark.cli.main import main
+from searchmark.config import PRESETS, DecisionTable, Rule, load_config
+from searchmark.errors import FormatError, Incomparable, UsageError
+from searchmark.records import Status
+from searchmark.reports import write_report
+from tests.conftest import ROOT
+
+
+def suite_of(count: int, **column: object) -> Suite:
+    return Suite.from_cases(
+        "s",
+        [
+            Case(f"c{n:04}", f"query {n}", (Judgment("a"),), **{name: value(n) for name, value in column.items()})  # type: ignore[operator]  # functions
+            for n in range(count)
+        ],
+    )
+
+
+def run_of(name: str, ranks: list[int], statuses: dict[int, Status] | None = None) -> Run:
+    """Answers in which the target stands at a given rank, or not at all for 0."""
+    answers = []
+    for n, rank in enumerate(ranks):
+        status = (statuses or {}).get(n, "ok")
+        ids = [f"x{i}" for i in range(1, rank)] + ["a"] if rank else ["x"]
+        hits = tuple(Hit(hit, place) for place, hit in enumerate(ids, 1)) if status == "ok" else ()
+        answers.append(Answer(f"c{n:04}", status, hits))
+    return Run.from_answers(name, answers)
+
+
+def differences(suite: Suite, *runs: Run, measures: tuple[str, ...] = ("RR",), **options: float | str) -> list[Difference]:
+    pairs = compare([score(judge(suite, run), measures) for run in runs], options=CompareOptions(**options))
+    return [found for pair in pairs for found in pair.differences]
+
+
+RANDOM = np.random.default_rng(11)
+BASE = RANDOM.integers(1, 6, 200).tolist()
+
+
+class TestVerdicts:
+    def test_improved_and_regressed_mirror_each_other(self) -> None:
+        better = [max(1, rank - 1) for rank in BASE]
+        (up,) = differences(suite_of(200), run_of("old", BASE), run_of("new", better))
+        (down,) = differences(suite_of(200), run_of("new", better), run_of("old", BASE))
+        assert (up.verdict, down.verdict) == ("IMPROVED", "REGRESSED")
+        assert up.difference == -down.difference
+        assert up.p == down.p < 0.001
+        assert (up.wins, up.ties, up.losses) == (down.losses, down.ties, down.wins)
+        assert up.effect_size > 0 > down.effect_size
+
+    def test_equal_runs_are_within_noise(self) -> None:
+        (found,) = differences(suite_of(200), run_of("a", BASE), run_of("b", BASE))
+        assert (found.verdict, found.difference, found.low, found.high, found.p) == ("WITHIN NOISE", 0.0, 0.0, 0.0, 1.0)
+
+    def test_too_little_evidence_is_inconclusive_and_says_how_many_cases_it_takes(self) -> None:
+        (found,) = differences(suite_of(12), run_of("a", [1, 3] * 6), run_of("b", [2, 1] * 6))
+        assert found.verdict == "INCONCLUSIVE"
+        assert found.cases_needed > 12
+        assert found.detectable > 0.01
+
+    def test_fewer_than_ten_cases_get_no_interval(self) -> None:
+        (found,) = differences(suite_of(9), run_of("a", [2] * 9), run_of("b", [1] * 9))
+        assert (found.verdict, found.low, found.reason) == ("INCONCLUSIVE", None, "fewer than 10 independent cases")
+
+    def test_a_clear_difference_below_the_smallest_effect_is_no_improvement(self) -> None:
+        better = [max(1, rank - 1) for rank in BASE]
+        (found,) = differences(suite_of(200), run_of("a", BASE), run_of("b", better), min_effect=0.9)
+        assert found.verdict == "WITHIN NOISE"
+
+    def test_an_untrusted_run_is_invalid_and_never_significantly_worse(self) -> None:
+        never_ran = run_of("dead", BASE, dict.fromkeys(range(200), "not_run"))
+        (found,) = differences(suite_of(200), run_of("a", BASE), never_ran)
+        assert (found.verdict, found.reason) == ("INVALID", "dead cannot be trusted")
+
+    def test_a_verdict_that_rests_on_failures_is_inconclusive(self) -> None:
+        """The candidate is a little better where it answers, and lost 9 of 200 cases to time-outs."""
+        ranks = [1] * 200
+        candidate = run_of("b", ranks, dict.fromkeys(range(9), "timeout"))
+        (found,) = differences(suite_of(200), run_of("a", ranks), candidate)
+        assert found.verdict == "INCONCLUSIVE"
+        assert found.reason == "it would be WITHIN NOISE without the cases that failed"
+
+    def test_not_inferior_is_a_matter_of_the_margin(self) -> None:
+        worse = [rank + 1 if n % 40 == 0 else rank for n, rank in enumerate(BASE)]
+        runs = run_of("a", BASE), run_of("b", worse)
+        assert differences(suite_of(200), *runs, margin=0.05)[0].non_inferior is True
+        assert differences(suite_of(200), *runs, margin=0.0)[0].non_inferior is False
+
+    def test_copies_of_cases_add_no_evidence(self) -> None:
+        ranks_a, ranks_b = [1, 3] * 10, [2, 1] * 10
+        once = differences(suite_of(20), run_of("a", ranks_a), run_of("b", ranks_b))[0]
+        copied = suite_of(200, origin=lambda n: f"origin {n % 20:02}")
+        many = differences(copied, run_of("a", ranks_a * 10), run_of("b", ranks_b * 10))[0]
+        assert (many.low, many.high, many.p) == pytest.approx((once.low, once.high, once.p))
+
+
+class TestFamilies:
+    def test_a_clear_difference_stays_clear_among_many_runs(self) -> None:
+        runs = [run_of("best", [1] * 60), *(run_of(f"r{i}", [0] * 30 + [5] * 30) for i in range(39))]
+        assert differences(suite_of(60), *runs)[0].verdict == "REGRESSED"
+
+    def test_a_run_that_cannot_be_trusted_weighs_on_nobody_else(self) -> None:
+        first, second = run_of("a", [0] * 6 + [1] * 54), run_of("b", [1] * 60)
+        broken = run_of("z", [1] * 60, {0: "not_run"})
+        alone = differences(suite_of(60), first, second)[0]
+        among = differences(suite_of(60), first, second, broken)[0]
+        assert (alone.verdict, alone.p_holm) == (among.verdict, among.p_holm)
+
+    def test_one_category_that_holds_everything_says_what_the_whole_says(self) -> None:
+        suite = suite_of(60, category=lambda n: "only")
+        runs = [run_of(f"r{i}", np.random.default_rng(i).integers(1, 6, 60).tolist()) for i in range(4)]
+        for pair in compare([score(judge(suite, run), ["RR"]) for run in runs], ["category"]):
+            assert pair.segments["category"]["only"][0] == pair.differences[0]
+
+
+def test_binary_measures_with_unequal_origins_keep_their_level() -> None:
+    """One origin of 40 cases and 20 single ones, both runs drawn alike: few false alarms."""
+    suite = suite_of(60, origin=lambda n: "big" if n < 40 else f"o{n}")
+    random = np.random.default_rng(5)
+    alarms = 0
+    for _ in range(60):
+        draws = [random.integers(0, 2, 21) for _ in range(2)]
+        runs = [run_of(name, [int(draw[0])] * 40 + draw[1:].tolist()) for name, draw in zip("ab", draws, strict=True)]
+        alarms += differences(suite, *runs, measures=("Success@5",))[0].verdict in ("IMPROVED", "REGRESSED")
+    assert alarms <= 8
+
+
+def test_a_verdict_on_failures_alone_is_inconclusive_even_if_few_cases_are_left() -> None:
+    suite = suite_of(120, category=lambda n: "x" if n < 12 else "y")
+    failing = run_of("a", [1] * 120, dict.fromkeys(range(6), "error"))
+    (pair,) = compare([score(judge(suite, run), ["RR"]) for run in (failing, run_of("b", [1] * 120))], ["category"])
+    assert pair.segments["category"]["x"][0].verdict == "INCONCLUSIVE"
+
+
+def test_the_failed_pairs_of_a_binary_measure_are_judged_as_it_is() -> None:
+    before, after = [0] * 12 + [1] * 4 + [0] * 14, [1] * 12 + [0] * 4 + [0] * 14
+    found = differences(
+        suite_of(30), run_of("a", before, {29: "error"}), run_of("b", after, {29: "error"}), measures=("Success@5",)
+    )[0]
+    assert "without the cases that failed" not in found.reason
+
+
+def test_an_invalid_difference_is_not_called_not_inferior() -> None:
+    found = differences(suite_of(60), run_of("a", [2] * 60), run_of("b", [1] * 60, {0: "not_run"}))[0]
+    assert (found.verdict, found.non_inferior) == ("INVALID", None)
+
+
+def test_equal_runs_have_nothing_to_detect_and_constant_gains_no_effect_size() -> None:
+    equal = differences(suite_of(40), run_of("a", [1] * 40), run_of("b", [1] * 40), measures=("Success@5",))[0]
+    constant = differences(suite_of(40), run_of("a", [3] * 40), run_of("b", [2] * 40))[0]
+    assert (equal.detectable, equal.cases_needed, constant.effect_size) == (None, None, None)
+
+
+def test_rank_moves_of_a_glob_follow_the_first_hit_that_fits() -> None:
+    suite = Suite.from_cases("s", [Case("c", "q", (Judgment("src/*.py", "glob"),))])
+    runs = [
+        Run.from_answers(name, [Answer("c", "ok", tuple(Hit(h, r) for r, h in enumerate(ids, 1)))])
+        for name, ids in (("a", ["z", "src/a.py", "src/c.py"]), ("b", ["src/a.py", "x", "src/c.py"]))
+    ]
+    (pair,) = compare([score(judge(suite, run), ["RR"]) for run in runs])
+    assert [(m.target, m.before, m.after) for m in pair.telling[0].moves] == [("src/*.py", 2, 1)]
+
+
+def test_churn_drops_duplicates_and_takes_missing_for_empty() -> None:
+    suite = suite_of(2)
+    first = Run.from_answers("a", [Answer("c0000", "ok", (Hit("a", 1), Hit("a", 2), Hit("b", 3)))])
+    second = Run.from_answers("b", [Answer("c0000", "ok", (Hit("a", 1), Hit("b", 2)))])
+    (pair,) = compare([score(judge(suite, run), ["RR"]) for run in (first, second)])
+    assert (pair.churn.cases, pair.churn.overlap, pair.churn.parting_depth) == (2, 1.0, None)
+
+
+def test_several_pairs_are_adjusted_by_holm_and_a_weak_one_falls() -> None:
+    runs = [run_of(f"r{i}", np.random.default_rng(i).integers(1, 6, 60).tolist()) for i in range(6)]
+    found = differences(suite_of(60), *runs)
+    assert len(found) == 15
+    assert all(each.p_holm >= each.p for each in found)
+    assert all(each.verdict == "INCONCLUSIVE" for each in found if each.p_holm >= 0.05 and each.low > 0)
+
+
+def test_a_baseline_for_all_leaves_out_other_pairs_and_adjusts_for_fewer_looks() -> None:
+    runs = [run_of(f"r{i}", np.random.default_rng(i).integers(1, 6, 60).tolist()) for i in range(6)]
+    every, few = differences(suite_of(60), *runs), differences(suite_of(60), *runs, baseline="r2")
+    assert [(each.baseline, each.candidate) for each in few] == [("r2", f"r{i}") for i in (0, 1, 3, 4, 5)]
+    assert sorted(each.p for each in few) == sorted(each.p for each in every if "r2" in (each.baseline, each.candidate))
+    smallest = min(few, key=lambda each: each.p)
+    assert smallest.p_holm == pytest.approx(5 * smallest.p)
+
+
+def test_a_note_that_holds_for_all_runs_is_said_once() -> None:
+    runs = [run_of("one", [1] * 12, {0: "error"}), run_of("two", [1] * 12, {0: "error", 1: "timeout"})]
+    scores = [score(judge(suite_of(20), run), ["RR"]) for run in runs]
+    notes = build_comparison(scores, compare(scores)).notes
+    assert [note for note in notes if note.startswith("all runs: ")]
+    assert len({note.partition(": ")[2] for note in notes}) == len(notes)
+
+
+def test_the_order_of_cases_changes_no_number() -> None:
+    ranks_a, ranks_b = BASE, BASE[::-1]
+    order = np.random.default_rng(1).permutation(200).tolist()
+    suite = suite_of(200)
+    shuffled = Suite.from_cases("s", [suite.cases[i] for i in order])
+    assert differences(suite, run_of("a", ranks_a), run_of("b", ranks_b)) == differences(
+        shuffled, run_of("a", ranks_a), run_of("b", ranks_b)
+    )
+
+
+def test_the_order_of_runs_changes_only_the_sign() -> None:
+    runs = [run_of(f"r{i}", np.random.default_rng(i).integers(1, 6, 60).tolist()) for i in range(3)]
+    forward = {frozenset((f.baseline, f.candidate)): f for f in differences(suite_of(60), *runs)}
+    for found in differences(suite_of(60), *reversed(runs)):
+        other = forward[frozenset((found.baseline, found.candidate))]
+        assert (found.difference, found.p, found.p_holm) == pytest.approx((-other.difference, other.p, other.p_holm))
+
+
+def test_segments_are_compared_with_the_same_care() -> None:
+    suite = suite_of(200, category=lambda n: "big" if n < 190 else "small", tags=lambda n: ("t",) if n % 2 else ())
+    better = [max(1, rank - 1) for rank in BASE]
+    (pair,) = compare([score(judge(suite, run), ["RR"]) for run in (run_of("a", BASE), run_of("b", better))], ["category", "tag"])
+    assert pair.segments["category"]["big"][0].verdict == "IMPROVED"
+    assert pair.segments["category"]["small"][0].cases == 10
+    assert set(pair.segments["tag"]) == {"t"}
+
+
+def test_telling_cases_show_where_targets_went() -> None:
+    (pair,) = compare(
+        [score(judge(suite_of(12), run), ["RR"]) for run in (run_of("a", [1] * 11 + [4]), run_of("b", [1] * 10 + [0, 1]))]
+    )
+    lost, gained = pair.telling
+    assert (lost.case, lost.before, lost.after) == ("c0010", 1.0, 0.0)
+    assert (lost.moves[0].target, lost.moves[0].before, lost.moves[0].after) == ("a", 1, None)
+    assert (gained.case, gained.moves[0].before, gained.moves[0].after) == ("c0011", 4, 1)
+
+
+def test_churn_needs_no_judgment() -> None:
+    (pair,) = compare([score(judge(suite_of(12), run), ["RR"]) for run in (run_of("a", [2] * 12), run_of("b", [2] * 6 + [1] * 6))])
+    assert (pair.churn.cases, pair.churn.first_changed, pair.churn.parting_depth) == (12, 6, 1.0)
+    assert 0 < pair.churn.overlap < 1
+
+
+@pytest.mark.parametrize("count", [2, 27, 50])
+def test_letters_suffice_for_many_runs(count: int) -> None:
+    assert len(set(letters(count))) == count
+
+
+def test_the_standing_names_the_runs_that_each_one_beats() -> None:
+    better = [max(1, rank - 1) for rank in BASE]
+    runs = [run_of("a", BASE), run_of("b", better), run_of("c", BASE)]
+    pairs = compare([score(judge(suite_of(200), run), ["RR"]) for run in runs])
+    assert beaten_by(pairs, ["a", "b", "c"], "RR") == {"a": [], "b": ["a", "c"], "c": []}
+
+
+def test_runs_of_one_name_are_told_apart() -> None:
+    pairs = compare([score(judge(suite_of(12), run_of("same", [1] * 12)), ["RR"]) for _ in range(3)])
+    assert [(pair.baseline, pair.candidate) for pair in pairs] == [("same", "same#2"), ("same", "same#3"), ("same#2", "same#3")]
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    scores = score(judge(suite_of(12), run_of("a", [1] * 12)), ["RR"])
+    with pytest.raises(UsageError, match="at least two runs"):
+        compare([scores])
+    with pytest.raises(Incomparable, match="same suite and the same measures"):
+        compare([scores, score(judge(suite_of(11), run_of("b", [1] * 11)), ["RR"])])
+    with pytest.raises(UsageError, match="smallest effect"):
+        CompareOptions(min_effect=0)
+
+
+class TestReport:
+    def report(self):
+        better = [max(1, rank - 1) for rank in BASE]
+        suite = suite_of(200, category=lambda n: f"g{n % 2}")
+        scores = [score(judge(suite, run), ["RR", "Success@1"]) for run in (run_of("old_run", BASE), run_of("new|run", better))]
+        return build_comparison(scores, compare(scores, ["category"]), ["category"])
+
+    def test_json_has_the_agreed_shape_and_is_read_back_identical(self, tmp_path: Path) -> None:
+        report = self.report()
+        write_report(report, tmp_path / "r.json")
+        first = json.loads((tmp_path / "r.json").read_text())["comparisons"][0]
+        agreed = {
+            "baseline",
+            "candidate",
+            "measure",
+            "difference",
+            "low",
+            "high",
+            "p",
+            "verdict",
+            "detectable",
+            "wins",
+            "ties",
+            "losses",
+        }
+        assert agreed <= set(first)
+        assert read_report(tmp_path / "r.json") == report
+
+    def test_markdown_latex_and_text_show_the_letters(self) -> None:
+        assert "<sup>a</sup>" in render(self.report(), "markdown")
+        assert "^{a}$" in render(self.report(), "latex")
+        assert r"old\_run" in render(self.report(), "latex")
+        assert "new|run against old_run" in render(self.report())
+
+
+class TestDecisions:
+    """The preset table on made-up categories 1 to 5."""
+
+    def decided(self, gains: dict[int, int], arms: tuple[str, str] = ("fts5", "vector"), per_category: int = 60) -> str:
+        suite = suite_of(
+            5 * per_category, category=lambda n: f"kind {n % 5 + 1}", fields=lambda n: {"category_number": str(n % 5 + 1)}
+        )
+        before = [3 + (n // 5) % 3 for n in range(5 * per_category)]
+        after = [max(1, rank - gains.get(n % 5 + 1, 0)) for n, rank in enumerate(before)]
+        scores = [score(judge(suite, run), ["RR"]) for run in (run_of(arms[0], before), run_of(arms[1], after))]
+        pairs = compare(scores, ["category"])
+        table = next(table for table in PRESETS["vector-search"] if table.candidate == arms[1])
+        report = build_comparison(scores, pairs, ["category"], [table])
+        assert report.decisions[0].sentence == f"{arms[1]} against {arms[0]} by RR: {report.decisions[0].decision}"
+        return report.decisions[0].decision
+
+    def test_better_everywhere_is_kept_and_promoted(self) -> None:
+        assert self.decided(dict.fromkeys(range(1, 6), 2)) == "keep vector search and promote it"
+
+    def test_better_in_the_hoped_for_categories_is_kept_and_documented(self) -> None:
+        assert self.decided({1: 2, 2: 2, 5: 2}) == "keep vector search and document what it is good for"
+
+    def test_no_better_is_dropped(self) -> None:
+        assert self.decided({}) == "drop vector search and simplify the system"
+
+    def test_too_few_cases_are_not_enough_evidence(self) -> None:
+        assert self.decided(dict.fromkeys(range(1, 6), 2), per_category=5) == NOT_ENOUGH
+
+    def test_a_gain_between_the_rules_is_no_clear_gain(self) -> None:
+        table = DecisionTable("b", "a", (Rule("promote", above=0.9), Rule("drop", below=0.05)))
+        scores = [score(judge(suite_of(200), run), ["RR"]) for run in (run_of("a", [2] * 200), run_of("b", [2] * 150 + [1] * 50))]
+        runs = {each.judged.run.agent: each.judged.run for each in scores}
+        means = {name: each.summaries() for name, each in zip(runs, scores, strict=True)}
+        decision = decide(table, compare(scores), means, scores[0].judged.suite, runs)
+        assert decision.decision == "no clear gain"
+        assert decision.evidence[0].startswith("all cases: +25.0%")
+        assert decision.flips
+
+    def test_a_rule_may_be_content_with_the_mean(self) -> None:
+        scores = [score(judge(suite_of(9), run), ["RR"]) for run in (run_of("a", [2] * 9), run_of("b", [1] * 9))]
+        runs = {each.judged.run.agent: each.judged.run for each in scores}
+        means = {name: each.summaries() for name, each in zip(runs, scores, strict=True)}
+        for evidence, expected in (("verdict", NOT_ENOUGH), ("mean", "go")):
+            table = DecisionTable("b", "a", (Rule("go", above=0.1, evidence=evidence),))
+            assert decide(table, compare(scores), means, scores[0].judged.suite, runs).decision == expected
+
+    def test_the_reranker_is_measured_against_vector(self) -> None:
+        assert self.decided(dict.fromkeys(range(1, 6), 2), arms=("vector", "reranker")) == "recommend the reranker by default"
+
+    def decision_on(self, table: DecisionTable, *runs: Run, count: int = 200):
+        scores = [score(judge(suite_of(count), run), ["RR"]) for run in runs]
+        named = {each.judged.run.agent: each.judged.run for each in scores}
+        means = {name: each.summaries() for name, each in zip(named, scores, strict=True)}
+        return decide(table, compare(scores), means, scores[0].judged.suite, named)
+
+    def test_the_order_in_which_runs_were_given_does_not_matter(self) -> None:
+        table = DecisionTable("b", "a", (Rule("go", above=0.1),))
+        old, new = run_of("a", [2] * 200), run_of("b", [1] * 200)
+        assert self.decision_on(table, old, new).decision == self.decision_on(table, new, old).decision == "go"
+
+    def test_a_measure_may_be_named_by_its_alias_and_must_have_been_computed(self) -> None:
+        runs = run_of("a", [2] * 200), run_of("b", [1] * 200)
+        assert self.decision_on(DecisionTable("b", "a", (Rule("go", above=0.1),), measure="MRR"), *runs).decision == "go"
+        with pytest.raises(UsageError, match="rests on AP, which was not computed"):
+            self.decision_on(DecisionTable("b", "a", (Rule("go", above=0.1),), measure="MAP"), *runs)
+
+    def test_an_invalid_comparison_decides_nothing(self) -> None:
+        table = DecisionTable("b", "a", (Rule("go", above=0.2), Rule("drop", below=0.05)))
+        runs = run_of("a", [2] * 200), run_of("b", [1] * 30 + [2] * 170, {199: "not_run"})
+        assert self.decision_on(table, *runs).decision == NOT_ENOUGH
+
+    def test_the_flip_names_the_line(self) -> None:
+        decision = self.decision_on(
+            DecisionTable("b", "a", (Rule("go", above=0.1),)), run_of("a", [2] * 200), run_of("b", [1] * 200)
+        )
+        assert decision.flips == ("the closest call is all cases: +100.0%, and the line is drawn at +10%",)
+
+    def test_prices_are_weighed_where_they_are_known(self) -> None:
+        cheap, dear = run_of("a", [2] * 20), run_of("b", [1] * 20)
+        runs = {
+            "a": Run(**{**cheap.__dict__, "metadata": {"latency_ms": 2.0}}),
+            "b": Run(**{**dear.__dict__, "metadata": {"latency_ms": 50.0}}),
+        }
+        scores = [score(judge(suite_of(20), run), ["RR"]) for run in runs.values()]
+        means = {name: each.summaries() for name, each in zip(runs, scores, strict=True)}
+        decision = decide(DecisionTable("b", "a", (Rule("go", above=0.1),)), compare(scores), means, scores[0].judged.suite, runs)
+        assert "latency: 25.0x that of a (2 to 50)" in decision.evidence
+
+    def test_arms_that_were_not_run_are_named(self) -> None:
+        scores = [score(judge(suite_of(12), run_of(name, [1] * 12)), ["RR"]) for name in "ab"]
+        with pytest.raises(UsageError, match="the runs are a, b"):
+            decide(DecisionTable("vector", "fts5", ()), compare(scores), {}, scores[0].judged.suite, {})
+
+
+class TestConfig:
+    def test_yaml_toml_and_pyproject_say_the_same(self, file) -> None:
+        yaml = "compare: {min_effect: 0.03, decisions: [{candidate: b, baseline: a, rules: [{decision: go, above: 0.1, categories: [1]}]}]}"
+        toml = "[compare]\nmin_effect = 0.03\n[[compare.decisions]]\ncandidate = 'b'\nbaseline = 'a'\nrules = [{decision = 'go', above = 0.1, categories = [1]}]"
+        project = toml.replace("[compare]", "[tool.searchmark.compare]").replace("[[compare.", "[[tool.searchmark.compare.")
+        configs = [
+            load_config(file(name, text)) for name, text in [("a.yaml", yaml), ("a.toml", toml), ("pyproject.toml", project)]
+        ]
+        assert configs[0] == configs[1] == configs[2]
+        assert configs[0].compare.min_effect == 0.03
+
+    def test_a_project_file_counts_only_if_it_has_our_table(self, tmp_path: Path, monkeypatch) -> None:
+        (tmp_path / "inner").mkdir()
+        (tmp_path / "searchmark.yaml").write_text("compare: {margin: 0.5}")
+        monkeypatch.chdir(tmp_path / "inner")
+        for content in ("# see [tool.searchmark]", "[tool.searchmarket]\na = 1", "tool = 3", "broken = ["):
+            (tmp_path / "inner" / "pyproject.toml").write_text(content)
+            assert load_config().compare.margin == 0.5
+        (tmp_path / "inner" / "pyproject.toml").write_text("[tool]\nsearchmark.compare.margin = 0.25")
+        assert load_config().compare.margin == 0.25
+
+    def test_the_nearest_file_upwards_is_found(self, tmp_path: Path, monkeypatch) -> None:
+        (tmp_path / "deep" / "er").mkdir(parents=True)
+        (tmp_path / "searchmark.yaml").write_text("compare: {margin: 0.5}")
+        monkeypatch.chdir(tmp_path / "deep" / "er")
+        assert load_config().compare.margin == 0.5
+
+    @pytest.mark.parametrize(
+        ("name", "content", "complaint"),
+        [
+            ("a.yaml", "compare: {min_efect: 1}", "compare.min_efect: is not a known field"),
+            ("a.yaml", "compare: {min_effect: much}", "compare.min_effect: input should be a valid number"),
+            ("a.yaml", "colour: red", "colour: is not a known field"),
+            ("a.toml", "compare = [", "not valid TOML"),
+            ("a.yaml", "[]", "input should be a dictionary"),
+        ],
+    )
+    def test_refuses_with_file_field_and_reason(self, file, name: str, content: str, complaint: str) -> None:
+        with pytest.raises(FormatError) as caught:
+            load_config(file(name, content))
+        assert complaint in str(caught.value)
+
+
+class TestCommand:
+    EXAMPLE = ["--gold-set", str(ROOT / "examples/quickstart/suite.yaml")]
+    RUNS = ["--run", str(ROOT / "examples/quickstart/bm25.trec"), "--run", str(ROOT / "examples/quickstart/semantic.json")]
+
+    def test_compares_saved_runs(self, tmp_path: Path, capsys) -> None:
+        outputs = [tmp_path / name for name in ("a.json", "a.md", "a.tex")]
+        arguments = [part for path in outputs for part in ("-o", str(path))]
+        assert main(["compare", *self.EXAMPLE, *self.RUNS, "-m", "nDCG@10", *arguments]) == 0
+        assert "semantic against bm25" in capsys.readouterr().out
+        assert json.loads(outputs[0].read_text())["comparisons"][0]["verdict"] == "IMPROVED"
+        assert outputs[2].read_text().startswith(r"\begin{tabular}")
+
+    def test_a_brief_answer_has_one_table_for_all_pairs(self, tmp_path: Path, capsys) -> None:
+        runs = [*self.RUNS, *self.RUNS[:2]]
+        arguments = ["compare", *self.EXAMPLE, *runs, "-m", "nDCG@10", "-m", "RR", "-o", str(tmp_path / "a.md")]
+        assert main([*arguments, "--brief"]) == 0
+        brief = capsys.readouterr().out
+        verdicts = [line.split()[:3] for line in brief.splitlines() if re.search("IMPROVED|REGRESSED|NOISE|INCONCLUSIVE", line)]
+        pairs = [("semantic", "bm25"), ("bm25#2", "bm25"), ("bm25#2", "semantic")]
+        assert verdicts == [[*pair, measure] for pair in pairs for measure in ("nDCG@10", "RR")]
+        assert "most telling" not in brief
+        assert "most telling" in (tmp_path / "a.md").read_text().lower()
+
+    def test_a_baseline_leaves_decisions_about_others_out(self, file, capsys) -> None:
+        table = "{candidate: CANDIDATE, baseline: bm25, rules: [{decision: take it, above: 0.1}]}"
+        tables = ", ".join(table.replace("CANDIDATE", name) for name in ("semantic", "'bm25#2'"))
+        config = ["--config", str(file("c.yaml", f"compare: {{decisions: [{tables}]}}"))]
+        arguments = ["compare", *self.EXAMPLE, *self.RUNS, *self.RUNS[:2], "-m", "nDCG@10", *config]
+        assert main([*arguments, "--baseline", "semantic"]) == 0
+        out = capsys.readouterr().out
+        assert "semantic against bm25 by nDCG@10: take it" in out
+        assert "bm25#2 against bm25" not in out
+
+    @pytest.mark.parametrize(
+        "searched", [RUNS, ["--agents", "bm25", "fts5", "--corpus", str(ROOT / "examples/quickstart/corpus.jsonl")]]
+    )
+    def test_a_baseline_that_nobody_has_is_a_usage_error(self, searched: list[str], monkeypatch, capsys) -> None:
+        monkeypatch.setattr("searchmark.cli.verbs.compare.run_live", lambda *_: pytest.fail("it was run all the same"))
+        assert main(["compare", *self.EXAMPLE, *searched, "--baseline", "bm52"]) == 4
+        assert "the baseline 'bm52' is not among the runs: bm25, " in capsys.readouterr().err
+
+    def test_one_run_is_a_usage_error(self, capsys) -> None:
+        assert main(["compare", *self.EXAMPLE, *self.RUNS[:2]]) == 4
+        assert "needs two runs" in capsys.readouterr().err
+
+    def test_a_config_sets_the_smallest_effect_and_decides(self, file, capsys) -> None:
+        config = file(
+            "c.yaml",
+            "compare: {min_effect: 0.9, decisions: [{candidate: semantic, baseline: bm25, rules: [{decision: ship it, above: 0.1}]}]}",
+        )
+        assert main(["compare", *self.EXAMPLE, *self.RUNS, "-m", "nDCG@10", "--config", str(config)]) == 0
+        assert "semantic against bm25 by nDCG@10: not enough evidence" in capsys.readouterr().out
+        assert main(["compare", *self.EXAMPLE, *self.RUNS, "-m", "nDCG@10", "--config", str(config), "--min-effect", "0.05"]) == 0
+        assert "semantic against bm25 by nDCG@10: ship it" in capsys.readouterr().out
+
+    def test_a_preset_for_other_arms_is_a_usage_error(self, capsys) -> None:
+        assert main(["compare", *self.EXAMPLE, *self.RUNS, "--decide", "vector-search"]) == 4
+        assert "the runs are bm25, semantic" in capsys.readouterr().err
+
+    def test_a_run_for_another_suite_exits_with_2_unless_only_common_cases_count(self, file, capsys) -> None:
+        qrels = file("q.txt", "".join(f"q{n} 0 a 1\n" for n in range(20)))
+        full = file("full.txt", "".join(f"q{n} Q0 a 1 1 t\n" for n in range(20)))
+        part = file("part.txt", "".join(f"{'q' if n < 12 else 'z'}{n} Q0 a 1 1 t\n" for n in range(20)))
+        arguments = ["compare", "--gold-set", str(qrels), "--run", str(full), "--run", str(part), "-m", "RR"]
+        assert main(arguments) == 2
+        assert "lacks 8 cases of the suite and answers 8 that are not in it" in capsys.readouterr().err
+        assert main([*arguments, "--intersect", "-o", "-"]) == 0
+        report = json.loads(capsys.readouterr().out)
+        assert report["comparisons"][0]["cases"] == 12
+        assert "all runs: cases of the suite that not all runs answer, left out: 8" in report["notes"]
+
+    def test_an_untrusted_run_exits_with_2(self, file, tmp_path: Path) -> None:
+        from searchmark import save_run
+
+        save_run(
+            Run.from_answers("dead", [Answer("crud-create", "error"), Answer("crud-bulk", "timeout")]), tmp_path / "dead.jsonl"
+        )
+        assert main(["compare", *self.EXAMPLE, *self.RUNS[:2], "--run", str(tmp_path / "dead.jsonl"), "-m", "RR"]) == 2
+
+
+def test_fifty_runs_fit_into_one_table() -> None:
+    scores = [score(judge(suite_of(12), run_of(f"run {i}", [1 + i % 3] * 12)), ["RR"]) for i in range(50)]
+    report = build_comparison(scores, compare(scores))
+    assert len(report.pairs) == 1225
+    assert render(report, "latex").count(r"\\") == 51
+
+
+def test_all_pairs_are_there() -> None:
+    pairs: list[Pair] = compare([score(judge(suite_of(12), run_of(f"r{i}", [1] * 12)), ["RR"]) for i in range(5)])
+    assert len(pairs) == 10

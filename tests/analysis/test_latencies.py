@@ -1,0 +1,45 @@
+"""Percentiles are nearest ranks of what was measured; failures stand at their deadline."""
+
+from __future__ import annotations
+
+import pytest
+
+from searchmark.analysis.latencies import latencies_of, summary_of
+from searchmark.records import Answer, Run
+
+
+@pytest.mark.parametrize(
+    ("samples", "percentiles"),
+    [
+        ([7.0], (7, 7, 7, 7)),
+        ([1.0, 2.0], (1, 2, 2, 2)),
+        (range(1, 11), (5, 9, 10, 10)),  # by hand: rank ceil(p * n)
+        (range(1, 101), (50, 90, 95, 99)),
+        (range(1, 1001), (500, 900, 950, 990)),
+    ],
+)
+def test_a_percentile_is_the_nearest_rank(samples, percentiles) -> None:
+    found = summary_of(map(float, samples))
+    assert found is not None
+    assert (found.p50, found.p90, found.p95, found.p99) == percentiles
+
+
+def test_without_samples_there_is_none() -> None:
+    assert summary_of([]) is None
+    assert latencies_of(Run.from_answers("a", [Answer("c", "ok")])) == {}
+
+
+def test_cold_warm_and_first_hit_are_apart_and_failures_are_counted() -> None:
+    details = (
+        {"cold_ms": [3.0], "warm_ms": [1.0, 2.0], "first_hit_ms": 0.5},
+        {"cold_ms": [1000.0], "failed": "no answer"},
+        {"cold_ms": [4.0], "warm_ms": [1.0, 1000.0], "warm_failed": "gone", "warm_failures": 1},
+        {"failed": "not run"},
+    )
+    run = Run.from_answers("a", [Answer(f"c{i}", "ok") for i in range(4)], details=details)
+    found = latencies_of(run)
+    assert {kind: (each.samples, each.failures, each.p99) for kind, each in found.items()} == {
+        "cold": (3, 1, 1000.0),
+        "warm": (4, 1, 1000.0),
+        "first_hit": (1, 0, 0.5),
+    }

@@ -1,0 +1,54 @@
+"""Hits are brought to the names that the corpus has for them; what does not exist stays as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from searchmark.judging.existence import Existing
+
+IDS = ("a.py", "src/b.py", "src/deep/c.py", "caf\u00e9.txt", "with#hash.md", "7")
+
+
+@pytest.mark.parametrize(
+    ("hit", "settled"),
+    [
+        ("a.py", ("a.py", True)),
+        ("./a.py", ("a.py", True)),
+        ("src//b.py", ("src/b.py", True)),
+        ("src/../a.py", ("a.py", True)),
+        ("src/deep/../b.py", ("src/b.py", True)),
+        ("src", ("src", True)),
+        ("src/", ("src", True)),
+        ("src/deep/", ("src/deep", True)),
+        ("cafe\u0301.txt", ("caf\u00e9.txt", True)),
+        ("a.py#L3-L9", ("a.py#L3-L9", True)),
+        ("./src/b.py#L3", ("src/b.py#L3", True)),
+        ("with#hash.md", ("with#hash.md", True)),
+        ("7", ("7", True)),
+        ("../a.py", ("../a.py", False)),
+        ("/a.py", ("/a.py", False)),
+        ("A.py", ("A.py", False)),
+        ("sr", ("sr", False)),
+        ("", ("", False)),
+        (".", (".", False)),
+        ("/", ("/", False)),
+        ("a\0b", ("a\0b", False)),
+        ("missing.py#L1", ("missing.py#L1", False)),
+    ],
+)
+def test_a_hit_is_settled(hit: str, settled: tuple[str, bool]) -> None:
+    assert Existing(IDS).settled(hit) == settled
+
+
+def test_absolute_paths_below_the_folder_become_relative(tmp_path: Path) -> None:
+    folder = tmp_path / "real"
+    folder.mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    for root in (folder, link):
+        existing = Existing(IDS, link)
+        assert existing.settled(f"{root}/src/b.py") == ("src/b.py", True)
+        assert existing.settled(f"{root}/src/../a.py#L1-L2") == ("a.py#L1-L2", True)
+    assert Existing(IDS, folder).settled(f"{folder}x/a.py") == (f"{folder}x/a.py", False)
