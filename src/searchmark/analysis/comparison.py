@@ -8,7 +8,7 @@ the runs cannot be trusted. Everything else is INCONCLUSIVE, and so is a verdict
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import fsum, sqrt
@@ -30,7 +30,7 @@ from searchmark.analysis.paired_statistics import (
 from searchmark.analysis.scores import Scores, clusters_of, segment_rows, untrusted_because
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.judging.judge import target_ranks
-from searchmark.records import ERROR, NOT_RUN, OK, TIMEOUT, Run
+from searchmark.records import ERROR, NOT_RUN, OK, TIMEOUT, Run, display_names
 
 Rows = NDArray[np.intp]
 Verdict = Literal["IMPROVED", "REGRESSED", "WITHIN NOISE", "INCONCLUSIVE", "INVALID"]
@@ -159,19 +159,8 @@ def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: CompareOp
 
 
 def unique_names(scores: Sequence[Scores]) -> list[str]:
-    """The names of the runs; of several with one name, all but the first get a number."""
-    return numbered(each.judged.run.agent for each in scores)
-
-
-def numbered(given: Iterable[str]) -> list[str]:
-    names: list[str] = []
-    for plain in given:
-        name, number = plain, 1
-        while name in names:
-            number += 1
-            name = f"{plain}#{number}"
-        names.append(name)
-    return names
+    """A name for each run, made from its label."""
+    return display_names([each.judged.run.label for each in scores])
 
 
 def _pairs_of(names: list[str], baseline: str | None) -> list[tuple[int, int]]:

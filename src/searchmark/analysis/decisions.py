@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from searchmark.analysis.comparison import Difference, Pair, flipped
+from searchmark.analysis.prices import price_of
 from searchmark.analysis.scores import Summary
 from searchmark.config import DecisionTable, Rule
 from searchmark.errors import UsageError
@@ -20,8 +21,9 @@ from searchmark.records import Run, Suite
 
 Answer = Literal["yes", "no", "undecided"]
 NOT_ENOUGH = "not enough evidence"
-# What a run may know about its own price, and what it is called in a sentence.
-COSTS = {"latency_ms": "latency", "index_bytes": "index size", "memory_bytes": "memory", "cost": "cost"}
+MEGABYTE = 1e6
+# The parts of a price in the order in which they are told, with the unit of each.
+PRICES = (("latency", "ms", 1.0), ("index_size", "MB", MEGABYTE), ("memory", "MB", MEGABYTE), ("cost", "", 1.0))
 
 
 @dataclass(frozen=True)
@@ -169,9 +171,15 @@ def _flips(decision: str, basis: Sequence[_Look], open_rules: Sequence[tuple[Rul
 def _prices(baseline: Run, candidate: Run) -> list[str]:
     """What the better answer costs, where both runs know."""
     sentences = []
-    for key, name in COSTS.items():
-        before, after = baseline.metadata.get(key), candidate.metadata.get(key)
-        if isinstance(before, int | float) and isinstance(after, int | float):
-            times = f"{after / before:.1f}x that of {baseline.agent}" if before > 0 else f"none for {baseline.agent}"
-            sentences.append(f"{name}: {times} ({before:g} to {after:g})")
+    before, after = price_of(baseline), price_of(candidate)
+    for name, unit, scale in PRICES:
+        old, new = getattr(before, name), getattr(after, name)
+        if old is not None and new is not None:
+            times = f"{new / old:.1f}x that of {baseline.agent}" if old > 0 else f"none for {baseline.agent}"
+            amounts = f"{_amount(old / scale, unit)} to {_amount(new / scale, unit)}"
+            sentences.append(f"{name.replace('_', ' ')}: {times} ({amounts})")
     return sentences
+
+
+def _amount(value: float, unit: str) -> str:
+    return f"{value:.2g} {unit}".strip() if value < 10 else f"{value:,.0f} {unit}".strip()  # noqa: PLR2004  # two digits tell enough

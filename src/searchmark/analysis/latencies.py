@@ -34,10 +34,10 @@ class Latency:
 def latencies_of(run: Run) -> dict[str, Latency]:
     """``cold``: the first search of each case after a reset; ``warm``: the repeats; ``first_hit``, where agents say so."""
     details = run.details or ()
-    kinds = {
-        "cold": ([each.get("cold_ms", []) for each in details], sum("failed" in each and "cold_ms" in each for each in details)),
-        "warm": ([each.get("warm_ms", []) for each in details], sum(each.get("warm_failures", 0) for each in details)),
-        "first_hit": ([[each["first_hit_ms"]] for each in details if "first_hit_ms" in each], 0),
+    kinds: dict[str, tuple[list[tuple[float, ...]], int]] = {
+        "cold": ([each.cold_ms for each in details], sum(bool(each.failure and each.cold_ms) for each in details)),
+        "warm": ([each.warm_ms for each in details], sum(each.repeat_failures for each in details)),
+        "first_hit": ([(each.first_hit_ms,) for each in details if each.first_hit_ms is not None], 0),
     }
     summaries = {
         kind: summary_of((sample for each in samples for sample in each), failures) for kind, (samples, failures) in kinds.items()

@@ -159,8 +159,7 @@ def untrusted_because(scores: Scores, error_limit: float = ERROR_LIMIT) -> list[
     not_run = int((status == NOT_RUN).sum())
     if not_run:
         reasons.append(f"{not_run} of {len(status)} cases were not run")
-    if scores.judged.run.metadata.get("changed_meanwhile"):
-        reasons.append("what was searched has changed during the run")
+    reasons += scores.judged.run.provenance.spoiled_by
     failed = int(np.isin(status, (ERROR, TIMEOUT)).sum())
     if failed > error_limit * len(status):
         reasons.append(f"{failed} of {len(status)} cases ended in an error or a time-out, more than {error_limit:.0%}")

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from searchmark.cli._places import Where, labels_of, places_of
+from searchmark.cli._places import PARENT, Where, labels_of, places_of
 from searchmark.config import Config
 from searchmark.corpora.directory import OUR_FOLDER
 from searchmark.errors import NothingEvaluated, UsageError
-from searchmark.records import Suite
+from searchmark.records import RunLabel, Suite, display_names
 
 if TYPE_CHECKING:
     from searchmark.agents.agent import AgentSpec
@@ -125,10 +125,12 @@ def agent_specs(names: Sequence[str], config: Config, live: LiveOptions) -> tupl
     return tuple(spec_of(name, configured, foreign=not live.no_exec) for name in names)
 
 
-def names_of(suite: Suite, agents: Sequence[AgentSpec], live: LiveOptions, corpus: str | None) -> list[str]:
-    """The names that the runs of these agents will have."""
+def labels_of_runs(
+    suite: Suite, agents: Sequence[AgentSpec], live: LiveOptions, corpus: str | None, repeats: Sequence[int] = (1,)
+) -> list[RunLabel]:
+    """The labels that the runs of these agents will have."""
     labels = labels_of(suite, Where(live.repos, corpus, (), live.snapshots, live.candidates))
-    return [_arm(agent.name, label, labels) for agent in agents for label in labels]
+    return [RunLabel(agent.name, snapshot, repeat) for agent in agents for repeat in repeats for snapshot in labels]
 
 
 def run_live(
@@ -139,6 +141,7 @@ def run_live(
     corpus: str | None,
     mapping: tuple[str, ...],
     base: Path,
+    repeats: Sequence[int] = (1,),
 ) -> tuple[Suite, Ran]:
     """Filter the suite, find out where to search, ask the agents, save what was asked to be saved."""
     from searchmark.running.agent_run import Entrant
@@ -148,25 +151,20 @@ def run_live(
     options = _run_options(config, live)
     where = Where(live.repos, corpus, mapping, live.snapshots, live.candidates, base)
     labels = labels_of(suite, where)
-    arms = [(replace(agent, name=_arm(agent.name, label, labels)), label) for agent in agents for label in labels]
-    journals = {spec.name: _journal_path(suite, spec.name, live) for spec, _ in arms}
+    arms = [(spec, RunLabel(spec.name, snapshot, repeat)) for spec in agents for repeat in repeats for snapshot in labels]
+    journals = {label: _journal_path(suite, label, live) for _, label in arms}
     shard = None if live.shard is None else parse_shard(live.shard)
     filters = Filters(live.text, live.categories, live.sample, shard, _last_failed(journals, live))
     wanted = filtered(suite, filters, options.seed)
     places = {label: places_of(wanted, config, where, label) for label in labels}
     if live.last_failed:
         journals = {name: _only_failed(path) for name, path in journals.items()}
-    entrants = tuple(Entrant(spec, places[label], label) for spec, label in arms)
+    entrants = tuple(Entrant(spec, places[label.snapshot], label) for spec, label in arms)
     request = Request(wanted, entrants, options, journals, live.resume or live.retry_errors, live.retry_errors)
-    with _progress(len(wanted), [spec.name for spec, _ in arms]) as report, _resumable(live):
+    with _progress(len(wanted), [label for _, label in arms]) as report, _resumable(live):
         ran = run_agents(request, report)
     _save(ran, live.save_run)
     return wanted, ran
-
-
-def _arm(agent: str, label: str | None, labels: Sequence[str | None]) -> str:
-    """An agent that is asked about several snapshots has a name for each."""
-    return f"{agent}@{label}" if len(labels) > 1 else agent
 
 
 def _run_options(config: Config, live: LiveOptions) -> RunOptions:
@@ -190,8 +188,10 @@ def _run_options(config: Config, live: LiveOptions) -> RunOptions:
     return options
 
 
-def _journal_path(suite: Suite, agent: str, live: LiveOptions) -> Path:
-    """One journal per suite, agent and choice of cases, so that none of them overwrites another."""
+def _journal_path(suite: Suite, label: RunLabel, live: LiveOptions) -> Path:
+    """One journal per suite, label and choice of cases, so that none of them overwrites another."""
+    snapshot = f"@{label.snapshot}" if label.snapshot not in (None, PARENT) else ""
+    agent = f"{label.agent}{snapshot}" + (f"#{label.repeat}" if label.repeat > 1 else "")
     chosen = [live.text, *live.categories, live.sample, live.seed if live.sample else None, live.shard]
     choice = hashlib.sha256(repr(chosen).encode("utf-8", "surrogatepass")).hexdigest()[:8] if any(chosen) else ""
     name = ".".join(filter(None, [_file_name(suite.name), _file_name(agent), choice]))
@@ -210,7 +210,7 @@ def _only_failed(journal: Path) -> Path:
     return journal.with_suffix(".last-failed.jsonl")
 
 
-def _last_failed(journals: Mapping[str, Path], live: LiveOptions) -> frozenset[str] | None:
+def _last_failed(journals: Mapping[RunLabel, Path], live: LiveOptions) -> frozenset[str] | None:
     if not live.last_failed:
         return None
     from searchmark.running.agent_run import RETRIED
@@ -236,7 +236,7 @@ def _resumable(live: LiveOptions) -> Iterator[None]:
 
 
 @contextmanager
-def _progress(cases: int, agents: Sequence[str]) -> Iterator[Callable[[Progress], None]]:
+def _progress(cases: int, labels: Sequence[RunLabel]) -> Iterator[Callable[[Progress], None]]:
     """Bars with rate, failures and time left, on a terminal only."""
     if not sys.stderr or not sys.stderr.isatty():
         yield lambda _: None
@@ -253,10 +253,11 @@ def _progress(cases: int, agents: Sequence[str]) -> Iterator[Callable[[Progress]
         TimeRemainingColumn(),
     )
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks = {name: bars.add_task(name, total=cases, rate="", failed="") for name in agents}
+        named = zip(labels, display_names(labels), strict=True)
+        tasks = {label: bars.add_task(name, total=cases, rate="", failed="") for label, name in named}
 
         def report(progress: Progress) -> None:
-            task = tasks[progress.agent]
+            task = tasks[progress.label]
             speed = bars.tasks[task].speed
             bars.update(
                 task,
@@ -275,7 +276,7 @@ def _save(ran: Ran, target: str | None) -> None:
 
     folder = Path(target)
     several = len(ran.runs) > 1 or folder.is_dir() or not folder.suffix
-    for run in ran.runs:
-        path = folder / f"{_file_name(run.agent)}.jsonl" if several else folder
+    for run, name in zip(ran.runs, display_names([run.label for run in ran.runs]), strict=True):
+        path = folder / f"{_file_name(name)}.jsonl" if several else folder
         save_run(run, path)
         click.echo(f"written: {path}", err=True)

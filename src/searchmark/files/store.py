@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, read strictly, each record with its schema version.
+"""Files: written whole or not at all, read strictly.
 
 Errors name the file and the place in it: a line for text, the path to a field for structured data.
 """
@@ -13,6 +13,8 @@ import secrets
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import MISSING, Field, fields, is_dataclass
+from datetime import datetime
 from functools import cache
 from os import PathLike
 from pathlib import Path
@@ -23,7 +25,6 @@ from searchmark.errors import FormatError, UsageError
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
-SCHEMA_VERSION = 1
 BOM = b"\xef\xbb\xbf"
 
 T = TypeVar("T")
@@ -156,13 +157,22 @@ def json_number(value: float | None) -> float | str | None:
     return value if math.isfinite(value) else str(value)
 
 
-def check_version(path: str | PathLike[str], data: Mapping[str, Any]) -> None:
-    """Refuse a record of a version that this program does not know."""
-    version = data.get("schema_version")
-    if type(version) is not int or version != SCHEMA_VERSION:
-        known = f"this program reads version {SCHEMA_VERSION}"
-        reason = f"is missing; {known}" if version is None else f"is {version!r}; {known}"
-        raise FormatError(path, "schema_version", reason)
+def plain_json(record: Any) -> Any:
+    """A record as JSON has it: fields at their defaults are left out, times are in ISO 8601."""
+    if is_dataclass(record) and not isinstance(record, type):
+        return {each.name: plain_json(getattr(record, each.name)) for each in fields(record) if not _is_default(record, each)}
+    if isinstance(record, Mapping):
+        return {key: plain_json(value) for key, value in record.items()}
+    if isinstance(record, list | tuple):
+        return [plain_json(value) for value in record]
+    if isinstance(record, datetime):
+        return record.isoformat()
+    return json_number(record) if isinstance(record, float) else record
+
+
+def _is_default(record: Any, each: Field[Any]) -> bool:
+    default = each.default if each.default_factory is MISSING else each.default_factory()
+    return default is not MISSING and bool(getattr(record, each.name) == default)
 
 
 def check_shape(path: str | PathLike[str], adapter: TypeAdapter[T], data: Any, prefix: str = "") -> T:

@@ -12,10 +12,12 @@ from pydantic import TypeAdapter
 
 from searchmark.embedders.fingerprint import Fingerprint
 from searchmark.errors import FormatError
-from searchmark.files.store import atomic_write, check_shape, check_version, parse_json
+from searchmark.files.schemas import Schema
+from searchmark.files.store import atomic_write, check_shape, parse_json
 from searchmark.indexes.exact import ExactIndex
 
 KEY_BYTES = 32
+INDEX_SCHEMA = Schema("index", 1)
 
 
 def save_index(path: Path, index: ExactIndex, fingerprint: Fingerprint) -> None:
@@ -23,7 +25,7 @@ def save_index(path: Path, index: ExactIndex, fingerprint: Fingerprint) -> None:
     vectors, files = index.contents()
     number_of = {key: number for number, key in enumerate(vectors)}
     names = {name: [number_of[key] for key in keys] for name, keys in files.items()}
-    header = {"schema_version": 1, "fingerprint": asdict(fingerprint), "files": names}
+    header = {**INDEX_SCHEMA.header(), "fingerprint": asdict(fingerprint), "files": names}
     with atomic_write(path) as file:
         np.savez(
             file,
@@ -41,7 +43,7 @@ def fill_index(path: Path, index: ExactIndex, expected: Fingerprint) -> None:
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
         raise FormatError(path, None, f"is no saved index: {error}") from error
     content = parse_json(path, header.decode("utf-8", "surrogateescape"))
-    check_version(path, content)
+    content = INDEX_SCHEMA.upgraded(path, content)
     expected.check(check_shape(path, TypeAdapter(Fingerprint), content["fingerprint"], "fingerprint"), str(path))
     names = [key.tobytes() for key in keys]
     files = {name: [names[number] for number in numbers] for name, numbers in content["files"].items()}

@@ -26,7 +26,7 @@ def to_csv(report: Report) -> str:
 
 def _rows(agent: AgentSummary, measures: list[str]) -> Iterator[list[object]]:
     for case_id, case in agent.cases.items():
-        cold, warm = case.details.get("cold_ms") or [None], sorted(case.details.get("warm_ms") or [])
+        cold, warm = case.details.cold_ms or (None,), sorted(case.details.warm_ms)
         hits = " ".join(hit.id for hit in case.hits[:HITS_SHOWN])
         texts = [csv_text(text) for text in (agent.name, case_id, case.status, case.query or "")]
         times = [cold[0], warm[(len(warm) - 1) // 2] if warm else None]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from searchmark.analysis.comparison import Difference, Pair, beaten_by, letters
 from searchmark.analysis.gate import RuleResult
 from searchmark.analysis.scores import Summary
+from searchmark.records import IndexBuild
 from searchmark.reports.report import AgentSummary, Report, Summaries
 from searchmark.reports.snapshot_effect import SnapshotEffect
 
@@ -72,16 +73,15 @@ def _milliseconds(value: float) -> str:
 
 def conduct(agent: AgentSummary) -> str | None:
     """What it took to get the agent ready, in a line."""
-    if not agent.index:
+    index, memory = agent.index, agent.run.memory_bytes
+    if index is None:
         return None
-    seconds, size, memory = agent.index.get("seconds"), agent.index.get("bytes"), agent.run.get("memory_bytes")
-    parts = [f"index: {seconds:.3g} s" if isinstance(seconds, int | float) else "index"]
-    if agent.index.get("updated"):
-        parts.append(f"{agent.index.get('initialised')} times from nothing, {agent.index['updated']} times by an update")
-    parts += [f"{_size(size)} large"] if isinstance(size, int) else []
-    parts += [f"peak memory {_size(memory)}"] if isinstance(memory, int) else []
-    starts = agent.run.get("start_seconds")
-    parts += [f"process start {starts[0]:.2g} s"] if starts else []
+    parts = ["index" if index.seconds is None else f"index: {index.seconds:.3g} s"]
+    if index.updates:
+        parts.append(f"{index.full_builds} full builds, {index.updates} incremental updates")
+    parts += [] if index.bytes is None else [f"{_size(index.bytes)} large"]
+    parts += [] if memory is None else [f"peak memory {_size(memory)}"]
+    parts += [] if agent.start_seconds is None else [f"process start {agent.start_seconds:.2g} s"]
     parts += [f"cost {agent.cost['total']:g}"] if agent.cost else []
     return ", ".join(parts)
 
@@ -159,14 +159,13 @@ def speed_rows(report: Report) -> Iterator[tuple[str, ...]]:
     for name, agent in report.agents.items():
         cold, warm = agent.latency_ms.get("cold"), agent.latency_ms.get("warm")
         times = [UNDEFINED if each is None else f"{_milliseconds(each.p50)} / {_milliseconds(each.p95)}" for each in (cold, warm)]
-        seconds, size = agent.index.get("seconds"), agent.index.get("bytes")
-        memory = agent.run.get("memory_bytes")
+        index, memory = agent.index or IndexBuild(), agent.run.memory_bytes
         yield (
             name,
             *times,
-            UNDEFINED if seconds is None else f"{seconds:.3g} s",
-            _size(size) if isinstance(size, int) else UNDEFINED,
-            _size(memory) if isinstance(memory, int) else UNDEFINED,
+            UNDEFINED if index.seconds is None else f"{index.seconds:.3g} s",
+            UNDEFINED if index.bytes is None else _size(index.bytes),
+            UNDEFINED if memory is None else _size(memory),
         )
 
 

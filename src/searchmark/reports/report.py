@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from os import PathLike
 from typing import Any, Literal
 
@@ -19,11 +20,23 @@ from searchmark.analysis.scores import Scores, Summary, segment_rows, untrusted_
 from searchmark.config import DecisionTable
 from searchmark.corpora.corpus import Survey
 from searchmark.errors import FormatError
-from searchmark.files.store import SCHEMA_VERSION, check_shape, check_version, json_number, parse_json, read_text
-from searchmark.records import STATUSES, Hit
-from searchmark.reports.run_notes import conduct_notes, cost_of, index_of, noise_notes
+from searchmark.files.schemas import Schema
+from searchmark.files.store import check_shape, json_number, parse_json, plain_json, read_text
+from searchmark.records import (
+    NOTHING_KNOWN,
+    STATUSES,
+    AgentIdentity,
+    AnswerDetails,
+    Environment,
+    Hit,
+    IndexBuild,
+    Run,
+    SearchedRepository,
+)
+from searchmark.reports.run_notes import conduct_notes, cost_of, noise_notes
 from searchmark.reports.snapshot_effect import SnapshotEffect, travels
 
+REPORT_SCHEMA = Schema("report", 1)
 HITS_SHOWN = 10
 WORST_SHOWN = 5
 
@@ -45,6 +58,7 @@ class ShownHit:
 
     id: str
     score: float | None = None
+    lines: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -56,12 +70,29 @@ class CaseSummary:
     measures: Mapping[str, float | None]
     undefined: Mapping[str, str]
     hits: tuple[ShownHit, ...]
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: AnswerDetails = NOTHING_KNOWN
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """Which run this was: what tells it from others, and what could explain a difference."""
+
+    id: str | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    version: str | None = None
+    commit: str | None = None
+    dirty: bool | None = None
+    agent: AgentIdentity | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    repositories: tuple[SearchedRepository, ...] = ()
+    environment: Environment | None = None
+    memory_bytes: int | None = None
 
 
 @dataclass(frozen=True)
 class AgentSummary:
-    """One agent on the suite; ``run`` is what the run says about itself: machine, versions, options, agent."""
+    """One run of one agent on the suite."""
 
     name: str
     status: Literal["ok", "untrusted", "failed"]
@@ -72,10 +103,12 @@ class AgentSummary:
     cases: Mapping[str, CaseSummary]
     worst: tuple[str, ...] = ()
     snapshot: str | None = None
+    repeat: int = 1
     latency_ms: Mapping[str, Latency] = field(default_factory=dict)
-    index: Mapping[str, Any] = field(default_factory=dict)
+    index: IndexBuild | None = None
+    start_seconds: float | None = None
     cost: Mapping[str, float] = field(default_factory=dict)
-    run: Mapping[str, Any] = field(default_factory=dict)
+    run: RunSummary = RunSummary()  # frozen
 
 
 @dataclass(frozen=True)
@@ -89,7 +122,7 @@ class Report:
     pairs: tuple[Pair, ...] = ()
     decisions: tuple[Decision, ...] = ()
     travels: tuple[SnapshotEffect, ...] = ()
-    schema_version: int = field(default=SCHEMA_VERSION)
+    schema_version: int = REPORT_SCHEMA.version
 
 
 def build_report(scores: Scores, by: Iterable[str] = (), gate: Gate | None = None, corpus: Survey | None = None) -> Report:
@@ -143,20 +176,41 @@ def _agent_and_notes(scores: Scores, name: str, by: Iterable[str]) -> tuple[Agen
     reasons, run = untrusted_because(scores), scores.judged.run
     agent = AgentSummary(
         name=name,
-        status="failed" if run.metadata.get("failure") else "untrusted" if reasons else "ok",
+        status="failed" if run.provenance.failure else "untrusted" if reasons else "ok",
         counts=scores.counts,
         dropped=scores.judged.dropped,
         measures=scores.summaries(),
         segments={field_name: _segment(scores, field_name) for field_name in by},
         cases=_cases(scores),
         worst=_worst(scores),
-        snapshot=run.metadata.get("snapshot"),
+        snapshot=run.label.snapshot,
+        repeat=run.label.repeat,
         latency_ms=latencies_of(run),
-        index=index_of(run),
+        index=run.provenance.index,
+        start_seconds=next(iter(run.provenance.start_seconds), None),
         cost=cost_of(run),
-        run=run.metadata,
+        run=run_summary(run),
     )
     return agent, [*(f"not to be trusted: {reason}" for reason in reasons), *conduct_notes(run), *_notes(scores, agent)]
+
+
+def run_summary(run: Run) -> RunSummary:
+    """What a report tells of where a run comes from; with one repository behind it, its commit is that of the run."""
+    known = run.provenance
+    searched = known.repositories[0] if len(known.repositories) == 1 else None
+    return RunSummary(
+        id=known.id,
+        started=known.started,
+        ended=known.ended,
+        version=known.version,
+        commit=None if searched is None else searched.commit,
+        dirty=None if searched is None else searched.dirty,
+        agent=known.agent,
+        options=known.options,
+        repositories=known.repositories,
+        environment=known.environment,
+        memory_bytes=known.memory_bytes,
+    )
 
 
 def _segment(scores: Scores, name: str) -> dict[str, Summaries]:
@@ -176,13 +230,13 @@ def _cases(scores: Scores) -> dict[str, CaseSummary]:
             measures={name: None if math.isnan(value) else value for name, value in zip(names, values, strict=True)},
             undefined={name: str(scores.reason(row, i)) for i, name in enumerate(names) if math.isnan(values[i])},
             hits=_shown(answer.hits) if answer else (),
-            details=judged.run.details[index[case]] if answer and judged.run.details else {},
+            details=judged.run.details_of(index[case]) if answer else NOTHING_KNOWN,
         )
     return summaries
 
 
 def _shown(hits: Iterable[Hit]) -> tuple[ShownHit, ...]:
-    return tuple(ShownHit(hit.id, hit.score) for hit in hits)
+    return tuple(ShownHit(hit.id, hit.score, hit.lines) for hit in hits)
 
 
 def _worst(scores: Scores) -> tuple[str, ...]:
@@ -298,11 +352,16 @@ def _conduct_data(agent: AgentSummary) -> dict[str, Any]:
     parts = {
         "snapshot": agent.snapshot,
         "latency_ms": {kind: asdict(latency) for kind, latency in agent.latency_ms.items()},
-        "index": dict(agent.index),
+        "index": _index_data(agent.index),
         "cost": dict(agent.cost),
-        "run": dict(agent.run),
+        "run": plain_json(agent.run),
     }
     return {name: part for name, part in parts.items() if part}
+
+
+def _index_data(index: IndexBuild | None) -> dict[str, Any]:
+    """Time and size. How often it was built depends on how the work was divided, and is no result."""
+    return {} if index is None else {"seconds": index.seconds, "bytes": index.bytes}
 
 
 def _measure_data(summaries: Summaries) -> dict[str, Any]:
@@ -317,9 +376,14 @@ def _plain(value: Any) -> Any:
 
 
 def _case_data(case: CaseSummary) -> dict[str, Any]:
-    hits = [{"id": hit.id, "score": json_number(hit.score)} for hit in case.hits]
+    hits = [_hit_data(hit) for hit in case.hits]
     data = vars(case) | {"measures": {name: _plain(value) for name, value in case.measures.items()}, "hits": hits}
-    return data if case.details else {key: value for key, value in data.items() if key != "details"}
+    details = {} if case.details == NOTHING_KNOWN else {"details": case.details.to_plain()}
+    return {key: value for key, value in data.items() if key != "details"} | details
+
+
+def _hit_data(hit: ShownHit) -> dict[str, Any]:
+    return {"id": hit.id, "score": json_number(hit.score)} | ({} if hit.lines is None else {"lines": list(hit.lines)})
 
 
 def read_report(path: str | PathLike[str]) -> Report:
@@ -329,5 +393,4 @@ def read_report(path: str | PathLike[str]) -> Report:
     data = parse_json(path, read_text(path))
     if not isinstance(data, dict):
         raise FormatError(path, None, "is not a report")
-    check_version(path, data)
-    return check_shape(path, TypeAdapter(Report), data)
+    return check_shape(path, TypeAdapter(Report), REPORT_SCHEMA.upgraded(path, data))

@@ -53,7 +53,7 @@ class SnapshotEffect:
 
 def travels(scores: Mapping[str, Scores]) -> Iterator[SnapshotEffect]:
     """Every pair of runs of one agent in two snapshots, by the first measure; parents are what the others are held against."""
-    names = sorted(scores, key=lambda name: scores[name].judged.run.metadata.get("snapshot") != "parent")
+    names = sorted(scores, key=lambda name: scores[name].judged.run.label.snapshot != "parent")
     for position, here in enumerate(names):
         for there in names[position + 1 :]:
             if _same_agent(scores[here].judged.run, scores[there].judged.run):
@@ -61,8 +61,8 @@ def travels(scores: Mapping[str, Scores]) -> Iterator[SnapshotEffect]:
 
 
 def _same_agent(one: Run, other: Run) -> bool:
-    snapshots = [run.metadata.get("snapshot") for run in (one, other)]
-    return None not in snapshots and snapshots[0] != snapshots[1] and one.metadata.get("agent") == other.metadata.get("agent")
+    snapshots = [run.label.snapshot for run in (one, other)]
+    return None not in snapshots and snapshots[0] != snapshots[1] and one.provenance.agent == other.provenance.agent
 
 
 def _travel(here: str, there: str, first: Scores, second: Scores) -> SnapshotEffect:
@@ -90,5 +90,5 @@ def _cases(first: Scores, second: Scores) -> Iterator[TravelledCase]:
 
 
 def _gone(run: Run) -> dict[str, tuple[str, ...]]:
-    details = run.details or ({},) * len(run)
-    return {case: tuple(each["unreachable"]) for case, each in zip(run.case_ids, details, strict=True) if "unreachable" in each}
+    details = zip(run.case_ids, run.details or (), strict=True) if run.details else ()
+    return {case: each.unreachable for case, each in details if each.unreachable}

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.locations import Place
 from searchmark.errors import UsageError
-from searchmark.records import Run, Suite
+from searchmark.records import AgentIdentity, Candidates, Provenance, Run, RunLabel, Suite, SuiteIdentity, TrustEvent
 from searchmark.running.corpus_inspector import CorpusInspector, Look
-from searchmark.running.journal import Entry, Journal
+from searchmark.running.environment import environment
+from searchmark.running.events import WorkerEvent, description, failure_to_start, index_build
+from searchmark.running.journal import Entry, Journal, RunStart
 from searchmark.running.options import RunOptions
 from searchmark.running.plan import Step, blocks, ordered
 from searchmark.running.redaction import scrubbed, secrets_in, without_secrets
-from searchmark.running.run_builder import assembled, facts_of, prices
+from searchmark.running.run_builder import assembled
 from searchmark.running.session import Outcome, Session
 
 RETRIED = ("error", "timeout", "not_run")
@@ -30,18 +35,18 @@ IRRELEVANT = ("jobs", "block", "max_failures", "foreign")  # options that change
 
 @dataclass(frozen=True)
 class Entrant:
-    """Who is asked, where each case is searched (visited in the order of this mapping), and what that is called."""
+    """Who is asked, where each case is searched (visited in the order of this mapping), and how the run is labelled."""
 
     spec: AgentSpec
     places: Mapping[str, Place]
-    snapshot: str | None = None
+    label: RunLabel
 
 
 @dataclass(frozen=True)
 class Progress:
     """How far a run has come, for whoever wants to show it; before the first answer an agent is getting ready."""
 
-    agent: str
+    label: RunLabel
     done: int
     total: int
     failed: int
@@ -60,14 +65,13 @@ class AgentRun:
         self._blocks = list(blocks(self._steps, options.block))
         self._lock = threading.Lock()
         self._stopping = False
-        lines = any(judgment.match == "lines" for case in suite.cases for judgment in case.judgments)
         self._sessions = [
-            Session(entrant.spec, options, self._steps[-1].query, self._happened, lines=lines)
-            for _ in range(min(options.jobs, len(suite)))
+            Session(entrant.spec, options, self._steps[-1].query, self._happened) for _ in range(min(options.jobs, len(suite)))
         ]
         self._journal: Journal | None = None
         self._entries: dict[str, Entry] = {}
-        self._events: list[Mapping[str, Any]] = []
+        self._events: list[WorkerEvent] = []
+        self._start = new_run_start()
         self._code: str | None = None
         self._resumed = self._failed = 0
 
@@ -80,7 +84,8 @@ class AgentRun:
             raise UsageError(scrubbed(str(error), self._secrets)) from None
 
     def open_journal(self, path: Path, *, resume: bool, retry: bool) -> None:
-        self._journal = Journal(path, self._identity, resume=resume)
+        self._journal = Journal(path, self._identity, self._start, resume=resume)
+        self._start = self._journal.start
         known = self._journal.entries
         self._entries = {case: entry for case, entry in known.items() if not retry or entry.outcome.status not in RETRIED}
         self._events = [*self._journal.events, *self._events]
@@ -98,7 +103,7 @@ class AgentRun:
             "queries": self._suite.hashes["queries"],
             "corpus": self._world.digest(self._entrant.places),
             "agent": {
-                "name": spec.name,
+                "label": asdict(self._entrant.label),
                 "source": spec.source,
                 "code": self._code,
                 "config": hashlib.sha256(f"{salt}{config}".encode("utf-8", "surrogatepass")).hexdigest(),
@@ -175,15 +180,15 @@ class AgentRun:
             self._tell()
 
     def _tell(self, doing: str = "") -> None:
-        self._report(Progress(self._entrant.spec.name, len(self._entries), len(self._steps), self._failed, doing))
+        self._report(Progress(self._entrant.label, len(self._entries), len(self._steps), self._failed, doing))
 
-    def _happened(self, event: Mapping[str, Any]) -> None:
+    def _happened(self, event: WorkerEvent) -> None:
         """A worker was started, prepared, or has given up: written down, so that a resumed run knows it too."""
-        plain = scrubbed(dict(event), self._secrets)
+        clean = WorkerEvent(**scrubbed(event.to_plain(), self._secrets))
         with self._lock:
-            self._events.append(plain)
+            self._events.append(clean)
             if self._journal is not None:
-                self._journal.note(plain)
+                self._journal.note(clean)
 
     def close(self) -> None:
         for session in self._sessions:
@@ -197,36 +202,61 @@ class AgentRun:
 
     def result(self) -> Run:
         """All answers, in the order of the suite."""
-        run = assembled(self._entrant.spec.name, self._suite.table.ids, self._entries)
-        return replace(run, metadata=self._metadata() | prices(run))
+        run = assembled(self._entrant.label, self._suite.table.ids, self._entries)
+        return replace(run, provenance=self._provenance())
 
-    def _metadata(self) -> dict[str, Any]:
-        spec, places = self._entrant.spec, self._entrant.places
-        outputs = [session.output() for session in self._sessions]
-        metadata = {
-            "agent": {"source": spec.source, "config": without_secrets(spec.config), "code": self._code},
-            "options": asdict(self._options),
-            "suite": {"name": self._suite.name, "hashes": {**self._suite.hashes, "corpus": self._world.digest(places)}},
-            **self._world.facts(),
-            "snapshot": self._entrant.snapshot,
-            "candidates": _candidates(places),
-            **facts_of(self._events),
-            "under_load": len(self._sessions) if len(self._sessions) > 1 else None,
-            "resumed": self._resumed or None,
-            "output": scrubbed([output for output in outputs if output], self._secrets) or None,
-        }
-        return {key: value for key, value in metadata.items() if value is not None}
+    def _provenance(self) -> Provenance:
+        inspector, events = self._world, self._events
+        hashes = self._suite.hashes
+        return Provenance(
+            id=self._start.id,
+            started=self._start.started,
+            ended=datetime.now(UTC),
+            version=version("searchmark"),
+            suite=SuiteIdentity(self._suite.name, hashes["queries"], inspector.digest(self._entrant.places), hashes["judgments"]),
+            agent=self._agent_identity(),
+            options=asdict(self._options),
+            repositories=inspector.repositories,
+            candidates=_candidates(self._entrant.places),
+            environment=environment(),
+            index=index_build(events),
+            start_seconds=tuple(event.seconds for event in events if event.event == "started" and event.seconds is not None),
+            memory_bytes=max((event.memory for event in events if event.memory is not None), default=None),
+            restarts=sum(event.event == "ended" for event in events),
+            workers=len(self._sessions),
+            resumed=self._resumed,
+            printed=tuple(scrubbed(printed, self._secrets) for session in self._sessions for printed in session.printed()),
+            trust=tuple(self._trust_events()),
+        )
+
+    def _agent_identity(self) -> AgentIdentity:
+        spec = self._entrant.spec
+        said = scrubbed(dict(description(self._events)), self._secrets)
+        return AgentIdentity(spec.source, without_secrets(spec.config), self._code, said)
+
+    def _trust_events(self) -> Iterator[TrustEvent]:
+        failure = failure_to_start(self._events)
+        if failure is not None:
+            yield TrustEvent("not_started", failure)
+        if self._world.changed:
+            yield TrustEvent("corpus_changed", f"what was searched changed during the run: {', '.join(self._world.changed)}")
 
 
-def _settled(outcome: Outcome, look: Look, secrets: frozenset[str]) -> Entry:
+def new_run_start() -> RunStart:
+    """An id that nobody else has, and that sorts by time."""
+    now = datetime.now(UTC)
+    return RunStart(f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", now)
+
+
+def _settled(outcome: Outcome, look: Look, hidden: frozenset[str]) -> Entry:
     """The outcome with its hits under the names that the corpus has for them, and the targets that it lacks."""
     settled = [look.existing.settled(hit) for hit in outcome.ids]
-    details = scrubbed(outcome.details, secrets) | ({"unreachable": look.unreachable} if look.unreachable else {})
-    named = Outcome(outcome.status, tuple(hit for hit, _ in settled), outcome.scores, details)
+    details = replace(scrubbed(outcome.details, hidden), unreachable=tuple(look.unreachable))
+    named = replace(outcome, ids=tuple(hit for hit, _ in settled), details=details)
     return Entry(named, tuple(exists for _, exists in settled))
 
 
-def _candidates(places: Mapping[str, Place]) -> dict[str, list[str]] | None:
+def _candidates(places: Mapping[str, Place]) -> Candidates | None:
     """Which files could be found at all, where not all of them could."""
     place = next(iter(places.values()))
-    return {"kinds": list(place.kinds), "excluded": list(place.excluded)} if place.kinds or place.excluded else None
+    return Candidates(tuple(place.kinds), tuple(place.excluded)) if place.kinds or place.excluded else None

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from searchmark.corpora.corpus import Survey
 from searchmark.corpora.directory import files_below
@@ -21,8 +20,8 @@ from searchmark.history.repository import open_repository
 from searchmark.history.trees import NOTHING, Snapshot
 from searchmark.judging.existence import Existing
 from searchmark.judging.matching import normal_path
-from searchmark.records import Suite
-from searchmark.running.environment import environment, git_state
+from searchmark.records import SearchedRepository, Suite
+from searchmark.running.environment import git_state
 from searchmark.running.plan import Step
 
 KEPT = 64  # commits; agents take turns in blocks of fewer cases
@@ -47,8 +46,8 @@ class CorpusInspector:
         self._digests: dict[Place, str] = {}
         self._histories: dict[Place, _History] = {}
         self._looks: dict[Path, str] = {}
-        self._repositories: dict[str, Any] = {}
-        self._changed: list[str] = []
+        self._repositories: dict[str, SearchedRepository] = {}
+        self.changed: list[str] = []
         distinct = dict.fromkeys(place for places in mappings for place in places.values())
         surveys = [self._survey(place) for place in distinct if not place.commit]
         self.survey = surveys[0] if len(distinct) == 1 and surveys else None
@@ -59,21 +58,22 @@ class CorpusInspector:
         self._digests[place] = corpus.survey.digest
         if corpus.folder is not None:
             self._looks[corpus.folder] = _look(corpus.folder)
-            state = git_state(corpus.folder)
-            self._repositories |= {place.name: state} if state else {}
+            self._remember(place.name, corpus.folder)
         return corpus.survey
+
+    def _remember(self, name: str, folder: Path) -> None:
+        state = git_state(folder)
+        if state is not None:
+            self._repositories[name] = SearchedRepository(name, state["commit"], state["dirty"])
+
+    @property
+    def repositories(self) -> tuple[SearchedRepository, ...]:
+        """The repositories behind what is searched, each with its state."""
+        return tuple(self._repositories.values())
 
     def look_again(self) -> None:
         """Find out whether what was searched has changed meanwhile."""
-        self._changed = [folder.name for folder, seen in self._looks.items() if _look(folder) != seen]
-
-    def facts(self) -> dict[str, Any]:
-        """What a run should know about where it was made."""
-        return {
-            "environment": environment(),
-            "repositories": self._repositories or None,
-            "changed_meanwhile": self._changed or None,
-        }
+        self.changed = [folder.name for folder, seen in self._looks.items() if _look(folder) != seen]
 
     def ahead(self, step: Step) -> Callable[[], Look]:
         """Begin to look around while an agent is busy; the look is had by calling what is returned.

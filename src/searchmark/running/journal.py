@@ -1,8 +1,8 @@
 """The journal: every answer is written down as soon as it is there, and never again changed.
 
-The first line says what was run: digests of the queries and the corpus, the agent and the options. Whoever wants to go
-on must want to run the same. A line that was cut short by a crash is the last one, and is cut off; nothing else may be
-damaged.
+The first line says what was run: digests of the queries and the corpus, the agent and the options, and the run's id and
+start. Only the same can be resumed. A line that was cut short by a crash is the last one, and is cut off; nothing else may
+be damaged.
 """
 
 from __future__ import annotations
@@ -14,17 +14,33 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from searchmark.corpora.directory import OUR_FOLDER
 from searchmark.errors import FormatError, Incomparable, UsageError
-from searchmark.files.store import SCHEMA_VERSION, check_version, parse_json
-from searchmark.records import STATUSES
+from searchmark.files.schemas import Schema
+from searchmark.files.store import parse_json
+from searchmark.records import STATUSES, AnswerDetails
+from searchmark.running.events import WorkerEvent
 from searchmark.running.session import Outcome
 from searchmark.running.worker.frames import compact
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 SYNC_SECONDS = 1.0
+JOURNAL_SCHEMA = Schema("journal", 1)
+
+
+@dataclass(frozen=True)
+class RunStart:
+    """Which run this is and when it began; a resumed run keeps both."""
+
+    id: str
+    started: datetime
 
 
 @dataclass(frozen=True)
@@ -41,10 +57,11 @@ Identity = Callable[[str], Mapping[str, Any]]  # from a salt to what must be the
 class Journal:
     """An open journal, locked against other writers."""
 
-    def __init__(self, path: Path, identity: Identity, *, resume: bool) -> None:
+    def __init__(self, path: Path, identity: Identity, start: RunStart, *, resume: bool) -> None:
         self.path = path
+        self.start = start
         self.entries: dict[str, Entry] = {}
-        self.events: list[Mapping[str, Any]] = []
+        self.events: list[WorkerEvent] = []
         self._synced = time.monotonic()
         self._descriptor = _opened(path)
         try:
@@ -60,10 +77,12 @@ class Journal:
         if os.fstat(self._descriptor).st_size:
             os.ftruncate(self._descriptor, 0)
         salt = secrets.token_hex(8)
-        self._write({"schema_version": SCHEMA_VERSION, "record": "journal", "salt": salt, "identity": identity(salt)})
+        started = self.start.started.isoformat()
+        run = {"run_id": self.start.id, "started": started}
+        self._write({**JOURNAL_SCHEMA.header(), **run, "salt": salt, "identity": identity(salt)})
 
     def _set_aside(self) -> None:
-        """Keep what was there: the run before this one is not lost by starting anew."""
+        """Keep what was there: the run before this one is not lost by starting over."""
         self.path.replace(self.path.with_name(f"{self.path.name}.previous"))
         os.close(self._descriptor)
         self._descriptor = _opened(self.path)
@@ -78,6 +97,7 @@ class Journal:
         lines = whole.decode("utf-8", "replace").splitlines()
         header = _header(self.path, lines[0])
         _refuse_difference(self.path, header["identity"], identity(header["salt"]))
+        self.start = _run_start(self.path, header)
         for record in _records(self.path, lines):
             if isinstance(record, tuple):
                 self.entries[record[0]] = record[1]
@@ -85,15 +105,17 @@ class Journal:
                 self.events.append(record)
         return True
 
-    def note(self, event: Mapping[str, Any]) -> None:
+    def note(self, event: WorkerEvent) -> None:
         """Write down something that happened to a worker."""
-        self._write(event)
+        self._write(event.to_plain())
 
     def add(self, case: str, entry: Entry) -> None:
         outcome = entry.outcome
-        line: dict[str, Any] = {"case": case, "status": outcome.status, "ids": outcome.ids, "details": outcome.details}
+        line: dict[str, Any] = {"case": case, "status": outcome.status, "ids": outcome.ids, "details": outcome.details.to_plain()}
         if outcome.scores is not None:
             line["scores"] = outcome.scores
+        if outcome.lines is not None:
+            line["lines"] = outcome.lines
         if not all(entry.valid):
             line["valid"] = entry.valid
         self._write(line)
@@ -108,7 +130,7 @@ class Journal:
                 os.fsync(self._descriptor)
                 self._synced = time.monotonic()
         except OSError as error:
-            raise UsageError(f"{self.path} cannot be written: {error.strerror}; --resume goes on when that is mended") from error
+            raise UsageError(f"{self.path} cannot be written: {error.strerror}; fix this, then continue with --resume") from error
 
     def close(self) -> None:
         if self._descriptor >= 0:
@@ -164,8 +186,14 @@ def _header(path: Path, line: str) -> Mapping[str, Any]:
         or not isinstance(data.get("salt"), str)
     ):
         raise FormatError(path, "line 1", "is not the header of a journal")
-    check_version(path, data)
-    return data
+    return JOURNAL_SCHEMA.upgraded(path, data)
+
+
+def _run_start(path: Path, header: Mapping[str, Any]) -> RunStart:
+    try:
+        return RunStart(_text(header["run_id"]), datetime.fromisoformat(header["started"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(path, "line 1", "is not the header of a journal") from error
 
 
 def _refuse_difference(path: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
@@ -173,16 +201,17 @@ def _refuse_difference(path: Path, then: Mapping[str, Any], now: Mapping[str, An
     different = [key for key in {**then, **plain} if then.get(key) != plain.get(key)]
     if different:
         raise Incomparable(
-            f"{path} was begun with another {', another '.join(different)}: it cannot be gone on with; start anew without --resume"
+            f"{path} was recorded with a different {', a different '.join(different)} and cannot be resumed; "
+            "rerun without --resume to start over"
         )
 
 
-def _records(path: Path, lines: list[str]) -> Iterator[tuple[str, Entry] | Mapping[str, Any]]:
+def _records(path: Path, lines: list[str]) -> Iterator[tuple[str, Entry] | WorkerEvent]:
     """What follows the header: answers with their cases, and events."""
     for number, line in enumerate(lines[1:], 2):
         data = parse_json(path, line, number)
         try:
-            yield data if "event" in data else (_text(data["case"]), _entry(data))
+            yield WorkerEvent.from_plain(data) if "event" in data else (_text(data["case"]), _entry(data))
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(path, f"line {number}", "is not an answer") from error
 
@@ -194,7 +223,7 @@ def _text(value: Any) -> str:
 
 
 def _entry(data: Mapping[str, Any]) -> Entry:
-    ids, scores, details = tuple(map(_text, data["ids"])), data.get("scores"), dict(data["details"])
+    ids, scores, lines = tuple(map(_text, data["ids"])), data.get("scores"), data.get("lines")
     valid = tuple(map(bool, data.get("valid") or [True] * len(ids)))
     if data["status"] not in STATUSES or len(valid) != len(ids):
         raise ValueError
@@ -202,10 +231,18 @@ def _entry(data: Mapping[str, Any]) -> Entry:
         scores = tuple(None if score is None else float(score) for score in scores)
         if len(scores) != len(ids):
             raise ValueError
-    for samples in ("cold_ms", "warm_ms"):
-        if samples in details:
-            details[samples] = [float(sample) for sample in details[samples]]
-    return Entry(Outcome(data["status"], ids, scores, details), valid)
+    if lines is not None:
+        lines = tuple(None if span is None else (int(span[0]), int(span[1])) for span in lines)
+        if len(lines) != len(ids):
+            raise ValueError
+    return Entry(Outcome(data["status"], ids, scores, lines, _details().validate_python(data["details"])), valid)
+
+
+@cache
+def _details() -> TypeAdapter[AnswerDetails]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(AnswerDetails)
 
 
 def journal_entries(path: Path) -> dict[str, Entry]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from searchmark.corpora.locations import Place
 from searchmark.errors import NothingEvaluated, UsageError
-from searchmark.records import Case, Suite
+from searchmark.records import Case, RunLabel, Suite
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,10 @@ def blocks(steps: Sequence[Step], size: int) -> Iterator[Sequence[Step]]:
         yield steps[start : start + size]
 
 
-def turns(agents: Sequence[str], block: int) -> list[str]:
+def turns(labels: Sequence[RunLabel], block: int) -> list[RunLabel]:
     """The order in which the agents take a block: each comes first equally often."""
-    first = block % len(agents)
-    return [*agents[first:], *agents[:first]]
+    first = block % len(labels)
+    return [*labels[first:], *labels[:first]]
 
 
 def _position(salt: str, case: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 HIDDEN = "(removed)"
@@ -85,5 +86,7 @@ def _scrubbed(value: Any, secrets: list[str]) -> Any:
     if isinstance(value, Mapping):
         return {key: _scrubbed(each, secrets) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_scrubbed(each, secrets) for each in value]
+        return type(value)(_scrubbed(each, secrets) for each in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{each.name: _scrubbed(getattr(value, each.name), secrets) for each in fields(value)})
     return value

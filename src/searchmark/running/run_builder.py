@@ -1,69 +1,39 @@
-"""From journal entries and events to a run and what it knows about itself."""
+"""From journal entries to a run: answers in the order of the suite, in columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from searchmark.analysis.latencies import latencies_of
-from searchmark.records import STATUSES, Run
+from searchmark.records import STATUSES, AnswerDetails, Run, RunLabel, line_columns
+from searchmark.records.columns import starts_of
 from searchmark.running.journal import Entry
 
 
-def assembled(agent: str, cases: Sequence[str], entries: Mapping[str, Entry]) -> Run:
+def assembled(label: RunLabel, cases: Sequence[str], entries: Mapping[str, Entry]) -> Run:
     """The answers as a run, in the order of the cases."""
     outcomes = [entries[case].outcome for case in cases]
-    sizes = [len(outcome.ids) for outcome in outcomes]
     scores = [score for outcome in outcomes for score in outcome.scores or [None] * len(outcome.ids)]
+    first_line, last_line = line_columns([span for outcome in outcomes for span in outcome.lines or [None] * len(outcome.ids)])
     return Run(
-        agent=agent,
+        label=label,
         case_ids=tuple(cases),
-        starts=np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64),
+        starts=starts_of((len(outcome.ids) for outcome in outcomes), len(outcomes)),
         ids=[hit for outcome in outcomes for hit in outcome.ids],
         scores=np.array([np.nan if score is None else score for score in scores], np.float64),
         status=np.array([STATUSES.index(outcome.status) for outcome in outcomes], np.uint8),
         valid=np.array([exists for case in cases for exists in entries[case].valid], bool),
-        dropped=_dropped([outcome.details for outcome in outcomes]),
+        first_line=first_line,
+        last_line=last_line,
+        dropped=_dropped(outcome.details for outcome in outcomes),
         details=tuple(outcome.details for outcome in outcomes),
     )
 
 
-def _dropped(details: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+def _dropped(details: Iterable[AnswerDetails]) -> dict[str, int]:
     totals: dict[str, int] = {}
     for each in details:
-        for key, count in (each.get("dropped", {}) | {"unreachable_targets": len(each.get("unreachable", ()))}).items():
+        for key, count in (dict(each.dropped) | {"unreachable_targets": len(each.unreachable)}).items():
             totals[key] = totals.get(key, 0) + count
     return {key: count for key, count in totals.items() if count}
-
-
-def prices(run: Run) -> dict[str, float]:
-    """What an answer takes, in time and in whatever the agent is paid in: what decisions weigh against quality."""
-    latencies = latencies_of(run)
-    usual = latencies.get("warm") or latencies.get("cold")
-    costs = [each["cost"] for each in run.details or () if "cost" in each]
-    return ({} if usual is None else {"latency_ms": usual.p50}) | ({"cost": sum(costs)} if costs else {})
-
-
-def facts_of(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What is known about starting and preparing the agent, in this run and in those that it goes on with."""
-    prepared = [event for event in events if event["event"] == "prepared"]
-    started = [event["seconds"] for event in events if event["event"] == "started"]
-    sizes = [event["index_bytes"] for event in prepared if event.get("index_bytes") is not None]
-    memory = [event["memory"] for event in events if event.get("memory") is not None]
-    restarts = sum(event["event"] == "ended" for event in events)
-    failures = [event["reason"] for event in events if event["event"] == "not started"]
-    return {
-        "index": {
-            "seconds": sum(event["seconds"] for event in prepared) if prepared else None,
-            "initialised": sum(event["how"] == "initialised" for event in prepared),
-            "updated": sum(event["how"] == "updated" for event in prepared),
-            "bytes": max(sizes, default=None),
-        },
-        "index_bytes": max(sizes, default=None),
-        "memory_bytes": max(memory, default=None),
-        "start_seconds": started,
-        "restarts": restarts,
-        "failure": failures[-1] if failures and not prepared else None,
-    }

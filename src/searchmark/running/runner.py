@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from os import PathLike
@@ -13,7 +13,7 @@ from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.corpus import Survey
 from searchmark.corpora.locations import Place
 from searchmark.errors import UsageError
-from searchmark.records import Run, Suite
+from searchmark.records import Run, RunLabel, Suite
 from searchmark.running.agent_run import AgentRun, Entrant, Progress
 from searchmark.running.corpus_inspector import open_inspector
 from searchmark.running.options import RunOptions
@@ -31,7 +31,7 @@ class Request:
     suite: Suite
     entrants: tuple[Entrant, ...]
     options: RunOptions = RunOptions()
-    journals: Mapping[str, Path] = field(default_factory=dict)
+    journals: Mapping[RunLabel, Path] = field(default_factory=dict)
     resume: bool = False
     retry: bool = False
 
@@ -48,33 +48,38 @@ def run_suite(suite: Suite, agent: AgentSpec, corpus: str | PathLike[str], optio
     """Ask one agent every case about one corpus, in a process of its own; nothing is written to disk."""
     path = Path(corpus)
     place = Place(path.resolve().name, str(path.resolve()))
-    request = Request(suite, (Entrant(agent, dict.fromkeys(suite.table.ids, place)),), options)
+    request = Request(suite, (Entrant(agent, dict.fromkeys(suite.table.ids, place), RunLabel(agent.name)),), options)
     return run_agents(request).runs[0]
 
 
 def run_agents(request: Request, report: Callable[[Progress], None] = lambda _: None) -> Ran:
     """Ask every agent every case, the agents taking turns; the answers come in the order of the suite."""
     _refuse_without_isolation()
-    names = [entrant.spec.name for entrant in request.entrants]
-    if len(set(names)) < len(names):
-        raise UsageError(f"two agents have the same name: {', '.join(names)}; write one of them as NAME={names[0]}")
+    labels = [entrant.label for entrant in request.entrants]
+    _refuse_duplicates(labels)
     options = request.options
     with ExitStack() as until_the_end:
         world = until_the_end.enter_context(open_inspector(request.suite, [entrant.places for entrant in request.entrants]))
         teams = {}
         for entrant in request.entrants:
-            teams[entrant.spec.name] = AgentRun(entrant, request.suite, world, options, report)
-            until_the_end.callback(teams[entrant.spec.name].abandon)
+            teams[entrant.label] = AgentRun(entrant, request.suite, world, options, report)
+            until_the_end.callback(teams[entrant.label].abandon)
         for team in teams.values():
             team.load()
         _open_journals(teams, request)
         for number in range(-(-len(request.suite) // options.block)):
-            for name in turns(names, number):
-                teams[name].run(number)
+            for label in turns(labels, number):
+                teams[label].run(number)
         for team in teams.values():
             team.close()
         world.look_again()
         return Ran(tuple(team.result() for team in teams.values()), world.survey)
+
+
+def _refuse_duplicates(labels: Sequence[RunLabel]) -> None:
+    twice = next((label.agent for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise UsageError(f"duplicate agent name {twice!r}; rename one: --agent other={twice}")
 
 
 def _refuse_without_isolation() -> None:
@@ -84,10 +89,10 @@ def _refuse_without_isolation() -> None:
         raise UsageError("agents cannot be isolated where /proc is not mounted: their processes could not be found")
 
 
-def _open_journals(teams: Mapping[str, AgentRun], request: Request) -> None:
+def _open_journals(teams: Mapping[RunLabel, AgentRun], request: Request) -> None:
     """Open them all; where a run is resumed, an agent that had not begun begins now."""
-    begun = {name: path.exists() and path.stat().st_size > 0 for name, path in request.journals.items()}
+    begun = {label: path.exists() and path.stat().st_size > 0 for label, path in request.journals.items()}
     if request.resume and not any(begun.values()):
-        raise UsageError(f"there is nothing to go on with: {', '.join(map(str, request.journals.values()))} holds no run")
-    for name, path in request.journals.items():
-        teams[name].open_journal(path, resume=request.resume and begun[name], retry=request.retry)
+        raise UsageError(f"nothing to resume: no journal at {', '.join(map(str, request.journals.values()))}")
+    for label, path in request.journals.items():
+        teams[label].open_journal(path, resume=request.resume and begun[label], retry=request.retry)

@@ -6,14 +6,15 @@ too often in a row is left alone, and the rest of its cases are not run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.locations import Place
 from searchmark.errors import UsageError
-from searchmark.records import Status
+from searchmark.records import NOTHING_KNOWN, AnswerDetails, Printed, Status
+from searchmark.running.events import WorkerEvent
 from searchmark.running.options import RunOptions
 from searchmark.running.worker.client import Gone, Late, Output, Process
 from searchmark.running.worker.protocol import longest_answer, wrong_shape
@@ -23,12 +24,16 @@ CLOSING_SECONDS = 30.0  # an index may have to be saved
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one question ended: the answer as the agent gave it, and what is known about it."""
+    """How one question ended: the answer as the agent gave it, and what is known about it.
+
+    ``lines`` are the first and last lines that each hit means, None for a whole document; None if all hits are.
+    """
 
     status: Status
     ids: tuple[str, ...] = ()
     scores: tuple[float | None, ...] | None = None
-    details: dict[str, Any] = field(default_factory=dict)
+    lines: tuple[tuple[int, int] | None, ...] | None = None
+    details: AnswerDetails = NOTHING_KNOWN
 
 
 class _Failure(Exception):
@@ -39,20 +44,14 @@ class _Failure(Exception):
         self.status: Status = status
 
 
-Event = Mapping[str, Any]
-
-
 class Session:
     """An agent in a worker of its own. Not to be shared between threads; ``happened`` is told of every start and end."""
 
-    def __init__(
-        self, spec: AgentSpec, options: RunOptions, warm_up_query: str, happened: Callable[[Event], None], *, lines: bool = False
-    ) -> None:
+    def __init__(self, spec: AgentSpec, options: RunOptions, warm_up_query: str, happened: Callable[[WorkerEvent], None]) -> None:
         self.spec = spec
         self._options = options
         self._warm_up_query = warm_up_query
         self._happened = happened
-        self._lines = lines
         self._process: Process | None = None
         self._place: Place | None = None
         self._ever_ready = False
@@ -78,7 +77,7 @@ class Session:
     def ask(self, query: str, place: Place) -> Outcome:
         """Search one corpus once cold and then warm, as often as the options say."""
         if self.given_up:
-            return Outcome("not_run", details={"failed": self.given_up})
+            return Outcome("not_run", details=AnswerDetails(failure=self.given_up))
         try:
             self._prepare(place)
         except _Failure as failure:
@@ -95,7 +94,7 @@ class Session:
         if self._process is not None and self._ever_ready:
             try:
                 reply = self._process.ask({"op": "close"}, CLOSING_SECONDS)
-                self._happened({"event": "closed", "memory": reply.get("memory")})
+                self._happened(WorkerEvent("closed", memory=reply.get("memory")))
             except (Gone, Late):
                 pass
         self._end()
@@ -104,20 +103,28 @@ class Session:
         """End the worker at once."""
         self._end()
 
-    def output(self) -> dict[str, dict[str, Any]]:
+    def printed(self) -> list[Printed]:
         """What the agent has printed: its beginning, and how much there was."""
-        return {name: {"bytes": output.size, "text": output.text()} for name, output in self._output.items() if output.size}
+        return [Printed(name, output.size, output.text()) for name, output in self._output.items() if output.size]
 
     def _outcome(self, cold: dict[str, Any], query: str) -> Outcome:
-        scores = cold.get("scores")
-        details = {"cold_ms": [cold["ns"] / 1e6], **self._repeats(query)}
-        details |= {key: cold[key] for key in ("cost", "first_hit_ms", "metadata") if key in cold}
-        if cold["dropped"]:
-            details["dropped"] = cold["dropped"]
-        status: Status = "ok" if cold["ids"] else "empty"
-        return Outcome(status, tuple(cold["ids"]), None if scores is None else tuple(scores), details)
+        scores, lines = cold.get("scores"), cold.get("lines")
+        details = AnswerDetails(
+            cold_ms=(cold["ns"] / 1e6,),
+            first_hit_ms=cold.get("first_hit_ms"),
+            cost=cold.get("cost"),
+            dropped=cold["dropped"],
+            said=cold.get("metadata"),
+        )
+        return Outcome(
+            status="ok" if cold["ids"] else "empty",
+            ids=tuple(cold["ids"]),
+            scores=None if scores is None else tuple(scores),
+            lines=None if lines is None else tuple(None if span is None else (span[0], span[1]) for span in lines),
+            details=self._repeated(query, details),
+        )
 
-    def _repeats(self, query: str) -> dict[str, Any]:
+    def _repeated(self, query: str, details: AnswerDetails) -> AnswerDetails:
         """Warm samples. From a repeat that fails on they stand at the deadline; the answer was there before."""
         samples: list[float] = []
         changed = 0
@@ -127,30 +134,29 @@ class Session:
             except _Failure as failure:
                 self._in_a_row += 1
                 self._give_up_at_the_limit(str(failure))
-                return {**self._at_the_deadline(samples), "warm_failed": str(failure)}
+                return replace(self._at_the_deadline(samples, details), repeat_failure=str(failure))
             samples.append(reply["ns"] / 1e6)
             changed += not reply["same"]
         self._in_a_row = 0
-        return ({"warm_ms": samples} if samples else {}) | ({"unstable": changed} if changed else {})
+        return replace(details, warm_ms=tuple(samples), unstable=changed)
 
-    def _at_the_deadline(self, samples: list[float]) -> dict[str, Any]:
+    def _at_the_deadline(self, samples: list[float], details: AnswerDetails) -> AnswerDetails:
         missing = self._options.num_runs - 1 - len(samples)
-        return (
-            {"warm_ms": [*samples, *[self._options.timeout_seconds * 1e3] * missing], "warm_failures": missing} if missing else {}
-        )
+        at_the_deadline = [self._options.timeout_seconds * 1e3] * missing
+        return replace(details, warm_ms=(*samples, *at_the_deadline), repeat_failures=missing)
 
     def _failed(self, failure: _Failure) -> Outcome:
         self._in_a_row += 1
         self._give_up_at_the_limit(str(failure))
-        details = {"failed": str(failure), "cold_ms": [self._options.timeout_seconds * 1e3], **self._at_the_deadline([])}
-        return Outcome(failure.status, details=details)
+        details = AnswerDetails(cold_ms=(self._options.timeout_seconds * 1e3,), failure=str(failure))
+        return Outcome(failure.status, details=self._at_the_deadline([], details))
 
     def _unprepared(self, failure: _Failure) -> Outcome:
         if self._ever_ready:
             return self._failed(failure)
         self.given_up = f"the agent could not be started: {failure}"
-        self._happened({"event": "not started", "reason": self.given_up})
-        return Outcome("not_run", details={"failed": self.given_up})
+        self._happened(WorkerEvent("not_started", reason=self.given_up))
+        return Outcome("not_run", details=AnswerDetails(failure=self.given_up))
 
     def _give_up_at_the_limit(self, reason: str) -> None:
         if self._in_a_row >= self._options.max_failures:
@@ -163,7 +169,7 @@ class Session:
         agent = {"name": self.spec.name, "source": self.spec.source, "config": dict(self.spec.config)}
         limits = {"memory_limit_mb": self._options.memory_limit_mb, "foreign": self._options.foreign}
         reply = self._told({"op": "load", "agent": agent, **limits}, self._options.initialize_seconds)
-        self._happened({"event": "started", "seconds": process.age()})
+        self._happened(WorkerEvent("started", seconds=process.age()))
         code = reply.get("code")
         return code if isinstance(code, str) else None
 
@@ -183,12 +189,12 @@ class Session:
             return False
         reply = self._told({"op": "prepare", "place": place.to_plain()}, self._options.initialize_seconds)
         facts = {key: reply[key] for key in ("how", "index_bytes", "memory")}
-        self._happened({"event": "prepared", "seconds": reply["ns"] / 1e9, **facts})
+        self._happened(WorkerEvent("prepared", seconds=reply["ns"] / 1e9, **facts))
         self._place, self._ever_ready = place, True
         return True
 
     def _request(self, operation: str, query: str) -> dict[str, Any]:
-        request = {"op": operation, "query": query, "depth": self._options.depth, "lines": self._lines}
+        request = {"op": operation, "query": query, "depth": self._options.depth}
         return self._told(request, self._options.timeout_seconds)
 
     def _told(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
@@ -215,7 +221,7 @@ class Session:
     def _lose(self, reason: str) -> None:
         """End a worker that is of no use any more; another one will be started for the next case."""
         self._end()
-        self._happened({"event": "ended", "reason": reason})
+        self._happened(WorkerEvent("ended", reason=reason))
 
     def _end(self) -> None:
         if self._process is not None:

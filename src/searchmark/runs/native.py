@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from os import PathLike
 from pathlib import Path
@@ -19,20 +19,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from searchmark.errors import FormatError
-from searchmark.files.store import (
-    BOM,
-    SCHEMA_VERSION,
-    atomic_write,
-    check_shape,
-    check_version,
-    json_number,
-    parse_json,
-    read_bytes,
-)
-from searchmark.records import STATUSES, Run, Status
+from searchmark.files.schemas import Schema
+from searchmark.files.store import BOM, atomic_write, check_shape, json_number, parse_json, plain_json, read_bytes
+from searchmark.records import NOTHING_KNOWN, STATUSES, AnswerDetails, Provenance, Run, RunLabel, Status, line_columns
+from searchmark.records.columns import starts_of
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+RUN_SCHEMA = Schema("run", 1)
 
 
 @dataclass(frozen=True)
@@ -41,10 +36,10 @@ class Header:
 
     schema_version: int
     record: Literal["run"]
-    agent: str
+    label: RunLabel
     answers: int
     sha256: str
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Provenance = Provenance()  # noqa: RUF009  # frozen
     dropped: Mapping[str, int] = field(default_factory=dict)
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
@@ -52,14 +47,15 @@ class Header:
 
 @dataclass(frozen=True)
 class AnswerLine:
-    """Every further line: scores are null where the agent gave none."""
+    """Every further line: a score is null where the agent gave none, lines are null for a hit on a whole document."""
 
     case: str
     status: Status
     ids: list[str] = field(default_factory=list)
     scores: list[float | None] | None = None
     valid: list[bool] | None = None
-    details: Mapping[str, Any] | None = None
+    lines: list[tuple[int, int] | None] | None = None
+    details: AnswerDetails = NOTHING_KNOWN
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
@@ -74,12 +70,11 @@ def _adapters() -> tuple[TypeAdapter[Header], TypeAdapter[AnswerLine]]:
 def write_native(run: Run, path: str | PathLike[str]) -> None:
     body = "".join(json.dumps(_line(run, row)) + "\n" for row in range(len(run))).encode()
     header = {
-        "schema_version": SCHEMA_VERSION,
-        "record": "run",
-        "agent": run.agent,
+        **RUN_SCHEMA.header(),
+        "label": asdict(run.label),
         "answers": len(run),
         "sha256": hashlib.sha256(body).hexdigest(),
-        "metadata": run.metadata,
+        "provenance": plain_json(run.provenance),
         "dropped": run.dropped,
     }
     with atomic_write(path) as file:
@@ -94,8 +89,12 @@ def _line(run: Run, row: int) -> dict[str, Any]:
         line["scores"] = [json_number(score) for score in run.scores[rows].tolist()]
     if run.valid is not None:
         line["valid"] = run.valid[rows].tolist()
-    if run.details is not None:
-        line["details"] = run.details[row]
+    lines = [run.lines_of(hit) for hit in rows.tolist()] if run.first_line is not None else []
+    if any(lines):
+        line["lines"] = lines
+    details = run.details_of(row)
+    if details != NOTHING_KNOWN:
+        line["details"] = details.to_plain()
     return line
 
 
@@ -105,8 +104,7 @@ def read_native(path: str | PathLike[str]) -> Run:
     data = parse_json(path, first.decode("utf-8", "replace"), 1)
     if not isinstance(data, dict):
         raise FormatError(path, "line 1", "is not the header of a run")
-    check_version(path, data)
-    header = check_shape(path, _adapters()[0], data, "line 1")
+    header = check_shape(path, _adapters()[0], RUN_SCHEMA.upgraded(path, data), "line 1")
     lines = body.decode("utf-8", "replace").removesuffix("\n").split("\n") if body else []
     if len(lines) != header.answers:
         raise FormatError(path, "answers", f"the header counts {header.answers} answers, the file holds {len(lines)}: cut short?")
@@ -135,30 +133,32 @@ def _find_damage(path: Path, lines: list[str]) -> None:
 def _read_line(path: Path, number: int, line: str) -> AnswerLine:
     place = f"line {number}"
     answer = check_shape(path, _adapters()[1], parse_json(path, line, number), place)
-    for name in ("scores", "valid"):
+    for name in ("scores", "valid", "lines"):
         column = getattr(answer, name)
         if column is not None and len(column) != len(answer.ids):
             raise FormatError(path, f"{place}.{name}", f"has {len(column)} entries for {len(answer.ids)} ids")
     if answer.status == "empty" and answer.ids:
         raise FormatError(path, f"{place}.status", f"is 'empty', yet there are {len(answer.ids)} hits")
     if any(score is not None and math.isnan(score) for score in answer.scores or ()):
-        raise FormatError(path, f"{place}.scores", "a score is NaN, which has no place in an order")
+        raise FormatError(path, f"{place}.scores", "a score is NaN; scores must be numbers that can be ranked")
     return answer
 
 
 def _assemble(header: Header, answers: list[AnswerLine]) -> Run:
-    starts = np.concatenate([[0], np.cumsum([len(answer.ids) for answer in answers], dtype=np.int64)]).astype(np.int64)
     scores = [score for answer in answers for score in answer.scores or [None] * len(answer.ids)]
     known = bool(answers) and all(answer.valid is not None for answer in answers)
+    first_line, last_line = line_columns([span for answer in answers for span in answer.lines or [None] * len(answer.ids)])
     return Run(
-        agent=header.agent,
+        label=header.label,
         case_ids=tuple(answer.case for answer in answers),
-        starts=starts,
+        starts=starts_of((len(answer.ids) for answer in answers), len(answers)),
         ids=[hit for answer in answers for hit in answer.ids],
         scores=np.array([np.nan if score is None else score for score in scores], np.float64),
         status=np.array([STATUSES.index(answer.status) for answer in answers], np.uint8),
         valid=np.array([flag for answer in answers for flag in answer.valid or ()], bool) if known else None,
-        metadata=header.metadata,
+        first_line=first_line,
+        last_line=last_line,
+        provenance=header.provenance,
         dropped=header.dropped,
-        details=tuple(answer.details or {} for answer in answers) if any(answer.details for answer in answers) else None,
+        details=tuple(answer.details for answer in answers) if any(a.details != NOTHING_KNOWN for a in answers) else None,
     )

@@ -64,5 +64,5 @@ def _score(path: Path, place: str, value: Any) -> float | None:
     except OverflowError:
         raise FormatError(path, place, "the score is too large for a number") from None
     if math.isnan(score):
-        raise FormatError(path, place, "the score is NaN, which has no place in an order")
+        raise FormatError(path, place, "the score is NaN; scores must be numbers that can be ranked")
     return score

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from searchmark.files.trec_text import RUN, grouped_by_query, read_table
-from searchmark.records import OK, Run
+from searchmark.records import OK, Provenance, Run, RunLabel
 from searchmark.records.id_columns import ranks_by_score
 
 
@@ -17,12 +17,12 @@ def read_trec(path: str | PathLike[str]) -> Run:
     table = read_table(path, RUN)
     starts, documents, scores = grouped_by_query(table)
     return Run(
-        agent=path.stem,
+        label=RunLabel(path.stem),
         case_ids=table.queries,
         starts=starts,
         ids=documents,
         scores=scores,
         status=np.full(len(table.queries), OK, np.uint8),
         rank=ranks_by_score(documents, scores, starts),
-        metadata={"tag": table.tag},
+        provenance=Provenance(tag=table.tag),
     )

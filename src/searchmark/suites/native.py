@@ -12,13 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from searchmark.errors import FormatError, UsageError
-from searchmark.files.store import SCHEMA_VERSION, check_shape, check_version, write_text
+from searchmark.files.schemas import Schema
+from searchmark.files.store import check_shape, write_text
 from searchmark.records import Case, Defaults, Suite
 from searchmark.suites.checks import check_cases
 from searchmark.suites.source import Source
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+
+SUITE_SCHEMA = Schema("suite", 1)
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def write_native(suite: Suite, path: str | PathLike[str]) -> Iterator[str]:
 
 def _header(suite: Suite) -> dict[str, Any]:
     return {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": SUITE_SCHEMA.version,
         "name": suite.name,
         "description": suite.description,
         "defaults": asdict(suite.defaults),
@@ -112,8 +116,7 @@ def _checked(path: Path, data: Any) -> SuiteFile:
     if "schema_version" not in data:
         reason = "is missing: this is no suite of our own, and no other format was recognised (--format says which it is)"
         raise FormatError(path, "schema_version", reason)
-    check_version(path, data)
-    return check_shape(path, suite_file_adapter(), data)
+    return check_shape(path, suite_file_adapter(), SUITE_SCHEMA.upgraded(path, data))
 
 
 def _with_numeric_version(data: Any) -> Any:

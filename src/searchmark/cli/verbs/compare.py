@@ -7,20 +7,18 @@ from pathlib import Path
 
 import click
 
-from searchmark.agents.agent import AgentSpec
-from searchmark.analysis.comparison import CompareOptions, Pair, check_baseline, compare, numbered
+from searchmark.analysis.comparison import CompareOptions, Pair, check_baseline, compare
 from searchmark.analysis.scores import default_measures, score
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._live import LiveOptions, agent_specs, live_options, names_of, refuse_live_options, run_live
+from searchmark.cli._live import LiveOptions, agent_specs, labels_of_runs, live_options, refuse_live_options, run_live
 from searchmark.cli._output import STDOUT, deliver, output_files
 from searchmark.cli._variadic import VariadicCommand
 from searchmark.cli.verbs.evaluate import refuse_other_queries, split_by
 from searchmark.config import PRESETS, DecisionTable, load_config
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.judging.judge import judge
-from searchmark.records import Run, Suite
+from searchmark.records import Run, Suite, display_names
 from searchmark.reports import build_comparison
-from searchmark.reports.run_notes import SECOND
 from searchmark.runs import load_run
 from searchmark.suites import load_suite
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
@@ -98,10 +96,12 @@ def command(
     suite = load_suite(suite_path, format=suite_format, topics=topics)
     runs = [load_run(path) for path in run_paths]
     if agents:
-        specs = [spec for each in agent_specs(agents, config, live) for spec in _twice(each, repeat_agent)]
+        specs = agent_specs(agents, config, live)
+        repeats = (1, 2) if repeat_agent else (1,)
         # A name that nobody has should be noticed before hours of searching.
-        check_baseline(baseline, numbered([*(run.agent for run in runs), *names_of(suite, specs, live, corpus_path)]))
-        suite, ran = run_live(suite, specs, config, live, corpus_path, mapping, Path(suite_path).parent)
+        labels = [*(run.label for run in runs), *labels_of_runs(suite, specs, live, corpus_path, repeats)]
+        check_baseline(baseline, display_names(labels))
+        suite, ran = run_live(suite, specs, config, live, corpus_path, mapping, Path(suite_path).parent, repeats)
         runs, survey = [*runs, *ran.runs], ran.survey
     else:
         refuse_live_options(live)
@@ -117,10 +117,6 @@ def command(
     pairs = compare(scores, by, options)
     report = build_comparison(scores, pairs, by, _about(tables, pairs), survey)
     return deliver(report, files, json_on_stdout=STDOUT in outputs, brief=brief)
-
-
-def _twice(spec: AgentSpec, repeat: bool) -> list[AgentSpec]:
-    return [spec, replace(spec, name=f"{spec.name}{SECOND}")] if repeat else [spec]
 
 
 def _about(tables: tuple[DecisionTable, ...], pairs: list[Pair]) -> list[DecisionTable]:

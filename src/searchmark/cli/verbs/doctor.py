@@ -35,9 +35,8 @@ def _checks() -> Iterator[tuple[str, bool, str]]:
     from searchmark.running.environment import environment
 
     machine = environment()
-    yield "python", sys.version_info >= (3, 11), f"{machine['python']} on {machine['platform']}"
-    packages = machine["packages"]
-    yield "packages", True, ", ".join(f"{name} {version}" for name, version in packages.items())
+    yield "python", sys.version_info >= (3, 11), f"{machine.python} on {machine.platform}"
+    yield "packages", True, ", ".join(f"{name} {version}" for name, version in machine.packages.items())
     yield _isolation()
     yield _git()
     yield from _agents()

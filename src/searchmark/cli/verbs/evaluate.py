@@ -18,7 +18,8 @@ from searchmark.measures.grammar import AnyMeasure, parse_measure
 from searchmark.records import Run, Suite
 from searchmark.reports import build_report
 from searchmark.runs import FORMATS as RUN_FORMATS
-from searchmark.runs import completed, joined, load_run
+from searchmark.runs import load_run
+from searchmark.runs.join import completed, joined
 from searchmark.suites import load_suite
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
@@ -114,8 +115,7 @@ def command(
 
 def refuse_other_queries(suite: Suite, run: Run) -> None:
     """A run that knows what it was asked must have been asked this."""
-    made_for = run.metadata.get("suite")
-    asked = made_for.get("hashes", {}).get("queries") if isinstance(made_for, dict) else None
+    asked = None if run.provenance.suite is None else run.provenance.suite.queries
     if asked is not None and set(run.case_ids) <= suite.table.index.keys() and suite.only(run.index).hashes["queries"] != asked:
         raise Incomparable(f"the run {run.agent!r} was asked other queries than those of the suite {suite.name!r}")
 

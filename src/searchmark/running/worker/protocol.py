@@ -23,10 +23,15 @@ def wrong_shape(operation: str, reply: Mapping[str, Any], depth: int) -> str | N
     for key, (fits, needed) in wanted.items():
         if (key in reply or needed) and not fits(reply.get(key), depth):
             return f"the worker's answer is not one: {key!r} is wrong"
-    scores = reply.get("scores")
-    if scores is not None and len(scores) != len(reply["ids"]):
-        return "the worker's answer is not one: 'scores' is wrong"
+    for column in ("scores", "lines"):
+        if reply.get(column) is not None and len(reply[column]) != len(reply["ids"]):
+            return f"the worker's answer is not one: {column!r} is wrong"
     return None
+
+
+def is_line_range(value: Any) -> bool:
+    """Whether this is a first and a last line."""
+    return isinstance(value, tuple | list) and len(value) == 2 and all(type(line) is int and 0 < line < 10**9 for line in value)  # noqa: PLR2004  # first and last
 
 
 def _is_time(value: Any, _: int) -> bool:
@@ -53,6 +58,10 @@ def _are_scores(value: Any, _: int) -> bool:
     return value is None or (isinstance(value, list) and all(each is None or _is_number(each) for each in value))
 
 
+def _are_lines(value: Any, _: int) -> bool:
+    return value is None or (isinstance(value, list) and all(each is None or is_line_range(each) for each in value))
+
+
 def _are_counts(value: Any, _: int) -> bool:
     return isinstance(value, dict) and all(_is_time(each, _) for each in value.values())
 
@@ -68,6 +77,7 @@ _SHAPES: dict[str, dict[str, _Check]] = {
         "ns": (_is_time, True),
         "ids": (_are_ids, True),
         "scores": (_are_scores, False),
+        "lines": (_are_lines, False),
         "dropped": (_are_counts, True),
         "cost": (_is_number, False),
         "first_hit_ms": (_is_number, False),

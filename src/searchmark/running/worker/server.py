@@ -19,7 +19,7 @@ from searchmark.corpora.corpus import Corpus
 from searchmark.corpora.locations import Place, place_from_plain
 from searchmark.errors import SearchmarkError, shortened
 from searchmark.running.worker.process_tree import limit_memory, peak_memory
-from searchmark.running.worker.protocol import LONGEST_ID, LONGEST_METADATA
+from searchmark.running.worker.protocol import LONGEST_ID, LONGEST_METADATA, is_line_range
 
 if TYPE_CHECKING:
     from searchmark.corpora.walk import HistoryWalk
@@ -112,14 +112,14 @@ class Server:
         """Search after a reset: the cold answer."""
         self.agent.reset()
         elapsed, result = _timed(self.agent, request)
-        self._last = self._settled(plain_answer(result, request["depth"], lines=request["lines"]))
+        self._last = self._settled(plain_answer(result, request["depth"]))
         return {"ns": elapsed, **self._last}
 
     def _again(self, request: Reply) -> Reply:
         """Search without a reset, and only say whether the answer is still the same."""
         elapsed, result = _timed(self.agent, request)
-        answer = self._settled(plain_answer(result, request["depth"], lines=request["lines"]))
-        same = self._last is not None and all(answer.get(key) == self._last.get(key) for key in ("ids", "scores"))
+        answer = self._settled(plain_answer(result, request["depth"]))
+        same = self._last is not None and all(answer.get(key) == self._last.get(key) for key in ("ids", "scores", "lines"))
         return {"ns": elapsed, "same": same}
 
     def _settled(self, answer: Reply) -> Reply:
@@ -162,10 +162,8 @@ class _Listed:
         return getattr(self._result, name)
 
 
-def plain_answer(result: Any, depth: int, *, lines: bool) -> Reply:
+def plain_answer(result: Any, depth: int) -> Reply:
     """An answer as plain data, whatever the agent has put into it; what is left out or odd is counted.
-
-    Ranges of lines become part of the ids only where somebody has judged ``lines``.
 
     Entries that are no text keep their rank under a name that nothing in a corpus has.
     """
@@ -175,12 +173,14 @@ def plain_answer(result: Any, depth: int, *, lines: bool) -> Reply:
     entries = list(islice(files, depth + 1))
     total = len(files) if isinstance(files, Sequence) else len(entries)
     ids, odd = _texts(entries[:depth])
-    ids = _with_lines(ids, getattr(result, "lines", None)) if lines else ids
     scores, unusable = _numbers(getattr(result, "scores", None), len(ids))
     counts = {"beyond_depth": total - len(ids), "not_text": odd, "scores_unusable": unusable}
     answer: Reply = {"ids": ids, "dropped": {key: count for key, count in counts.items() if count}}
     if scores is not None:
         answer["scores"] = scores
+    lines = _ranges(getattr(result, "lines", None), len(ids))
+    if any(lines):
+        answer["lines"] = lines
     for name in ("cost", "first_hit_ms"):
         value = getattr(result, name, None)
         if _finite(value):
@@ -209,16 +209,12 @@ def _text(entry: Any) -> str | None:
     return None
 
 
-def _with_lines(ids: list[str], lines: Any) -> list[str]:
-    """Hits that name lines, as ids spell that."""
+def _ranges(lines: Any, size: int) -> list[list[int] | None]:
+    """First and last line for each hit; None for a hit on a whole document, or where the agent's range is none."""
     if not isinstance(lines, Sequence):
-        return ids
-    ranges = [*lines[: len(ids)], *[None] * (len(ids) - len(lines))]
-    return [f"{text}#L{span[0]}-L{span[1]}" if _is_range(span) else text for text, span in zip(ids, ranges, strict=True)]
-
-
-def _is_range(span: Any) -> bool:
-    return isinstance(span, tuple | list) and len(span) == 2 and all(type(line) is int and 0 < line < 10**9 for line in span)  # noqa: PLR2004  # first and last
+        return [None] * size
+    spans = [*lines[:size], *[None] * (size - len(lines))]
+    return [list(span) if is_line_range(span) else None for span in spans]
 
 
 def _numbers(scores: Any, size: int) -> tuple[list[float | None] | None, int]:

@@ -1,0 +1,252 @@
+"""Where a run comes from: who was asked what, when, where, with which options, and what spoils the result.
+
+Every field is None or empty where it is not known; a run that was imported knows little of itself. Nothing here is
+needed to compute a value, and everything that decides whether two values may be held against each other is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar, Literal, get_args
+
+
+@dataclass(frozen=True, slots=True)
+class RunLabel:
+    """Who was asked, about which state of a repository, and for which time."""
+
+    agent: str
+    snapshot: str | None = None
+    repeat: int = 1
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+def display_names(labels: Sequence[RunLabel]) -> list[str]:
+    """A short name for each label, unique among these.
+
+    The snapshot is part of it only where one agent was asked about several, and the repeat from the second on. Runs
+    that nothing tells apart are numbered. A name is for people: what it was made of is in the label.
+    """
+    names: list[str] = []
+    for label in labels:
+        snapshots = {other.snapshot for other in labels if other.agent == label.agent}
+        plain = f"{label.agent}@{label.snapshot}" if len(snapshots) > 1 and label.snapshot else label.agent
+        name, number = plain if label.repeat == 1 else f"{plain}#{label.repeat}", max(label.repeat, 1)
+        while name in names:
+            number += 1
+            name = f"{plain}#{number}"
+        names.append(name)
+    return names
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteIdentity:
+    """What was asked, what was searched and what was right, each as a digest of its own."""
+
+    name: str
+    queries: str | None = None
+    corpus: str | None = None
+    judgments: str | None = None
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, slots=True)
+class AgentIdentity:
+    """An agent: how it was named, its options, a digest of its code, and what it says of itself.
+
+    ``isolated`` is False for one that ran inside the process of the runner, where no deadline can be enforced.
+    """
+
+    source: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+    code: str | None = None
+    description: Mapping[str, Any] = field(default_factory=dict)
+    isolated: bool = True
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedRepository:
+    """The repository behind a corpus as it was during the run: its HEAD, and whether anything was not committed."""
+
+    name: str
+    commit: str | None = None
+    dirty: bool | None = None
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Which files could be found at all, where not all of them could."""
+
+    kinds: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Versions and machine."""
+
+    python: str
+    platform: str
+    packages: Mapping[str, str] = field(default_factory=dict)
+    cpu: str | None = None
+    cores: int | None = None
+    memory_bytes: int | None = None
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, slots=True)
+class IndexBuild:
+    """What it took to get an agent ready: time inside its own methods, how often from nothing, and the largest size."""
+
+    seconds: float | None = None
+    full_builds: int = 0
+    updates: int = 0
+    bytes: int | None = None
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+TrustKind = Literal["not_started", "corpus_changed", "not_isolated"]
+TRUST_KINDS: tuple[TrustKind, ...] = get_args(TrustKind)
+SPOILING: frozenset[TrustKind] = frozenset({"not_started", "corpus_changed"})
+
+
+@dataclass(frozen=True, slots=True)
+class TrustEvent:
+    """Something that happened during a run and that whoever relies on it must know."""
+
+    kind: TrustKind
+    message: str
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    @property
+    def spoils(self) -> bool:
+        """Whether the result cannot be trusted because of it."""
+        return self.kind in SPOILING
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What one worker wrote to one of its streams: how much, and the beginning of it."""
+
+    stream: str
+    bytes: int
+    text: str
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """How a run came about. ``parts`` are the runs that it was joined from, each with the cases that it answered."""
+
+    id: str | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    version: str | None = None
+    suite: SuiteIdentity | None = None
+    agent: AgentIdentity | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    repositories: tuple[SearchedRepository, ...] = ()
+    candidates: Candidates | None = None
+    environment: Environment | None = None
+    index: IndexBuild | None = None
+    start_seconds: tuple[float, ...] = ()
+    memory_bytes: int | None = None
+    restarts: int = 0
+    workers: int = 1
+    resumed: int = 0
+    printed: tuple[Printed, ...] = ()
+    trust: tuple[TrustEvent, ...] = ()
+    tag: str | None = None
+    parts: tuple[RunPart, ...] = ()
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether Searchmark asked the agent itself, so that a case that is missing was not run."""
+        return self.suite is not None
+
+    @property
+    def failure(self) -> str | None:
+        """Why the agent could not be started, if it could not: in none of the parts, where there are some."""
+        if not all(part.provenance.failure for part in self.parts):
+            return None
+        return next((event.message for event in self.trust if event.kind == "not_started"), None)
+
+    @property
+    def spoiled_by(self) -> list[str]:
+        """What happened during the run that makes its result untrustworthy."""
+        return [event.message for event in self.trust if event.spoils]
+
+
+@dataclass(frozen=True, slots=True)
+class RunPart:
+    """One of several runs that were joined."""
+
+    cases: tuple[str, ...]
+    provenance: Provenance
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+def joined_provenance(parts: Sequence[RunPart]) -> Provenance:
+    """What is true of runs together that each answered some cases of one suite. Nothing of a part is lost."""
+    known = [part.provenance for part in parts]
+    first = known[0]
+    return Provenance(
+        id="+".join(each.id for each in known if each.id) or None,
+        started=min((each.started for each in known if each.started), default=None),
+        ended=max((each.ended for each in known if each.ended), default=None),
+        version=first.version,
+        suite=None if first.suite is None else SuiteIdentity(first.suite.name),
+        agent=first.agent,
+        options=first.options,
+        repositories=_distinct(repository for each in known for repository in each.repositories),
+        candidates=first.candidates,
+        environment=first.environment,
+        index=_together([each.index for each in known if each.index is not None]),
+        start_seconds=tuple(seconds for each in known for seconds in each.start_seconds),
+        memory_bytes=max((each.memory_bytes for each in known if each.memory_bytes is not None), default=None),
+        restarts=sum(each.restarts for each in known),
+        workers=max(each.workers for each in known),
+        resumed=sum(each.resumed for each in known),
+        printed=tuple(printed for each in known for printed in each.printed),
+        trust=_distinct(event for each in known for event in each.trust),
+        tag=first.tag,
+        parts=tuple(_flat(parts)),
+    )
+
+
+def _flat(parts: Iterable[RunPart]) -> Iterator[RunPart]:
+    """A part that was joined itself counts as its own parts."""
+    for part in parts:
+        yield from part.provenance.parts or (part,)
+
+
+def _distinct(items: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(items))
+
+
+def _together(builds: Sequence[IndexBuild]) -> IndexBuild | None:
+    if not builds:
+        return None
+    seconds = [build.seconds for build in builds if build.seconds is not None]
+    return IndexBuild(
+        seconds=sum(seconds) if seconds else None,
+        full_builds=sum(build.full_builds for build in builds),
+        updates=sum(build.updates for build in builds),
+        bytes=max((build.bytes for build in builds if build.bytes is not None), default=None),
+    )

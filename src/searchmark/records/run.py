@@ -1,0 +1,227 @@
+"""Runs: the answers of one agent, raw, in columns, and what is known about how they came about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.errors import UsageError
+from searchmark.records.columns import starts_of
+from searchmark.records.id_columns import Texts, ranks_by_score, texts_at
+from searchmark.records.provenance import Provenance, RunLabel
+
+Status = Literal["ok", "empty", "error", "timeout", "not_run"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+OK, EMPTY, ERROR, TIMEOUT, NOT_RUN = range(len(STATUSES))
+
+NO_LINE = 0  # lines are counted from 1
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One entry of an answer; ``rank`` starts at 1, ``score`` is None where the agent gave none.
+
+    ``lines`` are the first and the last line that the agent means, where it means only a part of a file.
+    """
+
+    id: str
+    rank: int
+    score: float | None = None
+    valid: bool | None = None
+    lines: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerDetails:
+    """How one answer came about.
+
+    ``cold_ms`` and ``warm_ms`` are samples of latency; a search that failed stands at its deadline, and
+    ``repeat_failures`` of the warm ones did. ``failure`` is why there is no answer, ``repeat_failure`` why a repeat had
+    none. ``unstable`` counts the repeats with another answer, ``dropped`` what the runner left out of this one, and
+    ``unreachable`` names the relevant targets that were not there to be found. ``said`` is the agent's own remark.
+    """
+
+    cold_ms: tuple[float, ...] = ()
+    warm_ms: tuple[float, ...] = ()
+    first_hit_ms: float | None = None
+    cost: float | None = None
+    failure: str | None = None
+    repeat_failure: str | None = None
+    repeat_failures: int = 0
+    unstable: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    unreachable: tuple[str, ...] = ()
+    said: Any = None
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    def to_plain(self) -> dict[str, Any]:
+        """What there is to say, as JSON has it; nothing for what is not known."""
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        return {name: value for name, value in plain.items() if value not in (None, (), 0, {})}
+
+
+NOTHING_KNOWN = AnswerDetails()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an agent returned for one case."""
+
+    case: str
+    status: Status
+    hits: tuple[Hit, ...] = ()
+    details: AnswerDetails = NOTHING_KNOWN
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """All answers of one agent, raw, in columns: the hits of ``case_ids[i]`` are rows ``starts[i]:starts[i + 1]``.
+
+    ``rank`` is the rank of each hit in its answer, from 1; None if the rows are in that order. ``scores`` is NaN where
+    the agent gave none; ``valid`` says whether a hit exists in the corpus, None if that is not known. ``first_line`` and
+    ``last_line`` are NO_LINE for a hit on a whole document, and None if all of them are. ``unique`` promises that no
+    answer names an id twice. ``dropped`` counts what a reader left out.
+    """
+
+    label: RunLabel
+    case_ids: tuple[str, ...]
+    starts: NDArray[np.int64]
+    ids: Texts
+    scores: NDArray[np.float64]
+    status: NDArray[np.uint8]
+    rank: NDArray[np.int32] | None = None
+    valid: NDArray[np.bool_] | None = None
+    first_line: NDArray[np.int32] | None = None
+    last_line: NDArray[np.int32] | None = None
+    unique: bool = False
+    provenance: Provenance = Provenance()  # noqa: RUF009  # frozen
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    details: tuple[AnswerDetails, ...] | None = None
+
+    @classmethod
+    def from_answers(cls, agent: str | RunLabel, answers: Iterable[Answer], **rest: Any) -> Run:
+        """Build a run from answers, hits in the order given; a case that is answered twice is refused."""
+        label, rows = _label(agent), list(answers)
+        seen: set[str] = set()
+        for answer in rows:
+            if answer.case in seen:
+                raise UsageError(f"the run {label.agent!r} answers the case {answer.case!r} twice")
+            seen.add(answer.case)
+        hits = list(chain.from_iterable(answer.hits for answer in rows))
+        valid = None if any(hit.valid is None for hit in hits) else np.array([hit.valid for hit in hits], bool)
+        first_line, last_line = line_columns([hit.lines for hit in hits])
+        details = tuple(answer.details for answer in rows)
+        return cls(
+            label=label,
+            case_ids=tuple(answer.case for answer in rows),
+            starts=starts_of((len(answer.hits) for answer in rows), len(rows)),
+            ids=[hit.id for hit in hits],
+            scores=np.array([np.nan if hit.score is None else hit.score for hit in hits], np.float64),
+            status=np.array([STATUSES.index(answer.status) for answer in rows], np.uint8),
+            valid=valid,
+            first_line=first_line,
+            last_line=last_line,
+            details=details if any(each != NOTHING_KNOWN for each in details) else None,
+            **rest,
+        )
+
+    @classmethod
+    def from_scores(cls, scores: Mapping[str, Mapping[str, float]], agent: str | RunLabel = "run", **rest: Any) -> Run:
+        """Build a run from ``{case: {id: score}}``; as in trec_eval, by score, then id, both descending."""
+        per_case = scores.values()
+        starts = starts_of(map(len, per_case), len(scores))
+        values = np.fromiter(chain.from_iterable(s.values() for s in per_case), np.float64, int(starts[-1]))
+        ids = list(chain.from_iterable(per_case))
+        _refuse_nan(tuple(scores), starts, ids, values)
+        rank = ranks_by_score(ids, values, starts)
+        return cls(_label(agent), tuple(scores), starts, ids, values, _answered(starts), rank=rank, unique=True, **rest)
+
+    @property
+    def agent(self) -> str:
+        return self.label.agent
+
+    def __len__(self) -> int:
+        return len(self.case_ids)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        return {case_id: row for row, case_id in enumerate(self.case_ids)}
+
+    def rows_of(self, row: int) -> NDArray[np.int64]:
+        """The rows of the hits of one answer, best first."""
+        start, end = int(self.starts[row]), int(self.starts[row + 1])
+        return start + (np.arange(end - start) if self.rank is None else np.argsort(self.rank[start:end]))
+
+    def ids_of(self, row: int) -> list[str]:
+        """The ids of one answer, best first."""
+        if self.rank is None:
+            return list(self.ids[self.starts[row] : self.starts[row + 1]])
+        return texts_at(self.ids, self.rows_of(row))
+
+    def lines_of(self, hit_row: int) -> tuple[int, int] | None:
+        """The lines that the hit in this row means; None for the whole document."""
+        if self.first_line is None or self.last_line is None or self.first_line[hit_row] == NO_LINE:
+            return None
+        return int(self.first_line[hit_row]), int(self.last_line[hit_row])
+
+    def details_of(self, row: int) -> AnswerDetails:
+        return NOTHING_KNOWN if self.details is None else self.details[row]
+
+    def answer(self, row: int, limit: int | None = None) -> Answer:
+        """One answer, with its first ``limit`` hits."""
+        rows = self.rows_of(row)[:limit].tolist()
+        hits = tuple(
+            Hit(
+                id=self.ids[i],
+                rank=rank,
+                score=None if np.isnan(self.scores[i]) else float(self.scores[i]),
+                valid=None if self.valid is None else bool(self.valid[i]),
+                lines=self.lines_of(i),
+            )
+            for rank, i in enumerate(rows, 1)
+        )
+        return Answer(self.case_ids[row], STATUSES[self.status[row]], hits, self.details_of(row))
+
+    @property
+    def answers(self) -> Iterator[Answer]:
+        return (self.answer(row) for row in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Run) and self._identity == other._identity and list(self.answers) == list(other.answers)
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        return (self.label, self.provenance, self.dropped)
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays: compared by value, never a key
+
+
+def line_columns(lines: Sequence[tuple[int, int] | None]) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
+    """The first and the last lines of many hits; None and None if every hit is on a whole document."""
+    if not any(lines):
+        return None, None
+    pairs = np.array([each or (NO_LINE, NO_LINE) for each in lines], np.int32)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _label(agent: str | RunLabel) -> RunLabel:
+    return RunLabel(agent) if isinstance(agent, str) else agent
+
+
+def _refuse_nan(cases: Sequence[str], starts: NDArray[np.int64], ids: Sequence[str], scores: NDArray[np.float64]) -> None:
+    if np.isnan(scores).any():
+        row = int(np.argmax(np.isnan(scores)))
+        case = cases[int(np.searchsorted(starts, row, side="right")) - 1]
+        raise UsageError(f"case {case!r}: the score of {ids[row]!r} is NaN; scores must be numbers that can be ranked")
+
+
+def _answered(starts: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """The status of answers that are only known by their hits: ok, or empty without any."""
+    return np.where(np.diff(starts) > 0, OK, EMPTY).astype(np.uint8)

@@ -1,0 +1,310 @@
+"""Suites: cases and their judgments, in columns."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, islice
+from typing import Any, ClassVar, Literal, TypeVar, get_args, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.records.columns import starts_of
+from searchmark.records.id_columns import Texts
+
+Match = Literal["id", "path", "glob", "symbol", "lines"]
+MATCHES: tuple[Match, ...] = get_args(Match)
+
+Gain = Literal["linear", "exp"]
+
+NO_RANK = 0  # expected ranks start at 1
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """What one target is worth to one query. Grade 0 means judged and not relevant."""
+
+    target: str
+    match: Match = "id"
+    grade: int = 1
+    rank: int | None = None
+    score_range: tuple[float, float] | None = None
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}  # read by pydantic where a file is checked
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Something that can be found."""
+
+    id: str
+    text: str
+    title: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One query and all that is known about its right answers.
+
+    ``origin`` names what the case stems from (a commit, a query that was translated): cases of one
+    origin are resampled together. ``documents`` is a corpus of its own, for a case that brings one along.
+    ``fields`` holds anything else worth slicing by.
+    """
+
+    id: str
+    query: str | None = None
+    judgments: tuple[Judgment, ...] = ()
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    origin: str | None = None
+    unanswerable: bool = False
+    documents: tuple[Document, ...] = ()
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What a suite wants measures to mean when they do not say it themselves."""
+
+    rel: int = 1
+    gain: Gain = "linear"
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, eq=False)
+class CaseTable:
+    """The cases of a suite without their judgments, one row each; an absent column is all default."""
+
+    ids: tuple[str, ...]
+    queries: tuple[str | None, ...] | None = None
+    categories: tuple[str | None, ...] | None = None
+    tags: tuple[tuple[str, ...], ...] | None = None
+    origins: tuple[str | None, ...] | None = None
+    unanswerable: NDArray[np.bool_] | None = None
+    documents: tuple[tuple[Document, ...], ...] | None = None
+    fields: tuple[Mapping[str, Any], ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        return {case_id: row for row, case_id in enumerate(self.ids)}
+
+
+@dataclass(frozen=True, eq=False)
+class JudgmentTable:
+    """The judgments of a suite: those of case ``i`` are the rows ``starts[i]`` to ``starts[i + 1]``."""
+
+    starts: NDArray[np.int64]
+    targets: Texts
+    grades: NDArray[np.int64]
+    match: NDArray[np.uint8] | None = None  # None: every row matches by id
+    ranks: NDArray[np.int64] | None = None  # NO_RANK where the judgment has none
+    ranges: NDArray[np.float64] | None = None  # two columns, NaN where the judgment has none
+
+    def __len__(self) -> int:
+        return len(self.grades)
+
+    def plain_rows(self) -> Iterator[tuple[Any, ...]]:
+        """Target, match, grade, rank and range of every judgment, as a digest is taken of them."""
+        match = [0] * len(self) if self.match is None else self.match.tolist()
+        ranks = [None] * len(self) if self.ranks is None else [rank or None for rank in self.ranks.tolist()]
+        ranges = [None] * len(self) if self.ranges is None else [None if math.isnan(r[0]) else r for r in self.ranges.tolist()]
+        return zip(self.targets, map(MATCHES.__getitem__, match), self.grades.tolist(), ranks, ranges, strict=True)
+
+    def rows(self, start: int, end: int) -> Iterator[Judgment]:
+        """The judgments in some rows as records."""
+        size = end - start
+        columns = [None if column is None else column[start:end] for column in (self.match, self.ranks, self.ranges)]
+        match, rank, score_range = (_as_list(column, size) for column in columns)
+        grades = self.grades[start:end].tolist()
+        for target, how, grade, place, bounds in zip(self.targets[start:end], match, grades, rank, score_range, strict=True):
+            known = None if bounds is None or math.isnan(bounds[0]) else tuple(bounds)
+            yield Judgment(target, MATCHES[how or 0], grade, place or None, known)
+
+    @cached_property
+    def case(self) -> NDArray[np.int64]:
+        """The row of the case that each judgment belongs to."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+
+@dataclass(frozen=True, eq=False)
+class Suite:
+    """A named set of cases with their judgments: what a search system is asked, and what is right.
+
+    ``model`` names the embedding model that score ranges belong to. ``dropped`` counts what a reader
+    had to leave out, by reason.
+    """
+
+    name: str
+    table: CaseTable
+    judgments: JudgmentTable
+    defaults: Defaults = Defaults()
+    description: str | None = None
+    model: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def from_cases(cls, name: str, cases: Iterable[Case], **rest: Any) -> Suite:
+        """Build a suite from whole cases; ``rest`` goes to the other fields of the suite."""
+        rows = list(cases)
+        judgments = list(chain.from_iterable(case.judgments for case in rows))
+        return cls(name, _case_table(rows), _judgment_table(rows, judgments), **rest)
+
+    @classmethod
+    def from_grades(cls, grades: Mapping[str, Mapping[str, int]], name: str = "suite") -> Suite:
+        """Build a suite from ``{case: {target: grade}}``, the shape that pytrec_eval calls a qrel."""
+        table = CaseTable(ids=tuple(grades))
+        per_case = grades.values()
+        total = sum(map(len, per_case))
+        judgments = JudgmentTable(
+            starts=starts_of(map(len, per_case), len(grades)),
+            targets=list(chain.from_iterable(per_case)),
+            grades=np.fromiter(chain.from_iterable(g.values() for g in per_case), np.int64, total),
+        )
+        return cls(name, table, judgments)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def cases(self) -> Sequence[Case]:
+        return _Cases(self)
+
+    def only(self, wanted: Collection[str]) -> Suite:
+        """The same suite with these cases alone."""
+        if len(wanted) >= len(self) and all(case in wanted for case in self.table.ids):
+            return self
+        rest = {name: getattr(self, name) for name in ("defaults", "description", "model", "metadata", "dropped")}
+        return Suite.from_cases(self.name, [case for case in self.cases if case.id in wanted], **rest)
+
+    @cached_property
+    def hashes(self) -> dict[str, str | None]:
+        """Digests of queries and judgments, kept apart, whatever the order of cases and judgments."""
+        table, judgments = self.table, self.judgments
+        order = sorted(range(len(table)), key=table.ids.__getitem__)
+        queries = table.queries or [None] * len(table)
+        unanswerable = [False] * len(table) if table.unanswerable is None else table.unanswerable.tolist()
+        columns = list(judgments.plain_rows())
+        starts = judgments.starts.tolist()
+        return {
+            "queries": _digest([table.ids[row], queries[row], unanswerable[row]] for row in order),
+            "corpus": None,
+            "judgments": _digest(
+                [table.ids[row], sorted(columns[starts[row] : starts[row + 1]], key=lambda judgment: judgment[:3])] for row in order
+            ),
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Suite) and self._identity == other._identity and list(self.cases) == list(other.cases)
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        return (self.name, self.defaults, self.description, self.model, self.metadata)
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays: compared by value, never a key
+
+
+T = TypeVar("T")
+
+
+def _column(rows: Sequence[Case], value: Callable[[Case], T]) -> tuple[T, ...] | None:
+    """One value per case, or None where no case has any."""
+    values = tuple(map(value, rows))
+    return values if any(values) else None
+
+
+def _case_table(rows: Sequence[Case]) -> CaseTable:
+    unanswerable = np.array([case.unanswerable for case in rows], bool)
+    return CaseTable(
+        ids=tuple(case.id for case in rows),
+        queries=tuple(case.query for case in rows),
+        categories=_column(rows, lambda case: case.category),
+        tags=_column(rows, lambda case: tuple(case.tags)),
+        origins=_column(rows, lambda case: case.origin),
+        unanswerable=unanswerable if unanswerable.any() else None,
+        documents=_column(rows, lambda case: tuple(case.documents)),
+        fields=_column(rows, lambda case: case.fields),
+    )
+
+
+def _judgment_table(rows: Sequence[Case], judgments: Sequence[Judgment]) -> JudgmentTable:
+    match = np.array([MATCHES.index(j.match) for j in judgments], np.uint8)
+    ranks = np.array([NO_RANK if j.rank is None else j.rank for j in judgments], np.int64)
+    ranges = np.array([j.score_range or (np.nan, np.nan) for j in judgments], np.float64).reshape(-1, 2)
+    return JudgmentTable(
+        starts=starts_of((len(case.judgments) for case in rows), len(rows)),
+        targets=[j.target for j in judgments],
+        grades=np.array([j.grade for j in judgments], np.int64),
+        match=match if match.any() else None,
+        ranks=ranks if ranks.any() else None,
+        ranges=None if np.isnan(ranges).all() else ranges,
+    )
+
+
+def _digest(rows: Iterable[Any]) -> str:
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(json.dumps(row).encode())
+        digest.update(b"\n")
+    return digest.hexdigest()
+
+
+def _as_list(column: NDArray[Any] | None, size: int) -> list[Any]:
+    return [None] * size if column is None else column.tolist()
+
+
+class _Cases(Sequence[Case]):
+    """The cases of a suite as whole records, built one by one when asked for."""
+
+    def __init__(self, suite: Suite) -> None:
+        self._table = suite.table
+        self._judgments = suite.judgments
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    @overload
+    def __getitem__(self, row: int) -> Case: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[Case]: ...
+    def __getitem__(self, row: int | slice) -> Case | list[Case]:
+        if isinstance(row, slice):
+            return [self[i] for i in range(*row.indices(len(self)))]
+        row = range(len(self))[row]
+        start, end = self._judgments.starts[row : row + 2].tolist()
+        return self._case(row, tuple(self._judgments.rows(start, end)))
+
+    def __iter__(self) -> Iterator[Case]:
+        """All cases; the columns of judgments are taken apart once and not case by case."""
+        starts = self._judgments.starts.tolist()
+        judgments = self._judgments.rows(0, len(self._judgments))
+        for row in range(len(self)):
+            yield self._case(row, tuple(islice(judgments, starts[row + 1] - starts[row])))
+
+    def _case(self, row: int, judgments: tuple[Judgment, ...]) -> Case:
+        table = self._table
+        return Case(
+            id=table.ids[row],
+            query=None if table.queries is None else table.queries[row],
+            judgments=judgments,
+            category=None if table.categories is None else table.categories[row],
+            tags=() if table.tags is None else table.tags[row],
+            origin=None if table.origins is None else table.origins[row],
+            unanswerable=table.unanswerable is not None and bool(table.unanswerable[row]),
+            documents=() if table.documents is None else table.documents[row],
+            fields={} if table.fields is None else table.fields[row],
+        )

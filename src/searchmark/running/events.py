@@ -1,0 +1,62 @@
+"""What happens to a worker during a run, as it is written to the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from searchmark.records import IndexBuild
+
+EventKind = Literal["started", "prepared", "ended", "not_started", "closed"]
+EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEvent:
+    """A worker was started, its agent was prepared or could not be, it was lost (``reason``), or closed in good order.
+
+    ``seconds`` is the time that starting or preparing took; ``how`` says whether the index was built or updated.
+    """
+
+    event: EventKind
+    seconds: float | None = None
+    how: Literal["initialised", "updated"] | None = None
+    index_bytes: int | None = None
+    memory: int | None = None
+    reason: str | None = None
+    description: Mapping[str, Any] | None = None
+
+    def to_plain(self) -> dict[str, Any]:
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        return {name: value for name, value in plain.items() if value is not None}
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> WorkerEvent:
+        event = cls(**data)
+        if event.event not in EVENT_KINDS:
+            raise ValueError(event.event)
+        return event
+
+
+def index_build(events: Sequence[WorkerEvent]) -> IndexBuild:
+    """What it took to get the agent ready, in this run and in those that it resumes."""
+    prepared = [event for event in events if event.event == "prepared"]
+    return IndexBuild(
+        seconds=sum(event.seconds or 0.0 for event in prepared) if prepared else None,
+        full_builds=sum(event.how == "initialised" for event in prepared),
+        updates=sum(event.how == "updated" for event in prepared),
+        bytes=max((event.index_bytes for event in prepared if event.index_bytes is not None), default=None),
+    )
+
+
+def failure_to_start(events: Sequence[WorkerEvent]) -> str | None:
+    """Why the agent never became ready; None if it did."""
+    if any(event.event == "prepared" for event in events):
+        return None
+    return next((event.reason for event in reversed(events) if event.event == "not_started"), None)
+
+
+def description(events: Sequence[WorkerEvent]) -> Mapping[str, Any]:
+    """What the agent last said of itself."""
+    return next((event.description for event in reversed(events) if event.description is not None), {})
