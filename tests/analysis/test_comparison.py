@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ from searchmark.analysis.decisions import NOT_ENOUGH, decide
 from searchmark.cli.main import main
 from searchmark.config import PRESETS, DecisionTable, Rule, load_config
 from searchmark.errors import FormatError, Incomparable, UsageError
-from searchmark.records import Status
+from searchmark.records import AnswerDetails, IndexBuild, Provenance, Status
 from searchmark.reports import write_report
 from tests.conftest import ROOT
 
@@ -404,15 +405,17 @@ class TestDecisions:
         assert decision.flips == ("the closest call is all cases: +100.0%, and the line is drawn at +10%",)
 
     def test_prices_are_weighed_where_they_are_known(self) -> None:
-        cheap, dear = run_of("a", [2] * 20), run_of("b", [1] * 20)
+        cheap, dear = (AnswerDetails(cold_ms=(2.0,)),) * 20, (AnswerDetails(cold_ms=(50.0,)),) * 20
+        small, large = (Provenance(index=IndexBuild(bytes=size)) for size in (240_000, 8_400_000))
         runs = {
-            "a": Run(**{**cheap.__dict__, "metadata": {"latency_ms": 2.0}}),
-            "b": Run(**{**dear.__dict__, "metadata": {"latency_ms": 50.0}}),
+            "a": replace(run_of("a", [2] * 20), details=cheap, provenance=small),
+            "b": replace(run_of("b", [1] * 20), details=dear, provenance=large),
         }
         scores = [score(judge(suite_of(20), run), ["RR"]) for run in runs.values()]
         means = {name: each.summaries() for name, each in zip(runs, scores, strict=True)}
         decision = decide(DecisionTable("b", "a", (Rule("go", above=0.1),)), compare(scores), means, scores[0].judged.suite, runs)
-        assert "latency: 25.0x that of a (2 to 50)" in decision.evidence
+        assert "latency: 25.0x that of a (2 ms to 50 ms)" in decision.evidence
+        assert "index size: 35.0x that of a (0.24 MB to 8.4 MB)" in decision.evidence
 
     def test_arms_that_were_not_run_are_named(self) -> None:
         scores = [score(judge(suite_of(12), run_of(name, [1] * 12)), ["RR"]) for name in "ab"]

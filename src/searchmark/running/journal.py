@@ -201,8 +201,7 @@ def _refuse_difference(path: Path, then: Mapping[str, Any], now: Mapping[str, An
     different = [key for key in {**then, **plain} if then.get(key) != plain.get(key)]
     if different:
         raise Incomparable(
-            f"{path} was recorded with a different {', a different '.join(different)} and cannot be resumed; "
-            "rerun without --resume to start over"
+            f"{path} cannot be resumed: different {', different '.join(different)}; rerun without --resume to start over"
         )
 
 
