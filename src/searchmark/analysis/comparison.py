@@ -28,7 +28,8 @@ from searchmark.analysis.paired_statistics import (
     rank_biased_overlap,
 )
 from searchmark.analysis.scores import Scores, clusters_of, segment_rows, untrusted_because
-from searchmark.errors import Incomparable, NothingEvaluated, UsageError
+from searchmark.comparability import check_judged
+from searchmark.errors import UsageError
 from searchmark.judging.judge import target_ranks
 from searchmark.records import ERROR, NOT_RUN, OK, TIMEOUT, Run, display_names
 
@@ -135,7 +136,7 @@ class Pair:
 
 def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: CompareOptions = CompareOptions()) -> list[Pair]:
     """Compare every pair of runs; the first of a pair, in the order given, is its baseline, unless one is named for all."""
-    _check_comparable(scores)
+    check_judged([each.judged for each in scores], [each.names for each in scores])
     names = unique_names(scores)
     pairs = _pairs_of(names, options.baseline)
     everything = np.arange(len(scores[0].judged.suite))
@@ -175,17 +176,6 @@ def _pairs_of(names: list[str], baseline: str | None) -> list[tuple[int, int]]:
 def check_baseline(baseline: str | None, names: Sequence[str]) -> None:
     if baseline is not None and baseline not in names:
         raise UsageError(f"the baseline {baseline!r} is not among the runs: {', '.join(names)}")
-
-
-def _check_comparable(scores: Sequence[Scores]) -> None:
-    if len(scores) < 2:  # noqa: PLR2004  # a comparison takes two
-        raise UsageError("a comparison needs at least two runs")
-    first = scores[0]
-    for other in scores[1:]:
-        if other.judged.suite.hashes != first.judged.suite.hashes or other.names != first.names:
-            raise Incomparable("runs can only be compared on the same suite and the same measures")
-    if not first.names:
-        raise NothingEvaluated("there is no measure to compare by")
 
 
 Table = dict[tuple[int, int], list[Difference]]
