@@ -55,6 +55,9 @@ class AgentWithArms(RetrievalAgent):
         sizes = [size for size in (arm.index_bytes() for arm in self._arms.values()) if size is not None]
         return sum(sizes) if sizes else None
 
+    def describe(self) -> Mapping[str, Any]:
+        return {"arms": {name: dict(arm.describe()) for name, arm in self._arms.items()}}
+
     def ask(self, name: str, query: str, k: int) -> RetrievalResult:
         """The answer of one arm. If it fails, this fails: the answer of the others alone would pass for that of all."""
         try:

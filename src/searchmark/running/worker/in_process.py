@@ -6,8 +6,8 @@ memory is ours and has no limit; what it prints goes where the program prints; i
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
+from time import monotonic, perf_counter
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
@@ -20,19 +20,19 @@ class InProcessWorker:
 
     def __init__(self, spec: AgentSpec) -> None:
         self._server = Server(spec)
-        self._born = time.perf_counter()
+        self._born = perf_counter()
         self._closed = False
 
     def age(self) -> float:
         """Seconds since the start."""
-        return time.perf_counter() - self._born
+        return perf_counter() - self._born
 
     def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Have a request answered, however long that takes, and then look at the clock."""
-        start = time.monotonic()
+        start = monotonic()
         self._closed = self._closed or message["op"] == "close"
         reply = self._server.answer(message | {"memory_limit_mb": None})  # a limit would be ours for good
-        if time.monotonic() - start > seconds:
+        if monotonic() - start > seconds:
             raise Late
         return reply | {"memory": None}  # that of the whole program would say nothing about the agent
 
