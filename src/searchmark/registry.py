@@ -232,7 +232,7 @@ def agent_class_of(spec: AgentSpec) -> Any:
 
 
 def _found(source: AgentSource) -> tuple[Any, str]:
-    """What a source stands for, and what that is called."""
+    """What a source means, and what that is called."""
     match source:
         case BuiltIn(name):
             module, _, attribute = BUILT_IN[name].rpartition(":")
@@ -251,7 +251,7 @@ def _found(source: AgentSource) -> tuple[Any, str]:
 
 
 def code_digest(spec: AgentSpec) -> str | None:
-    """A digest of the file that an agent's code stands in and of our own version; None if there is no such file."""
+    """A digest of the file that an agent's code is in and of our own version; None if there is no such file."""
     from importlib.metadata import version
 
     found = agent_class_of(spec)

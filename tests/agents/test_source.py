@@ -26,7 +26,7 @@ SOURCES: list[tuple[str, AgentSource]] = [
     ("bm25", BuiltIn("bm25")),
     ("in-memory", BuiltIn("in-memory")),
     ("vector", BuiltIn("semantic")),
-    ("somebody-elses", EntryPoint("somebody-elses")),
+    ("their-agent", EntryPoint("their-agent")),
     ("package.module:Class", PythonClass("package.module", "Class")),
     ("package.module:Outer.Inner", PythonClass("package.module", "Outer.Inner")),
     ("a/file.py:Class", PythonClass("a/file.py", "Class")),

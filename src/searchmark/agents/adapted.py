@@ -27,7 +27,7 @@ _PATH_TYPES = (str, "str", Path, "Path", "pathlib.Path")
 def adapted(agent: Any, name: str, *, borrowed: bool = False) -> RetrievalAgent:
     """The agent itself if it knows the whole protocol, or one that speaks it on its behalf.
 
-    A ``borrowed`` one belongs to somebody who may go on using it, and is not closed.
+    A ``borrowed`` one belongs to the caller, who may still need it, and is not closed.
     """
     if callable(agent) and not hasattr(agent, "retrieve"):
         return _FunctionAgent(_search(agent) or agent)

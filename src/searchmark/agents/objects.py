@@ -46,7 +46,7 @@ def _source(agent: Any) -> AgentSource:
 
 
 def _found(module: str, name: str) -> Any:
-    """What has this name in its module; what is local to a function, or was named anew, is not found."""
+    """What has this name in its module; what is local to a function, or has another name by now, is not found."""
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)

@@ -1,4 +1,4 @@
-"""Where an agent comes from, read once from what somebody wrote; nothing else looks into that text.
+"""Where an agent comes from, read once from its text; nothing else looks into that text.
 
     NAME                          a built-in agent or an alias of one; any other name is the entry point of a plug-in
     module:Class  file.py:Class   Python code: a class, or a function (query, k)

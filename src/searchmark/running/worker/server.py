@@ -60,7 +60,7 @@ class Server:
         except SearchmarkError as error:
             return {"failed": shortened(str(error), LONGEST_REASON)}
         except KeyboardInterrupt as error:
-            if self._spec is not None:  # nobody but the user can have meant this process
+            if self._spec is not None:  # Ctrl-C is meant for this process
                 raise
             return {"failed": _said(error)}
         except BaseException as error:  # noqa: BLE001  # an agent may raise anything, SystemExit included
