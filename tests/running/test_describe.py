@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from searchmark.corpora.locations import Place
 from searchmark.registry import load_agent
+from searchmark.running.events import WorkerEvent
 from searchmark.running.options import RunOptions
 from searchmark.running.session import Session
 from searchmark.running.worker.protocol import LONGEST_DESCRIPTION, wrong_shape
@@ -17,12 +17,12 @@ from searchmark.running.worker.protocol import LONGEST_DESCRIPTION, wrong_shape
 
 def prepared(agent: Any, folder: Path) -> list[Any]:
     """The descriptions that one search leads to, and what became of it."""
-    events: list[Mapping[str, Any]] = []
+    events: list[WorkerEvent] = []
     (folder / "a.py").write_text("text\n")
     session = Session(load_agent(agent), RunOptions(num_runs=1), "text", events.append)
     outcome = session.ask("text", Place("corpus", str(folder)))
     session.close()
-    return [*(event["description"] for event in events if event["event"] == "prepared"), outcome.status]
+    return [*(event.description for event in events if event.event == "prepared"), outcome.status]
 
 
 def test_the_description_of_an_agent_comes_with_its_preparation(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def first_hits(run: Run) -> list[str]:
 
 
 def reasons(run: Run) -> list[str | None]:
-    return [details.get("failed") for details in run.details or ()]
+    return [details.failure for details in run.details or ()]
 
 
 def search(query: str, k: int) -> list[str]:
@@ -188,7 +188,14 @@ def test_every_kind_of_agent_answers(agent: Any, corpus: Path) -> None:
 def test_a_class_that_a_worker_can_import_runs_in_another_process(corpus: Path, monkeypatch) -> None:
     monkeypatch.setattr(sys, "_searchmark_marks_this_process", True, raising=False)
     for agent, here in ((ModuleLevel, False), (ModuleLevel(), True)):
-        assert [details["metadata"] for details in run(agent, corpus).details or ()] == [{"here": here}] * 3
+        assert [details.said for details in run(agent, corpus).details or ()] == [{"here": here}] * 3
+
+
+def test_a_run_says_whether_its_agent_was_isolated_and_what_it_said_of_itself(corpus: Path) -> None:
+    here, there = run(Counting(), corpus, warm_up=False).provenance, run("random", corpus).provenance
+    assert (here.agent.isolated, here.agent.description) == (False, {"asked": 0})
+    assert [event.kind for event in here.trust] == ["not_isolated"]
+    assert (there.agent.isolated, there.agent.description, there.trust) == (True, {"ranking": "random", "seed": 0}, ())
 
 
 def test_scores_come_in_pairs(corpus: Path) -> None:
@@ -251,7 +258,7 @@ def test_an_answer_after_the_deadline_is_a_timeout_afterwards(corpus: Path, monk
     ran = run(slow, corpus, timeout_seconds=30.0)
     assert statuses(ran) == ["ok", "timeout", "ok"]
     assert reasons(ran)[1] == "no answer within 30 s"
-    assert ran.metadata["restarts"] == 1
+    assert ran.provenance.restarts == 1
 
 
 def test_ctrl_c_stops_the_run(corpus: Path) -> None:
@@ -275,13 +282,13 @@ def test_one_object_is_asked_by_one_thread_whatever_jobs_says(corpus: Path) -> N
 
     ran = run(noting, corpus, jobs=4)
     assert threads == {threading.get_ident()}
-    assert "under_load" not in ran.metadata
+    assert ran.provenance.workers == 1
 
 
 def test_no_limit_is_laid_on_this_process(corpus: Path) -> None:
     ran = run(closure(), corpus, memory_limit_mb=1)
     assert statuses(ran) == ["ok"] * 3
-    assert "memory_bytes" not in ran.metadata
+    assert ran.provenance.memory_bytes is None
 
 
 def test_times_are_measured_all_the_same(corpus: Path) -> None:
@@ -291,7 +298,7 @@ def test_times_are_measured_all_the_same(corpus: Path) -> None:
             pass
         return ["a.py"]
 
-    assert all(details["cold_ms"][0] >= 2.0 for details in run(working, corpus).details or ())
+    assert all(details.cold_ms[0] >= 2.0 for details in run(working, corpus).details or ())
 
 
 def test_a_worker_in_this_process_ends_once_and_closes_what_it_has_made() -> None:
