@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from searchmark.agents.agent import AgentSpec, RetrievalAgent, RetrievalResult
+from searchmark.agents.source import PythonClass
 from searchmark.analysis.latencies import latencies_of
 from searchmark.corpora.corpus import Corpus
 from searchmark.corpora.locations import Place
@@ -55,7 +56,7 @@ class SelfTimingAgent(NothingAgent):
 def agreement(folder: Path, suite: Suite) -> float:
     """How far the reported p50 is from that by the agent's own clock."""
     places = dict.fromkeys(suite.table.ids, Place("corpus", str(folder)))
-    spec = AgentSpec("self-timing", f"{__file__}:SelfTimingAgent")
+    spec = AgentSpec("self-timing", PythonClass(__file__, "SelfTimingAgent"))
     run = run_agents(Request(suite, (Entrant(spec, places),), RunOptions(num_runs=1))).runs[0]
     own = statistics.median(each["metadata"]["own_ms"] for each in run.details or ())
     return abs(latencies_of(run)["cold"].p50 / own - 1)
@@ -107,7 +108,7 @@ def run_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunOptions
 
 def overhead_us(folder: Path, suite: Suite, num_runs: int, journal: Path) -> float:
     """What is left per search when start, preparation and the agent's own searches are taken away."""
-    spec = AgentSpec("nothing", f"{__file__}:NothingAgent")
+    spec = AgentSpec("nothing", PythonClass(__file__, "NothingAgent"))
     options = RunOptions(num_runs=num_runs)
     places = dict.fromkeys(suite.table.ids, Place("corpus", str(folder)))
     begun: list[float] = []

@@ -7,13 +7,14 @@ YAML, TOML, or ``[tool.searchmark]`` in ``pyproject.toml``. Without ``--config``
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Gt, Le
 
+from searchmark.agents.agent import AgentSpec
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import check_readable, check_shape, read_text
 
@@ -103,17 +104,6 @@ class RewriterConfig:
 
 
 @dataclass(frozen=True)
-class AgentConfig:
-    """One entry of ``agents``: a name, what it is (in the file: ``class``), and its options."""
-
-    name: str
-    source: str | None = None
-    config: dict[str, Any] = field(default_factory=dict)
-
-    __pydantic_config__: ClassVar = {"extra": "forbid", "alias_generator": lambda name: "class" if name == "source" else name}
-
-
-@dataclass(frozen=True)
 class OutputConfig:
     """The section ``output``: where reports go when the command line names no place, and as what."""
 
@@ -166,7 +156,7 @@ class Config:
     compare: CompareConfig = CompareConfig()
     dataset: DatasetConfig = DatasetConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
-    agents: tuple[AgentConfig, ...] = ()
+    agents: tuple[AgentSpec, ...] = ()
     output: OutputConfig = OutputConfig()
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}

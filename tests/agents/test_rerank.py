@@ -10,6 +10,7 @@ import pytest
 from searchmark.agents.agent import AgentSpec, RetrievalResult
 from searchmark.agents.rerank import RerankAgent
 from searchmark.agents.rerankers import Proximity, ProximityOptions, cross_encoder_problem
+from searchmark.agents.source import BuiltIn
 from searchmark.corpora.corpus import Corpus
 from searchmark.errors import UsageError
 from searchmark.records import Document
@@ -163,7 +164,7 @@ def test_a_cross_encoder_needs_the_extra(monkeypatch) -> None:
 
 
 def test_the_arm_is_plain_data_and_asking_too_early_is_one_sentence() -> None:
-    assert RerankAgent().arms() == {"bm25": AgentSpec("bm25", "bm25")}
+    assert RerankAgent().arms() == {"bm25": AgentSpec("bm25", BuiltIn("bm25"))}
     with pytest.raises(UsageError, match="before it was initialised"):
         RerankAgent().retrieve("q", 1)
     assert not RerankAgent().update(step(FILES, FILES))

@@ -135,6 +135,13 @@ def test_cases_that_bring_documents_are_searched_in_their_own(shop: Path) -> Non
         (["--agent", "bm26", "--repo", "shop"], 4, "did you mean bm25"),
         (["--agent", "nothing.here:Agent", "--repo", "shop"], 4, "cannot be loaded: ModuleNotFoundError"),
         (["--agent", "nothing.here:Agent", "--repo", "shop", "--no-exec"], 4, "--no-exec refuses"),
+        (
+            ["--agent", "svc=http://localhost:9/search", "--repo", "shop"],
+            4,
+            "HTTP agents are not built yet: 'http://localhost:9/search'",
+        ),
+        (["--agent", "mcp:files", "--repo", "shop"], 4, "MCP agents are not built yet: 'mcp:files'; available: bm25, "),
+        (["--agent", "shop.py:", "--repo", "shop"], 4, "names no agent"),
         (["--agent", "bm25", "--repo", "shop", "-k", "zebra"], 5, "no case"),
         (["--agent", "bm25", "--repo", "shop", "--last-failed"], 4, "there is no last run"),
         (["--agent", "bm25", "--repo", "shop", "--timeout", "0"], 4, "timeout"),
@@ -150,6 +157,18 @@ def test_a_request_that_cannot_be_carried_out_gets_a_sentence(
     found = capsys.readouterr()
     assert said in found.err
     assert found.err.count("\n") == 1 or "Usage:" in found.err
+
+
+def test_an_arm_of_a_strangers_config_is_refused_before_anything_is_started(shop: Path, capsys) -> None:
+    Path("evil.py").write_text("open('executed', 'w').close()\n")
+    Path("searchmark.yaml").write_text(
+        "agents: [{name: both, class: hybrid, config: {arms: [bm25, "
+        "{name: deep, source: rerank, config: {arm: {name: x, source: 'evil.py:Agent'}}}]}}]\n"
+    )
+    assert main(["evaluate", "--gold-set", "gold.json", "--agent", "both", "--repo", "shop"]) == 4
+    assert "the arm 'x' of 'deep' is code (evil.py:Agent)" in capsys.readouterr().err
+    assert not Path("executed").exists()
+    assert not Path(".searchmark").exists()
 
 
 def test_an_agent_that_fails_to_start_is_a_result_not_to_be_trusted(shop: Path, capsys) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import heapq
 import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from math import inf
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.errors import UsageError
@@ -114,6 +114,11 @@ class Fts5Agent(RetrievalAgent):
         if self._database is None:
             return None
         return int(self._database.pragma("page_count")) * int(self._database.pragma("page_size"))
+
+    def describe(self) -> Mapping[str, Any]:
+        import apsw
+
+        return {"ranking": "bm25 of SQLite's FTS5", "sqlite": apsw.sqlite_lib_version(), **asdict(self._config)}
 
     def _insert(self, database: apsw.Connection, documents: Iterable[Document]) -> None:
         statement = "INSERT INTO documents(rowid, path, title, content) VALUES (?, ?, ?, ?)"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -77,6 +78,16 @@ class RerankAgent(AgentWithArms):
             lines=None if lines is None else [lines[candidates[place]] for place in best],
             cost=found.cost,
         )
+
+    def describe(self) -> Mapping[str, Any]:
+        reranker = {"name": self._config.reranker} if isinstance(self._config.reranker, str) else self._config.reranker
+        return {
+            "ranking": "reranked",
+            "reranker": {"name": reranker["name"], **asdict(self._options)},
+            "depth": self._config.depth,
+            "names": self._config.names,
+            **super().describe(),
+        }
 
     def close(self) -> None:
         super().close()

@@ -118,11 +118,9 @@ def refuse_live_options(live: LiveOptions) -> None:
 
 def agent_specs(names: Sequence[str], config: Config, live: LiveOptions) -> tuple[AgentSpec, ...]:
     """The agents that were asked for, with what the config says about them."""
-    from searchmark.agents.agent import AgentSpec
-    from searchmark.registry import canonical, spec_of
+    from searchmark.registry import spec_of
 
-    configured = [AgentSpec(each.name, canonical(each.source or each.name), each.config) for each in config.agents]
-    return tuple(spec_of(name, configured, foreign=not live.no_exec) for name in names)
+    return tuple(spec_of(name, config.agents, foreign=not live.no_exec) for name in names)
 
 
 def labels_of_runs(

@@ -196,6 +196,8 @@ def _shape_error(path: str | PathLike[str], error: ValidationError, prefix: str)
         reason = "is missing"
     elif first["type"] in unknown:
         reason = "is not a known field"
+    elif first["type"] == "sentence":  # a record that reads itself has said what is wrong
+        reason = first["msg"]
     else:
         reason = f"{first['msg'][:1].lower()}{first['msg'][1:]}, not {_shortened(first['input'])}"
     more = f" (and {len(others)} more)" if others else ""

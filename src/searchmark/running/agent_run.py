@@ -66,7 +66,8 @@ class AgentRun:
         self._lock = threading.Lock()
         self._stopping = False
         self._sessions = [
-            Session(entrant.spec, options, self._steps[-1].query, self._happened) for _ in range(min(options.jobs, len(suite)))
+            Session(entrant.spec, options, self._steps[-1].query, self._happened)
+            for _ in range(min(options.jobs, len(suite)) if entrant.spec.isolated else 1)
         ]
         self._journal: Journal | None = None
         self._entries: dict[str, Entry] = {}
@@ -104,7 +105,7 @@ class AgentRun:
             "corpus": self._world.digest(self._entrant.places),
             "agent": {
                 "label": asdict(self._entrant.label),
-                "source": spec.source,
+                "source": spec.source.text,
                 "code": self._code,
                 "config": hashlib.sha256(f"{salt}{config}".encode("utf-8", "surrogatepass")).hexdigest(),
             },
@@ -232,9 +233,11 @@ class AgentRun:
     def _agent_identity(self) -> AgentIdentity:
         spec = self._entrant.spec
         said = scrubbed(dict(description(self._events)), self._secrets)
-        return AgentIdentity(spec.source, without_secrets(spec.config), self._code, said)
+        return AgentIdentity(spec.source.text, without_secrets(spec.config), self._code, said, spec.isolated)
 
     def _trust_events(self) -> Iterator[TrustEvent]:
+        if not self._entrant.spec.isolated:
+            yield TrustEvent("not_isolated", "the agent ran in the process of the runner, where no deadline can end it")
         failure = failure_to_start(self._events)
         if failure is not None:
             yield TrustEvent("not_started", failure)

@@ -8,12 +8,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
-from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.corpus import Survey
 from searchmark.corpora.locations import Place
 from searchmark.errors import UsageError
 from searchmark.records import Run, RunLabel, Suite
+from searchmark.registry import load_agent
 from searchmark.running.agent_run import AgentRun, Entrant, Progress
 from searchmark.running.corpus_inspector import open_inspector
 from searchmark.running.options import RunOptions
@@ -44,11 +45,15 @@ class Ran:
     survey: Survey | None
 
 
-def run_suite(suite: Suite, agent: AgentSpec, corpus: str | PathLike[str], options: RunOptions = RunOptions()) -> Run:
-    """Ask one agent every case about one corpus, in a process of its own; nothing is written to disk."""
+def run_suite(suite: Suite, agent: Any, corpus: str | PathLike[str], options: RunOptions = RunOptions()) -> Run:
+    """Ask one agent every case about one corpus; nothing is written to disk.
+
+    ``agent`` is whatever `load_agent` takes. It runs in a process of its own, unless only this process has it.
+    """
     path = Path(corpus)
     place = Place(path.resolve().name, str(path.resolve()))
-    request = Request(suite, (Entrant(agent, dict.fromkeys(suite.table.ids, place), RunLabel(agent.name)),), options)
+    spec = load_agent(agent)
+    request = Request(suite, (Entrant(spec, dict.fromkeys(suite.table.ids, place), RunLabel(spec.name)),), options)
     return run_agents(request).runs[0]
 
 

@@ -16,7 +16,8 @@ from searchmark.errors import UsageError
 from searchmark.records import NOTHING_KNOWN, AnswerDetails, Printed, Status
 from searchmark.running.events import WorkerEvent
 from searchmark.running.options import RunOptions
-from searchmark.running.worker.client import Gone, Late, Output, Process
+from searchmark.running.worker.client import Gone, Late, Output
+from searchmark.running.worker.in_process import Worker, start_worker
 from searchmark.running.worker.protocol import longest_answer, wrong_shape
 
 CLOSING_SECONDS = 30.0  # an index may have to be saved
@@ -52,7 +53,7 @@ class Session:
         self._options = options
         self._warm_up_query = warm_up_query
         self._happened = happened
-        self._process: Process | None = None
+        self._process: Worker | None = None
         self._place: Place | None = None
         self._ever_ready = False
         self._in_a_row = 0
@@ -164,9 +165,9 @@ class Session:
             self._end()
 
     def _start(self) -> str | None:
-        process = Process(self._output, longest_answer(self._options.depth))
+        process = start_worker(self.spec, self._output, longest_answer(self._options.depth))
         self._process, self._place = process, None
-        agent = {"name": self.spec.name, "source": self.spec.source, "config": dict(self.spec.config)}
+        agent = self.spec.to_plain()
         limits = {"memory_limit_mb": self._options.memory_limit_mb, "foreign": self._options.foreign}
         reply = self._told({"op": "load", "agent": agent, **limits}, self._options.initialize_seconds)
         self._happened(WorkerEvent("started", seconds=process.age()))
@@ -188,7 +189,7 @@ class Session:
         if place == self._place:
             return False
         reply = self._told({"op": "prepare", "place": place.to_plain()}, self._options.initialize_seconds)
-        facts = {key: reply[key] for key in ("how", "index_bytes", "memory")}
+        facts = {key: reply[key] for key in ("how", "index_bytes", "memory", "description")}
         self._happened(WorkerEvent("prepared", seconds=reply["ns"] / 1e9, **facts))
         self._place, self._ever_ready = place, True
         return True

@@ -19,7 +19,7 @@ from searchmark.corpora.corpus import Corpus
 from searchmark.corpora.locations import Place, place_from_plain
 from searchmark.errors import SearchmarkError, shortened
 from searchmark.running.worker.process_tree import limit_memory, peak_memory
-from searchmark.running.worker.protocol import LONGEST_ID, LONGEST_METADATA, is_line_range
+from searchmark.running.worker.protocol import LONGEST_DESCRIPTION, LONGEST_ID, LONGEST_METADATA, is_line_range
 
 if TYPE_CHECKING:
     from searchmark.corpora.walk import HistoryWalk
@@ -36,7 +36,8 @@ class BadAnswer(Exception):
 class Server:
     """One agent, the corpus that it searches, and its last answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, spec: AgentSpec | None = None) -> None:
+        self._spec = spec  # given where the agent belongs to this process, and therefore cannot come in a request
         self._agent: RetrievalAgent | None = None
         self._place: Place | None = None
         self._last: Reply | None = None
@@ -58,6 +59,10 @@ class Server:
             return {"failed": _said(error), "spent": True}
         except SearchmarkError as error:
             return {"failed": shortened(str(error), LONGEST_REASON)}
+        except KeyboardInterrupt as error:
+            if self._spec is not None:  # Ctrl-C is meant for this process
+                raise
+            return {"failed": _said(error)}
         except BaseException as error:  # noqa: BLE001  # an agent may raise anything, SystemExit included
             return {"failed": _said(error)}
 
@@ -72,7 +77,7 @@ class Server:
             limit_memory(request["memory_limit_mb"])
         from searchmark.registry import code_digest, create
 
-        spec = AgentSpec(**request["agent"])
+        spec = self._spec or AgentSpec.from_plain(request["agent"])
         self._agent = create(spec, foreign=request["foreign"])
         return {"code": code_digest(spec)}
 
@@ -83,7 +88,13 @@ class Server:
         how = self._travel(place) if place.commit else self._open(place)
         elapsed = perf_counter_ns() - start
         self._place = place
-        return {"ns": elapsed, "how": how, "index_bytes": _whole(self.agent.index_bytes()), "memory": peak_memory()}
+        return {
+            "ns": elapsed,
+            "how": how,
+            "index_bytes": _whole(self.agent.index_bytes()),
+            "memory": peak_memory(),
+            "description": described(self.agent),
+        }
 
     def _open(self, place: Place) -> str:
         self._corpus = place.open()
@@ -160,6 +171,21 @@ class _Listed:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._result, name)
+
+
+def described(agent: RetrievalAgent) -> Reply:
+    """What an agent says of itself, as short plain data; one that cannot say it can search all the same."""
+    try:
+        said: Any = agent.describe()
+        text = json.dumps(dict(said), allow_nan=False)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  # an agent may raise anything, SystemExit included
+        return {"describe_failed": _said(error)}
+    if len(text) > LONGEST_DESCRIPTION:
+        return {"describe_failed": f"describe returned {len(text)} characters of JSON, more than {LONGEST_DESCRIPTION}"}
+    plain: Reply = json.loads(text)
+    return plain
 
 
 def plain_answer(result: Any, depth: int) -> Reply:
