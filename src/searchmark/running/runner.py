@@ -13,10 +13,10 @@ from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.corpus import Survey
 from searchmark.corpora.locations import Place
 from searchmark.errors import UsageError
+from searchmark.options.run_options import RunOptions
 from searchmark.records import Run, RunLabel, Suite
 from searchmark.running.agent_run import AgentRun, Entrant, Progress
 from searchmark.running.corpus_inspector import open_inspector
-from searchmark.running.options import RunOptions
 from searchmark.running.plan import turns
 
 
