@@ -22,10 +22,10 @@ from searchmark.agents.source import PythonClass
 from searchmark.analysis.latencies import latencies_of
 from searchmark.corpora.corpus import Corpus
 from searchmark.corpora.locations import Place
+from searchmark.options.run_options import RunOptions
 from searchmark.records import Case, Judgment, Suite
 from searchmark.registry import create, load_agent
 from searchmark.running.agent_run import Entrant, Progress
-from searchmark.running.options import RunOptions
 from searchmark.running.runner import Request, run_agents
 
 CASES = 1000

@@ -24,10 +24,10 @@ from searchmark.corpora.locations import Place
 from searchmark.corpora.walk import open_walk
 from searchmark.history.objects import order_along_history
 from searchmark.history.repository import open_repository
+from searchmark.options.run_options import RunOptions
 from searchmark.records import Suite
 from searchmark.registry import create, load_agent
 from searchmark.running.agent_run import Entrant
-from searchmark.running.options import RunOptions
 from searchmark.running.runner import Request, run_agents
 from searchmark.suites import load_suite
 from snapshots import repositories

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from searchmark.agents.agent import AgentSpec as AgentSpec
     from searchmark.agents.agent import RetrievalAgent as RetrievalAgent
     from searchmark.agents.agent import RetrievalResult as RetrievalResult
-    from searchmark.analysis.comparison import CompareOptions as CompareOptions
     from searchmark.analysis.comparison import compare as compare
     from searchmark.analysis.gate import Gate as Gate
     from searchmark.analysis.gate import Threshold as Threshold
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
     from searchmark.judging.judge import judge as judge
     from searchmark.measures.grammar import parse_measure as parse_measure
     from searchmark.mining.gold_sets import generate_gold_set as generate_gold_set
+    from searchmark.options.compare_options import CompareOptions as CompareOptions
+    from searchmark.options.run_options import RunOptions as RunOptions
     from searchmark.records import Answer as Answer
     from searchmark.records import Case as Case
     from searchmark.records import Defaults as Defaults
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from searchmark.reports import build_report as build_report
     from searchmark.reports import read_report as read_report
     from searchmark.reports import render as render
-    from searchmark.running.options import RunOptions as RunOptions
     from searchmark.running.runner import run_suite as run_suite
     from searchmark.runs import load_run as load_run
     from searchmark.runs import save_run as save_run
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "agents.agent": ("AgentSpec", "RetrievalAgent", "RetrievalResult"),
-    "analysis.comparison": ("CompareOptions", "compare"),
+    "analysis.comparison": ("compare",),
     "corpora.corpus": ("Changes", "Corpus", "FieldMapping", "load_corpus"),
     "config": ("DatasetConfig",),
     "errors": (
@@ -69,10 +69,11 @@ _HOMES = {
     "judging.judge": ("Judged", "judge"),
     "measures.grammar": ("parse_measure",),
     "mining.gold_sets": ("generate_gold_set",),
+    "options.compare_options": ("CompareOptions",),
+    "options.run_options": ("RunOptions",),
     "records": ("Answer", "Case", "Defaults", "Document", "Hit", "Judgment", "Run", "Suite"),
     "registry": ("load_agent",),
     "reports": ("Report", "build_comparison", "build_report", "read_report", "render"),
-    "running.options": ("RunOptions",),
     "running.runner": ("run_suite",),
     "runs": ("load_run", "save_run"),
     "analysis.scores": ("Scores", "score"),

@@ -317,14 +317,6 @@ def test_every_format_of_the_config_is_written(shop: Path, capsys) -> None:
     assert float(rows[0]["cold_ms"]) > 0
 
 
-def test_the_command_line_goes_before_environment_before_file(shop: Path, monkeypatch) -> None:
-    Path("searchmark.yaml").write_text("evaluation: {depth: 2, timeout_seconds: 7}\n")
-    monkeypatch.setenv("SEARCHMARK_DEPTH", "4")
-    assert evaluate("--agent", "bm25", "--repo", "shop")[1]["agents"]["bm25"]["run"]["options"]["depth"] == 4
-    options = evaluate("--agent", "bm25", "--repo", "shop", "--depth", "5")[1]["agents"]["bm25"]["run"]["options"]
-    assert (options["depth"], options["timeout_seconds"]) == (5, 7.0)
-
-
 def test_secrets_of_the_config_reach_no_file(shop: Path) -> None:
     Path("mine.py").write_text(
         "class Mine:\n    def __init__(self, api_key): pass\n    def initialize(self, corpus): pass\n    def retrieve(self, query): return []\n"

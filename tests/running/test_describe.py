@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from searchmark.running.options import RunOptions
 
 from searchmark.corpora.locations import Place
 from searchmark.registry import load_agent
 from searchmark.running.events import WorkerEvent
-from searchmark.running.options import RunOptions
 from searchmark.running.session import Session
 from searchmark.running.worker.protocol import LONGEST_DESCRIPTION, wrong_shape
 

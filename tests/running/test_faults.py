@@ -10,9 +10,9 @@ import pytest
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.source import PythonClass
 from searchmark.corpora.locations import Place
+from searchmark.options.run_options import RunOptions
 from searchmark.records import Case, Judgment, Run, RunLabel, Suite
 from searchmark.running.agent_run import Entrant
-from searchmark.running.options import RunOptions
 from searchmark.running.runner import Request, run_agents
 from searchmark.running.worker.process_tree import LINUX
 from tests.running.faulty import TRIGGER

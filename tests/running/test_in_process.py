@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from searchmark.running.options import RunOptions
 
 from searchmark import RetrievalAgent, RetrievalResult, load_agent, run_suite
 from searchmark.agents.bm25 import Bm25Agent
@@ -20,7 +21,6 @@ from searchmark.agents.source import BuiltIn, InProcess, PythonClass
 from searchmark.corpora.corpus import Corpus
 from searchmark.errors import UsageError
 from searchmark.records import Case, Judgment, Run, Suite
-from searchmark.running.options import RunOptions
 from searchmark.running.worker.in_process import InProcessWorker
 from tests.running.faulty import TRIGGER
 

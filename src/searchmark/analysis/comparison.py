@@ -31,6 +31,7 @@ from searchmark.analysis.scores import Scores, clusters_of, segment_rows, untrus
 from searchmark.comparability import check_judged
 from searchmark.errors import UsageError
 from searchmark.judging.judge import target_ranks
+from searchmark.options.compare_options import CompareOptions
 from searchmark.records import ERROR, NOT_RUN, OK, TIMEOUT, Run, display_names
 
 Rows = NDArray[np.intp]
@@ -38,29 +39,8 @@ Verdict = Literal["IMPROVED", "REGRESSED", "WITHIN NOISE", "INCONCLUSIVE", "INVA
 
 SIGNIFICANT = 0.05
 SAME = 1e-9
-SMALLEST_EFFECT = 1e-6
 TELLING = 10
 CHURN_DEPTH = 10
-
-
-@dataclass(frozen=True)
-class CompareOptions:
-    """How a comparison is made.
-
-    ``min_effect``: the smallest difference of means that anybody would care about. ``margin``: how much worse a
-    candidate may be and still pass as not inferior. ``baseline``: the run that all others are compared with; every
-    pair is compared if there is none.
-    """
-
-    min_effect: float = 0.01
-    margin: float = 0.02
-    baseline: str | None = None
-
-    def __post_init__(self) -> None:
-        if not SMALLEST_EFFECT <= self.min_effect <= 1:
-            raise UsageError(f"the smallest effect must be a number from {SMALLEST_EFFECT:f} to 1, not {self.min_effect:g}")
-        if not 0 <= self.margin <= 1:
-            raise UsageError(f"the margin must be a number from 0 to 1, not {self.margin:g}")
 
 
 @dataclass(frozen=True)

@@ -3,115 +3,90 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from searchmark.cli._groups import CaseSelection, Resumption
+from searchmark.cli._options import (
+    HOW_TO_RUN,
+    OUTPUT,
+    RESUME,
+    WHAT_TO_SEARCH,
+    WHICH_CASES,
+    Given,
+    config_options,
+    is_given,
+    option,
+    option_group,
+    with_options,
+)
 from searchmark.cli._places import PARENT, Where, labels_of, places_of
 from searchmark.config import Config
-from searchmark.corpora.directory import OUR_FOLDER
 from searchmark.errors import NothingEvaluated, UsageError
+from searchmark.options.option import option_fields
+from searchmark.options.run_options import RunOptions
 from searchmark.records import RunLabel, Suite, display_names
 
 if TYPE_CHECKING:
     from searchmark.agents.agent import AgentSpec
+    from searchmark.options.run_options import RunOptions
     from searchmark.running.agent_run import Progress
-    from searchmark.running.options import RunOptions
     from searchmark.running.runner import Ran
-
-LONGEST_TIMEOUT = 1_000_000
-
-_OPTIONS = (
-    click.option("--repo", "repos", multiple=True, metavar="[NAME=]PATH", help="Folder to search; NAME where cases name theirs."),
-    click.option("--snapshot", "snapshots", multiple=True, metavar="WHEN",
-                 help="State of the repository: parent (of each case's commit), head, worktree, or a revision."),
-    click.option("--candidates", type=click.Choice(("gold", "all")), default="gold", show_default=True,
-                 help="Files of a snapshot that are searched: those that targets were chosen from, or all."),
-    click.option("--num-runs", type=click.IntRange(1), envvar="SEARCHMARK_NUM_RUNS",
-                 help="Searches per case: one cold, the rest warm (plain: 3)."),
-    click.option("--timeout", "timeout_seconds", type=click.FloatRange(0, min_open=True), envvar="SEARCHMARK_TIMEOUT",
-                 help="Seconds per search (plain: 30)."),
-    click.option("--depth", type=click.IntRange(1, 1_000_000), envvar="SEARCHMARK_DEPTH",
-                 help="How many hits are asked for and kept (plain: 100)."),
-    click.option("--seed", type=int, envvar="SEARCHMARK_SEED",
-                 help="Decides the order of the cases and what --sample draws (plain: 0)."),
-    click.option("--jobs", type=click.IntRange(1), envvar="SEARCHMARK_JOBS",
-                 help="Workers side by side; latencies are then marked as under load."),
-    click.option("--memory-limit", "memory_limit_mb", type=click.IntRange(1, 1 << 30), metavar="MB",
-                 help="Memory that an agent may have (Linux)."),
-    click.option("--max-failures", type=click.IntRange(1), help="After so many failures in a row the rest is not run (plain: 10)."),
-    click.option("-k", "text", metavar="TEXT", help="Only cases whose id or query contains this."),
-    click.option("--category", "categories", multiple=True, metavar="NAME",
-                 help="Only cases of this category, by name or number; repeatable."),
-    click.option("--sample", type=click.IntRange(1), metavar="N", help="Only N cases, drawn by the seed."),
-    click.option("--shard", metavar="I/N", help="Only the I-th of N parts of the cases."),
-    click.option("--resume", is_flag=True, help="Go on where the same command was interrupted."),
-    click.option("--retry-errors", is_flag=True, help="Go on, and ask again what ended in an error or a time-out."),
-    click.option("--last-failed", is_flag=True, help="Only cases that ended in an error or a time-out last time."),
-    click.option("--journal", "journal_folder", metavar="FOLDER",
-                 help="Where answers are written down as they come (plain: .searchmark)."),
-    click.option("--save-run", metavar="PATH", help="Save the raw run (.jsonl), or a folder for several."),
-    click.option("--no-exec", is_flag=True, help="Refuse all agents but the built-in ones: for configs of strangers."),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class LiveOptions:
-    """The options of the command line that say how to run."""
+    """What the command line says about asking agents, group by group."""
 
-    repos: tuple[str, ...]
-    snapshots: tuple[str, ...]
-    candidates: str
-    num_runs: int | None
-    timeout_seconds: float | None
-    depth: int | None
-    seed: int | None
-    jobs: int | None
-    memory_limit_mb: int | None
-    max_failures: int | None
-    text: str | None
-    categories: tuple[str, ...]
-    sample: int | None
-    shard: str | None
-    resume: bool
-    retry_errors: bool
-    last_failed: bool
-    journal_folder: str | None
-    save_run: str | None
-    no_exec: bool
+    where: Where
+    cases: CaseSelection
+    given: Given[RunOptions]
+    resumption: Resumption
+    save_run: str | None = None
 
-    def given(self) -> list[str]:
-        """The names of those that were set."""
-        return [each.name for each in fields(self) if getattr(self, each.name) not in (None, (), False, "gold")]
+    def options(self, config: Config) -> RunOptions:
+        """Command line over environment over file over defaults."""
+        options = self.given.over(config.evaluation)
+        if options.memory_limit_mb and sys.platform != "linux":
+            raise UsageError("a memory limit can only be kept on Linux; leave it out")
+        return options
 
 
 def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options above, handed over as one object."""
 
-    def collected(**arguments: Any) -> Any:
-        mine = {each.name: arguments.pop(each.name) for each in fields(LiveOptions)}
-        return command(live=LiveOptions(**mine), **arguments)
+    def bundled(*, save_run: str | None, **arguments: Any) -> Any:
+        groups = {name: arguments.pop(name) for name in ("where", "cases", "given", "resumption")}
+        return command(live=LiveOptions(**groups, save_run=save_run), **arguments)
 
-    collected.__doc__ = command.__doc__
-    collected.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]  # click's own way to collect them
-    wrapped: Callable[..., Any] = collected
-    for option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped
+    return with_options(
+        bundled,
+        command,
+        option_group(Where, "where", WHAT_TO_SEARCH),
+        option_group(CaseSelection, "cases", WHICH_CASES),
+        config_options(RunOptions, "given", HOW_TO_RUN, "evaluation"),
+        option_group(Resumption, "resumption", RESUME),
+        option(OUTPUT, "--save-run", metavar="PATH", help="Save the raw run (.jsonl), or a folder for several."),
+    )
 
 
-def refuse_live_options(live: LiveOptions) -> None:
+def refuse_live_options() -> None:
     """A saved run is not run again, so options about running would be ignored. What the environment says is no request."""
-    context = click.get_current_context()
-    given = [name for name in live.given() if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    names = {each.name for group in (Where, CaseSelection, RunOptions, Resumption) for each in option_fields(group)}
+    asked = names - {"corpus", "mapping"} | {"save_run"}
+    given = [
+        max(parameter.opts, key=len)
+        for parameter in click.get_current_context().command.params
+        if parameter.name in asked and is_given(parameter.name, (ParameterSource.COMMANDLINE,))
+    ]
     if given:
         raise UsageError(f"--run scores a saved run; {', '.join(sorted(given))} belong to a run with --agent")
 
@@ -120,14 +95,12 @@ def agent_specs(names: Sequence[str], config: Config, live: LiveOptions) -> tupl
     """The agents that were asked for, with what the config says about them."""
     from searchmark.registry import spec_of
 
-    return tuple(spec_of(name, config.agents, foreign=not live.no_exec) for name in names)
+    return tuple(spec_of(name, config.agents, foreign=not live.options(config).no_exec) for name in names)
 
 
-def labels_of_runs(
-    suite: Suite, agents: Sequence[AgentSpec], live: LiveOptions, corpus: str | None, repeats: Sequence[int] = (1,)
-) -> list[RunLabel]:
+def labels_of_runs(suite: Suite, agents: Sequence[AgentSpec], live: LiveOptions, repeats: Sequence[int] = (1,)) -> list[RunLabel]:
     """The labels that the runs of these agents will have."""
-    labels = labels_of(suite, Where(live.repos, corpus, (), live.snapshots, live.candidates))
+    labels = labels_of(suite, live.where)
     return [RunLabel(agent.name, snapshot, repeat) for agent in agents for repeat in repeats for snapshot in labels]
 
 
@@ -136,8 +109,6 @@ def run_live(
     agents: Sequence[AgentSpec],
     config: Config,
     live: LiveOptions,
-    corpus: str | None,
-    mapping: tuple[str, ...],
     base: Path,
     repeats: Sequence[int] = (1,),
 ) -> tuple[Suite, Ran]:
@@ -146,55 +117,34 @@ def run_live(
     from searchmark.running.plan import Filters, filtered, parse_shard
     from searchmark.running.runner import Request, run_agents
 
-    options = _run_options(config, live)
-    where = Where(live.repos, corpus, mapping, live.snapshots, live.candidates, base)
+    options, cases = live.options(config), live.cases
+    where = replace(live.where, base=base)
     labels = labels_of(suite, where)
     arms = [(spec, RunLabel(spec.name, snapshot, repeat)) for spec in agents for repeat in repeats for snapshot in labels]
-    journals = {label: _journal_path(suite, label, live) for _, label in arms}
-    shard = None if live.shard is None else parse_shard(live.shard)
-    filters = Filters(live.text, live.categories, live.sample, shard, _last_failed(journals, live))
+    journals = {label: _journal_path(suite, label, live, options.seed) for _, label in arms}
+    shard = None if cases.shard is None else parse_shard(cases.shard)
+    filters = Filters(cases.text, cases.categories, cases.sample, shard, _last_failed(journals, cases))
     wanted = filtered(suite, filters, options.seed)
     places = {label: places_of(wanted, config, where, label) for label in labels}
-    if live.last_failed:
+    if cases.last_failed:
         journals = {name: _only_failed(path) for name, path in journals.items()}
     entrants = tuple(Entrant(spec, places[label.snapshot], label) for spec, label in arms)
-    request = Request(wanted, entrants, options, journals, live.resume or live.retry_errors, live.retry_errors)
-    with _progress(len(wanted), [label for _, label in arms]) as report, _resumable(live):
+    request = Request(wanted, entrants, options, journals, live.resumption.wanted, live.resumption.retry_errors)
+    with _progress(len(wanted), [label for _, label in arms]) as report, _resumable(live.resumption):
         ran = run_agents(request, report)
     _save(ran, live.save_run)
     return wanted, ran
 
 
-def _run_options(config: Config, live: LiveOptions) -> RunOptions:
-    """Command line and environment over file over defaults."""
-    from searchmark.running.options import RunOptions
-
-    named = {each.name for each in fields(RunOptions)}
-    given = {
-        key: value
-        for source in (config.evaluation, live)
-        for key, value in vars(source).items()
-        if key in named and value is not None
-    }
-    options = replace(RunOptions(), **given, foreign=not live.no_exec)
-    for name in ("timeout_seconds", "initialize_timeout_seconds"):
-        value = getattr(options, name)
-        if value is not None and not (math.isfinite(value) and value <= LONGEST_TIMEOUT):
-            raise UsageError(f"{name} is {value:g}, and must be {LONGEST_TIMEOUT} seconds at most")
-    if options.memory_limit_mb and sys.platform != "linux":
-        raise UsageError("a memory limit can only be kept on Linux; leave it out")
-    return options
-
-
-def _journal_path(suite: Suite, label: RunLabel, live: LiveOptions) -> Path:
+def _journal_path(suite: Suite, label: RunLabel, live: LiveOptions, seed: int) -> Path:
     """One journal per suite, label and choice of cases, so that none of them overwrites another."""
     snapshot = f"@{label.snapshot}" if label.snapshot not in (None, PARENT) else ""
     agent = f"{label.agent}{snapshot}" + (f"#{label.repeat}" if label.repeat > 1 else "")
-    chosen = [live.text, *live.categories, live.sample, live.seed if live.sample else None, live.shard]
+    cases = live.cases
+    chosen = [cases.text, *cases.categories, cases.sample, seed if cases.sample else None, cases.shard]
     choice = hashlib.sha256(repr(chosen).encode("utf-8", "surrogatepass")).hexdigest()[:8] if any(chosen) else ""
     name = ".".join(filter(None, [_file_name(suite.name), _file_name(agent), choice]))
-    folder = Path(live.journal_folder or OUR_FOLDER)
-    return folder / f"{name}.jsonl"
+    return Path(live.resumption.journal_folder) / f"{name}.jsonl"
 
 
 def _file_name(text: str) -> str:
@@ -208,8 +158,8 @@ def _only_failed(journal: Path) -> Path:
     return journal.with_suffix(".last-failed.jsonl")
 
 
-def _last_failed(journals: Mapping[RunLabel, Path], live: LiveOptions) -> frozenset[str] | None:
-    if not live.last_failed:
+def _last_failed(journals: Mapping[RunLabel, Path], cases: CaseSelection) -> frozenset[str] | None:
+    if not cases.last_failed:
         return None
     from searchmark.running.agent_run import RETRIED
     from searchmark.running.journal import journal_entries
@@ -224,12 +174,12 @@ def _last_failed(journals: Mapping[RunLabel, Path], live: LiveOptions) -> frozen
 
 
 @contextmanager
-def _resumable(live: LiveOptions) -> Iterator[None]:
+def _resumable(resumption: Resumption) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        more = "" if live.resume else " with --resume"
-        click.echo(f"\nsearchmark: the answers so far are kept; the same command{more} goes on", err=True)
+        more = "" if resumption.resume else " with --resume"
+        click.echo(f"\nsearchmark: the answers so far are kept; run the same command{more} to continue", err=True)
         raise
 
 

@@ -6,31 +6,42 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from searchmark.config import Config
 from searchmark.corpora.corpus import FieldMapping
 from searchmark.corpora.locations import Place
 from searchmark.errors import UsageError
 from searchmark.history.repository import FULL_HASH
+from searchmark.options.option import Option
 from searchmark.records import Case, Suite
 
 if TYPE_CHECKING:
     from searchmark.corpora.snapshots import SnapshotReader
 
 PARENT, HEAD, WORK_TREE = "parent", "head", "worktree"
-GOLD, ALL = "gold", "all"
+GOLD = "gold"
 
 
 @dataclass(frozen=True)
 class Where:
     """What the command line says about what is searched."""
 
-    repos: tuple[str, ...] = ()
-    corpus: str | None = None
-    mapping: tuple[str, ...] = ()
-    snapshots: tuple[str, ...] = ()
-    candidates: str = GOLD
+    corpus: Annotated[str | None, Option("Documents to search: .json, .jsonl, .csv or a directory.", metavar="PATH")] = None
+    mapping: Annotated[
+        tuple[str, ...], Option("Fields of the corpus: id=asin, title=name, text=a,b; repeatable.", ("--map",), "FIELD=NAME")
+    ] = ()
+    repos: Annotated[
+        tuple[str, ...],
+        Option("Folder to search; with NAME for the cases that name it; repeatable.", ("--repo",), "[NAME=]PATH"),
+    ] = ()
+    snapshots: Annotated[
+        tuple[str, ...],
+        Option("State of the repository: parent (of each case's commit), head, worktree, or a revision.", ("--snapshot",), "WHEN"),
+    ] = ()
+    candidates: Annotated[
+        Literal["gold", "all"], Option("Files of a snapshot that are searched: those that targets were chosen from, or all.")
+    ] = "gold"
     base: Path | None = None
 
 

@@ -18,19 +18,19 @@ from typing import Any
 from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.locations import Place
 from searchmark.errors import UsageError
+from searchmark.options.run_options import RunOptions
 from searchmark.records import AgentIdentity, Candidates, Provenance, Run, RunLabel, Suite, SuiteIdentity, TrustEvent
 from searchmark.running.corpus_inspector import CorpusInspector, Look
 from searchmark.running.environment import environment
 from searchmark.running.events import WorkerEvent, description, failure_to_start, index_build
 from searchmark.running.journal import Entry, Journal, RunStart
-from searchmark.running.options import RunOptions
 from searchmark.running.plan import Step, blocks, ordered
 from searchmark.running.redaction import scrubbed, secrets_in, without_secrets
 from searchmark.running.run_builder import assembled
 from searchmark.running.session import Outcome, Session
 
 RETRIED = ("error", "timeout", "not_run")
-IRRELEVANT = ("jobs", "block", "max_failures", "foreign")  # options that change no answer
+IRRELEVANT = ("jobs", "block", "max_failures", "no_exec")  # options that change no answer
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from typing import Any
 from searchmark.corpora.corpus import Survey
 from searchmark.corpora.locations import Place
 from searchmark.errors import UsageError
+from searchmark.options.run_options import RunOptions
 from searchmark.records import Run, RunLabel, Suite
 from searchmark.registry import load_agent
 from searchmark.running.agent_run import AgentRun, Entrant, Progress
 from searchmark.running.corpus_inspector import open_inspector
-from searchmark.running.options import RunOptions
 from searchmark.running.plan import turns
 
 

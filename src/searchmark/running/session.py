@@ -13,9 +13,9 @@ from typing import Any
 from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.locations import Place
 from searchmark.errors import UsageError
+from searchmark.options.run_options import RunOptions
 from searchmark.records import NOTHING_KNOWN, AnswerDetails, Printed, Status
 from searchmark.running.events import WorkerEvent
-from searchmark.running.options import RunOptions
 from searchmark.running.worker.client import Gone, Late, Output
 from searchmark.running.worker.in_process import Worker, start_worker
 from searchmark.running.worker.protocol import longest_answer, wrong_shape
@@ -168,7 +168,7 @@ class Session:
         process = start_worker(self.spec, self._output, longest_answer(self._options.depth))
         self._process, self._place = process, None
         agent = self.spec.to_plain()
-        limits = {"memory_limit_mb": self._options.memory_limit_mb, "foreign": self._options.foreign}
+        limits = {"memory_limit_mb": self._options.memory_limit_mb, "foreign": not self._options.no_exec}
         reply = self._told({"op": "load", "agent": agent, **limits}, self._options.initialize_seconds)
         self._happened(WorkerEvent("started", seconds=process.age()))
         code = reply.get("code")
