@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Place
+from searchmark.corpora.locations import Folder
 from searchmark.errors import UsageError
 from searchmark.judging.existence import Existing
 from searchmark.registry import spec_of
@@ -61,14 +61,14 @@ def _problems(process: Process, spec: AgentSpec, folder: Path, seconds: float) -
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    place = Place("shop", str(folder)).to_plain()
+    location = Folder("shop", folder).to_plain()
     agent = {"name": spec.name, "source": spec.source, "config": spec.config}
     existing = Existing(tuple(FILES), folder)
     problems: list[str] = []
     for doing, request in (
         ("loading it", {"op": "load", "agent": agent, "memory_limit_mb": None, "foreign": True}),
-        ("initialize", {"op": "prepare", "place": place}),
-        ("initialize, called again", {"op": "prepare", "place": place}),
+        ("initialize", {"op": "prepare", "location": location}),
+        ("initialize, called again", {"op": "prepare", "location": location}),
     ):
         problem = _failure(_asked(process, request, seconds), doing)
         if problem:

@@ -80,6 +80,7 @@ class _Adapted(RetrievalAgent):
         self.initialize = initialize  # type: ignore[assignment, method-assign]  # which method it is depends on the agent
         self.retrieve = retrieve  # type: ignore[assignment, method-assign]  # likewise
         ours = isinstance(agent, RetrievalAgent)
+        self.needs_corpus = agent.needs_corpus if ours else True
         for optional in ("reset", "close", *(("update", "index_bytes", "arms", "connect") if ours else ())):
             if callable(getattr(agent, optional, None)):
                 setattr(self, optional, getattr(agent, optional))

@@ -44,10 +44,12 @@ class RetrievalAgent:
 
     ``Config`` is a dataclass with the agent's options, if it has any; an agent is made as ``Agent(config)``, or as
     ``Agent()`` without one. An agent that combines others says which in ``arms`` and gets them by ``connect``
-    before anything else happens.
+    before anything else happens. One that asks a service, which has a corpus of its own, says ``needs_corpus = False``:
+    at such a service it is searched with as it is, and ``initialize`` is not called.
     """
 
     Config: ClassVar[type | None] = None
+    needs_corpus: bool = True
 
     def initialize(self, corpus: Corpus) -> None:
         """Get ready to search this corpus; called again with another one where ``update`` gave False."""

@@ -1,4 +1,4 @@
-"""What ``evaluate`` and ``compare`` share when they ask agents themselves: options, places, progress, journals."""
+"""What ``evaluate`` and ``compare`` share when they ask agents themselves: options, locations, progress, journals."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from click.core import ParameterSource
 
-from searchmark.cli._places import Where, labels_of, places_of
 from searchmark.config import Config
+from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
+from searchmark.corpora.corpus import FieldMapping
 from searchmark.corpora.directory import OUR_FOLDER
 from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.records import Suite
@@ -69,7 +70,7 @@ class LiveOptions:
 
     repos: tuple[str, ...]
     snapshots: tuple[str, ...]
-    candidates: str
+    candidates: Literal["gold", "all"]
     num_runs: int | None
     timeout_seconds: float | None
     depth: int | None
@@ -127,7 +128,7 @@ def agent_specs(names: Sequence[str], config: Config, live: LiveOptions) -> tupl
 
 def names_of(suite: Suite, agents: Sequence[AgentSpec], live: LiveOptions, corpus: str | None) -> list[str]:
     """The names that the runs of these agents will have."""
-    labels = labels_of(suite, Where(live.repos, corpus, (), live.snapshots, live.candidates))
+    labels = snapshots_of(suite, Where(corpus, live.repos, live.snapshots))
     return [_arm(agent.name, label, labels) for agent in agents for label in labels]
 
 
@@ -146,17 +147,26 @@ def run_live(
     from searchmark.running.runner import Request, run_agents
 
     options = _run_options(config, live)
-    where = Where(live.repos, corpus, mapping, live.snapshots, live.candidates, base)
-    labels = labels_of(suite, where)
+    configured = config.dataset.repository_path  # several are a matter of mining
+    where = Where(
+        corpus,
+        live.repos,
+        live.snapshots,
+        live.candidates,
+        FieldMapping.parse(mapping) if mapping else None,
+        base,
+        configured if isinstance(configured, str) else None,
+    )
+    labels = snapshots_of(suite, where)
     arms = [(replace(agent, name=_arm(agent.name, label, labels)), label) for agent in agents for label in labels]
     journals = {spec.name: _journal_path(suite, spec.name, live) for spec, _ in arms}
     shard = None if live.shard is None else parse_shard(live.shard)
     filters = Filters(live.text, live.categories, live.sample, shard, _last_failed(journals, live))
     wanted = filtered(suite, filters, options.seed)
-    places = {label: places_of(wanted, config, where, label) for label in labels}
+    locations = {label: locations_of(wanted, where, label) for label in labels}
     if live.last_failed:
         journals = {name: _only_failed(path) for name, path in journals.items()}
-    entrants = tuple(Entrant(spec, places[label], label) for spec, label in arms)
+    entrants = tuple(Entrant(spec, locations[label], label) for spec, label in arms)
     request = Request(wanted, entrants, options, journals, live.resume or live.retry_errors, live.retry_errors)
     with _progress(len(wanted), [spec.name for spec, _ in arms]) as report, _resumable(live):
         ran = run_agents(request, report)

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Place
+from searchmark.corpora.locations import Commit, Location
 from searchmark.errors import UsageError
 from searchmark.records import Run, Suite
-from searchmark.running.corpus_inspector import CorpusInspector, Look
+from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector
 from searchmark.running.journal import Entry, Journal
 from searchmark.running.options import RunOptions
 from searchmark.running.plan import Step, blocks, ordered
@@ -33,7 +33,7 @@ class Entrant:
     """Who is asked, where each case is searched (visited in the order of this mapping), and what that is called."""
 
     spec: AgentSpec
-    places: Mapping[str, Place]
+    locations: Mapping[str, Location]
     snapshot: str | None = None
 
 
@@ -56,7 +56,7 @@ class AgentRun:
     ) -> None:
         self._entrant, self._suite, self._world, self._options, self._report = entrant, suite, world, options, report
         self._secrets = secrets_in(entrant.spec.config)
-        self._steps = ordered(suite, entrant.places, options.seed, shuffled=options.randomize_order)
+        self._steps = ordered(suite, entrant.locations, options.seed, shuffled=options.randomize_order)
         self._blocks = list(blocks(self._steps, options.block))
         self._lock = threading.Lock()
         self._stopping = False
@@ -96,7 +96,7 @@ class AgentRun:
         config = json.dumps(spec.config, sort_keys=True, default=str)
         return {
             "queries": self._suite.hashes["queries"],
-            "corpus": self._world.digest(self._entrant.places),
+            "corpus": self._world.identity(self._entrant.locations),
             "agent": {
                 "name": spec.name,
                 "source": spec.source,
@@ -151,23 +151,23 @@ class AgentRun:
                 step = waiting.popleft()
             except IndexError:
                 return
-            look = self._world.ahead(step)
-            outcome = session.ask(step.query, step.place)
+            existence = self._world.prefetch(step)
+            outcome = session.ask(step.query, step.location)
             if outcome.status == "not_run":
                 waiting.appendleft(step)
             else:
-                self._record(step, outcome, look())
+                self._record(step, outcome, existence())
 
     def _ask(self, session: Session, step: Step) -> None:
-        look = self._world.ahead(step)
-        outcome = session.ask(step.query, step.place)
-        self._record(step, outcome, look())
+        existence = self._world.prefetch(step)
+        outcome = session.ask(step.query, step.location)
+        self._record(step, outcome, existence())
 
-    def _record(self, step: Step, outcome: Outcome, look: Look) -> None:
+    def _record(self, step: Step, outcome: Outcome, existence: CaseExistence) -> None:
         with self._lock:
             if self._stopping:  # its worker was ended by us, which is no failure of the agent
                 return
-            entry = _settled(outcome, look, self._secrets)
+            entry = _settled(outcome, existence, self._secrets)
             if self._journal is not None:
                 self._journal.add(step.case, entry)
             self._entries[step.case] = entry
@@ -201,15 +201,15 @@ class AgentRun:
         return replace(run, metadata=self._metadata() | prices(run))
 
     def _metadata(self) -> dict[str, Any]:
-        spec, places = self._entrant.spec, self._entrant.places
+        spec, locations = self._entrant.spec, self._entrant.locations
         outputs = [session.output() for session in self._sessions]
         metadata = {
             "agent": {"source": spec.source, "config": without_secrets(spec.config), "code": self._code},
             "options": asdict(self._options),
-            "suite": {"name": self._suite.name, "hashes": {**self._suite.hashes, "corpus": self._world.digest(places)}},
+            "suite": {"name": self._suite.name, "hashes": {**self._suite.hashes, "corpus": self._world.digest(locations)}},
             **self._world.facts(),
             "snapshot": self._entrant.snapshot,
-            "candidates": _candidates(places),
+            "candidates": _candidates(locations),
             **facts_of(self._events),
             "under_load": len(self._sessions) if len(self._sessions) > 1 else None,
             "resumed": self._resumed or None,
@@ -218,15 +218,22 @@ class AgentRun:
         return {key: value for key, value in metadata.items() if value is not None}
 
 
-def _settled(outcome: Outcome, look: Look, secrets: frozenset[str]) -> Entry:
-    """The outcome with its hits under the names that the corpus has for them, and the targets that it lacks."""
-    settled = [look.existing.settled(hit) for hit in outcome.ids]
-    details = scrubbed(outcome.details, secrets) | ({"unreachable": look.unreachable} if look.unreachable else {})
-    named = Outcome(outcome.status, tuple(hit for hit, _ in settled), outcome.scores, details)
+def _settled(outcome: Outcome, existence: CaseExistence, secrets: frozenset[str]) -> Entry:
+    """The outcome with its hits under the names that the corpus has for them, and the targets that it lacks.
+
+    Where it is not known what exists, as at a service, hits stay as they are and nothing is said about them.
+    """
+    details = scrubbed(outcome.details, secrets) | ({"unreachable": existence.unreachable} if existence.unreachable else {})
+    if existence.existing is None:
+        return Entry(replace(outcome, details=details), None)
+    settled = [existence.existing.settled(hit) for hit in outcome.ids]
+    named = replace(outcome, ids=tuple(hit for hit, _ in settled), details=details)
     return Entry(named, tuple(exists for _, exists in settled))
 
 
-def _candidates(places: Mapping[str, Place]) -> dict[str, list[str]] | None:
+def _candidates(locations: Mapping[str, Location]) -> dict[str, list[str]] | None:
     """Which files could be found at all, where not all of them could."""
-    place = next(iter(places.values()))
-    return {"kinds": list(place.kinds), "excluded": list(place.excluded)} if place.kinds or place.excluded else None
+    match next(iter(locations.values())):
+        case Commit(kinds=kinds, excluded=excluded) if kinds or excluded:
+            return {"kinds": list(kinds), "excluded": list(excluded)}
+    return None

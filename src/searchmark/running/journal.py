@@ -29,10 +29,10 @@ SYNC_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Entry:
-    """One line: what became of a case, and which of its hits exist."""
+    """One line: what became of a case, and which of its hits exist; None where that is not known."""
 
     outcome: Outcome
-    valid: tuple[bool, ...]
+    valid: tuple[bool, ...] | None
 
 
 Identity = Callable[[str], Mapping[str, Any]]  # from a salt to what must be the same
@@ -94,7 +94,7 @@ class Journal:
         line: dict[str, Any] = {"case": case, "status": outcome.status, "ids": outcome.ids, "details": outcome.details}
         if outcome.scores is not None:
             line["scores"] = outcome.scores
-        if not all(entry.valid):
+        if entry.valid is None or not all(entry.valid):
             line["valid"] = entry.valid
         self._write(line)
 
@@ -195,8 +195,9 @@ def _text(value: Any) -> str:
 
 def _entry(data: Mapping[str, Any]) -> Entry:
     ids, scores, details = tuple(map(_text, data["ids"])), data.get("scores"), dict(data["details"])
-    valid = tuple(map(bool, data.get("valid") or [True] * len(ids)))
-    if data["status"] not in STATUSES or len(valid) != len(ids):
+    flags = data.get("valid", [True] * len(ids))
+    valid = None if flags is None else tuple(map(bool, flags))
+    if data["status"] not in STATUSES or (valid is not None and len(valid) != len(ids)):
         raise ValueError
     if scores is not None:
         scores = tuple(None if score is None else float(score) for score in scores)

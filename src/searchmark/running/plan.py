@@ -1,6 +1,6 @@
 """Which cases are asked, and in which order: a pure function of suite, seed and filters.
 
-A case has its place in the order by a digest of the seed and its own id, so that leaving out some cases does not
+A digest of the seed and its own id decides where a case comes in the order, so that leaving out some cases does not
 reorder the others.
 """
 
@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from searchmark.corpora.locations import Place
+from searchmark.corpora.locations import Location
 from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.records import Case, Suite
 
@@ -28,11 +28,11 @@ class Filters:
 
 @dataclass(frozen=True)
 class Step:
-    """One case to be asked in one place."""
+    """One case, to be asked at one location."""
 
     case: str
     query: str
-    place: Place
+    location: Location
 
 
 def parse_shard(text: str) -> tuple[int, int]:
@@ -86,18 +86,18 @@ def _refuse_unknown_categories(suite: Suite, wanted: Iterable[str]) -> None:
             raise UsageError(f"no case is of the category {name!r}; the categories are: {known}")
 
 
-def ordered(suite: Suite, places: Mapping[str, Place], seed: int, *, shuffled: bool = True) -> list[Step]:
-    """All cases as steps: place by place in the order of ``places``, shuffled within each."""
-    groups: dict[Place, list[Case]] = {place: [] for place in places.values()}
+def ordered(suite: Suite, locations: Mapping[str, Location], seed: int, *, shuffled: bool = True) -> list[Step]:
+    """All cases as steps: location by location in the order of ``locations``, shuffled within each."""
+    groups: dict[Location, list[Case]] = {location: [] for location in locations.values()}
     for case in suite.cases:
         if case.query is None:
             raise UsageError(
-                f"the case {case.id!r} has no query, so nobody can be asked; for TREC qrels and labels name them by --topics"
+                f"the case {case.id!r} has no query, so it cannot be asked; for TREC qrels and labels name them by --topics"
             )
-        groups[places[case.id]].append(case)
+        groups[locations[case.id]].append(case)
     return [
-        Step(case.id, case.query or "", place)
-        for place, cases in groups.items()
+        Step(case.id, case.query or "", location)
+        for location, cases in groups.items()
         for case in (sorted(cases, key=lambda case: _position(f"order {seed}", case.id)) if shuffled else cases)
     ]
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from searchmark.analysis.latencies import latencies_of
 from searchmark.records import STATUSES, Run
@@ -24,10 +25,16 @@ def assembled(agent: str, cases: Sequence[str], entries: Mapping[str, Entry]) ->
         ids=[hit for outcome in outcomes for hit in outcome.ids],
         scores=np.array([np.nan if score is None else score for score in scores], np.float64),
         status=np.array([STATUSES.index(outcome.status) for outcome in outcomes], np.uint8),
-        valid=np.array([exists for case in cases for exists in entries[case].valid], bool),
+        valid=_valid([entries[case].valid for case in cases]),
         dropped=_dropped([outcome.details for outcome in outcomes]),
         details=tuple(outcome.details for outcome in outcomes),
     )
+
+
+def _valid(flags: Sequence[tuple[bool, ...] | None]) -> NDArray[np.bool_] | None:
+    """Which hits exist; None if that is not known of all of them."""
+    known = [each for each in flags if each is not None]
+    return np.array([exists for each in known for exists in each], bool) if len(known) == len(flags) else None
 
 
 def _dropped(details: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -48,7 +55,8 @@ def prices(run: Run) -> dict[str, float]:
 
 def facts_of(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What is known about starting and preparing the agent, in this run and in those that it goes on with."""
-    prepared = [event for event in events if event["event"] == "prepared"]
+    ready = [event for event in events if event["event"] == "prepared"]
+    prepared = [event for event in ready if event["how"] != "remote"]  # what a service has indexed, and when, is not known
     started = [event["seconds"] for event in events if event["event"] == "started"]
     sizes = [event["index_bytes"] for event in prepared if event.get("index_bytes") is not None]
     memory = [event["memory"] for event in events if event.get("memory") is not None]
@@ -65,5 +73,5 @@ def facts_of(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "memory_bytes": max(memory, default=None),
         "start_seconds": started,
         "restarts": restarts,
-        "failure": failures[-1] if failures and not prepared else None,
+        "failure": failures[-1] if failures and not ready else None,
     }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.corpus import Survey
-from searchmark.corpora.locations import Place
+from searchmark.corpora.locations import Folder
 from searchmark.errors import UsageError
 from searchmark.records import Run, Suite
 from searchmark.running.agent_run import AgentRun, Entrant, Progress
@@ -46,9 +46,8 @@ class Ran:
 
 def run_suite(suite: Suite, agent: AgentSpec, corpus: str | PathLike[str], options: RunOptions = RunOptions()) -> Run:
     """Ask one agent every case about one corpus, in a process of its own; nothing is written to disk."""
-    path = Path(corpus)
-    place = Place(path.resolve().name, str(path.resolve()))
-    request = Request(suite, (Entrant(agent, dict.fromkeys(suite.table.ids, place)),), options)
+    path = Path(corpus).resolve()
+    request = Request(suite, (Entrant(agent, dict.fromkeys(suite.table.ids, Folder(path.name, path))),), options)
     return run_agents(request).runs[0]
 
 
@@ -60,7 +59,7 @@ def run_agents(request: Request, report: Callable[[Progress], None] = lambda _: 
         raise UsageError(f"two agents have the same name: {', '.join(names)}; write one of them as NAME={names[0]}")
     options = request.options
     with ExitStack() as until_the_end:
-        world = until_the_end.enter_context(open_inspector(request.suite, [entrant.places for entrant in request.entrants]))
+        world = until_the_end.enter_context(open_inspector(request.suite, [entrant.locations for entrant in request.entrants]))
         teams = {}
         for entrant in request.entrants:
             teams[entrant.spec.name] = AgentRun(entrant, request.suite, world, options, report)
@@ -73,7 +72,7 @@ def run_agents(request: Request, report: Callable[[Progress], None] = lambda _: 
                 teams[name].run(number)
         for team in teams.values():
             team.close()
-        world.look_again()
+        world.changed_since_start()
         return Ran(tuple(team.result() for team in teams.values()), world.survey)
 
 

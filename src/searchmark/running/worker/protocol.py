@@ -58,7 +58,7 @@ def _are_counts(value: Any, _: int) -> bool:
 
 
 def _is_how(value: Any, _: int) -> bool:
-    return value in ("initialised", "updated")
+    return value in ("initialised", "updated", "remote")
 
 
 _Check = tuple[Callable[[Any, int], bool], bool]
