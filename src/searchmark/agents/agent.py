@@ -45,7 +45,7 @@ class RetrievalAgent:
     ``Config`` is a dataclass with the agent's options, if it has any; an agent is made as ``Agent(config)``, or as
     ``Agent()`` without one. An agent that combines others says which in ``arms`` and gets them by ``connect``
     before anything else happens. One that asks a service, which has a corpus of its own, says ``needs_corpus = False``:
-    at such a service it is searched with as it is, and ``initialize`` is not called.
+    there it is asked without being initialised.
     """
 
     Config: ClassVar[type | None] = None
