@@ -9,12 +9,12 @@ import pytest
 from searchmark.agents.agent import AgentSpec, RetrievalAgent
 from searchmark.agents.arms import AgentWithArms
 from searchmark.agents.source import ALIASES, BUILT_IN, AgentSource, BuiltIn, PythonClass
-from searchmark.corpora.corpus import Corpus
+from searchmark.corpora.corpus import Corpus, load_corpus
 from searchmark.errors import UsageError
 from searchmark.records import Document
 from searchmark.registry import COMBINING, agent_class_of, create, known_agents, load_agent, spec_of
 
-CORPUS = Corpus("c", lambda: [Document("a", "text")])
+CORPUS = Corpus.of("c", [Document("a", "text")])
 
 
 EVIL = PythonClass("evil.module", "Agent")
@@ -183,7 +183,7 @@ def test_an_agent_is_adapted_by_its_signature(initialize: str, retrieve: str, gi
         f"    {retrieve}:\n        seen = {{**locals()}}\n        seen.pop('self')\n        self.seen = seen\n        return [type(self.given).__name__, repr(seen)]\n"
     )
     agent = create(spec_of(f"{file}:Agent"))
-    agent.initialize(Corpus("c", list, lambda: tmp_path / "corpus"))
+    agent.initialize(load_corpus(tmp_path / "corpus"))
     kind, seen = agent.retrieve("what", 3)  # type: ignore[misc]
     assert kind == (given.__name__ if given is not Path else "PosixPath")
     assert "what" in seen

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Place
+from searchmark.corpora.locations import Folder
 from searchmark.judging.existence import Existing
 from searchmark.registry import load_agent
 from searchmark.running.worker.client import Gone, Late, Output
@@ -49,13 +49,13 @@ def _problems(process: Worker, spec: AgentSpec, folder: Path, seconds: float) ->
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    place = Place("shop", str(folder)).to_plain()
+    location = Folder("shop", folder).to_plain()
     existing = Existing(tuple(FILES), folder)
     problems: list[str] = []
     for doing, request in (
         ("loading it", {"op": "load", "agent": spec.to_plain(), "memory_limit_mb": None, "foreign": True}),
-        ("initialize", {"op": "prepare", "place": place}),
-        ("initialize, called again", {"op": "prepare", "place": place}),
+        ("initialize", {"op": "prepare", "location": location}),
+        ("initialize, called again", {"op": "prepare", "location": location}),
     ):
         problem = _failure(_asked(process, request, seconds), doing)
         if problem:

@@ -14,7 +14,7 @@ from searchmark.agents.source import BuiltIn
 from searchmark.corpora.corpus import Corpus
 from searchmark.errors import UsageError
 from searchmark.records import Document
-from tests.agents.corpora import FILES, corpus_from, step
+from tests.agents.corpora import FILES, Streamed, corpus_from, step
 from tests.agents.test_hybrid import Dead, Fixed
 
 TEXTS = {
@@ -97,7 +97,7 @@ def test_a_corpus_that_cannot_be_read_by_id_is_passed_over_once() -> None:
 
     agent = RerankAgent(RerankAgent.Config(arm="first"))
     agent.connect({"first": Fixed({"1": 2.0, "2": 1.0, "gone": 0.5})})
-    agent.initialize(Corpus("c", stream))
+    agent.initialize(Corpus("c", Streamed(stream)))
     assert agent.retrieve("blue sky", 3).files[0] == "2"
     assert agent.retrieve("title", 3).files[0] == "2"
     assert len(passes) == 1

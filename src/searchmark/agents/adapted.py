@@ -94,6 +94,7 @@ class _AdaptedAgent(RetrievalAgent):
     ) -> None:
         self._agent, self._initialize, self._retrieve, self._borrowed = agent, initialize, retrieve, borrowed
         self._ours = agent if isinstance(agent, RetrievalAgent) else RetrievalAgent()
+        self.needs_corpus = self._ours.needs_corpus
 
     def initialize(self, corpus: Corpus) -> None:
         self._initialize(corpus)

@@ -98,7 +98,7 @@ class RerankAgent(AgentWithArms):
     def _look_at(self, corpus: Corpus) -> None:
         """A corpus that cannot be read by id is held, since every query would otherwise pass over all of it."""
         self._corpus = corpus
-        self._texts = None if corpus.reader is not None else {document.id: self._text(document) for document in corpus}
+        self._texts = None if corpus.reads_by_id else {document.id: self._text(document) for document in corpus}
 
     def _texts_of(self, corpus: Corpus, ids: list[str]) -> list[str]:
         known = self._texts

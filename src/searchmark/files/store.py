@@ -6,9 +6,11 @@ Errors name the file and the place in it: a line for text, the path to a field f
 from __future__ import annotations
 
 import gc
+import hashlib
 import json
 import math
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator, Mapping
@@ -148,6 +150,13 @@ def _refuse_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # add gives None
         raise ValueError(f"the key {twice!r} stands twice in one object")
     return result
+
+
+def file_name(text: str) -> str:
+    """A name that files can have; where it is not the text itself, a digest keeps it apart from others."""
+    allowed = re.sub(r"[^\w.@+#-]+", "-", text)[:80].lstrip(".")
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return allowed if allowed == text else f"{allowed}-{digest}"
 
 
 def json_number(value: float | None) -> float | str | None:

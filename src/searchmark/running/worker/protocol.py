@@ -69,7 +69,7 @@ def _are_counts(value: Any, _: int) -> bool:
 
 
 def _is_how(value: Any, _: int) -> bool:
-    return value in ("initialised", "updated")
+    return value in ("initialised", "updated", "remote")
 
 
 def _is_description(value: Any, _: int) -> bool:
