@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from searchmark.running.options import RunOptions
 
+from searchmark import RunOptions
 from searchmark.corpora.locations import Place
 from searchmark.registry import load_agent
 from searchmark.running.events import WorkerEvent

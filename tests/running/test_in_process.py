@@ -13,9 +13,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from searchmark.running.options import RunOptions
 
-from searchmark import RetrievalAgent, RetrievalResult, load_agent, run_suite
+from searchmark import RetrievalAgent, RetrievalResult, RunOptions, load_agent, run_suite
 from searchmark.agents.bm25 import Bm25Agent
 from searchmark.agents.source import BuiltIn, InProcess, PythonClass
 from searchmark.corpora.corpus import Corpus
