@@ -20,9 +20,9 @@ from searchmark.running.corpus_inspector import CorpusInspector, Look
 from searchmark.running.journal import Entry, Journal
 from searchmark.running.options import RunOptions
 from searchmark.running.plan import Step, blocks, ordered
-from searchmark.running.redaction import scrubbed, secrets_in, without_secrets
 from searchmark.running.run_builder import assembled, facts_of, prices
 from searchmark.running.session import Outcome, Session
+from searchmark.services.redaction import scrubbed, secrets_in, without_secrets
 
 RETRIED = ("error", "timeout", "not_run")
 IRRELEVANT = ("jobs", "block", "max_failures", "foreign")  # options that change no answer
