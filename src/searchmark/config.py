@@ -28,20 +28,25 @@ WHICH_FILES, QUERIES = "Which files", "Queries"
 
 @dataclass(frozen=True)
 class RewriterConfig:
-    """The section ``dataset.rewriter``: a chat service with OpenAI's interface that words queries anew.
+    """The section ``dataset.rewriter``: a service with OpenAI's or Anthropic's chat API that words queries anew.
 
-    ``key_variable`` names the environment variable with the key; the key itself has no place in a file.
-    ``max_requests`` and ``max_tokens`` bound what one call of the program may cost.
+    ``base_url`` and ``key_variable`` default to those of the API. The latter names the environment variable with the key;
+    the key itself does not belong into a file. ``max_requests`` and ``max_tokens`` bound what one call of the program may
+    cost, ``max_answer_tokens`` one answer. ``temperature``: null for models that refuse any.
     """
 
     model: str
-    base_url: str = "https://api.openai.com/v1"
-    key_variable: str = "OPENAI_API_KEY"
-    timeout_seconds: float = 30.0
-    retries: int = 3
-    backoff_seconds: float = 1.0
-    max_requests: int = 1000
-    max_tokens: int | None = None
+    base_url: str | None = None
+    key_variable: str | None = None
+    api: Literal["openai", "anthropic"] = "openai"
+    temperature: Annotated[float, Ge(0)] | None = 0.0
+    max_answer_tokens: Annotated[int, Ge(1)] | None = None
+    timeout_seconds: Annotated[float, Gt(0)] = 30.0
+    retries: Annotated[int, Ge(0)] = 3
+    backoff_seconds: Annotated[float, Ge(0)] = 1.0
+    requests_per_second: Annotated[float, Gt(0)] | None = None
+    max_requests: Annotated[int, Ge(0)] = 1000
+    max_tokens: Annotated[int, Ge(0)] | None = None
     cache: str | None = None
     prompt: str | None = None
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.errors import UsageError
 from searchmark.files.sqlite import IN_MEMORY, PRIVATE_FILE, full_text_problem, open_database
+from searchmark.files.text_encoding import encodable
 
 if TYPE_CHECKING:
     import apsw
@@ -167,4 +168,4 @@ def _in_a_word(character: str) -> bool:
 
 def _storable(text: str) -> str:
     """SQLite holds UTF-8 and ends a text at NUL: both kinds of stranger become blanks or question marks."""
-    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    return encodable(text.replace("\0", " "))

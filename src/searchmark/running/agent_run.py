@@ -25,9 +25,9 @@ from searchmark.running.environment import environment
 from searchmark.running.events import WorkerEvent, description, failure_to_start, index_build
 from searchmark.running.journal import Entry, Journal, RunStart
 from searchmark.running.plan import Step, blocks, ordered
-from searchmark.running.redaction import scrubbed, secrets_in, without_secrets
 from searchmark.running.run_builder import assembled
 from searchmark.running.session import Outcome, Session
+from searchmark.services.redaction import scrubbed, secrets_in, without_secrets
 
 RETRIED = ("error", "timeout", "not_run")
 IRRELEVANT = ("jobs", "block", "max_failures", "no_exec")  # options that change no answer

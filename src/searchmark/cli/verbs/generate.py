@@ -67,9 +67,9 @@ def command(
         raise UsageError("--output is missing: where should the gold set go?")
     if Path(output).is_dir():
         raise UsageError(f"{output} cannot be written: it is a folder")
-    with _progress() as on_progress:
+    with _rewriting(options) as rewrite, _progress() as on_progress:
         metadata = generate_gold_set(
-            sources, output, options, jobs=jobs or os.cpu_count() or 1, rewrite=_rewriter(options), on_progress=on_progress
+            sources, output, options, jobs=jobs or os.cpu_count() or 1, rewrite=rewrite, on_progress=on_progress
         )
     for sentence in summary(metadata):
         click.echo(sentence, err=True)
@@ -84,14 +84,17 @@ def _configured(options: DatasetConfig) -> tuple[str, ...]:
     return paths
 
 
-def _rewriter(options: DatasetConfig) -> Rewrite | None:
+@contextmanager
+def _rewriting(options: DatasetConfig) -> Iterator[Rewrite | None]:
     if options.query != "llm":
-        return None
+        yield None
+        return
     if options.rewriter is None:
         raise UsageError("--query llm needs a section 'dataset.rewriter' with a model in the config; see docs/gold-sets.md")
     from searchmark.mining.rewriting import Rewriter
 
-    return Rewriter(options.rewriter, lambda sentence: click.echo(sentence, err=True)).rewrite
+    with Rewriter(options.rewriter, lambda sentence: click.echo(sentence, err=True)) as rewriter:
+        yield rewriter.rewrite
 
 
 def _explain(sources: list[Source], commit: str, options: DatasetConfig) -> None:
