@@ -298,7 +298,7 @@ def test_a_saved_run_of_other_queries_is_not_compared(shop: Path, capsys) -> Non
     evaluate("--agent", "bm25", "--repo", "shop", "--save-run", "old.jsonl")
     save(shop / "gold.json", [case | {"query": f"{case['query']} again"} for case in CASES])
     assert main(["compare", "--gold-set", "gold.json", "--run", "old.jsonl", "--agents", "bm25", "--repo", "shop"]) == 2
-    assert "was asked other queries" in capsys.readouterr().err
+    assert "was asked different queries" in capsys.readouterr().err
 
 
 def test_every_format_of_the_config_is_written(shop: Path, capsys) -> None:

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError
-from searchmark.files.store import SCHEMA_VERSION, atomic_write, check_version, parse_json, read_text
+from searchmark.files.schemas import Schema
+from searchmark.files.store import atomic_write, parse_json, read_text
+
+RESPONSE_SCHEMA = Schema("response", 1)
 
 
 @dataclass(frozen=True)
@@ -24,15 +27,13 @@ class ResponseCache:
         if not file.is_file():
             return None
         try:
-            data = parse_json(file, read_text(file))
-            check_version(file, data)
-            return data["answer"]
+            return RESPONSE_SCHEMA.upgraded(file, parse_json(file, read_text(file)))["answer"]
         except (FormatError, KeyError, TypeError, AttributeError):
             return None
 
     def put(self, question: Any, answer: Any) -> None:
         with atomic_write(self._file(question), mode=0o600) as file:
-            file.write(json.dumps({"schema_version": SCHEMA_VERSION, "answer": answer}).encode() + b"\n")
+            file.write(json.dumps({**RESPONSE_SCHEMA.header(), "answer": answer}).encode() + b"\n")
 
     def _file(self, question: Any) -> Path:
         digest = sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()
