@@ -21,6 +21,7 @@ from searchmark.running.worker.in_process import Worker, start_worker
 from searchmark.running.worker.protocol import longest_answer, wrong_shape
 
 CLOSING_SECONDS = 30.0  # an index may have to be saved
+LOADING_SECONDS = 60.0  # importing is not indexing: a short limit for that must not fail on a busy machine
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ class Session:
         self._process, self._location = process, None
         agent = self.spec.to_plain()
         limits = {"memory_limit_mb": self._options.memory_limit_mb, "foreign": not self._options.no_exec}
-        reply = self._told({"op": "load", "agent": agent, **limits}, self._options.initialize_seconds)
+        reply = self._told({"op": "load", "agent": agent, **limits}, max(self._options.initialize_seconds, LOADING_SECONDS))
         self._happened(WorkerEvent("started", seconds=process.age()))
         code = reply.get("code")
         return code if isinstance(code, str) else None
