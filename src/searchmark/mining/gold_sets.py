@@ -15,7 +15,7 @@ from searchmark.files.store import collector_paused
 from searchmark.history.log import span_of
 from searchmark.history.repository import Repository, open_repository
 from searchmark.mining.cases import Rewrite, Row, build_cases, timestamp
-from searchmark.mining.rewriting import without_password
+from searchmark.mining.rewriting import described
 from searchmark.mining.selection import Selection, select
 from searchmark.suites.gold_set import write_rows
 
@@ -156,7 +156,7 @@ def _metadata(mined: Sequence[Mined], options: DatasetConfig) -> dict[str, Any]:
         raise NothingEvaluated(_nothing_left(mined))
     settings = {name: value for name, value in asdict(options).items() if name != "repository_path"}
     if options.rewriter is not None:
-        settings["rewriter"]["base_url"] = without_password(options.rewriter.base_url)
+        settings["rewriter"] = described(options.rewriter)
     return {
         "repository": ", ".join(one.source.name for one in mined),
         "generated_at": timestamp(max(one.newest for one in mined if one.newest is not None)),
