@@ -19,6 +19,7 @@ from searchmark.files.store import check_readable, check_shape, read_text
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.option import Option, Setting, check_fields
 from searchmark.options.run_options import RunOptions
+from searchmark.options.strict import strict_record
 
 NAMES = ("searchmark.yaml", "searchmark.yml", "searchmark.toml", "pyproject.toml")
 # Headings in the help of ``generate``.
@@ -58,7 +59,7 @@ class AgentConfig:
     __pydantic_config__: ClassVar = {"extra": "forbid", "alias_generator": lambda name: "class" if name == "source" else name}
 
 
-@dataclass(frozen=True)
+@strict_record
 class OutputConfig:
     """The section ``output``: where reports go when the command line names no place, and as what."""
 
@@ -66,10 +67,8 @@ class OutputConfig:
     formats: tuple[Literal["json", "csv", "markdown", "text"], ...] = ("json", "markdown")
     generate_visualizations: bool = False
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-
-@dataclass(frozen=True)
+@strict_record
 class DatasetConfig:
     """The section ``dataset``: which commits become cases, and what they ask. docs/gold-sets.md explains every field."""
 
@@ -115,15 +114,13 @@ class DatasetConfig:
     min_words: Annotated[int, Ge(1), Option("Minimum number of words of a query.", section=QUERIES)] = 4
     rewriter: Annotated[RewriterConfig | None, Setting("The chat service behind the query 'llm'.")] = None
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
-
     def __post_init__(self) -> None:
         check_fields(self)
         if self.max_files < self.min_files:
             raise UsageError(f"max_files must be at least min_files ({self.min_files}), not {self.max_files}")
 
 
-@dataclass(frozen=True)
+@strict_record
 class Config:
     """The whole file."""
 
@@ -132,8 +129,6 @@ class Config:
     evaluation: RunOptions = RunOptions()
     agents: tuple[AgentConfig, ...] = ()
     output: OutputConfig = OutputConfig()
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 
 def load_config(path: str | PathLike[str] | None = None) -> Config:
