@@ -20,6 +20,7 @@ from searchmark.files.store import check_readable, check_shape, read_text
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.option import Option, Setting, check_fields
 from searchmark.options.run_options import RunOptions
+from searchmark.options.strict import strict_record
 
 NAMES = ("searchmark.yaml", "searchmark.yml", "searchmark.toml", "pyproject.toml")
 # Headings in the help of ``generate``.
@@ -53,7 +54,7 @@ class RewriterConfig:
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 
-@dataclass(frozen=True)
+@strict_record
 class OutputConfig:
     """The section ``output``: where reports go when the command line names no place, and as what."""
 
@@ -61,10 +62,8 @@ class OutputConfig:
     formats: tuple[Literal["json", "csv", "markdown", "text"], ...] = ("json", "markdown")
     generate_visualizations: bool = False
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-
-@dataclass(frozen=True)
+@strict_record
 class DatasetConfig:
     """The section ``dataset``: which commits become cases, and what they ask. docs/gold-sets.md explains every field."""
 
@@ -110,15 +109,13 @@ class DatasetConfig:
     min_words: Annotated[int, Ge(1), Option("Minimum number of words of a query.", section=QUERIES)] = 4
     rewriter: Annotated[RewriterConfig | None, Setting("The chat service behind the query 'llm'.")] = None
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
-
     def __post_init__(self) -> None:
         check_fields(self)
         if self.max_files < self.min_files:
             raise UsageError(f"max_files must be at least min_files ({self.min_files}), not {self.max_files}")
 
 
-@dataclass(frozen=True)
+@strict_record
 class Config:
     """The whole file."""
 
@@ -127,8 +124,6 @@ class Config:
     evaluation: RunOptions = RunOptions()
     agents: tuple[AgentSpec, ...] = ()
     output: OutputConfig = OutputConfig()
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 
 def load_config(path: str | PathLike[str] | None = None) -> Config:

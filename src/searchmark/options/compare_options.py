@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Le
 
 from searchmark.options.option import Option, Setting, check_fields
+from searchmark.options.strict import strict_record
 
 SMALLEST_EFFECT = 1e-6
 
 
-@dataclass(frozen=True)
+@strict_record
 class DecisionRule:
     """One line of a decision table.
 
@@ -27,10 +27,8 @@ class DecisionRule:
     categories: tuple[str | int, ...] = ()
     evidence: Literal["verdict", "mean"] = "verdict"
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-
-@dataclass(frozen=True)
+@strict_record
 class DecisionTable:
     """What to decide about one arm, measured against another; the first rule with evidence wins."""
 
@@ -40,10 +38,8 @@ class DecisionTable:
     measure: str | None = None
     otherwise: str = "no clear gain"
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-
-@dataclass(frozen=True)
+@strict_record
 class CompareOptions:
     """How a comparison is made. Without a ``baseline`` every pair of runs is compared."""
 
@@ -51,8 +47,6 @@ class CompareOptions:
     margin: Annotated[float, Ge(0), Le(1), Option("Largest loss that still counts as not inferior.")] = 0.02
     baseline: Annotated[str | None, Option("Compare every other run with this one, and no other pair.", metavar="NAME")] = None
     decisions: Annotated[tuple[DecisionTable, ...], Setting("Tables that turn differences into decisions.")] = ()
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
         check_fields(self)

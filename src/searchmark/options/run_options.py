@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from annotated_types import Ge, Gt, Le
 
 from searchmark.options.option import Option, check_fields
+from searchmark.options.strict import strict_record
 
 INITIALISE_FACTOR = 20
 LONGEST_TIMEOUT = 1_000_000
@@ -15,7 +15,7 @@ DEEPEST = 1_000_000
 LARGEST_MEMORY_MB = 1 << 30
 
 
-@dataclass(frozen=True)
+@strict_record
 class RunOptions:
     """All that decides how cases are asked; see docs/running.md for each."""
 
@@ -45,8 +45,6 @@ class RunOptions:
     no_exec: Annotated[bool, Option("Run only built-in agents. Use this with config files you do not trust.", ("--no-exec",))] = (
         False
     )
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
         check_fields(self)
