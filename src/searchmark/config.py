@@ -7,10 +7,9 @@ YAML, TOML, or ``[tool.searchmark]`` in ``pyproject.toml``. Without ``--config``
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt
 
@@ -27,7 +26,7 @@ NAMES = ("searchmark.yaml", "searchmark.yml", "searchmark.toml", "pyproject.toml
 WHICH_FILES, QUERIES = "Which files", "Queries"
 
 
-@dataclass(frozen=True)
+@strict_record
 class RewriterConfig:
     """The section ``dataset.rewriter``: a service with OpenAI's or Anthropic's chat API that words queries anew.
 
@@ -50,8 +49,6 @@ class RewriterConfig:
     max_tokens: Annotated[int, Ge(0)] | None = None
     cache: str | None = None
     prompt: str | None = None
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 
 @strict_record

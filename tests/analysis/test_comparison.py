@@ -287,7 +287,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
     scores = score(judge(suite_of(12), run_of("a", [1] * 12)), ["RR"])
     with pytest.raises(UsageError, match="at least two runs"):
         compare([scores])
-    with pytest.raises(Incomparable, match="same suite and the same measures"):
+    with pytest.raises(Incomparable, match="same suite and by the same measures"):
         compare([scores, score(judge(suite_of(11), run_of("b", [1] * 11)), ["RR"])])
     with pytest.raises(UsageError, match="min_effect must be a number of at least 1e-06 and at most 1, not 0"):
         CompareOptions(min_effect=0)
@@ -506,7 +506,7 @@ class TestCommand:
         "searched", [RUNS, ["--agents", "bm25", "fts5", "--corpus", str(ROOT / "examples/quickstart/corpus.jsonl")]]
     )
     def test_a_baseline_that_nobody_has_is_a_usage_error(self, searched: list[str], monkeypatch, capsys) -> None:
-        monkeypatch.setattr("searchmark.cli.verbs.compare.run_live", lambda *_: pytest.fail("it was run all the same"))
+        monkeypatch.setattr("searchmark.cli.verbs.compare.run_shown", lambda *_: pytest.fail("it was run all the same"))
         assert main(["compare", *self.EXAMPLE, *searched, "--baseline", "bm52"]) == 4
         assert "the baseline 'bm52' is not among the runs: bm25, " in capsys.readouterr().err
 
