@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from searchmark.judging.judge import judge as judge
     from searchmark.measures.grammar import parse_measure as parse_measure
     from searchmark.mining.gold_sets import generate_gold_set as generate_gold_set
+    from searchmark.mining.gold_sets import mine_suite as mine_suite
     from searchmark.records import Answer as Answer
     from searchmark.records import Case as Case
     from searchmark.records import Defaults as Defaults
@@ -68,7 +69,7 @@ _HOMES = {
     "analysis.gate": ("Gate", "Threshold", "check_gate", "parse_threshold"),
     "judging.judge": ("Judged", "judge"),
     "measures.grammar": ("parse_measure",),
-    "mining.gold_sets": ("generate_gold_set",),
+    "mining.gold_sets": ("generate_gold_set", "mine_suite"),
     "records": ("Answer", "Case", "Defaults", "Document", "Hit", "Judgment", "Run", "Suite"),
     "registry": ("load_agent",),
     "reports": ("Report", "build_comparison", "build_report", "read_report", "render"),

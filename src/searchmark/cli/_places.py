@@ -13,6 +13,7 @@ from searchmark.corpora.corpus import FieldMapping
 from searchmark.corpora.locations import Place
 from searchmark.errors import UsageError
 from searchmark.history.repository import FULL_HASH
+from searchmark.history.sources import parse_source
 from searchmark.records import Case, Suite
 
 if TYPE_CHECKING:
@@ -96,13 +97,8 @@ def _at_hand(suite: Suite) -> dict[str, Place]:
 
 
 def _given(text: str) -> tuple[str | None, Path]:
-    """NAME=PATH, or a path alone, which may have such a sign in it."""
-    name, equals, path = text.partition("=")
-    if not equals or Path(text).is_dir():
-        name, path = "", text
-    if not path:
-        raise UsageError(f"--repo {text!r} names no folder")
-    return name or None, Path(path)
+    source = parse_source(text)
+    return source.name, Path(source.path)
 
 
 def _near(path: str, base: Path | None) -> Path:

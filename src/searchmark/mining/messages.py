@@ -7,9 +7,9 @@ admin" is about a typo, "Added test client support" about support and not about 
 from __future__ import annotations
 
 import re
+from functools import cached_property
 
 from searchmark.corpora.file_kinds import words
-from searchmark.mining.laziness import lazy
 from searchmark.mining.queries import Query
 
 _OPENING = 4  # words in which somebody who talks says "I"
@@ -131,16 +131,16 @@ class Wording:
         area = len(tokens) > 2 and tokens[1] == ":" and tokens[0] not in _KINDS_OF_WORK  # noqa: PLR2004  # "area: what was done"
         self.tokens = tokens[2:] if area else tokens
 
-    @lazy
+    @cached_property
     def first(self) -> str:
         return self.tokens[0] if self.tokens else ""
 
-    @lazy
+    @cached_property
     def plain(self) -> list[str]:
         """The words that are plain lower case letters, and so have no parts."""
         return [token for token in self.written if token.isalpha() and token.islower()]
 
-    @lazy
+    @cached_property
     def phrase(self) -> list[str]:
         """The first noun phrase: what stands behind verbs and fillers, up to the next small word."""
         phrase: list[str] = []
@@ -154,7 +154,7 @@ class Wording:
             phrase.append(token)
         return phrase
 
-    @lazy
+    @cached_property
     def topic(self) -> str:
         """What the message is about, as far as a list of verbs can tell: "count quotes" might be about anything."""
         phrase = self.phrase

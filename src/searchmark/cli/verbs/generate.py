@@ -15,7 +15,9 @@ import click
 from searchmark.cli._output import show
 from searchmark.config import DatasetConfig, load_config
 from searchmark.errors import UsageError
-from searchmark.mining.gold_sets import OnProgress, Progress, Source, generate_gold_set, parse_sources
+from searchmark.history.sources import RepositorySource, parse_sources
+from searchmark.mining.gold_sets import generate_gold_set
+from searchmark.mining.mine import MiningFacts, MiningProgress, OnProgress
 
 if TYPE_CHECKING:
     from searchmark.mining.cases import Rewrite
@@ -32,10 +34,8 @@ _FIELDS = (
 @click.option("-o", "--output", metavar="FILE", help="Gold set to write (.json).")
 @click.option("--config", "config_path", metavar="FILE", help="YAML or TOML with a section 'dataset'; see docs/gold-sets.md.")
 @click.option("--max-cases", type=int, metavar="N", help="At most so many cases from each repository.")
-@click.option(
-    "--sample", type=click.Choice(["newest", "spread", "random"]), help="Which ones if there are more: plain is the newest."
-)
-@click.option("--seed", type=int, help="Seed of the sample (plain: 0).")
+@click.option("--sample", type=click.Choice(["newest", "spread", "random"]), help="Which ones if there are more (default: newest).")
+@click.option("--seed", type=int, help="Seed of the sample (default: 0).")
 @click.option(
     "--unit", type=click.Choice(["commit", "pr", "auto"]), help="What makes a case: commits, pull requests, or these before those."
 )
@@ -45,16 +45,16 @@ _FIELDS = (
 @click.option("--path", "paths", multiple=True, metavar="PATH", help="Only commits that change something below; repeatable.")
 @click.option("--first-parent", is_flag=True, default=None, help="Follow only the first parent of merges.")
 @click.option("--include-merges", "include_merge_commits", is_flag=True, default=None, help="Let merges make cases as well.")
-@click.option("--min-files", type=int, metavar="N", help="Fewest files that a case must have (plain: 1).")
-@click.option("--max-files", type=int, metavar="N", help="Most files that a case may have (plain: 20).")
+@click.option("--min-files", type=int, metavar="N", help="Fewest files that a case must have (default: 1).")
+@click.option("--max-files", type=int, metavar="N", help="Most files that a case may have (default: 20).")
 @click.option("--exclude", "exclude_patterns", multiple=True, metavar="GLOB", help="Files that are never targets; repeatable.")
 @click.option("--without-rule", "without_rules", multiple=True, metavar="RULE", help="Switch a rule off; repeatable.")
 @click.option(
     "--query",
     type=click.Choice(["clean", "subject", "masked", "raw", "llm"]),
-    help="Which wording becomes the query (plain: clean).",
+    help="Which wording becomes the query (default: clean).",
 )
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Repositories mined at a time (plain: one per processor).")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Repositories mined at a time (default: one per processor).")
 @click.option("--explain", "explained", metavar="COMMIT", help="Say why this commit is in or out, and write nothing.")
 def command(
     repos: tuple[str, ...], output: str | None, config_path: str | None, jobs: int | None, explained: str | None, **given: Any
@@ -77,10 +77,10 @@ def command(
     if Path(output).is_dir():
         raise UsageError(f"{output} cannot be written: it is a folder")
     with _progress() as on_progress:
-        metadata = generate_gold_set(
+        mined = generate_gold_set(
             sources, output, options, jobs=jobs or os.cpu_count() or 1, rewrite=_rewriter(options), on_progress=on_progress
         )
-    for sentence in summary(metadata):
+    for sentence in (sentence for facts in mined for sentence in summary(facts)):
         click.echo(sentence, err=True)
     click.echo(f"written: {output}", err=True)
     return None
@@ -110,7 +110,7 @@ def _rewriter(options: DatasetConfig) -> Rewrite | None:
     return Rewriter(options.rewriter, lambda sentence: click.echo(sentence, err=True)).rewrite
 
 
-def _explain(sources: list[Source], commit: str, options: DatasetConfig) -> None:
+def _explain(sources: list[RepositorySource], commit: str, options: DatasetConfig) -> None:
     from searchmark.mining.explanation import explain
     from searchmark.reports.quoting import visible
 
@@ -120,19 +120,18 @@ def _explain(sources: list[Source], commit: str, options: DatasetConfig) -> None
         show(f"{visible(line)}\n")
 
 
-def summary(metadata: dict[str, Any]) -> Iterator[str]:
-    """What was mined, and what was removed by which rule."""
-    for name, about in metadata["repositories"].items():
-        removed = ", ".join(f"{rule} {entry['commits']}" for rule, entry in about["ledger"].items())
-        yield f"{name}: {about['commits_analyzed']} commits read, {about['commits_passed']} passed, {about['test_cases']} cases"
-        if removed:
-            yield f"{name}: removed: {removed}"
-        if about["unreachable_files"]:
-            yield f"{name}: {about['unreachable_files']} files were created by their commit and cannot be found: kept apart"
-        if about["shallow"]:
-            yield f"{name}: the clone is shallow, so its history ends early"
-        if about.get("malformed"):
-            yield f"{name}: malformed and skipped: {', '.join(about['malformed'])}"
+def summary(facts: MiningFacts) -> Iterator[str]:
+    """What was mined from a repository, and what was removed by which rule."""
+    name, removed = facts.repository, ", ".join(f"{rule} {count.commits}" for rule, count in facts.ledger.items())
+    yield f"{name}: {facts.commits_analyzed} commits read, {facts.commits_passed} passed, {facts.cases} cases"
+    if removed:
+        yield f"{name}: removed: {removed}"
+    if facts.unreachable_files:
+        yield f"{name}: {facts.unreachable_files} files were created by their commit and cannot be found: kept apart"
+    if facts.shallow:
+        yield f"{name}: the clone is shallow, so its history ends early"
+    if facts.malformed:
+        yield f"{name}: malformed and skipped: {', '.join(facts.malformed)}"
 
 
 @contextmanager
@@ -142,8 +141,7 @@ def _progress() -> Iterator[OnProgress | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("{task.description}"),
@@ -152,13 +150,13 @@ def _progress() -> Iterator[OnProgress | None]:
         TextColumn("kept {task.fields[kept]}"),
         TimeRemainingColumn(),
     )
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[tuple[str, str], Any] = {}
 
-        def tell(progress: Progress) -> None:
-            key = progress.name, progress.phase
+        def tell(progress: MiningProgress) -> None:
+            key = progress.repository, progress.phase
             if key not in tasks:
-                tasks[key] = bars.add_task(f"{progress.name}: {progress.phase}", total=progress.total, kept=0)
+                tasks[key] = bars.add_task(f"{progress.repository}: {progress.phase}", total=progress.total, kept=0)
             bars.update(tasks[key], completed=progress.done, kept=progress.kept)
 
         yield tell
