@@ -17,8 +17,9 @@ from searchmark import load_suite, save_suite
 from searchmark.cli.main import main
 from searchmark.config import DatasetConfig
 from searchmark.errors import NothingEvaluated, UsageError
+from searchmark.history.git import sealed_environment
 from searchmark.history.log import Malformed, parsed
-from searchmark.history.repository import open_repository, path_text, sealed_environment
+from searchmark.history.repository import open_repository, path_text
 from searchmark.history.sources import RepositorySource
 from searchmark.mining.drafts import PathBook
 from searchmark.mining.explanation import explain

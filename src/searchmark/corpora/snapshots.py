@@ -16,7 +16,7 @@ from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.corpora.directory import decoded
 from searchmark.history.objects import AT_ONCE, ObjectStore
 from searchmark.history.repository import FULL_HASH, Repository
-from searchmark.history.trees import Snapshot, Wanted, damaged, everything, snapshot_of, stepped
+from searchmark.history.trees import FolderReader, Snapshot, Wanted, damaged, everything, snapshot_of, stepped
 from searchmark.records import Document
 
 
@@ -32,6 +32,7 @@ class SnapshotReader:
         self.repository = repository
         self._wanted = wanted
         self.objects = ObjectStore(repository)
+        self._folders = FolderReader(self.objects.read)
         self.binary: set[str] = set()
         self.missing: set[str] = set()
 
@@ -45,7 +46,7 @@ class SnapshotReader:
         """The snapshot of a commit. From one ``near`` by, it takes milliseconds, however many files there are."""
         commit, tree = self._commit(revision)
         if near is not None and near.tree:
-            return stepped(near, commit, tree, self.objects.read, self._wanted)
+            return stepped(near, commit, tree, self._folders, self._wanted)
         return snapshot_of(commit, tree, self.repository.tree(commit), self._wanted)
 
     def _commit(self, revision: str) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from searchmark.errors import UsageError
+from searchmark.files.locks import lock_file
 
 OWNER_ONLY = 0o700
 _LOCK = ".lock"
@@ -69,21 +70,11 @@ def _locked(place: Path) -> tuple[Path, int]:
 
 
 def _try_lock(lock: Path, flags: int) -> int | None:
-    """Lock a file that lies there before and after; None if somebody else has it or has removed it."""
-    import fcntl  # there is none on Windows, where snapshots have no folders
-
+    """Lock a file; None if another process has it or has removed it."""
     try:
-        held = os.open(lock, flags | os.O_NOFOLLOW, 0o600)
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(held), lock.lstat()):
-            return held
+        return lock_file(lock, flags | os.O_NOFOLLOW)
     except (BlockingIOError, FileNotFoundError):
-        pass
-    os.close(held)
-    return None
+        return None
 
 
 def _remove(folder: Path, lock: Path) -> None:

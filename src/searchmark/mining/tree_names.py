@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from searchmark.history.repository import ObjectReader, Repository, TreeEntry
-from searchmark.history.trees import difference
+from searchmark.history.trees import FolderReader, difference
 from searchmark.mining.drafts import PathBook
 
 _NO_NAME = bytes(code if bytes([code]).isalnum() or code == ord("_") else ord(" ") for code in range(256))
@@ -56,12 +56,13 @@ def names_along(
 ) -> Iterator[TreeNames]:
     """The names in the tree of each commit: one object, moved along, so look at it before the next one is asked for."""
     moving = _MovingNames(reader, book, wanted)
+    folders = FolderReader(lambda names: list(reader.read_all(names)))
     before: str | None = None
     for tree in _trees(repository, commits):
         if before is None:
             moving.apply(list(repository.tree(tree)), ())
         else:
-            moving.apply(*difference(before, tree, lambda names: list(reader.read_all(names))))
+            moving.apply(*difference(before, tree, folders))
         before = tree
         yield moving.names
 

@@ -17,11 +17,11 @@ from searchmark.corpora.locations import Place
 from searchmark.corpora.snapshots import SnapshotReader
 from searchmark.errors import UsageError
 from searchmark.history.repository import open_repository
+from searchmark.history.state import repository_state
 from searchmark.history.trees import NOTHING, Snapshot
 from searchmark.judging.existence import Existing
 from searchmark.judging.matching import normal_path
 from searchmark.records import SearchedRepository, Suite
-from searchmark.running.environment import git_state
 from searchmark.running.plan import Step
 
 KEPT = 64  # commits; agents take turns in blocks of fewer cases
@@ -62,9 +62,9 @@ class CorpusInspector:
         return corpus.survey
 
     def _remember(self, name: str, folder: Path) -> None:
-        state = git_state(folder)
+        state = repository_state(folder)
         if state is not None:
-            self._repositories[name] = SearchedRepository(name, state["commit"], state["dirty"])
+            self._repositories[name] = SearchedRepository(name, state.commit, state.dirty)
 
     @property
     def repositories(self) -> tuple[SearchedRepository, ...]:
