@@ -164,7 +164,7 @@ class ObjectReader:
 
 @contextmanager
 def open_repository(path: str | os.PathLike[str]) -> Iterator[Repository]:
-    """Open a repository by its top folder or its git directory: plain, bare, a worktree or a submodule.
+    """Open a repository by its top folder or its git directory: with a work tree, bare, a worktree or a submodule.
 
     A folder somewhere inside a repository is refused: it is more often a mistake than a wish.
     """

@@ -12,7 +12,7 @@ from searchmark.history.repository import DIRECTORY, GITLINK, SYMLINK, TreeEntry
 
 Wanted = Callable[[str], bool]  # whether a path is to be searched
 Read = Callable[[Sequence[str]], Sequence[bytes | None]]
-_Pair = tuple[bytes, str | None, str | None]  # a path, and the folder that stands there in either tree
+_Pair = tuple[bytes, str | None, str | None]  # a path, and the folder of this name in either tree
 
 OWNER_MAY_RUN = 0o100
 KINDS = {SYMLINK: "is a link", GITLINK: "is a submodule"}

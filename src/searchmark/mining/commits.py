@@ -120,7 +120,7 @@ def _is_foreign(draft: Draft, _: DatasetConfig) -> bool:
 
 RULES: tuple[CommitRule, ...] = (
     CommitRule("merge", "it merges branches, and merges were not asked for", _is_merge),
-    CommitRule("in_pull_request", "the pull request that brought it in stands for it", lambda draft, _: draft.in_request),
+    CommitRule("in_pull_request", "the pull request that brought it in makes the case", lambda draft, _: draft.in_request),
     CommitRule("no_pull_request", "it is no pull request", _is_no_request),
     CommitRule("root", "it has no parent that could be searched", lambda draft, _: not draft.commit.parents),
     CommitRule("empty", "it changes no file", lambda draft, _: not draft.commit.paths),

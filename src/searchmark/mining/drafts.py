@@ -60,7 +60,7 @@ class Draft:
     def __init__(self, commit: Commit, book: PathBook, *, request: str | None = None, in_request: bool = False) -> None:
         self.commit = commit
         self.request = request  # what the pull request says, if this is one
-        self.in_request = in_request  # whether another draft, a pull request, stands for this commit
+        self.in_request = in_request  # whether a pull request makes the case of this commit
         self._book = book
 
     @property
@@ -94,7 +94,7 @@ class Draft:
     @cached_property
     def targets(self) -> tuple[Target, ...]:
         """Every changed file that is of a wanted kind, reachable or not, in path order."""
-        arrived = set(self.moves.values())
+        arrived = set(self.moves.values())  # the same content under another path: nothing was created there
         targets = []
         for change in self.files:
             known = self._book[change.path]

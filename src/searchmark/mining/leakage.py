@@ -64,10 +64,11 @@ def _named_in(query: str) -> tuple[set[str], set[str]]:
 def _leak_of_target(tokens: set[str], parts: set[str], target: str, tree: TreeNames) -> Leak:
     *folders, name = target.split("/")
     stem = stem_of(name)
+    # From the worst level down, and the first that applies decides: a path contains the name, the name the stem.
     for path in _ends(target):
         if path in tokens:
             return Leak("L4", (path,), 1)
-    if name in tokens and "." in name:
+    if name in tokens and "." in name:  # "makefile" without an ending is a word like any other, and left to the stem
         return Leak("L3", (name,), tree.basenames[name])
     if len(stem) >= _SHORTEST and (stem in parts or stem in tokens):
         return Leak("L2", (stem,), tree.stems[stem])
@@ -96,7 +97,7 @@ def masked(query: str, tree: TreeNames) -> str:
 
 
 def _blanked(token: str, tree: TreeNames) -> str:
-    whole = token.lower().rstrip(".")
+    whole = token.lower().rstrip(".")  # a dot at the end is one of the sentence
     name = whole.rsplit("/", 1)[-1]
     if "." in name and tree.basenames[name] > 0:
         return BLANK + token[len(whole) :]

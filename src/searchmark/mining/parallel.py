@@ -18,7 +18,7 @@ from searchmark.history.sources import RepositorySource
 from searchmark.mining.mine import MinedRepository, MiningProgress, OnProgress, mine
 
 
-class _Failure(NamedTuple):
+class _MiningFailure(NamedTuple):
     """What a process says instead of a result."""
 
     reason: str
@@ -72,16 +72,16 @@ def _started(number: int, source: RepositorySource, options: DatasetConfig, fold
     return ours, _Worker(number, process)
 
 
-def _heard(connection: Connection, source: RepositorySource) -> MiningProgress | MinedRepository | _Failure:
+def _heard(connection: Connection, source: RepositorySource) -> MiningProgress | MinedRepository | _MiningFailure:
     try:
-        said: MiningProgress | MinedRepository | _Failure = connection.recv()
+        said: MiningProgress | MinedRepository | _MiningFailure = connection.recv()
     except EOFError:
-        return _Failure(f"the process that mined {source.path} ended without a word")
+        return _MiningFailure(f"the process that mined {source.path} ended without a word")
     return said
 
 
-def _result(said: MinedRepository | _Failure) -> MinedRepository:
-    if isinstance(said, _Failure):
+def _result(said: MinedRepository | _MiningFailure) -> MinedRepository:
+    if isinstance(said, _MiningFailure):
         raise UsageError(said.reason)
     return said
 
@@ -94,6 +94,6 @@ def _work(source: RepositorySource, options: DatasetConfig, folder: Path, connec
         with collector_paused():
             connection.send(mine(source, options, folder, None, connection.send if tell else None))
     except SearchmarkError as error:
-        connection.send(_Failure(str(error)))
+        connection.send(_MiningFailure(str(error)))
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)

@@ -129,7 +129,9 @@ def split_message(message: str) -> tuple[str, str]:
     subject, _, body = message.strip().partition("\n")
     if body and body[0] != "\n":
         subject, body = _rest_of_subject(subject, body)
-    if subject.endswith(("…", "...")) and body.lstrip().startswith(("…", "...")):  # a title too long for its line goes on below
+    if subject.endswith(("…", "...")) and body.lstrip().startswith(
+        ("…", "...")
+    ):  # a title too long for its line is continued below
         rest, _, body = body.lstrip().partition("\n")
         subject = subject.rstrip("….") + rest.lstrip("….")
     return subject.strip(), body
@@ -209,7 +211,7 @@ def _prose(first: list[str], body: str) -> list[str]:
 
 
 def _paragraphs(body: str) -> list[str]:
-    """The paragraphs of plain text; code fences, lists, quotes and everything from a trailer on are left out."""
+    """The paragraphs of prose; code fences, lists, quotes and everything from a trailer on are left out."""
     paragraphs: list[list[str]] = [[]]
     fenced = False
     for line in map(str.rstrip, body.split("\n")):
