@@ -129,9 +129,7 @@ def split_message(message: str) -> tuple[str, str]:
     subject, _, body = message.strip().partition("\n")
     if body and body[0] != "\n":
         subject, body = _rest_of_subject(subject, body)
-    if subject.endswith(("…", "...")) and body.lstrip().startswith(
-        ("…", "...")
-    ):  # a title too long for its line is continued below
+    if subject.endswith(("…", "...")) and body.lstrip().startswith(("…", "...")):  # a title too long for one line
         rest, _, body = body.lstrip().partition("\n")
         subject = subject.rstrip("….") + rest.lstrip("….")
     return subject.strip(), body
