@@ -16,7 +16,7 @@ from searchmark.records import Document
 
 
 def corpus_of(*documents: Document) -> Corpus:
-    return Corpus("documents", lambda: documents)
+    return Corpus.of("documents", documents)
 
 
 FILES = corpus_of(

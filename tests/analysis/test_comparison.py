@@ -26,10 +26,11 @@ from searchmark import (
     score,
 )
 from searchmark.analysis.comparison import Difference, Pair, beaten_by, letters
-from searchmark.analysis.decisions import NOT_ENOUGH, decide
+from searchmark.analysis.decisions import NOT_ENOUGH, PRESETS, decide
 from searchmark.cli.main import main
-from searchmark.config import PRESETS, DecisionTable, Rule, load_config
+from searchmark.config import load_config
 from searchmark.errors import FormatError, Incomparable, UsageError
+from searchmark.options.compare_options import DecisionRule, DecisionTable
 from searchmark.records import AnswerDetails, IndexBuild, Provenance, Status
 from searchmark.reports import write_report
 from tests.conftest import ROOT
@@ -288,7 +289,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
         compare([scores])
     with pytest.raises(Incomparable, match="same suite and the same measures"):
         compare([scores, score(judge(suite_of(11), run_of("b", [1] * 11)), ["RR"])])
-    with pytest.raises(UsageError, match="smallest effect"):
+    with pytest.raises(UsageError, match="min_effect must be a number of at least 1e-06 and at most 1, not 0"):
         CompareOptions(min_effect=0)
 
 
@@ -356,7 +357,7 @@ class TestDecisions:
         assert self.decided(dict.fromkeys(range(1, 6), 2), per_category=5) == NOT_ENOUGH
 
     def test_a_gain_between_the_rules_is_no_clear_gain(self) -> None:
-        table = DecisionTable("b", "a", (Rule("promote", above=0.9), Rule("drop", below=0.05)))
+        table = DecisionTable("b", "a", (DecisionRule("promote", above=0.9), DecisionRule("drop", below=0.05)))
         scores = [score(judge(suite_of(200), run), ["RR"]) for run in (run_of("a", [2] * 200), run_of("b", [2] * 150 + [1] * 50))]
         runs = {each.judged.run.agent: each.judged.run for each in scores}
         means = {name: each.summaries() for name, each in zip(runs, scores, strict=True)}
@@ -370,7 +371,7 @@ class TestDecisions:
         runs = {each.judged.run.agent: each.judged.run for each in scores}
         means = {name: each.summaries() for name, each in zip(runs, scores, strict=True)}
         for evidence, expected in (("verdict", NOT_ENOUGH), ("mean", "go")):
-            table = DecisionTable("b", "a", (Rule("go", above=0.1, evidence=evidence),))
+            table = DecisionTable("b", "a", (DecisionRule("go", above=0.1, evidence=evidence),))
             assert decide(table, compare(scores), means, scores[0].judged.suite, runs).decision == expected
 
     def test_the_reranker_is_measured_against_vector(self) -> None:
@@ -383,24 +384,24 @@ class TestDecisions:
         return decide(table, compare(scores), means, scores[0].judged.suite, named)
 
     def test_the_order_in_which_runs_were_given_does_not_matter(self) -> None:
-        table = DecisionTable("b", "a", (Rule("go", above=0.1),))
+        table = DecisionTable("b", "a", (DecisionRule("go", above=0.1),))
         old, new = run_of("a", [2] * 200), run_of("b", [1] * 200)
         assert self.decision_on(table, old, new).decision == self.decision_on(table, new, old).decision == "go"
 
     def test_a_measure_may_be_named_by_its_alias_and_must_have_been_computed(self) -> None:
         runs = run_of("a", [2] * 200), run_of("b", [1] * 200)
-        assert self.decision_on(DecisionTable("b", "a", (Rule("go", above=0.1),), measure="MRR"), *runs).decision == "go"
+        assert self.decision_on(DecisionTable("b", "a", (DecisionRule("go", above=0.1),), measure="MRR"), *runs).decision == "go"
         with pytest.raises(UsageError, match="rests on AP, which was not computed"):
-            self.decision_on(DecisionTable("b", "a", (Rule("go", above=0.1),), measure="MAP"), *runs)
+            self.decision_on(DecisionTable("b", "a", (DecisionRule("go", above=0.1),), measure="MAP"), *runs)
 
     def test_an_invalid_comparison_decides_nothing(self) -> None:
-        table = DecisionTable("b", "a", (Rule("go", above=0.2), Rule("drop", below=0.05)))
+        table = DecisionTable("b", "a", (DecisionRule("go", above=0.2), DecisionRule("drop", below=0.05)))
         runs = run_of("a", [2] * 200), run_of("b", [1] * 30 + [2] * 170, {199: "not_run"})
         assert self.decision_on(table, *runs).decision == NOT_ENOUGH
 
     def test_the_flip_names_the_line(self) -> None:
         decision = self.decision_on(
-            DecisionTable("b", "a", (Rule("go", above=0.1),)), run_of("a", [2] * 200), run_of("b", [1] * 200)
+            DecisionTable("b", "a", (DecisionRule("go", above=0.1),)), run_of("a", [2] * 200), run_of("b", [1] * 200)
         )
         assert decision.flips == ("the closest call is all cases: +100.0%, and the line is drawn at +10%",)
 
@@ -413,7 +414,9 @@ class TestDecisions:
         }
         scores = [score(judge(suite_of(20), run), ["RR"]) for run in runs.values()]
         means = {name: each.summaries() for name, each in zip(runs, scores, strict=True)}
-        decision = decide(DecisionTable("b", "a", (Rule("go", above=0.1),)), compare(scores), means, scores[0].judged.suite, runs)
+        decision = decide(
+            DecisionTable("b", "a", (DecisionRule("go", above=0.1),)), compare(scores), means, scores[0].judged.suite, runs
+        )
         assert "latency: 25.0x that of a (2 ms to 50 ms)" in decision.evidence
         assert "index size: 35.0x that of a (0.24 MB to 8.4 MB)" in decision.evidence
 

@@ -132,8 +132,8 @@ class TestContents:
             git(folder, "clone", "-q", "--bare", ".", str(tmp_path / "bare"))
         if kind == "worktree":
             git(folder, "worktree", "add", "-q", "--detach", str(tmp_path / "worktree"))
-        place = {"git directory": folder / ".git", "bare": tmp_path / "bare", "worktree": tmp_path / "worktree"}.get(kind, folder)
-        with open_repository(place) as repository, SnapshotReader(repository) as snapshots:
+        opened = {"git directory": folder / ".git", "bare": tmp_path / "bare", "worktree": tmp_path / "worktree"}.get(kind, folder)
+        with open_repository(opened) as repository, SnapshotReader(repository) as snapshots:
             before = snapshots.at(first)
             after = snapshots.at(second, near=before)
             assert same(after, snapshots.at("HEAD"))

@@ -9,7 +9,7 @@ import pytest
 
 from searchmark.cli.main import main
 from searchmark.errors import UsageError
-from searchmark.history.sources import RepositorySource, parse_source, parse_sources
+from searchmark.history.sources import RepositorySource, parse_repositories, parse_repository
 from tests.support.small_histories import FILE, git, write_history
 
 
@@ -52,13 +52,13 @@ def test_both_verbs_refuse_half_a_name_and_a_path_and_say_which(shop: Path, text
 
 class TestParsing:
     def test_a_path_alone_has_no_name_of_its_own_and_is_called_like_its_folder(self, tmp_path: Path) -> None:
-        source = parse_source(str(tmp_path / "api" / ".git"))
+        source = parse_repository(str(tmp_path / "api" / ".git"))
         assert (source.name, source.label) == (None, "api")
-        assert parse_source(str(tmp_path / "web.git")).label == "web"
+        assert parse_repository(str(tmp_path / "web.git")).label == "web"
 
     def test_a_path_may_contain_further_equals_signs(self) -> None:
-        assert parse_source("a=b=c") == RepositorySource("b=c", "a")
+        assert parse_repository("a=b=c") == RepositorySource("b=c", "a")
 
     def test_two_repositories_of_one_name_are_refused(self) -> None:
         with pytest.raises(UsageError, match="two repositories are named 'x'"):
-            parse_sources(["/a/x", RepositorySource("/b/x")])
+            parse_repositories(["/a/x", RepositorySource("/b/x")])

@@ -274,8 +274,8 @@ class TestOptions:
             ({"since": "yesterday"}, "since: 'yesterday' is not a date"),
             ({"without_rules": ("nonsense",)}, "there is no rule 'nonsense'"),
             ({"without_rules": ("root",)}, "cannot be switched off"),
-            ({"min_files": 0}, "min_files is 0"),
-            ({"min_files": 5, "max_files": 4}, "max_files is 4"),
+            ({"min_files": 0}, "min_files must be a whole number of at least 1, not 0"),
+            ({"min_files": 5, "max_files": 4}, "max_files must be at least min_files"),
         ],
         ids=str,
     )

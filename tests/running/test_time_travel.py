@@ -211,3 +211,27 @@ def test_naming_one_repository_leaves_the_others_where_they_are(history: list[st
     git(Path("shop"), "clone", "-q", "--bare", ".", "../a=b")
     assert firsts(evaluate("--agent", "bm25", "--repo", "moved=a=b"))["c3"] == ["app/cart.py"]
     assert firsts(evaluate("--agent", "bm25", "--repo", "a=b"))["c3"] == ["app/cart.py"]
+
+
+MANY = {f"app/module{number}.py".encode(): (FILE, b"x = %d\n" % number) for number in range(400)}
+
+
+@pytest.mark.parametrize("initialize", ["def initialize(self, corpus): pass", "def initialize(self, repo_path: str): pass"])
+def test_the_clock_of_indexing_runs_around_the_agent_and_not_around_our_own_work(
+    initialize: str, history: list[str], tmp_path: Path
+) -> None:
+    """An agent that does nothing takes next to no time, whatever the walk and the folder of 400 files take us."""
+    commits = write_history(tmp_path / "large", [MANY, {**MANY, b"app/login.py": (FILE, b"login\n")}])
+    save(tmp_path / "gold.json", [{"id": "c", "query": "x", "ground_truth_files": ["app/module1.py"], "commit_hash": commits[1],
+                                   "parent_commit": commits[0]}])  # fmt: skip
+    Path("mine.py").write_text(f"class Mine:\n    {initialize}\n    def retrieve(self, query): return ['app/module1.py']\n")
+    agent = evaluate("--agent", "mine.py:Mine", "--repo", "large")
+    assert agent["index"]["initialised"] == 1
+    assert agent["index"]["seconds"] < 0.004
+
+
+def test_a_journal_of_some_candidates_is_not_continued_with_others(history: list[str], capsys) -> None:
+    command = ["evaluate", "--gold-set", "gold.json", "--agent", "bm25", "--num-runs", "1", "--snapshot", "head"]
+    assert main(command) == 0
+    assert main([*command, "--candidates", "all", "--resume"]) == 2
+    assert "another corpus" in capsys.readouterr().err

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.bm25 import name_of
 from searchmark.agents.lexical.postings import Postings
+from searchmark.agents.lexical.tokens import TOKENISER
 from searchmark.agents.lexical.vocabulary import Vocabulary
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.errors import UsageError
@@ -52,6 +54,9 @@ class PathMatchAgent(RetrievalAgent):
 
     def index_bytes(self) -> int:
         return self._postings.nbytes
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"ranking": "bm25 of names", "tokenizer": TOKENISER, "k1": K1, "b": B}
 
 
 class PopularAgent(RetrievalAgent):
@@ -93,6 +98,9 @@ class PopularAgent(RetrievalAgent):
     def retrieve(self, query: str, k: int) -> RetrievalResult:  # noqa: ARG002  # every query gets the same answer
         return RetrievalResult([path for path, _ in self._best[:k]], [float(times) for _, times in self._best[:k]])
 
+    def describe(self) -> Mapping[str, Any]:
+        return {"ranking": "commits per file"}
+
     @classmethod
     def missing(cls) -> str | None:
         return None if shutil.which("git") else "needs git on the PATH"
@@ -132,6 +140,9 @@ class RandomAgent(RetrievalAgent):
         keys = _mixed(self._hashes ^ np.uint64(_hash(f"{self._seed}\0{query}")))
         best = np.argsort(keys, kind="stable")[::-1][:k]
         return RetrievalResult([self._ids[place] for place in best], (keys[best] / 2.0**64).tolist())
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"ranking": "random", "seed": self._seed}
 
 
 def _hash(text: str) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from searchmark.corpora.document_source import DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.errors import FormatError
 from searchmark.files.csv_rows import csv_rows
@@ -17,6 +18,20 @@ from searchmark.records import Document
 
 PIECE = 1 << 20
 _BLANKS = re.compile(r"[ \t\r\n]*")
+
+
+@dataclass(frozen=True)
+class FileSource(DocumentSource):
+    """The documents of one file, which is named in messages as it was given."""
+
+    path: Path
+    mapping: FieldMapping
+
+    def __reduce__(self) -> tuple[type[FileSource], tuple[Path, FieldMapping]]:
+        return FileSource, (self.path.absolute(), self.mapping)  # another process may have another working directory
+
+    def stream(self) -> Iterator[Document]:
+        return stream_documents(self.path, self.mapping)
 
 
 def stream_documents(path: Path, mapping: FieldMapping) -> Iterator[Document]:

@@ -27,7 +27,7 @@ class RepositorySource:
         return own or "repository"
 
 
-def parse_source(text: str) -> RepositorySource:
+def parse_repository(text: str) -> RepositorySource:
     """``PATH`` or ``NAME=PATH``: a name ends at the first ``=`` and may hold slashes, as in ``org/project=../project``.
 
     A folder that is there wins, so a path with such a sign in it needs no name.
@@ -40,9 +40,9 @@ def parse_source(text: str) -> RepositorySource:
     return RepositorySource(path, name)
 
 
-def parse_sources(given: Sequence[RepositorySource | str]) -> list[RepositorySource]:
+def parse_repositories(given: Sequence[RepositorySource | str]) -> list[RepositorySource]:
     """Several repositories, which must be called differently."""
-    sources = [parse_source(one) if isinstance(one, str) else one for one in given]
+    sources = [parse_repository(one) if isinstance(one, str) else one for one in given]
     twice = [label for label, count in Counter(source.label for source in sources).items() if count > 1]
     if twice:
         raise UsageError(f"two repositories are named {twice[0]!r}; name them with NAME=PATH")

@@ -15,11 +15,11 @@ from searchmark.config import DatasetConfig
 from searchmark.errors import NothingEvaluated
 from searchmark.files.private_folders import private_folder
 from searchmark.files.store import atomic_write, collector_paused
-from searchmark.history.sources import RepositorySource, parse_sources
+from searchmark.history.sources import RepositorySource, parse_repositories
 from searchmark.mining.cases import Rewrite, timestamp
 from searchmark.mining.mine import MinedRepository, MiningFacts, OnProgress, mine
 from searchmark.mining.parallel import mine_side_by_side
-from searchmark.mining.rewriting import without_password
+from searchmark.mining.rewriting import described
 from searchmark.records import Suite
 from searchmark.suites.gold_set import suite_of_rows, write_rows
 
@@ -40,7 +40,7 @@ def generate_gold_set(
     The file is written whole or not at all. Repositories are mined side by side, unless queries are rewritten: that
     shares one budget.
     """
-    sources = parse_sources(repositories)
+    sources = parse_repositories(repositories)
     # The file is opened first: one that cannot be written is refused at once, and not after minutes of mining.
     with atomic_write(output) as file, _mined(sources, options, jobs, rewrite, on_progress) as mined:
         write_rows(file, _rows(mined), _metadata([one.facts for one in mined], options))
@@ -60,7 +60,7 @@ def mine_suite(
 
     Unless it is given a ``name`` it is called like its repositories.
     """
-    sources = parse_sources(repositories)
+    sources = parse_repositories(repositories)
     with _mined(sources, options, jobs, rewrite, on_progress) as mined:
         metadata = _metadata([one.facts for one in mined], options)
         # As JSON has it: lists for tuples, exactly what would be read from a file.
@@ -100,7 +100,7 @@ def _metadata(mined: Sequence[MiningFacts], options: DatasetConfig) -> Row:
         raise NothingEvaluated(_nothing_left(mined))
     settings = {name: value for name, value in asdict(options).items() if name != "repository_path"}
     if options.rewriter is not None:
-        settings["rewriter"]["base_url"] = without_password(options.rewriter.base_url)
+        settings["rewriter"] = described(options.rewriter)
     return {
         "repository": ", ".join(facts.repository for facts in mined),
         "generated_at": timestamp(max(facts.newest for facts in mined if facts.newest is not None)),

@@ -81,7 +81,7 @@ class SearchedRepository:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class CandidateKinds:
     """Which files could be found at all, where not all of them could."""
 
     kinds: tuple[str, ...] = ()
@@ -159,7 +159,7 @@ class Provenance:
     agent: AgentIdentity | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     repositories: tuple[SearchedRepository, ...] = ()
-    candidates: Candidates | None = None
+    candidates: CandidateKinds | None = None
     environment: Environment | None = None
     index: IndexBuild | None = None
     start_seconds: tuple[float, ...] = ()

@@ -64,7 +64,7 @@ class AnswerDetails:
     def to_plain(self) -> dict[str, Any]:
         """What there is to say, as JSON has it; nothing for what is not known."""
         plain = {name: getattr(self, name) for name in self.__slots__}
-        return {name: value for name, value in plain.items() if value not in (None, (), 0, {})}
+        return {name: value for name, value in plain.items() if value != getattr(NOTHING_KNOWN, name)}
 
 
 NOTHING_KNOWN = AnswerDetails()

@@ -17,11 +17,11 @@ from searchmark.analysis.decisions import Decision, decide
 from searchmark.analysis.gate import Gate
 from searchmark.analysis.latencies import Latency, latencies_of
 from searchmark.analysis.scores import Scores, Summary, segment_rows, untrusted_because
-from searchmark.config import DecisionTable
 from searchmark.corpora.corpus import Survey
 from searchmark.errors import FormatError
 from searchmark.files.schemas import Schema
 from searchmark.files.store import check_shape, json_number, parse_json, plain_json, read_text
+from searchmark.options.compare_options import DecisionTable
 from searchmark.records import (
     NOTHING_KNOWN,
     STATUSES,
