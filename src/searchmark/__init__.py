@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from searchmark.judging.judge import judge as judge
     from searchmark.measures.grammar import parse_measure as parse_measure
     from searchmark.mining.gold_sets import generate_gold_set as generate_gold_set
+    from searchmark.mining.gold_sets import mine_suite as mine_suite
     from searchmark.options.compare_options import CompareOptions as CompareOptions
     from searchmark.options.experiment_options import CaseSelection as CaseSelection
     from searchmark.options.experiment_options import Resumption as Resumption
@@ -83,7 +84,7 @@ _HOMES = {
     "experiments": ("compare_runs", "evaluate_run", "Experiment", "run_suite", "score_runs"),
     "judging.judge": ("judge", "Judged"),
     "measures.grammar": ("parse_measure",),
-    "mining.gold_sets": ("generate_gold_set",),
+    "mining.gold_sets": ("generate_gold_set", "mine_suite"),
     "options.compare_options": ("CompareOptions",),
     "options.experiment_options": ("CaseSelection", "Resumption"),
     "options.run_options": ("RunOptions",),

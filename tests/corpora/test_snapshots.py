@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import searchmark.history.git
 import searchmark.history.repository
 from searchmark.corpora.corpus import load_corpus
 from searchmark.corpora.snapshots import SnapshotReader, changes
@@ -306,9 +307,9 @@ class TestReading:
     def test_a_git_process_that_was_killed_is_started_again(self, odd, monkeypatch: pytest.MonkeyPatch) -> None:
         folder, commits = odd
         started: list[subprocess.Popen[bytes]] = []
-        really_start = searchmark.history.repository._started
+        really_start = searchmark.history.git.start
         monkeypatch.setattr(
-            searchmark.history.repository, "_started", lambda *given: started.append(really_start(*given)) or started[-1]
+            searchmark.history.repository, "start", lambda *given: started.append(really_start(*given)) or started[-1]
         )
         with open_repository(folder) as repository, SnapshotReader(repository) as snapshots:
             corpus = snapshots.corpus(snapshots.at(commits[0]))

@@ -7,10 +7,7 @@ so its score is what habit gives away. ``random`` is what no search at all would
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
-import subprocess
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,23 +23,10 @@ from searchmark.agents.lexical.postings import Postings
 from searchmark.agents.lexical.tokens import TOKENISER
 from searchmark.agents.lexical.vocabulary import Vocabulary
 from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.errors import UsageError, shortened
-from searchmark.history.repository import nul_ended, sealed_environment
+from searchmark.errors import UsageError
+from searchmark.history.log import commits_per_path
 
 K1, B = 1.2, 0.75
-HISTORY = (
-    "-c",
-    "safe.directory=*",  # whose files they are does not matter for reading them
-    "--no-pager",
-    "log",
-    "--format=",
-    "--no-show-signature",
-    "--name-only",
-    "--no-renames",
-    "--no-merges",
-    "--relative",
-    "-z",
-)
 
 
 class PathMatchAgent(RetrievalAgent):
@@ -123,21 +107,10 @@ class PopularAgent(RetrievalAgent):
 
 
 def _commits_per_file(folder: Path, revisions: str) -> Counter[str]:
-    """How many of some commits changed each path below the folder, by one pass over the history that is never held."""
-    program = shutil.which("git")
-    if program is None:
-        raise UsageError("the agent 'popular' needs git, which is not on the PATH")
-    with tempfile.TemporaryFile() as complaints:
-        command, sealed = (program, *HISTORY, revisions), sealed_environment()
-        with subprocess.Popen(  # noqa: S603  # no shell
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints, env=sealed
-        ) as git:
-            commits = Counter(map(os.fsdecode, filter(None, nul_ended(git.stdout)))) if git.stdout else Counter[str]()
-        complaints.seek(0)
-        reason = complaints.read(1000).decode("utf-8", "replace").strip()
-    if git.returncode:
-        raise UsageError(f"the agent 'popular' needs the Git history of {folder}; git says: {shortened(reason, 200)}")
-    return commits
+    try:
+        return commits_per_path(folder, revisions)
+    except UsageError as error:
+        raise UsageError(f"the agent 'popular' needs a Git history; {error}") from error
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote
 from searchmark.errors import UsageError
 from searchmark.history.repository import FULL_HASH
+from searchmark.history.sources import parse_repository
 from searchmark.options.option import Option
 from searchmark.records import Case, Suite
 
@@ -115,13 +116,8 @@ def _names(folders: Iterable[Path]) -> dict[Path, str]:
 
 
 def _given(text: str) -> tuple[str | None, Path]:
-    """NAME=PATH, or a path alone, which may have such a sign in it."""
-    name, equals, path = text.partition("=")
-    if not equals or Path(text).is_dir():
-        name, path = "", text
-    if not path:
-        raise UsageError(f"--repo {text!r} names no folder")
-    return name or None, Path(path)
+    source = parse_repository(text)
+    return source.name, Path(source.path)
 
 
 def _near(path: str, base: Path | None) -> Path:

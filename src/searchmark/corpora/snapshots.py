@@ -23,7 +23,7 @@ from searchmark.files.private_folders import private_folder
 from searchmark.history.checkout import Checkout
 from searchmark.history.objects import AT_ONCE, ObjectStore
 from searchmark.history.repository import FULL_HASH, Repository, open_repository
-from searchmark.history.trees import Snapshot, Wanted, damaged, everything, snapshot_of, stepped
+from searchmark.history.trees import FolderReader, Snapshot, Wanted, damaged, everything, snapshot_of, stepped
 from searchmark.records import Document
 
 
@@ -39,6 +39,7 @@ class SnapshotReader:
         self.repository = repository
         self.wanted = wanted
         self.objects = ObjectStore(repository)
+        self._folders = FolderReader(self.objects.read)
         self.binary: set[str] = set()
         self.missing: set[str] = set()
 
@@ -52,7 +53,7 @@ class SnapshotReader:
         """The snapshot of a commit. From one ``near`` by, it takes milliseconds, however many files there are."""
         commit, tree = self._commit(revision)
         if near is not None and near.tree:
-            return stepped(near, commit, tree, self.objects.read, self.wanted)
+            return stepped(near, commit, tree, self._folders, self.wanted)
         return snapshot_of(commit, tree, self.repository.tree(commit), self.wanted)
 
     def _commit(self, revision: str) -> tuple[str, str]:

@@ -16,10 +16,10 @@ from searchmark.corpora.locations import Commit, Documents, Folder, Location, Re
 from searchmark.corpora.snapshots import SnapshotReader
 from searchmark.errors import UsageError
 from searchmark.history.repository import open_repository
+from searchmark.history.state import repository_state
 from searchmark.history.trees import NOTHING, Snapshot
 from searchmark.judging.existence import Existing
 from searchmark.records import SearchedRepository, Suite
-from searchmark.running.environment import git_state
 from searchmark.running.plan import Step
 
 KEPT = 64  # commits; agents take turns in blocks of fewer cases
@@ -120,8 +120,8 @@ def _digest_of_all(digests: Mapping[str, str | None]) -> str:
 def _searched_repositories(locations: Sequence[Location]) -> tuple[SearchedRepository, ...]:
     """The repositories among the locations, each once; a folder that is none, or a file, is left out."""
     folders = {each.path: each.name for each in locations if isinstance(each, Commit | Folder) and each.path.is_dir()}
-    states = {path: git_state(path) for path in folders}
-    return tuple(SearchedRepository(folders[path], state["commit"], state["dirty"]) for path, state in states.items() if state)
+    states = {path: repository_state(path) for path in folders}
+    return tuple(SearchedRepository(folders[path], state.commit, state.dirty) for path, state in states.items() if state)
 
 
 def _fingerprint(folder: Path) -> str:
