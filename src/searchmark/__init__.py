@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from searchmark.agents.agent import RetrievalResult as RetrievalResult
     from searchmark.analysis.comparison import CompareOptions as CompareOptions
     from searchmark.analysis.comparison import compare as compare
+    from searchmark.analysis.gate import Evidence as Evidence
     from searchmark.analysis.gate import Gate as Gate
-    from searchmark.analysis.gate import Threshold as Threshold
+    from searchmark.analysis.gate import MeanBound as MeanBound
     from searchmark.analysis.gate import check_gate as check_gate
     from searchmark.analysis.gate import parse_threshold as parse_threshold
     from searchmark.analysis.scores import Scores as Scores
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from searchmark.records import Run as Run
     from searchmark.records import Suite as Suite
     from searchmark.registry import load_agent as load_agent
+    from searchmark.reports import Note as Note
     from searchmark.reports import Report as Report
     from searchmark.reports import build_comparison as build_comparison
     from searchmark.reports import build_report as build_report
@@ -65,13 +67,13 @@ _HOMES = {
     "errors": (
         "FormatError", "Incomparable", "NothingEvaluated", "SearchmarkError", "UnknownMeasure", "UsageError",
     ),
-    "analysis.gate": ("Gate", "Threshold", "check_gate", "parse_threshold"),
+    "analysis.gate": ("Evidence", "Gate", "MeanBound", "check_gate", "parse_threshold"),
     "judging.judge": ("Judged", "judge"),
     "measures.grammar": ("parse_measure",),
     "mining.gold_sets": ("generate_gold_set",),
     "records": ("Answer", "Case", "Defaults", "Document", "Hit", "Judgment", "Run", "Suite"),
     "registry": ("load_agent",),
-    "reports": ("Report", "build_comparison", "build_report", "read_report", "render"),
+    "reports": ("Note", "Report", "build_comparison", "build_report", "read_report", "render"),
     "running.options": ("RunOptions",),
     "running.runner": ("run_suite",),
     "runs": ("load_run", "save_run"),

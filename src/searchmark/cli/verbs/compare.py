@@ -11,7 +11,7 @@ from searchmark.analysis.comparison import CompareOptions, Pair, check_baseline,
 from searchmark.analysis.scores import default_measures, score
 from searchmark.cli._corpus import survey_of
 from searchmark.cli._live import LiveOptions, agent_specs, labels_of_runs, live_options, refuse_live_options, run_live
-from searchmark.cli._output import STDOUT, deliver, output_files
+from searchmark.cli._output import STDOUT, deliver, output_files, output_help
 from searchmark.cli._variadic import VariadicCommand
 from searchmark.cli.verbs.evaluate import refuse_other_queries, split_by
 from searchmark.config import PRESETS, DecisionTable, load_config
@@ -41,9 +41,7 @@ MINIMUM = 2
 @click.option("--run", "run_paths", multiple=True, metavar="RUN", help="Saved run; the baseline first, before all agents.")
 @click.option("--repeat-agent", is_flag=True, help="Run every agent twice: how much differs is the noise floor.")
 @click.option("-m", "--measure", "measures", multiple=True, help="Measure or formula, repeatable; the first one leads.")
-@click.option(
-    "-o", "--output", "outputs", multiple=True, metavar="PATH", help="Report (.json, .md, .txt, .csv, .tex), directory, or -."
-)
+@click.option("-o", "--output", "outputs", multiple=True, metavar="PATH", help=output_help(comparison=True))
 @click.option("--by", "splits", multiple=True, metavar="FIELD", help="Split by category, tag or a field of the cases; repeatable.")
 @click.option("--min-effect", type=float, help="Smallest difference that anybody would care about (plain: 0.01).")
 @click.option("--margin", type=float, help="How much worse may still pass as not inferior (plain: 0.02).")
@@ -92,7 +90,7 @@ def command(
     smallest = config.compare.min_effect if min_effect is None else min_effect
     options = CompareOptions(smallest, config.compare.margin if margin is None else margin, baseline)
     tables = (*config.compare.decisions, *(PRESETS[preset] if preset else ()))
-    files = output_files(outputs, config.output)
+    files = output_files(outputs, config.output, comparison=True)
     suite = load_suite(suite_path, format=suite_format, topics=topics)
     runs = [load_run(path) for path in run_paths]
     if agents:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from searchmark.analysis.gate import check_gate, parse_threshold
+from searchmark.analysis.gate import Evidence, check_gate, parse_threshold
 from searchmark.analysis.scores import default_measures, score, segment_names
 from searchmark.cli._corpus import survey_of
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_live
-from searchmark.cli._output import STDOUT, deliver, output_files
+from searchmark.cli._output import STDOUT, deliver, output_files, output_help
 from searchmark.config import load_config
 from searchmark.errors import Incomparable, UsageError
 from searchmark.judging.judge import judge
@@ -47,7 +47,7 @@ _SPLIT_BY_DEFAULT = ("category", "tag")
     "outputs",
     multiple=True,
     metavar="PATH",
-    help="Report file (.json, .md, .txt, .csv), directory, or - for JSON on stdout; repeatable.",
+    help=output_help(comparison=False),
 )
 @click.option("--topics", metavar="FILE", help="Query texts for TREC qrels or labels.")
 @click.option("--corpus", "corpus_path", metavar="PATH", help="What was searched: .json, .jsonl, .csv or a directory.")
@@ -108,7 +108,7 @@ def command(
         survey = survey_of(suite, corpus_path, mapping)
     wanted: list[str | AnyMeasure] = [*(asked or default_measures(suite)), *(gate.measure for gate in gates)]
     scores = score(judge(suite, run, None if survey is None else survey.ids), wanted)
-    gate = check_gate(scores, gates) if gates else None
+    gate = check_gate(Evidence.of(scores), gates) if gates else None
     report = build_report(scores, split_by(suite, splits), gate, survey)
     return deliver(report, files, json_on_stdout=STDOUT in outputs)
 
