@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from searchmark.agents.agent import RetrievalAgent as RetrievalAgent
     from searchmark.agents.agent import RetrievalResult as RetrievalResult
     from searchmark.analysis.comparison import compare as compare
+    from searchmark.analysis.gate import Evidence as Evidence
     from searchmark.analysis.gate import Gate as Gate
-    from searchmark.analysis.gate import Threshold as Threshold
+    from searchmark.analysis.gate import MeanBound as MeanBound
     from searchmark.analysis.gate import check_gate as check_gate
     from searchmark.analysis.gate import parse_threshold as parse_threshold
     from searchmark.analysis.scores import Scores as Scores
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from searchmark.records import RunLabel as RunLabel
     from searchmark.records import Suite as Suite
     from searchmark.registry import load_agent as load_agent
+    from searchmark.reports import Note as Note
     from searchmark.reports import Report as Report
     from searchmark.reports import build_comparison as build_comparison
     from searchmark.reports import build_report as build_report
@@ -74,7 +76,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "agents.agent": ("AgentSpec", "RetrievalAgent", "RetrievalResult"),
     "analysis.comparison": ("compare",),
-    "analysis.gate": ("check_gate", "Gate", "parse_threshold", "Threshold"),
+    "analysis.gate": ("check_gate", "Evidence", "Gate", "MeanBound", "parse_threshold"),
     "analysis.scores": ("score", "Scores"),
     "comparability": ("comparable",),
     "config": ("DatasetConfig",),
@@ -92,7 +94,7 @@ _HOMES = {
         "Answer", "AnswerDetails", "Case", "Defaults", "Document", "Hit", "Judgment", "Provenance", "Run", "RunLabel", "Suite",
     ),
     "registry": ("load_agent",),
-    "reports": ("build_comparison", "build_report", "read_report", "render", "Report"),
+    "reports": ("build_comparison", "build_report", "Note", "read_report", "render", "Report"),
     "runs": ("load_run", "save_run", "save_runs"),
     "runs.join": ("joined",),
     "suites": ("load_suite", "save_suite"),

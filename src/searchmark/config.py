@@ -56,7 +56,7 @@ class OutputConfig:
     """The section ``output``: where reports go when the command line names no place, and as what."""
 
     directory: str | None = None
-    formats: tuple[Literal["json", "csv", "markdown", "text"], ...] = ("json", "markdown")
+    formats: tuple[str, ...] = ("json", "markdown")  # names of reports.RENDERERS, checked where reports are written
     generate_visualizations: bool = False
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from searchmark.agents.agent import AgentSpec
 from searchmark.analysis.comparison import compare
 from searchmark.analysis.decisions import tables_about
-from searchmark.analysis.gate import Threshold, check_gate
+from searchmark.analysis.gate import Evidence, Rule, check_gate
 from searchmark.analysis.scores import Scores, default_measures, default_splits, score
 from searchmark.comparability import comparable
 from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
@@ -126,13 +126,13 @@ def evaluate_run(
     measures: Iterable[MeasureLike] = (),
     *,
     by: Sequence[str] = (),
-    rules: Sequence[Threshold] = (),
+    rules: Sequence[Rule] = (),
     corpus: Survey | None = None,
 ) -> Report:
     """The report on one run, whole or in shards, checked by rules if there are any."""
-    wanted = [*(list(measures) or default_measures(suite)), *(rule.measure for rule in rules)]
+    wanted = [*(list(measures) or default_measures(suite)), *(measure for rule in rules for measure in rule.measures)]
     (scores,) = score_runs(suite, [joined(parts)], wanted, corpus=corpus)
-    gate = check_gate(scores, rules) if rules else None
+    gate = check_gate(Evidence.of(scores), rules) if rules else None
     return build_report(scores, by or default_splits(suite), gate, corpus)
 
 

@@ -46,7 +46,7 @@ class TestExitCodes:
     def test_2_result_not_trustworthy(self, inputs, tmp_path, capsys) -> None:
         failing = run_with(tmp_path, Answer("q1", "ok", (Hit("a", 1),)), Answer("q2", "error"))
         assert main([*inputs[:3], "--run", failing]) == 2
-        assert "not to be trusted: 1 of 2 cases ended in an error" in capsys.readouterr().out
+        assert "untrusted: 1 of 2 cases ended in an error" in capsys.readouterr().out
         assert main([*inputs[:3], "--run", failing, "--fail-under", "RR=0.9"]) == 2
 
     def test_2_for_an_undefined_threshold(self, inputs) -> None:
@@ -165,7 +165,7 @@ class TestCorpus:
         assert agent["measures"]["R"]["mean"] == 0.5
         assert agent["dropped"]["invalid"] == 1
         assert len(report["suite"]["hashes"]["corpus"]) == 64
-        assert "documents of the corpus without any text: 1" in report["notes"]
+        assert "documents of the corpus without any text: 1" in [note["message"] for note in report["notes"]]
 
     def test_what_a_suite_brings_along_is_its_corpus(self, file, capsys) -> None:
         run = file("r.json", '{"close_and_far": ["bread", "invented"]}')

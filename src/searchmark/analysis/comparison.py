@@ -181,7 +181,7 @@ def _differences(
 
 @dataclass(frozen=True)
 class _Evidence:
-    """The numbers of one difference before anybody judges them."""
+    """The numbers of one difference before they are judged."""
 
     rows: Rows
     values: NDArray[np.float64]
@@ -284,23 +284,23 @@ def _without_failures(first: Scores, second: Scores, column: int, evidence: _Evi
 
 
 def _with_holm(tables: Sequence[Table]) -> None:
-    """Adjust p over all that was looked at, measure by measure; what cannot be trusted was not looked at."""
+    """Adjust p over the family of all comparisons, measure by measure; a run that cannot be trusted is in none."""
     columns = range(len(next(iter(tables[0].values()))) if tables and tables[0] else 0)
     for column in columns:
-        looks = [
+        family = [
             found
             for table in tables
             for found in table.values()
             if found[column].p is not None and found[column].verdict != "INVALID"
         ]
-        for found, p in zip(looks, holm([each[column].p or 0.0 for each in looks]), strict=True):
-            found[column] = _heeding_family(found[column], p, len(looks))
+        for found, p in zip(family, holm([each[column].p or 0.0 for each in family]), strict=True):
+            found[column] = _heeding_family(found[column], p, len(family))
 
 
 def _heeding_family(found: Difference, p: float, family: int) -> Difference:
     found = replace(found, p_holm=p)
     if family > 1 and found.verdict in ("IMPROVED", "REGRESSED") and p >= SIGNIFICANT:
-        return replace(found, verdict="INCONCLUSIVE", reason=f"one of {family} looks, and not clear enough for that many")
+        return replace(found, verdict="INCONCLUSIVE", reason=f"not significant after Holm correction for {family} comparisons")
     return found
 
 
@@ -368,22 +368,3 @@ def flipped(found: Difference) -> Difference:
         losses=found.wins,
         verdict=opposite.get(found.verdict, found.verdict),
     )
-
-
-def letters(count: int) -> list[str]:
-    """a, b, ..., z, aa, ab, ...: names for up to 702 runs."""
-    alphabet = [chr(ord("a") + n) for n in range(26)]
-    return [*alphabet, *(first + second for first in alphabet for second in alphabet)][:count]
-
-
-def beaten_by(pairs: Sequence[Pair], names: Sequence[str], measure: str) -> dict[str, list[str]]:
-    """For every run the letters of the runs that it beats with evidence."""
-    letter = dict(zip(names, letters(len(names)), strict=True))
-    beats: dict[str, list[str]] = {name: [] for name in names}
-    for pair in pairs:
-        for found in pair.differences:
-            if found.measure == measure and found.verdict == "IMPROVED":
-                beats[found.candidate].append(letter[found.baseline])
-            elif found.measure == measure and found.verdict == "REGRESSED":
-                beats[found.baseline].append(letter[found.candidate])
-    return beats

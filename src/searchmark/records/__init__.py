@@ -19,6 +19,7 @@ from searchmark.records.provenance import (
     SearchedRepository,
     SuiteIdentity,
     TrustEvent,
+    TrustKind,
     display_names,
     joined_provenance,
 )
@@ -88,6 +89,7 @@ __all__ = [
     "Suite",
     "SuiteIdentity",
     "TrustEvent",
+    "TrustKind",
     "display_names",
     "joined_provenance",
     "line_columns",

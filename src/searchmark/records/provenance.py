@@ -168,11 +168,6 @@ class Provenance:
             return None
         return next((event.message for event in self.trust if event.kind == "not_started"), None)
 
-    @property
-    def spoiled_by(self) -> list[str]:
-        """What happened during the run that makes its result untrustworthy."""
-        return [event.message for event in self.trust if event.spoils]
-
 
 @strict_record(slots=True)
 class RunPart:

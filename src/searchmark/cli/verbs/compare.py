@@ -86,7 +86,7 @@ def command(
     """
     config = load_config(config_path)
     options = given.over(config.compare)
-    files = output_files(wanted.outputs, config.output)
+    files = output_files(wanted.outputs, config.output, comparison=True)
     suite = load_suite(source.path, format=source.format, topics=source.topics)
     runs = [load_run(path, format=saved.run_format) for path in saved.run_paths]
     if agents:
