@@ -7,12 +7,12 @@ wanted, and whatever is missing does nothing.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from searchmark.agents.agent import RetrievalAgent
-from searchmark.corpora.corpus import Corpus
+from searchmark.agents.agent import AgentSpec, RetrievalAgent, RetrievalResult
+from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.errors import UsageError
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -71,15 +71,43 @@ def _positional(method: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 class _Adapted(RetrievalAgent):
-    """Somebody else's agent behind our protocol; the methods it has replace those that do nothing.
+    """Another's agent behind our protocol.
 
     Of one that does not know our protocol only ``reset`` and ``close`` are taken: by ``update`` it may mean something else.
     """
 
     def __init__(self, agent: Any, initialize: Callable[[Corpus], None], retrieve: Callable[[str, int], Any]) -> None:
-        self.initialize = initialize  # type: ignore[assignment, method-assign]  # which method it is depends on the agent
-        self.retrieve = retrieve  # type: ignore[assignment, method-assign]  # likewise
-        ours = isinstance(agent, RetrievalAgent)
-        for optional in ("reset", "close", *(("update", "index_bytes", "arms", "connect") if ours else ())):
-            if callable(getattr(agent, optional, None)):
-                setattr(self, optional, getattr(agent, optional))
+        self._agent = agent
+        self._initialize = initialize
+        self._retrieve = retrieve
+        self._ours = agent if isinstance(agent, RetrievalAgent) else RetrievalAgent()  # whose methods do nothing
+
+    def initialize(self, corpus: Corpus) -> None:
+        self._initialize(corpus)
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        found: RetrievalResult = self._retrieve(query, k)
+        return found
+
+    def update(self, changes: Changes) -> bool:
+        return self._ours.update(changes)
+
+    def reset(self) -> None:
+        self._call_if_there("reset")
+
+    def close(self) -> None:
+        self._call_if_there("close")
+
+    def index_bytes(self) -> int | None:
+        return self._ours.index_bytes()
+
+    def arms(self) -> Mapping[str, AgentSpec]:
+        return self._ours.arms()
+
+    def connect(self, arms: Mapping[str, RetrievalAgent]) -> None:
+        self._ours.connect(arms)
+
+    def _call_if_there(self, method: str) -> None:
+        optional = getattr(self._agent, method, None)
+        if callable(optional):
+            optional()

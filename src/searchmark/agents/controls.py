@@ -7,11 +7,10 @@ so its score is what habit gives away. ``random`` is what no search at all would
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
-import subprocess
-import tempfile
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -20,27 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.agents.bm25 import name_of
 from searchmark.agents.lexical.postings import Postings
 from searchmark.agents.lexical.vocabulary import Vocabulary
+from searchmark.agents.names import name_of
 from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.errors import UsageError, shortened
-from searchmark.history.repository import nul_ended, sealed_environment
+from searchmark.errors import UsageError
+from searchmark.history.repository import Repository, containing_repository, nul_ended, open_repository, path_text
 
 K1, B = 1.2, 0.75
-HISTORY = (
-    "-c",
-    "safe.directory=*",  # whose files they are does not matter for reading them
-    "--no-pager",
-    "log",
-    "--format=",
-    "--no-show-signature",
-    "--name-only",
-    "--no-renames",
-    "--no-merges",
-    "--relative",
-    "-z",
-)
+HISTORY = ("log", "--format=", "--no-show-signature", "--name-only", "--no-renames", "--no-merges", "-z")
 
 
 class PathMatchAgent(RetrievalAgent):
@@ -85,7 +72,8 @@ class PopularAgent(RetrievalAgent):
         folder, revision = corpus.origin or (corpus.folder, "HEAD")
         if folder is None:
             raise UsageError(f"the agent 'popular' counts commits, and the corpus {corpus.name!r} is no folder with a history")
-        self._origin, self._commits = corpus.origin, _commits_per_file(folder, revision)
+        with _history_of(folder) as history:
+            self._origin, self._commits = corpus.origin, history.commits_per_file(history.repository.commit(revision))
         self._order(corpus)
 
     def update(self, changes: Changes) -> bool:
@@ -93,8 +81,9 @@ class PopularAgent(RetrievalAgent):
         before, after = self._origin, changes.corpus.origin
         if before is None or after is None or before[0] != after[0]:
             return False
-        self._commits.update(_commits_per_file(after[0], f"{before[1]}..{after[1]}"))
-        self._commits.subtract(_commits_per_file(after[0], f"{after[1]}..{before[1]}"))
+        with _history_of(after[0]) as history:
+            self._commits.update(history.commits_per_file(after[1], f"^{before[1]}"))
+            self._commits.subtract(history.commits_per_file(before[1], f"^{after[1]}"))
         self._origin = after
         self._order(changes.corpus)
         return True
@@ -114,22 +103,27 @@ class PopularAgent(RetrievalAgent):
         return None if shutil.which("git") else "needs git on the PATH"
 
 
-def _commits_per_file(folder: Path, revisions: str) -> Counter[str]:
-    """How many of some commits changed each path below the folder, by one pass over the history that is never held."""
-    program = shutil.which("git")
-    if program is None:
-        raise UsageError("the agent 'popular' needs git, which is not on the PATH")
-    with tempfile.TemporaryFile() as complaints:
-        command, sealed = (program, *HISTORY, revisions), sealed_environment()
-        with subprocess.Popen(  # noqa: S603  # no shell
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints, env=sealed
-        ) as git:
-            commits = Counter(map(os.fsdecode, filter(None, nul_ended(git.stdout)))) if git.stdout else Counter[str]()
-        complaints.seek(0)
-        reason = complaints.read(1000).decode("utf-8", "replace").strip()
-    if git.returncode:
-        raise UsageError(f"the agent 'popular' needs the Git history of {folder}; git says: {shortened(reason, 200)}")
-    return commits
+@contextmanager
+def _history_of(folder: Path) -> Iterator[_FolderHistory]:
+    """The repository that a folder is in; a folder below its top sees only what is below itself."""
+    try:
+        top, below = containing_repository(folder)
+        with open_repository(top) as repository:
+            yield _FolderHistory(repository, below)
+    except UsageError as error:
+        raise UsageError(f"the agent 'popular' needs a Git history: {error}") from error
+
+
+@dataclass(frozen=True)
+class _FolderHistory:
+    repository: Repository
+    below: str
+
+    def commits_per_file(self, *revisions: str) -> Counter[str]:
+        """How many of some commits changed each path below the folder, by one pass over the history that is never held."""
+        relative = [f"--relative={self.below}"] if self.below else []
+        with self.repository.stream(*HISTORY, *relative, *revisions) as output:
+            return Counter(map(path_text, filter(None, nul_ended(output))))
 
 
 @dataclass(frozen=True)

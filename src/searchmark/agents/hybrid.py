@@ -12,35 +12,38 @@ from searchmark.agents.fusion import NORMALIZATIONS, reciprocal_ranks, weighted_
 from searchmark.errors import UsageError
 
 
+@dataclass(frozen=True)
+class HybridConfig:
+    """Options of ``hybrid``.
+
+    ``arms``: names of agents, or ``{name, source, config}`` each. ``fusion``: by reciprocal ranks (``rrf``) or by
+    ``scores``, which are brought to one scale by ``normalization``. ``weights``: by the name of the arm, 1 for those
+    not named. ``rrf_k``: how little the first ranks stand out. ``depth``: hits that each arm is asked for.
+    """
+
+    arms: list[str | dict[str, Any]] = field(default_factory=lambda: ["bm25", "semantic"])
+    fusion: Literal["rrf", "scores"] = "rrf"
+    normalization: Literal["min-max", "z-score"] = "min-max"
+    weights: dict[str, float] = field(default_factory=dict)
+    rrf_k: float = 60.0
+    depth: int = 100
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        if self.depth < 1 or not self.rrf_k >= 0:
+            raise ValueError("depth must be 1 or more, and rrf_k must not be negative")
+        if not all(weight >= 0 and isfinite(weight) for weight in self.weights.values()):
+            raise ValueError("weights must be finite and not negative")
+
+
 class HybridAgent(AgentWithArms):
     """Asks every arm and fuses what they answer; equal scores are ordered by id."""
 
-    @dataclass(frozen=True)
-    class Config:
-        """Options of ``hybrid``.
+    Config = HybridConfig
 
-        ``arms``: names of agents, or ``{name, source, config}`` each. ``fusion``: by reciprocal ranks (``rrf``) or by
-        ``scores``, which are brought to one scale by ``normalization``. ``weights``: by the name of the arm, 1 for those
-        not named. ``rrf_k``: how little the first ranks stand out. ``depth``: hits that each arm is asked for.
-        """
-
-        arms: list[str | dict[str, Any]] = field(default_factory=lambda: ["bm25", "semantic"])
-        fusion: Literal["rrf", "scores"] = "rrf"
-        normalization: Literal["min-max", "z-score"] = "min-max"
-        weights: dict[str, float] = field(default_factory=dict)
-        rrf_k: float = 60.0
-        depth: int = 100
-
-        __pydantic_config__: ClassVar = {"extra": "forbid"}
-
-        def __post_init__(self) -> None:
-            if self.depth < 1 or not self.rrf_k >= 0:
-                raise ValueError("depth must be 1 or more, and rrf_k must not be negative")
-            if not all(weight >= 0 and isfinite(weight) for weight in self.weights.values()):
-                raise ValueError("weights must be finite and not negative")
-
-    def __init__(self, config: Config | None = None) -> None:
-        self._config = config or self.Config()
+    def __init__(self, config: HybridConfig | None = None) -> None:
+        self._config = config or HybridConfig()
         super().__init__(self._config.arms)
         unknown = sorted(set(self._config.weights) - set(self._specs))
         if unknown:

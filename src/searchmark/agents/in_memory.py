@@ -10,18 +10,21 @@ from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.corpora.corpus import Corpus
 
 
+@dataclass(frozen=True)
+class InMemoryConfig:
+    """``answers``: for each query the ids to return, best first."""
+
+    answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
 class InMemoryAgent(RetrievalAgent):
     """Returns what its config says; a query that it does not know finds nothing."""
 
-    @dataclass(frozen=True)
-    class Config:
-        """``answers``: for each query the ids to return, best first."""
+    Config = InMemoryConfig
 
-        answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-        __pydantic_config__: ClassVar = {"extra": "forbid"}
-
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: InMemoryConfig) -> None:
         self._answers = config.answers
 
     def initialize(self, corpus: Corpus) -> None:

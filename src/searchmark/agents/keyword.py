@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.agents.bm25 import name_of
 from searchmark.agents.lexical.tokens import tokens
+from searchmark.agents.names import name_of
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.errors import UsageError, shortened
 from searchmark.records import Document

@@ -46,7 +46,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Options:
+class EmbedderOptions:
     """What every embedder takes.
 
     ``dimension``: keep only that many numbers of each vector. ``normalize``: bring vectors to length one, of documents
@@ -80,7 +80,7 @@ class Options:
 class Embedder:
     """Documents and queries to vectors. No text is encoded twice, in this process or, with the cache, in any."""
 
-    def __init__(self, model: Model, options: Options, cache: VectorCache | None = None) -> None:
+    def __init__(self, model: Model, options: EmbedderOptions, cache: VectorCache | None = None) -> None:
         if options.dimension is not None and not 0 < options.dimension <= model.dimension:
             raise UsageError(f"{model.name} gives {model.dimension} numbers; dimension cannot be {options.dimension}")
         self._model = model

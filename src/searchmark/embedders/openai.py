@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from searchmark.embedders import embedder
-from searchmark.embedders.embedder import Model, Vectors
+from searchmark.embedders.embedder import EmbedderOptions, Model, Vectors
 from searchmark.errors import UsageError
 from searchmark.services.json_client import JsonClient
 
@@ -17,7 +16,7 @@ OPENAI = "https://api.openai.com/v1"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(embedder.Options):
+class OpenAIOptions(EmbedderOptions):
     """Options of ``openai``.
 
     ``model``: its name on the server, such as ``text-embedding-3-small``. ``url``: the address before ``/embeddings``;
@@ -45,7 +44,7 @@ class Options(embedder.Options):
 class ServedModel(Model):
     """A model behind an address. How many numbers it gives is known after the first request."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: OpenAIOptions) -> None:
         self.name = f"{options.url.rstrip('/')}:{options.model}"
         self.revision = f"{options.revision}/{options.dimensions}"
         self.batch = options.batch

@@ -224,6 +224,16 @@ def open_repository(path: str | os.PathLike[str]) -> Iterator[Repository]:
         yield Repository(given, git_dir, objects, object_format, shallow, borrowed)
 
 
+def containing_repository(folder: Path) -> tuple[Path, str]:
+    """The top folder or git directory of the repository that a folder is in, and the path from there; empty at the top."""
+    answer = _ask(folder, "rev-parse", "--show-toplevel", above=True)
+    if answer.returncode:  # a bare repository has no top, and is named by its git directory; what is none is refused there
+        return folder, ""
+    top = Path(os.fsdecode(answer.stdout.removesuffix(b"\n")))
+    below = folder.resolve().relative_to(top.resolve())
+    return top, "" if below == Path() else below.as_posix()
+
+
 def _locate(path: str) -> list[bytes]:
     """Git directory, objects, file of shallow commits, and the kind of hash."""
     folder = Path(path)
@@ -252,10 +262,13 @@ def _borrowing(folder: Path, object_format: str, shallow: Iterable[str]) -> Path
     return folder
 
 
-def _ask(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Ask the repository itself, which only ever resolves names: its config is read, and none of it is run."""
+def _ask(folder: Path, *arguments: str, above: bool = False) -> subprocess.CompletedProcess[bytes]:
+    """Ask the repository itself, which only ever resolves names: its config is read, and none of it is run.
+
+    ``above``: the repository may begin in a folder further up.
+    """
     ceiling = os.path.dirname(os.path.realpath(folder))  # noqa: PTH120  # of the resolved text, as git compares it
-    environment = sealed_environment(GIT_CEILING_DIRECTORIES=ceiling)
+    environment = sealed_environment() if above else sealed_environment(GIT_CEILING_DIRECTORIES=ceiling)
     command = ["git", "-C", str(folder), "-c", "safe.directory=*", *arguments]
     try:
         return subprocess.run(command, env=environment, capture_output=True, stdin=subprocess.DEVNULL, check=False)  # noqa: S603  # git itself

@@ -37,26 +37,26 @@ NO_TEXT = -1
 _IS_DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}").fullmatch
 _DAMAGED = (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile)
 
-Known = dict[str, Ints | None]
+RowsByContent = dict[str, Ints | None]
 
 
-def kept_folder() -> Path:
+def chunk_cache_folder() -> Path:
     """Where the files of this tokeniser and layout are."""
     return cache_folder() / "bm25" / f"{TOKENISER}-{LAYOUT}"
 
 
-class Kept:
+class ChunkCache:
     """The files of a folder. Of each, only what is asked for is taken over, when it is asked for."""
 
     def __init__(self, contents: Contents, folder: Path | None = None) -> None:
         self._contents = contents
-        self._folder = folder or kept_folder()
+        self._folder = folder or chunk_cache_folder()
         self._places = {path: places for path in sorted(self._folder.glob("*.npz")) if (places := _places(path))}
         self._files: dict[Path, _File] = {}
 
-    def find(self, names: Iterable[str]) -> Known:
+    def find(self, names: Iterable[str]) -> RowsByContent:
         """The chunks of those of these documents that are kept; None where there is no text."""
-        wanted, known = {name.encode() for name in names}, Known()
+        wanted, known = {name.encode() for name in names}, RowsByContent()
         for path in list(self._places):
             here = wanted & self._places[path].keys()
             if here:
@@ -64,7 +64,7 @@ class Kept:
                 wanted -= {name.encode() for name in known}
         return known
 
-    def _take(self, path: Path, names: list[bytes]) -> Known:
+    def _take(self, path: Path, names: list[bytes]) -> RowsByContent:
         places = [self._places[path][name] for name in names]
         try:
             if path not in self._files:
@@ -77,7 +77,7 @@ class Kept:
             return {}
         return dict(zip((name.decode() for name in names), rows, strict=True))
 
-    def save(self, new: Known) -> None:
+    def save(self, new: RowsByContent) -> None:
         """Keep new documents. A cache is a help and not a duty: where it cannot be written, nothing happens."""
         documents = {name: rows for name, rows in new.items() if _IS_DIGEST(name)}
         if not documents:
