@@ -154,3 +154,11 @@ def test_numbers_that_no_file_holds_are_given_out_again() -> None:
     gone = table.collect()
     assert (first.tolist(), gone.tolist(), b"a" in table, b"b" in table) == ([0, 1], [0], False, True)
     assert table.number([b"c", b"d"]).tolist() == [0, 2]
+
+
+def test_a_table_that_grows_step_by_step_takes_no_more_room_than_it_needs() -> None:
+    table = ChunkTable()
+    for number in range(100):  # room that doubled with every step would be more than any machine has
+        table.number([bytes([number])])
+        table.put({"file": [bytes([number])]})
+    assert len(table.collect()) == 99

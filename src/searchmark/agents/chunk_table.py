@@ -73,8 +73,8 @@ class ChunkTable:
     def number(self, keys: Iterable[bytes]) -> Numbers:
         """Numbers for chunks that have none yet; no file holds them until one is put."""
         numbers = [self._next_number(key) for key in keys]
-        room = len(self._key_of) - len(self._holders)
-        if room:
+        room = len(self._key_of) - len(self._holders)  # below zero while what was added last time is not used up
+        if room > 0:
             # At least as much again, so that growing chunk by chunk does not copy the array each time.
             self._holders = np.concatenate((self._holders, np.zeros(max(room, len(self._holders)), dtype=np.int64)))
         self._unheld.update(dict.fromkeys(numbers))
