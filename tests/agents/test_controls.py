@@ -16,7 +16,7 @@ from searchmark.records import Document
 
 
 def corpus_of(*documents: Document) -> Corpus:
-    return Corpus("documents", lambda: documents)
+    return Corpus.of("documents", documents)
 
 
 FILES = corpus_of(
@@ -83,9 +83,10 @@ class TestPopular:
         with pytest.raises(UsageError, match="Git knows none of its files"):
             PopularAgent().initialize(load_corpus(repository / "new"))
 
-    def test_without_a_history_it_is_an_error_that_says_so(self, tmp_path: Path) -> None:
+    def test_without_a_history_it_is_an_error_that_says_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "file.py").write_text("x")
-        with pytest.raises(UsageError, match=r"needs a Git history: .* is not a Git repository"):
+        monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+        with pytest.raises(UsageError, match=r"needs a Git history; .*: git log failed: fatal: not a git repository"):
             PopularAgent().initialize(load_corpus(tmp_path))
         with pytest.raises(UsageError, match="is no folder with a history"):
             PopularAgent().initialize(FILES)

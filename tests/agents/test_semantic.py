@@ -88,7 +88,7 @@ def test_a_chunk_that_moves_to_another_file_is_not_embedded_again() -> None:
 
 def test_a_title_is_a_chunk() -> None:
     agent = SemanticAgent(SemanticAgent.Config(embedder="hashing", paths=False))
-    agent.initialize(Corpus("c", lambda: iter([Document("1", "x", "baking bread"), Document("2", "y z")])))
+    agent.initialize(Corpus.of("c", [Document("1", "x", "baking bread"), Document("2", "y z")]))
     assert agent.retrieve("baking bread", 1).files == ["1"]
 
 

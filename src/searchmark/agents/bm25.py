@@ -6,11 +6,11 @@ Files are searched by path and content, documents by title and text. `searchmark
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from hashlib import sha256
 from math import inf
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -18,16 +18,18 @@ from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.lexical.chunk_store import Contents, batches
 from searchmark.agents.lexical.disk_cache import ChunkCache, RowsByContent
 from searchmark.agents.lexical.postings import Postings
+from searchmark.agents.lexical.tokens import TOKENISER
 from searchmark.agents.lexical.vocabulary import Ints, Vocabulary
 from searchmark.agents.names import name_of
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.files.store import collector_paused
+from searchmark.options.strict import strict_record
 from searchmark.records import Document
 
 SAVED_AT = 20_000  # contents that are new since the last time: a run that is killed loses no more
 
 
-@dataclass(frozen=True)
+@strict_record
 class Bm25Config:
     """The options of ``bm25``.
 
@@ -44,8 +46,6 @@ class Bm25Config:
     name_weight: float = 1.0
     content_weight: float = 1.0
     cache: bool | None = None
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
         if not 0 <= self.k1 < inf or not 0 <= self.b <= 1:
@@ -104,6 +104,11 @@ class Bm25Agent(RetrievalAgent):
 
     def index_bytes(self) -> int:
         return self._postings.nbytes + self._contents.nbytes
+
+    def describe(self) -> Mapping[str, Any]:
+        options = asdict(self._config)
+        options.pop("cache")  # it changes no answer
+        return {"ranking": "bm25", "tokenizer": TOKENISER, **options}
 
     def _add(self, corpus: Corpus, ids: Sequence[str] | None) -> None:
         """Index some documents of a corpus, or all."""

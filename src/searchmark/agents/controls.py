@@ -9,25 +9,24 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.lexical.postings import Postings
+from searchmark.agents.lexical.tokens import TOKENISER
 from searchmark.agents.lexical.vocabulary import Vocabulary
 from searchmark.agents.names import name_of
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.errors import UsageError
-from searchmark.history.repository import Repository, containing_repository, nul_ended, open_repository, path_text
+from searchmark.history.log import commits_per_path
+from searchmark.options.strict import strict_record
 
 K1, B = 1.2, 0.75
-HISTORY = ("log", "--format=", "--no-show-signature", "--name-only", "--no-renames", "--no-merges", "-z")
 
 
 class PathMatchAgent(RetrievalAgent):
@@ -56,6 +55,9 @@ class PathMatchAgent(RetrievalAgent):
     def index_bytes(self) -> int:
         return self._postings.nbytes
 
+    def describe(self) -> Mapping[str, Any]:
+        return {"ranking": "bm25 of names", "tokenizer": TOKENISER, "k1": K1, "b": B}
+
 
 class PopularAgent(RetrievalAgent):
     """The files that were changed by most commits so far, whatever is asked. There must be a Git history.
@@ -72,8 +74,7 @@ class PopularAgent(RetrievalAgent):
         folder, revision = corpus.origin or (corpus.folder, "HEAD")
         if folder is None:
             raise UsageError(f"the agent 'popular' counts commits, and the corpus {corpus.name!r} is no folder with a history")
-        with _history_of(folder) as history:
-            self._origin, self._commits = corpus.origin, history.commits_per_file(history.repository.commit(revision))
+        self._origin, self._commits = corpus.origin, _commits_per_file(folder, revision)
         self._order(corpus)
 
     def update(self, changes: Changes) -> bool:
@@ -81,9 +82,8 @@ class PopularAgent(RetrievalAgent):
         before, after = self._origin, changes.corpus.origin
         if before is None or after is None or before[0] != after[0]:
             return False
-        with _history_of(after[0]) as history:
-            self._commits.update(history.commits_per_file(after[1], f"^{before[1]}"))
-            self._commits.subtract(history.commits_per_file(before[1], f"^{after[1]}"))
+        self._commits.update(_commits_per_file(after[0], f"{before[1]}..{after[1]}"))
+        self._commits.subtract(_commits_per_file(after[0], f"{after[1]}..{before[1]}"))
         self._origin = after
         self._order(changes.corpus)
         return True
@@ -98,41 +98,26 @@ class PopularAgent(RetrievalAgent):
     def retrieve(self, query: str, k: int) -> RetrievalResult:  # noqa: ARG002  # every query gets the same answer
         return RetrievalResult([path for path, _ in self._best[:k]], [float(times) for _, times in self._best[:k]])
 
+    def describe(self) -> Mapping[str, Any]:
+        return {"ranking": "commits per file"}
+
     @classmethod
     def missing(cls) -> str | None:
         return None if shutil.which("git") else "needs git on the PATH"
 
 
-@contextmanager
-def _history_of(folder: Path) -> Iterator[_FolderHistory]:
-    """The repository that a folder is in; a folder below its top sees only what is below itself."""
+def _commits_per_file(folder: Path, revisions: str) -> Counter[str]:
     try:
-        top, below = containing_repository(folder)
-        with open_repository(top) as repository:
-            yield _FolderHistory(repository, below)
+        return commits_per_path(folder, revisions)
     except UsageError as error:
-        raise UsageError(f"the agent 'popular' needs a Git history: {error}") from error
+        raise UsageError(f"the agent 'popular' needs a Git history; {error}") from error
 
 
-@dataclass(frozen=True)
-class _FolderHistory:
-    repository: Repository
-    below: str
-
-    def commits_per_file(self, *revisions: str) -> Counter[str]:
-        """How many of some commits changed each path below the folder, by one pass over the history that is never held."""
-        relative = [f"--relative={self.below}"] if self.below else []
-        with self.repository.stream(*HISTORY, *relative, *revisions) as output:
-            return Counter(map(path_text, filter(None, nul_ended(output))))
-
-
-@dataclass(frozen=True)
+@strict_record
 class RandomConfig:
     """The options of ``random``. ``seed``: another one gives other answers, the same one always the same."""
 
     seed: int = 0
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 
 class RandomAgent(RetrievalAgent):
@@ -153,6 +138,9 @@ class RandomAgent(RetrievalAgent):
         keys = _mixed(self._hashes ^ np.uint64(_hash(f"{self._seed}\0{query}")))
         best = np.argsort(keys, kind="stable")[::-1][:k]
         return RetrievalResult([self._ids[place] for place in best], (keys[best] / 2.0**64).tolist())
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"ranking": "random", "seed": self._seed}
 
 
 def _hash(text: str) -> int:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import heapq
 import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from math import inf
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.errors import UsageError
 from searchmark.files.sqlite import IN_MEMORY, PRIVATE_FILE, full_text_problem, open_database
+from searchmark.files.text_encoding import encodable
+from searchmark.options.strict import strict_record
 
 if TYPE_CHECKING:
     import apsw
@@ -27,7 +29,7 @@ SHORTEST_SUBSTRING = 3  # trigrams know nothing shorter
 LONGEST_QUERY = 100_000
 
 
-@dataclass(frozen=True)
+@strict_record
 class Fts5Config:
     """Options of ``fts5``.
 
@@ -43,8 +45,6 @@ class Fts5Config:
     title_weight: float = 1.0
     content_weight: float = 1.0
     storage: Literal["memory", "file"] = "memory"
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
         weights = (self.path_weight, self.title_weight, self.content_weight)
@@ -116,6 +116,11 @@ class Fts5Agent(RetrievalAgent):
             return None
         return int(self._database.pragma("page_count")) * int(self._database.pragma("page_size"))
 
+    def describe(self) -> Mapping[str, Any]:
+        import apsw
+
+        return {"ranking": "bm25 of SQLite's FTS5", "sqlite": apsw.sqlite_lib_version(), **asdict(self._config)}
+
     def _insert(self, database: apsw.Connection, documents: Iterable[Document]) -> None:
         statement = "INSERT INTO documents(rowid, path, title, content) VALUES (?, ?, ?, ?)"
         database.executemany(statement, map(self._row, documents))
@@ -163,4 +168,4 @@ def _in_a_word(character: str) -> bool:
 
 def _storable(text: str) -> str:
     """SQLite holds UTF-8 and ends a text at NUL: both kinds of stranger become blanks or question marks."""
-    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    return encodable(text.replace("\0", " "))

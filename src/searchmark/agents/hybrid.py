@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import field
 from math import isfinite
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from searchmark.agents.agent import RetrievalResult
 from searchmark.agents.arms import AgentWithArms, remembered, total_cost
 from searchmark.agents.fusion import NORMALIZATIONS, reciprocal_ranks, weighted_sum
 from searchmark.errors import UsageError
+from searchmark.options.strict import strict_record
 
 
-@dataclass(frozen=True)
+@strict_record
 class HybridConfig:
     """Options of ``hybrid``.
 
@@ -27,8 +29,6 @@ class HybridConfig:
     weights: dict[str, float] = field(default_factory=dict)
     rrf_k: float = 60.0
     depth: int = 100
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
         if self.depth < 1 or not self.rrf_k >= 0:
@@ -65,6 +65,12 @@ class HybridAgent(AgentWithArms):
             lines=_lines([name for name, _ in best], answers),
             cost=total_cost(answers),
         )
+
+    def describe(self) -> Mapping[str, Any]:
+        weights = {name: self._config.weights.get(name, 1.0) for name in self._arms}
+        by = {"rrf_k": self._config.rrf_k} if self._config.fusion == "rrf" else {"normalization": self._config.normalization}
+        fusion = {"fusion": self._config.fusion, **by, "weights": weights, "depth": self._config.depth}
+        return {"ranking": "fused", **fusion, **super().describe()}
 
     def _scores(self, name: str, result: RetrievalResult) -> dict[str, float]:
         """What an arm has to say about each of its hits; one that stands twice counts where it stands first."""

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import field
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.corpora.corpus import Corpus
+from searchmark.options.strict import strict_record
 
 
-@dataclass(frozen=True)
+@strict_record
 class InMemoryConfig:
     """``answers``: for each query the ids to return, best first."""
 
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 
 class InMemoryAgent(RetrievalAgent):

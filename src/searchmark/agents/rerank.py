@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from searchmark.agents.agent import RetrievalResult
 from searchmark.agents.arms import AgentWithArms, remembered
 from searchmark.agents.names import name_of
 from searchmark.agents.rerankers import Reranker, check_reranker
 from searchmark.errors import UsageError
+from searchmark.options.strict import strict_record
 
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes, Corpus
     from searchmark.records import Document
 
 
-@dataclass(frozen=True)
+@strict_record
 class RerankConfig:
     """Options of ``rerank``.
 
@@ -31,8 +33,6 @@ class RerankConfig:
     reranker: str | dict[str, Any] = "proximity"
     depth: int = 50
     names: bool = True
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
         if self.depth < 1:
@@ -82,6 +82,16 @@ class RerankAgent(AgentWithArms):
             cost=found.cost,
         )
 
+    def describe(self) -> Mapping[str, Any]:
+        reranker = {"name": self._config.reranker} if isinstance(self._config.reranker, str) else self._config.reranker
+        return {
+            "ranking": "reranked",
+            "reranker": {"name": reranker["name"], **asdict(self._options)},
+            "depth": self._config.depth,
+            "names": self._config.names,
+            **super().describe(),
+        }
+
     def close(self) -> None:
         super().close()
         if self._reranker is not None:
@@ -91,7 +101,7 @@ class RerankAgent(AgentWithArms):
     def _look_at(self, corpus: Corpus) -> None:
         """A corpus that cannot be read by id is held, since every query would otherwise pass over all of it."""
         self._corpus = corpus
-        self._texts = None if corpus.reader is not None else {document.id: self._text(document) for document in corpus}
+        self._texts = None if corpus.reads_by_id else {document.id: self._text(document) for document in corpus}
 
     def _texts_of(self, corpus: Corpus, ids: list[str]) -> list[str]:
         known = self._texts

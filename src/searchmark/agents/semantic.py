@@ -7,10 +7,10 @@ cache on disk, whatever run it is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from searchmark.corpora.chunks import LONGEST
 from searchmark.embedders import check_embedder, load_embedder
 from searchmark.errors import UsageError
 from searchmark.indexes.exact import ExactIndex
+from searchmark.options.strict import strict_record
 
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes, Corpus
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 AT_ONCE = 8192  # chunks that wait for their vectors
 
 
-@dataclass(frozen=True)
+@strict_record
 class SemanticConfig:
     """Options of ``semantic``.
 
@@ -57,8 +58,6 @@ class SemanticConfig:
     query_cache: int = 1000
     cache_answers: bool = False
     index_file: str | None = None
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
         least = {"mean_of": 1, "longest_chunk": 1, "top_k": 1, "query_cache": 0}
@@ -175,6 +174,19 @@ class SemanticAgent(RetrievalAgent):
 
     def index_bytes(self) -> int | None:
         return None if self._index is None else self._index.size() + self._table.size()
+
+    def describe(self) -> Mapping[str, Any]:
+        made_of = {} if self._embedder is None else asdict(self._embedder.fingerprint())
+        return {
+            "ranking": "vectors",
+            "embedder": {part: value for part, value in made_of.items() if value is not None},
+            "distance": "cosine" if self._options.normalize else "inner product",
+            "chunking": str(self._cutting),
+            "index": "exact",
+            "pooling": self._config.pooling,
+            "mean_of": self._config.mean_of,
+            "top_k": self._config.top_k,
+        }
 
     def fingerprint(self, corpus: Corpus) -> Fingerprint:
         """What the index of this corpus is made of."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.embedders.fingerprint import Fingerprint
 from searchmark.errors import UsageError
+from searchmark.options.strict import strict_record
 
 if TYPE_CHECKING:
     from searchmark.embedders.cache import VectorCache
@@ -45,7 +45,7 @@ class Model:
         """Let go of connections."""
 
 
-@dataclass(frozen=True)
+@strict_record
 class EmbedderOptions:
     """What every embedder takes.
 
@@ -60,8 +60,6 @@ class EmbedderOptions:
     document_prefix: str = ""
     cache: bool = True
     cache_megabytes: int = 4096
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def load(self) -> Embedder:
         """An embedder with these options."""
