@@ -54,8 +54,8 @@ def exact_search() -> None:
     index, table = ExactIndex(DIMENSION), ChunkTable()
     keys = [number.to_bytes(4, "big") for number in range(VECTORS)]
     share = VECTORS // FILES
-    index.put(table.number(keys), rows)
     table.put({f"f{n:05}": keys[n * share : (n + 1) * share] for n in range(FILES)})
+    index.put(np.arange(VECTORS), rows)
     queries = rows[random.integers(0, VECTORS, 40)] + 0.05 * random.normal(size=(40, DIMENSION)).astype(np.float32)
     queries /= np.linalg.norm(queries, axis=1, keepdims=True)
     layout, pooling = table.layout(), Pooling()

@@ -24,8 +24,7 @@ class Indexed:
     def __init__(self, files: dict[str, np.ndarray], cosine: bool = True) -> None:
         self.table, self.index = ChunkTable(), ExactIndex(next(iter(files.values())).shape[1], cosine=cosine)
         keys = {name: [f"{name}{place}".encode() for place in range(len(rows))] for name, rows in files.items()}
-        self.index.put(self.table.number(key for own in keys.values() for key in own), np.concatenate(list(files.values())))
-        self.table.put(keys)
+        self.index.put(np.array(list(self.table.put(keys).values())), np.concatenate(list(files.values())))
 
     def search(self, query: np.ndarray, k: int, kind: str = "max") -> list[FileHit]:
         return nearest_files(self.index, self.table.layout(), query, k, Pooling(kind))
@@ -136,10 +135,9 @@ def test_a_table_and_an_index_that_followed_every_change_equal_new_ones(states: 
     table, index = ChunkTable(), ExactIndex(8)
     for state in states:
         keys = {name: [bytes([number]) for number in dict.fromkeys(numbers)] for name, numbers in state.items()}
-        new = [key for key in dict.fromkeys(key for own in keys.values() for key in own) if key not in table]
-        index.put(table.number(new), rows[[key[0] for key in new]])
-        table.put(keys)
         table.remove([name for name in "abcdef" if name not in state])
+        new = table.put(keys)
+        index.put(np.array(list(new.values()), np.int64), rows[[key[0] for key in new]])
         index.drop(table.collect())
         fresh = {name: rows[[key[0] for key in own]] for name, own in keys.items() if own}
         expected = Indexed(fresh).search(rows[0], 6) if fresh else []
@@ -148,17 +146,31 @@ def test_a_table_and_an_index_that_followed_every_change_equal_new_ones(states: 
 
 def test_numbers_that_no_file_holds_are_given_out_again() -> None:
     table = ChunkTable()
-    first = table.number([b"a", b"b"])
-    table.put({"x": [b"a", b"b"], "y": [b"b"]})
+    assert table.put({"x": [b"a", b"b"], "y": [b"b"]}) == {b"a": 0, b"b": 1}
     table.put({"x": [b"b"]})
-    gone = table.collect()
-    assert (first.tolist(), gone.tolist(), b"a" in table, b"b" in table) == ([0, 1], [0], False, True)
-    assert table.number([b"c", b"d"]).tolist() == [0, 2]
+    assert table.collect().tolist() == [0]
+    assert (b"a" in table, b"b" in table) == (False, True)
+    assert table.put({"z": [b"c", b"d"]}) == {b"c": 0, b"d": 2}
+
+
+def test_new_chunks_of_a_file_take_the_numbers_of_its_former_ones() -> None:
+    table = ChunkTable()
+    table.put({"x": [b"a", b"b"]})
+    assert table.put({"x": [b"b", b"c"]}) == {b"c": 0}
+    assert table.collect().tolist() == []
+
+
+def test_a_chunk_that_moves_keeps_its_number() -> None:
+    table = ChunkTable()
+    table.put({"x": [b"a"]})
+    table.remove(["x"])
+    assert table.put({"y": [b"a"]}) == {}
+    assert table.collect().tolist() == []
 
 
 def test_a_table_that_grows_step_by_step_takes_no_more_room_than_it_needs() -> None:
     table = ChunkTable()
-    for number in range(100):  # room that doubled with every step would be more than any machine has
-        table.number([bytes([number])])
-        table.put({"file": [bytes([number])]})
-    assert len(table.collect()) == 99
+    for number in range(5000):  # room that doubled with every step would be more than any machine has
+        table.put({str(number): [str(number).encode()]})
+    assert table.size() == 5000 * 8
+    assert table.put({"0": [b"x"]}) == {b"x": 0}

@@ -88,3 +88,12 @@ def test_nothing_is_near_to_zeros_and_nothing_is_in_an_empty_index() -> None:
     assert len(filled(np.ones((1, 2), np.float32)).search(np.zeros(2, np.float32), 3)) == 0
     assert len(ExactIndex(2).search(np.ones(2, np.float32), 3)) == 0
     assert len(filled(np.ones((1, 2), np.float32)).search(np.ones(2, np.float32), 3)) == 1
+
+
+@pytest.mark.parametrize("cosine", [True, False])
+def test_no_estimate_is_further_from_the_exact_score_than_it_says(cosine: bool) -> None:
+    rows = normalized(np.random.default_rng(4).normal(size=(2000, 256)).astype(np.float32))
+    index, numbers = filled(rows, cosine=cosine), np.arange(0, 2000, 3)
+    estimates = index.estimates(rows[1], numbers)
+    off = np.abs(estimates.scores.astype(np.float64) - index.scores(rows[1], numbers))
+    assert 0 < off.max() <= estimates.error

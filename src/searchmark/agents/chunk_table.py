@@ -13,6 +13,7 @@ import numpy as np
 from searchmark.indexes.index import Neighbours, Numbers, Scores
 
 NONE: Numbers = np.empty(0, dtype=np.int64)
+MISSING = -1  # in place of a number
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,7 @@ class ChunkLayout:
 
 
 class ChunkTable:
-    """Files and the numbers of their chunks. Whoever puts a file has asked for the numbers of its new chunks before."""
+    """Files and the numbers of their chunks."""
 
     def __init__(self) -> None:
         self._number_of: dict[bytes, int] = {}
@@ -70,27 +71,21 @@ class ChunkTable:
         """The chunks that have these numbers."""
         return [self._key_of[number] for number in numbers.tolist()]
 
-    def number(self, keys: Iterable[bytes]) -> Numbers:
-        """Numbers for chunks that have none yet; no file holds them until one is put."""
-        numbers = [self._next_number(key) for key in keys]
-        room = len(self._key_of) - len(self._holders)  # below zero while what was added last time is not used up
-        if room > 0:
-            # At least as much again, so that growing chunk by chunk does not copy the array each time.
-            self._holders = np.concatenate((self._holders, np.zeros(max(room, len(self._holders)), dtype=np.int64)))
-        self._unheld.update(dict.fromkeys(numbers))
-        return np.array(numbers, dtype=np.int64)
-
-    def put(self, files: Mapping[str, Sequence[bytes]]) -> None:
-        """Files, each with its chunks, none twice, in place of what they were before."""
-        for name, keys in files.items():
-            numbers = np.array([self._number_of[key] for key in keys], dtype=np.int64)
-            for number in numbers[self._holders[numbers] == 0].tolist():
-                del self._unheld[number]
-            self._holders[numbers] += 1  # before the former version lets go, which may hold the same
-            self._let_go(name)
+    def put(self, files: Mapping[str, Sequence[bytes]]) -> dict[bytes, int]:
+        """Files, each with its chunks, none twice, in place of what they were; gives the numbers of chunks that are new."""
+        known = {
+            name: np.array([self._number_of.get(key, MISSING) for key in keys], dtype=np.int64) for name, keys in files.items()
+        }
+        # What is here and will be held must not make room for what is new, so it is held before anything is let go.
+        for numbers in known.values():
+            self._hold(numbers[numbers != MISSING])
+        self.remove(files)
+        new: dict[bytes, int] = {}
+        for name, numbers in known.items():
+            self._fill(numbers, files[name], new)
             if len(numbers):
                 self._files[name] = numbers
-        self._layout = None
+        return new
 
     def remove(self, names: Iterable[str]) -> None:
         """Files that are gone."""
@@ -100,11 +95,12 @@ class ChunkTable:
 
     def collect(self) -> Numbers:
         """Take their numbers from chunks that no file holds any longer; they are given out again from now on."""
-        # Not as soon as the last file lets go: within one step a chunk often moves to another file, and need not be embedded.
+        # Not as soon as the last file lets go: within one step a chunk often moves to another file, and need not be embedded
+        # if its number was not needed meanwhile.
         gone = list(self._unheld)
         for number in gone:
             del self._number_of[self._key_of[number]]
-        self._free = gone[::-1] + self._free
+        self._free += gone
         self._unheld = {}
         return np.array(gone, dtype=np.int64)
 
@@ -121,14 +117,33 @@ class ChunkTable:
         """Bytes of the lists that say whose a chunk is."""
         return sum(numbers.nbytes for numbers in self._files.values())
 
-    def _next_number(self, key: bytes) -> int:
+    def _hold(self, numbers: Numbers) -> None:
+        for number in numbers[self._holders[numbers] == 0].tolist():
+            del self._unheld[number]
+        self._holders[numbers] += 1
+
+    def _fill(self, numbers: Numbers, keys: Sequence[bytes], new: dict[bytes, int]) -> None:
+        """Put numbers where they are missing; another file may have brought the same chunk meanwhile."""
+        for place in np.flatnonzero(numbers == MISSING).tolist():
+            key = keys[place]
+            if key not in self._number_of:
+                self._number_of[key] = new[key] = self._next_number()
+                self._key_of[new[key]] = key
+            numbers[place] = self._number_of[key]
+            self._holders[numbers[place]] += 1
+
+    def _next_number(self) -> int:
+        """Used numbers first, so that an index does not grow with what has changed."""
         if self._free:
-            number = self._free.pop()
-            self._key_of[number] = key
-        else:
-            number = len(self._key_of)
-            self._key_of.append(key)
-        self._number_of[key] = number
+            return self._free.pop()
+        if self._unheld:
+            number = next(iter(self._unheld))
+            del self._unheld[number], self._number_of[self._key_of[number]]
+            return number
+        number = len(self._key_of)
+        self._key_of.append(b"")
+        if number == len(self._holders):  # as much again, so that growing chunk by chunk does not copy it each time
+            self._holders = np.concatenate((self._holders, np.zeros(max(number, 1024), dtype=np.int64)))
         return number
 
     def _let_go(self, name: str) -> None:

@@ -1,8 +1,10 @@
 """From the scores of chunks to those of files, and from the nearest chunks to the best files.
 
-Exact whenever the index is, and without a score for every chunk, by the threshold algorithm (Fagin, Lotem and Naor,
-PODS 2001): chunks come nearest first, and a file that none of them belongs to can score no more than the last of them
-allows. Once ``k`` files are above that, no other one matters.
+Exact whenever the index is, and without a look at every chunk, by the threshold algorithm (Fagin, Lotem and Naor, PODS
+2001): chunks come nearest first, and a file that none of them belongs to scores less than the last of them. Once ``k`` files
+are above that, no other one matters. A sum knows no such bound, since many chunks that are far can be worth more than a
+near one: then, and where too few files are near, every chunk is estimated, and those that the estimate does not rule out
+are scored exactly.
 """
 
 from __future__ import annotations
@@ -53,12 +55,6 @@ class Pooling:
         mean: Scores = np.add.reduceat(np.where(rank < self.mean_of, scores[order], 0.0), starts) / np.minimum(counts, self.mean_of)
         return mean
 
-    def ceiling(self, score: float, counts: Numbers) -> Scores:
-        """The most that files with so many chunks can score if none of these scores more than ``score``."""
-        if self.kind == "sum":
-            return np.multiply(counts, max(score, 0.0), dtype=np.float64)
-        return np.full(len(counts), score, dtype=np.float64)
-
 
 @dataclass(frozen=True, eq=False)
 class _ScoredFiles:
@@ -86,25 +82,37 @@ class _ScoredFiles:
 
 def nearest_files(index: VectorIndex, layout: ChunkLayout, query: Vectors, k: int, pooling: Pooling) -> list[FileHit]:
     """The best ``k`` files, best first; equal scores are ordered by name. A query of zeros finds nothing."""
-    wanted = CHUNKS_PER_FILE * k + SPARE_CHUNKS
-    near = index.search(query, wanted) if k > 0 else None
-    if near is None or not len(near):
+    if k < 1 or not layout.names or not query.any():
         return []
+    scored = None if pooling.kind == "sum" else _from_the_nearest(index, layout, query, k, pooling)
+    return (scored or _from_all(index, layout, query, k, pooling)).best(layout, k)
+
+
+def _from_the_nearest(index: VectorIndex, layout: ChunkLayout, query: Vectors, k: int, pooling: Pooling) -> _ScoredFiles | None:
+    """The files of the nearest chunks; None if others might be among the best ``k``."""
+    wanted = CHUNKS_PER_FILE * k + SPARE_CHUNKS
+    near = index.search(query, wanted)
     where, scores = layout.found(near)
-    if pooling.kind == "max":  # the best chunk of a file that was found is among those that were found
-        scored = _scored(layout, where, scores, pooling)
-    else:
-        scored = _scored_in_full(index, layout, query, np.unique(layout.files_at(where)), pooling)
-    if len(near) == wanted:
-        within_reach = pooling.ceiling(float(near.scores[-1]), layout.counts) >= scored.kth_score(k)
-        if within_reach.any():  # among them those with the same score, since names decide between these
-            files = np.union1d(scored.files, np.flatnonzero(within_reach))
-            scored = _scored_in_full(index, layout, query, files, pooling)
-    return scored.best(layout, k)
+    if pooling.kind != "max":  # the best chunk of a file is among the nearest if any is; a mean needs the others too
+        where = layout.chunks_of(np.unique(layout.files_at(where)))
+        scores = index.scores(query, layout.numbers[where])
+    scored = _scored(layout, where, scores, pooling)
+    # What scores the same as the last one may have more of the kind behind it, and names decide between those.
+    complete = len(near) < wanted or scored.kth_score(k) > near.scores[-1]
+    return scored if complete else None
 
 
-def _scored_in_full(index: VectorIndex, layout: ChunkLayout, query: Vectors, files: Numbers, pooling: Pooling) -> _ScoredFiles:
+def _from_all(index: VectorIndex, layout: ChunkLayout, query: Vectors, k: int, pooling: Pooling) -> _ScoredFiles:
+    """The files that may be among the best ``k`` by an estimate of every chunk."""
+    estimates = index.estimates(query, layout.numbers)
+    pooled = pooling.pooled(estimates.scores.astype(np.float64), layout.starts, layout.counts)
+    spread = estimates.error * (layout.counts if pooling.kind == "sum" else np.ones(len(layout.counts)))
+    last = len(pooled) - min(k, len(pooled))
+    files = np.flatnonzero(pooled + spread >= np.partition(pooled - spread, last)[last])
     where = layout.chunks_of(files)
+    if pooling.kind == "max":  # the best chunk is among those that the estimate cannot tell from it
+        floor = np.repeat(pooled[files] - 2 * estimates.error, layout.counts[files])
+        where = where[estimates.scores[where] >= floor]
     return _scored(layout, where, index.scores(query, layout.numbers[where]), pooling)
 
 

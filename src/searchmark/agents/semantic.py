@@ -140,11 +140,12 @@ class SemanticAgent(RetrievalAgent):
         if self._index is None or self._search is None:
             return False
         self._search.files.cache_clear()
+        self._table.remove(changes.removed)
         added = self._add(self._index, changes.corpus.read(changes.written), again=True)
         # One that is no text any longer was not read, and must not be found as what it was.
-        gone = (*changes.removed, *(set(changes.written) - added))
+        gone = set(changes.written) - added
         self._table.remove(gone)
-        self._cutting.forget(gone)
+        self._cutting.forget((*changes.removed, *gone))
         self._index.drop(self._table.collect())
         return True
 
@@ -201,8 +202,8 @@ class SemanticAgent(RetrievalAgent):
         fingerprint = self.fingerprint(corpus)
         if path.exists():
             saved = read_vectors(path, fingerprint)
-            index.put(self._table.number(saved.keys), saved.vectors)
-            self._table.put({name: [saved.keys[row] for row in rows] for name, rows in saved.files.items()})
+            new = self._table.put({name: [saved.keys[row] for row in rows] for name, rows in saved.files.items()})
+            index.put(np.array([new[key] for key in saved.keys], dtype=np.int64), saved.vectors)
             return
         self._add(index, corpus)
         every = np.unique(self._table.layout().numbers)
@@ -228,7 +229,8 @@ class SemanticAgent(RetrievalAgent):
         return added.union(files)
 
     def _embed(self, index: VectorIndex, waiting: Mapping[bytes, str], files: Mapping[str, list[bytes]]) -> None:
-        if waiting:
-            vectors = self.embedder.embed_documents(list(waiting.values()))
-            index.put(self._table.number(waiting), vectors)
-        self._table.put(files)
+        vectors = self.embedder.embed_documents(list(waiting.values())) if waiting else ()
+        vector_of = dict(zip(waiting, vectors, strict=True))
+        new = self._table.put(files)
+        if new:
+            index.put(np.fromiter(new.values(), np.int64, len(new)), np.stack([vector_of[key] for key in new]))

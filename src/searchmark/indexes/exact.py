@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.embedders.embedder import Vectors
-from searchmark.indexes.index import Neighbours, Numbers, Scores
+from searchmark.indexes.index import Estimates, Neighbours, Numbers, Scores
 
 BLOCK = 8192  # vectors
 WIDE_ROWS = 256  # vectors that are widened to float64 at once: what is made of them stays in the processor's cache
@@ -69,6 +69,9 @@ class ExactIndex:
                 found[where[part]] = self._row_scores(block[rows[part]].astype(np.float64), wide)
         exact: Scores = found[which]
         return exact
+
+    def estimates(self, query: Vectors, numbers: Numbers) -> Estimates:
+        return Estimates(self._rough_scores(query)[numbers], self._uncertainty(query))
 
     def contents(self, numbers: Numbers) -> Vectors:
         vectors = np.empty((len(numbers), self.dimension), dtype=np.float32)

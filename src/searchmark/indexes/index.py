@@ -29,8 +29,16 @@ class Neighbours:
         return len(self.numbers)
 
 
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Scores of some vectors, and how far each of them may be from the exact one."""
+
+    scores: Vectors
+    error: float
+
+
 class VectorIndex(Protocol):
-    """Vectors, each under a number that the caller has chosen and may use again once it was dropped.
+    """Vectors, each under a number that the caller has chosen and may use again for another one.
 
     Numbers count from 0 without large gaps, so an index may use them as rows.
     """
@@ -38,7 +46,7 @@ class VectorIndex(Protocol):
     dimension: int
 
     def put(self, numbers: Numbers, vectors: Vectors) -> None:
-        """Store one vector per number, none of which is in use."""
+        """Store one vector per number, in place of what was there."""
 
     def drop(self, numbers: Numbers) -> None:
         """Forget vectors, all of which are here."""
@@ -48,6 +56,9 @@ class VectorIndex(Protocol):
 
     def scores(self, query: Vectors, numbers: Numbers) -> Scores:
         """The exact score of each of these vectors, in float64, whatever the search goes by."""
+
+    def estimates(self, query: Vectors, numbers: Numbers) -> Estimates:
+        """The score of each of these vectors, as exact as it is cheap: for those who have to look at very many."""
 
     def contents(self, numbers: Numbers) -> Vectors:
         """The vectors under these numbers, row by row, as they were put."""
