@@ -16,6 +16,8 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 import numpy as np
 
 from histories import History, histories
+from searchmark.agents.chunk_table import ChunkTable
+from searchmark.agents.pooling import Pooling, nearest_files
 from searchmark.agents.semantic import SemanticAgent
 from searchmark.corpora.chunks import chunks
 from searchmark.embedders.wordllama import WordLlamaModel
@@ -49,16 +51,17 @@ def exact_search() -> None:
     random = np.random.default_rng(1)
     rows = random.normal(size=(VECTORS, DIMENSION)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    index = ExactIndex(DIMENSION)
+    index, table = ExactIndex(DIMENSION), ChunkTable()
     keys = [number.to_bytes(4, "big") for number in range(VECTORS)]
     share = VECTORS // FILES
-    index.put({f"f{n:05}": keys[n * share : (n + 1) * share] for n in range(FILES)}, dict(zip(keys, rows, strict=True)))
+    table.put({f"f{n:05}": keys[n * share : (n + 1) * share] for n in range(FILES)})
+    index.put(np.arange(VECTORS), rows)
     queries = rows[random.integers(0, VECTORS, 40)] + 0.05 * random.normal(size=(40, DIMENSION)).astype(np.float32)
     queries /= np.linalg.norm(queries, axis=1, keepdims=True)
-    index.search(queries[0], K)
+    layout, pooling = table.layout(), Pooling()
     ours, theirs = [], []
     for query in queries:
-        ours.append(seconds(lambda query=query: index.search(query, K)))
+        ours.append(seconds(lambda query=query: nearest_files(index, layout, query, K, pooling)))
         theirs.append(seconds(lambda query=query: blocked(rows, query)))
     mine, least = statistics.median(ours), statistics.median(theirs)
     print(f"exact search, {VECTORS:,} chunks of {FILES:,} files: {mine * 1000:.1f} ms; one blocked matmul and partial sort "

@@ -14,7 +14,6 @@ import pytest
 from searchmark.agents.bm25 import Bm25Agent, Bm25Config
 from searchmark.agents.lexical import disk_cache
 from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.files.store import cache_folder
 from searchmark.records import Document
 from tests.agents.corpora import Read
 
@@ -182,22 +181,6 @@ def test_writers_may_be_killed_and_run_side_by_side(cache: Path) -> None:
             os.kill(writer.pid, signal.SIGKILL)
             writer.join()
     assert answers(ready(named(TEXTS))) == answers(ready(named(TEXTS), EXPECTED_OFF))
-
-
-@pytest.mark.parametrize(
-    ("environment", "expected"),
-    [
-        ({"SEARCHMARK_CACHE": "/x", "XDG_CACHE_HOME": "/y"}, "/x"),
-        ({"XDG_CACHE_HOME": "/y"}, "/y/searchmark"),
-        ({"SEARCHMARK_CACHE": "", "XDG_CACHE_HOME": "", "HOME": "/z"}, "/z/.cache/searchmark"),
-    ],
-)
-def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], expected: str) -> None:
-    for name in ("SEARCHMARK_CACHE", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    assert cache_folder() == Path(expected)
 
 
 def test_what_a_partial_clone_lacks_is_found_by_a_whole_one(cache: Path) -> None:

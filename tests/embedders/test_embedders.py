@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from searchmark.embedders import EMBEDDERS, load_embedder, wordllama
-from searchmark.embedders.embedder import Embedder, Model, Options, normalized
+from searchmark.embedders import EMBEDDERS, load_embedder, options_class, wordllama
+from searchmark.embedders.embedder import Embedder, EmbedderOptions, Model, normalized
 from searchmark.embedders.fingerprint import Fingerprint
 from searchmark.errors import Incomparable, UsageError
 
@@ -96,7 +96,7 @@ class Broken(Model):
 )
 def test_what_a_model_gives_is_looked_at(rows: list[list[float]], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        Embedder(Broken(rows), Options()).embed_documents(["a"])
+        Embedder(Broken(rows), EmbedderOptions()).embed_documents(["a"])
 
 
 def test_wordllama_gives_what_its_own_library_gives(word_llama) -> None:
@@ -169,6 +169,5 @@ def test_another_fingerprint_is_refused_with_what_is_different(change: dict, sen
 
 
 def test_every_embedder_can_be_imported() -> None:
-    from importlib import import_module
 
-    assert all(issubclass(import_module(module).Options, Options) for module in EMBEDDERS.values())
+    assert all(issubclass(options_class(name), EmbedderOptions) for name in EMBEDDERS)

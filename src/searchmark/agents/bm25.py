@@ -7,27 +7,29 @@ Files are searched by path and content, documents by title and text. `searchmark
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from hashlib import sha256
 from math import inf
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.lexical.chunk_store import Contents, batches
-from searchmark.agents.lexical.disk_cache import Kept, Known
+from searchmark.agents.lexical.disk_cache import ChunkCache, RowsByContent
 from searchmark.agents.lexical.postings import Postings
 from searchmark.agents.lexical.tokens import TOKENISER
 from searchmark.agents.lexical.vocabulary import Ints, Vocabulary
+from searchmark.agents.names import name_of
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.files.store import collector_paused
+from searchmark.options.strict import strict_record
 from searchmark.records import Document
 
 SAVED_AT = 20_000  # contents that are new since the last time: a run that is killed loses no more
 
 
-@dataclass(frozen=True)
+@strict_record
 class Bm25Config:
     """The options of ``bm25``.
 
@@ -44,8 +46,6 @@ class Bm25Config:
     name_weight: float = 1.0
     content_weight: float = 1.0
     cache: bool | None = None
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
         if not 0 <= self.k1 < inf or not 0 <= self.b <= 1:
@@ -64,9 +64,9 @@ class Bm25Agent(RetrievalAgent):
         self._config = config or Bm25Config()
         self._vocabulary = Vocabulary()
         self._contents = Contents(self._vocabulary)
-        self._known: Known = {}  # the chunks of a content, by its name
-        self._new: Known = {}  # those of them that are not kept yet
-        self._kept: Kept | None = None
+        self._known: RowsByContent = {}  # the chunks of a content, by its name
+        self._new: RowsByContent = {}  # those of them that are not kept yet
+        self._cache: ChunkCache | None = None
         self._postings = self._empty()
 
     @property
@@ -82,8 +82,8 @@ class Bm25Agent(RetrievalAgent):
         """Index a corpus; chunks that are known from before are not tokenised again."""
         self._postings = self._empty()
         wanted = corpus.versions is not None if self._config.cache is None else self._config.cache
-        if wanted and self._kept is None:
-            self._kept = Kept(self._contents)
+        if wanted and self._cache is None:
+            self._cache = ChunkCache(self._contents)
         self._add(corpus, None)
         self._save(at_least=1)
 
@@ -123,7 +123,7 @@ class Bm25Agent(RetrievalAgent):
         self._learn(wanted.values())
         unknown = {version: document for document, version in wanted.items() if version not in self._known}
         rows_of = self._contents.rows if ids is None else self._contents.rows_of_versions
-        read: Known = {wanted[document.id]: rows for document, rows in rows_of(corpus.read(list(unknown.values())))}
+        read: RowsByContent = {wanted[document.id]: rows for document, rows in rows_of(corpus.read(list(unknown.values())))}
         self._remember(read)  # what was not read may be binary, or missing here and there elsewhere
         known = ((document, self._known.get(version)) for document, version in wanted.items())
         return [(document, document, rows) for document, rows in known if rows is not None]
@@ -133,7 +133,7 @@ class Bm25Agent(RetrievalAgent):
 
     def _read(self, documents: Iterable[Document]) -> list[tuple[str, str, Ints]]:
         """Documents whose contents have no names: they get some if they are to be kept."""
-        if self._kept is None:
+        if self._cache is None:
             return [(name_of(document), document.id, rows) for document, rows in self._contents.rows(documents)]
         found: list[tuple[str, str, Ints]] = []
         for batch in batches(documents):
@@ -147,17 +147,17 @@ class Bm25Agent(RetrievalAgent):
 
     def _learn(self, names: Iterable[str]) -> None:
         """Load what is kept of contents that are not known yet."""
-        if self._kept is not None:
-            self._known |= self._kept.find(name for name in names if name not in self._known)
+        if self._cache is not None:
+            self._known |= self._cache.find(name for name in names if name not in self._known)
 
-    def _remember(self, contents: Known) -> None:
+    def _remember(self, contents: RowsByContent) -> None:
         self._known |= contents
-        if self._kept is not None:
+        if self._cache is not None:
             self._new |= contents
 
     def _save(self, at_least: int) -> None:
-        if self._kept is not None and len(self._new) >= at_least:
-            self._kept.save(self._new)
+        if self._cache is not None and len(self._new) >= at_least:
+            self._cache.save(self._new)
             self._new = {}
 
     def _index(self, documents: Sequence[tuple[str, str, Ints]]) -> None:
@@ -165,8 +165,3 @@ class Bm25Agent(RetrievalAgent):
         owners = np.repeat(np.arange(len(ids)), np.fromiter(map(len, rows), np.int64, len(rows)))
         content = self._contents.counts(np.concatenate([np.empty(0, np.int64), *rows]))
         self._postings.add(ids, [(self._vocabulary.count(names), np.arange(len(ids))), (content, owners)])
-
-
-def name_of(document: Document) -> str:
-    """What a document is called: its title, or else its id, which is the path of a file."""
-    return document.title or document.id

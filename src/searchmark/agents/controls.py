@@ -10,21 +10,21 @@ import hashlib
 import shutil
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.agents.bm25 import name_of
 from searchmark.agents.lexical.postings import Postings
 from searchmark.agents.lexical.tokens import TOKENISER
 from searchmark.agents.lexical.vocabulary import Vocabulary
+from searchmark.agents.names import name_of
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.errors import UsageError
 from searchmark.history.log import commits_per_path
+from searchmark.options.strict import strict_record
 
 K1, B = 1.2, 0.75
 
@@ -113,13 +113,11 @@ def _commits_per_file(folder: Path, revisions: str) -> Counter[str]:
         raise UsageError(f"the agent 'popular' needs a Git history; {error}") from error
 
 
-@dataclass(frozen=True)
+@strict_record
 class RandomConfig:
     """The options of ``random``. ``seed``: another one gives other answers, the same one always the same."""
 
     seed: int = 0
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 
 class RandomAgent(RetrievalAgent):

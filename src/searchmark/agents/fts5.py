@@ -5,14 +5,15 @@ from __future__ import annotations
 import heapq
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.errors import UsageError
 from searchmark.files.sqlite import IN_MEMORY, PRIVATE_FILE, full_text_problem, open_database
 from searchmark.files.text_encoding import encodable
+from searchmark.options.strict import strict_record
 
 if TYPE_CHECKING:
     import apsw
@@ -28,38 +29,39 @@ SHORTEST_SUBSTRING = 3  # trigrams know nothing shorter
 LONGEST_QUERY = 100_000
 
 
+@strict_record
+class Fts5Config:
+    """Options of ``fts5``.
+
+    ``tokenizer``: ``unicode61`` splits at whatever is neither letter nor digit, ``porter`` also takes English
+    endings off, ``trigram`` finds any part of a word that has three characters. ``operator``: whether a
+    document must hold any or all of the words. The weights say what a word in the id of a document, in its title
+    and in its text is worth. ``storage``: ``memory``, or a ``file`` without a name that nobody else can open.
+    """
+
+    tokenizer: Literal["unicode61", "porter", "trigram"] = "unicode61"
+    operator: Literal["any", "all"] = "any"
+    path_weight: float = 1.0
+    title_weight: float = 1.0
+    content_weight: float = 1.0
+    storage: Literal["memory", "file"] = "memory"
+
+    def __post_init__(self) -> None:
+        weights = (self.path_weight, self.title_weight, self.content_weight)
+        if not all(0 <= weight < inf for weight in weights) or not any(weights):
+            raise ValueError("weights must be finite and not negative, and one of them must not be 0")
+
+
 class Fts5Agent(RetrievalAgent):
     """Ranks by SQLite's ``bm25()``, negated so that more is better; equal scores are ordered by id.
 
     Any text is a query: its words are looked for as they stand, and nothing in it is taken for FTS5's query language.
     """
 
-    @dataclass(frozen=True)
-    class Config:
-        """Options of ``fts5``.
+    Config = Fts5Config
 
-        ``tokenizer``: ``unicode61`` splits at whatever is neither letter nor digit, ``porter`` also takes English
-        endings off, ``trigram`` finds any part of a word that has three characters. ``operator``: whether a
-        document must hold any or all of the words. The weights say what a word in the id of a document, in its title
-        and in its text is worth. ``storage``: ``memory``, or a ``file`` without a name that nobody else can open.
-        """
-
-        tokenizer: Literal["unicode61", "porter", "trigram"] = "unicode61"
-        operator: Literal["any", "all"] = "any"
-        path_weight: float = 1.0
-        title_weight: float = 1.0
-        content_weight: float = 1.0
-        storage: Literal["memory", "file"] = "memory"
-
-        __pydantic_config__: ClassVar = {"extra": "forbid"}
-
-        def __post_init__(self) -> None:
-            weights = (self.path_weight, self.title_weight, self.content_weight)
-            if not all(0 <= weight < inf for weight in weights) or not any(weights):
-                raise ValueError("weights must be finite and not negative, and one of them must not be 0")
-
-    def __init__(self, config: Config | None = None) -> None:
-        self._config = config or self.Config()
+    def __init__(self, config: Fts5Config | None = None) -> None:
+        self._config = config or Fts5Config()
         self._database: apsw.Connection | None = None
         self._ids: dict[int, str] = {}
         self._rows: dict[str, int] = {}
@@ -67,8 +69,6 @@ class Fts5Agent(RetrievalAgent):
 
     @classmethod
     def missing(cls) -> str | None:
-        from searchmark.files.sqlite import full_text_problem
-
         return full_text_problem()
 
     def initialize(self, corpus: Corpus) -> None:

@@ -3,45 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isfinite
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from searchmark.agents.agent import RetrievalResult
 from searchmark.agents.arms import AgentWithArms, remembered, total_cost
 from searchmark.agents.fusion import NORMALIZATIONS, reciprocal_ranks, weighted_sum
 from searchmark.errors import UsageError
+from searchmark.options.strict import strict_record
+
+
+@strict_record
+class HybridConfig:
+    """Options of ``hybrid``.
+
+    ``arms``: names of agents, or ``{name, source, config}`` each. ``fusion``: by reciprocal ranks (``rrf``) or by
+    ``scores``, which are brought to one scale by ``normalization``. ``weights``: by the name of the arm, 1 for those
+    not named. ``rrf_k``: how little the first ranks stand out. ``depth``: hits that each arm is asked for.
+    """
+
+    arms: list[str | dict[str, Any]] = field(default_factory=lambda: ["bm25", "semantic"])
+    fusion: Literal["rrf", "scores"] = "rrf"
+    normalization: Literal["min-max", "z-score"] = "min-max"
+    weights: dict[str, float] = field(default_factory=dict)
+    rrf_k: float = 60.0
+    depth: int = 100
+
+    def __post_init__(self) -> None:
+        if self.depth < 1 or not self.rrf_k >= 0:
+            raise ValueError("depth must be 1 or more, and rrf_k must not be negative")
+        if not all(weight >= 0 and isfinite(weight) for weight in self.weights.values()):
+            raise ValueError("weights must be finite and not negative")
 
 
 class HybridAgent(AgentWithArms):
     """Asks every arm and fuses what they answer; equal scores are ordered by id."""
 
-    @dataclass(frozen=True)
-    class Config:
-        """Options of ``hybrid``.
+    Config = HybridConfig
 
-        ``arms``: names of agents, or ``{name, source, config}`` each. ``fusion``: by reciprocal ranks (``rrf``) or by
-        ``scores``, which are brought to one scale by ``normalization``. ``weights``: by the name of the arm, 1 for those
-        not named. ``rrf_k``: how little the first ranks stand out. ``depth``: hits that each arm is asked for.
-        """
-
-        arms: list[str | dict[str, Any]] = field(default_factory=lambda: ["bm25", "semantic"])
-        fusion: Literal["rrf", "scores"] = "rrf"
-        normalization: Literal["min-max", "z-score"] = "min-max"
-        weights: dict[str, float] = field(default_factory=dict)
-        rrf_k: float = 60.0
-        depth: int = 100
-
-        __pydantic_config__: ClassVar = {"extra": "forbid"}
-
-        def __post_init__(self) -> None:
-            if self.depth < 1 or not self.rrf_k >= 0:
-                raise ValueError("depth must be 1 or more, and rrf_k must not be negative")
-            if not all(weight >= 0 and isfinite(weight) for weight in self.weights.values()):
-                raise ValueError("weights must be finite and not negative")
-
-    def __init__(self, config: Config | None = None) -> None:
-        self._config = config or self.Config()
+    def __init__(self, config: HybridConfig | None = None) -> None:
+        self._config = config or HybridConfig()
         super().__init__(self._config.arms)
         unknown = sorted(set(self._config.weights) - set(self._specs))
         if unknown:

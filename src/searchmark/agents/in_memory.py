@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import field
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.corpora.corpus import Corpus
+from searchmark.options.strict import strict_record
+
+
+@strict_record
+class InMemoryConfig:
+    """``answers``: for each query the ids to return, best first."""
+
+    answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class InMemoryAgent(RetrievalAgent):
     """Returns what its config says; a query that it does not know finds nothing."""
 
-    @dataclass(frozen=True)
-    class Config:
-        """``answers``: for each query the ids to return, best first."""
+    Config = InMemoryConfig
 
-        answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-        __pydantic_config__: ClassVar = {"extra": "forbid"}
-
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: InMemoryConfig) -> None:
         self._answers = config.answers
 
     def initialize(self, corpus: Corpus) -> None:

@@ -19,17 +19,18 @@ import sysconfig
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from math import inf
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.agents.bm25 import name_of
 from searchmark.agents.lexical.tokens import tokens
+from searchmark.agents.names import name_of
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.errors import UsageError, shortened
+from searchmark.options.strict import strict_record
 from searchmark.records import Document
 
 _FUNCTION_WORDS = (
@@ -48,7 +49,7 @@ FAILED = 2  # rg's own code; it is also given where a file could not be read, an
 LONGEST_WORD = 1000  # characters; what is longer is no word, and too long for a command line
 
 
-@dataclass(frozen=True)
+@strict_record
 class KeywordConfig:
     """The options of ``keyword``.
 
@@ -61,8 +62,6 @@ class KeywordConfig:
     case_sensitive: bool = False
     path_weight: float = 1.0
     max_words: int = 16
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
         if not 0 <= self.path_weight < inf or self.max_words < 1:

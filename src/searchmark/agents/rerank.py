@@ -3,46 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from searchmark.agents.agent import RetrievalResult
 from searchmark.agents.arms import AgentWithArms, remembered
+from searchmark.agents.names import name_of
 from searchmark.agents.rerankers import Reranker, check_reranker
 from searchmark.errors import UsageError
+from searchmark.options.strict import strict_record
 
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes, Corpus
     from searchmark.records import Document
 
 
+@strict_record
+class RerankConfig:
+    """Options of ``rerank``.
+
+    ``arm``: the agent that finds candidates, by name or as ``{name, source, config}``. ``reranker``: ``proximity``,
+    ``cross-encoder`` or ``http``, by name or with its options (``{name: http, url: ...}``). ``depth``: how many
+    candidates are looked at, or as many as hits are wanted, if that is more. ``names``: the title of a document, or
+    else its id, is put before its text.
+    """
+
+    arm: str | dict[str, Any] = "bm25"
+    reranker: str | dict[str, Any] = "proximity"
+    depth: int = 50
+    names: bool = True
+
+    def __post_init__(self) -> None:
+        if self.depth < 1:
+            raise ValueError("depth must be 1 or more")
+
+
 class RerankAgent(AgentWithArms):
     """Ranks the hits of another agent anew; equal scores keep the order that they came in."""
 
-    @dataclass(frozen=True)
-    class Config:
-        """Options of ``rerank``.
+    Config = RerankConfig
 
-        ``arm``: the agent that finds candidates, by name or as ``{name, source, config}``. ``reranker``: ``proximity``,
-        ``cross-encoder`` or ``http``, by name or with its options (``{name: http, url: ...}``). ``depth``: how many
-        candidates are looked at, or as many as hits are wanted, if that is more. ``names``: the title of a document, or
-        else its id, is put before its text.
-        """
-
-        arm: str | dict[str, Any] = "bm25"
-        reranker: str | dict[str, Any] = "proximity"
-        depth: int = 50
-        names: bool = True
-
-        __pydantic_config__: ClassVar = {"extra": "forbid"}
-
-        def __post_init__(self) -> None:
-            if self.depth < 1:
-                raise ValueError("depth must be 1 or more")
-
-    def __init__(self, config: Config | None = None) -> None:
-        self._config = config or self.Config()
+    def __init__(self, config: RerankConfig | None = None) -> None:
+        self._config = config or RerankConfig()
         super().__init__([self._config.arm])
         self._options = check_reranker(self._config.reranker)
         self._reranker: Reranker | None = None
@@ -107,4 +110,4 @@ class RerankAgent(AgentWithArms):
         return [known.get(name, name) for name in ids]
 
     def _text(self, document: Document) -> str:
-        return f"{document.title or document.id}\n{document.text}" if self._config.names else document.text
+        return f"{name_of(document)}\n{document.text}" if self._config.names else document.text

@@ -29,9 +29,3 @@ def chunks(text: str, longest: int = LONGEST) -> list[str]:
 def _cut(text: str, border: re.Pattern[str]) -> list[str]:
     cuts = [match.end() for match in border.finditer(text)]  # never the end, since something follows
     return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)] if text else []
-
-
-def next_border(text: str, position: int) -> int:
-    """Where a chunk begins of which the text from ``position`` on is evidence enough; the end if there is none."""
-    border = _BEFORE_UNINDENTED.search(text, position)
-    return border.end() if border else len(text)

@@ -10,35 +10,41 @@ from searchmark.errors import UsageError
 from searchmark.files.store import check_shape
 
 if TYPE_CHECKING:
-    from searchmark.embedders.embedder import Embedder, Options
+    from searchmark.embedders.embedder import Embedder, EmbedderOptions
 
-# Where each one's options and model are; imported when it is asked for.
+# The options of each, by module and class, which know how to load its model; imported when one is asked for.
 EMBEDDERS = {
-    "wordllama": "searchmark.embedders.wordllama",
-    "transformer": "searchmark.embedders.transformer",
-    "openai": "searchmark.embedders.openai",
-    "hashing": "searchmark.embedders.hashing",
-    "precomputed": "searchmark.embedders.precomputed",
+    "wordllama": "wordllama:WordllamaOptions",
+    "transformer": "transformer:TransformerOptions",
+    "openai": "openai:OpenAIOptions",
+    "hashing": "hashing:HashingOptions",
+    "precomputed": "precomputed:PrecomputedOptions",
 }
 ALIASES = {"sentence-transformers": "transformer", "sentence_transformers": "transformer", "ollama": "openai", "vllm": "openai"}
 
-__all__ = ["ALIASES", "EMBEDDERS", "check_embedder", "load_embedder"]
+__all__ = ["ALIASES", "EMBEDDERS", "check_embedder", "load_embedder", "options_class"]
 
 
-def check_embedder(choice: str | Mapping[str, Any]) -> Options:
+def check_embedder(choice: str | Mapping[str, Any]) -> EmbedderOptions:
     """The options of an embedder that was named (``wordllama``) or described (``{name: openai, model: ...}``)."""
     options = {"name": choice} if isinstance(choice, str) else dict(choice)
     name = options.pop("name", None)
-    module = EMBEDDERS.get(ALIASES.get(str(name), str(name)))
-    if module is None:
+    known = ALIASES.get(str(name), str(name))
+    if known not in EMBEDDERS:
         raise UsageError(f"there is no embedder {name!r}; there are {', '.join(EMBEDDERS)}")
     from pydantic import TypeAdapter
 
-    checked: Options = check_shape(f"embedder {name}", TypeAdapter(import_module(module).Options), options)
-    return checked
+    return check_shape(f"embedder {name}", TypeAdapter(options_class(known)), options)
 
 
-def load_embedder(choice: str | Mapping[str, Any] | Options) -> Embedder:
+def options_class(name: str) -> type[EmbedderOptions]:
+    """The options that a built-in embedder takes."""
+    module, _, attribute = EMBEDDERS[name].partition(":")
+    found: type[EmbedderOptions] = getattr(import_module(f"searchmark.embedders.{module}"), attribute)
+    return found
+
+
+def load_embedder(choice: str | Mapping[str, Any] | EmbedderOptions) -> Embedder:
     """An embedder, ready to use; its model is loaded here."""
     options = check_embedder(choice) if isinstance(choice, str | Mapping) else choice
     return options.load()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.embedders.fingerprint import Fingerprint
 from searchmark.errors import UsageError
+from searchmark.options.strict import strict_record
 
 if TYPE_CHECKING:
     from searchmark.embedders.cache import VectorCache
@@ -45,8 +45,8 @@ class Model:
         """Let go of connections."""
 
 
-@dataclass(frozen=True)
-class Options:
+@strict_record
+class EmbedderOptions:
     """What every embedder takes.
 
     ``dimension``: keep only that many numbers of each vector. ``normalize``: bring vectors to length one, of documents
@@ -60,8 +60,6 @@ class Options:
     document_prefix: str = ""
     cache: bool = True
     cache_megabytes: int = 4096
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def load(self) -> Embedder:
         """An embedder with these options."""
@@ -80,7 +78,7 @@ class Options:
 class Embedder:
     """Documents and queries to vectors. No text is encoded twice, in this process or, with the cache, in any."""
 
-    def __init__(self, model: Model, options: Options, cache: VectorCache | None = None) -> None:
+    def __init__(self, model: Model, options: EmbedderOptions, cache: VectorCache | None = None) -> None:
         if options.dimension is not None and not 0 < options.dimension <= model.dimension:
             raise UsageError(f"{model.name} gives {model.dimension} numbers; dimension cannot be {options.dimension}")
         self._model = model

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
-from typing import ClassVar
+from dataclasses import asdict, fields
 
 from searchmark.errors import Incomparable
+from searchmark.options.strict import strict_record
 
 
-@dataclass(frozen=True)
+@strict_record
 class Fingerprint:
     """The model and the hash of its weights, what happened to its vectors, how texts were cut, and which texts.
 
@@ -23,8 +23,6 @@ class Fingerprint:
     document_prefix: str | None = None
     chunking: str | None = None
     corpus: str | None = None
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def check(self, other: Fingerprint, place: str) -> None:
         """Refuse vectors of another fingerprint; the sentence names every part in which they differ."""

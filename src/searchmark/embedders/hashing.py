@@ -9,14 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from searchmark.embedders import embedder
-from searchmark.embedders.embedder import Model, Vectors
+from searchmark.embedders.embedder import EmbedderOptions, Model, Vectors
 
 _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True)
-class Options(embedder.Options):
+class HashingOptions(EmbedderOptions):
     """Options of ``hashing``. ``size``: how many numbers a vector has."""
 
     size: int = 256

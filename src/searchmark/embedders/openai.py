@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from searchmark.embedders import embedder
-from searchmark.embedders.embedder import Model, Vectors
+from searchmark.embedders.embedder import EmbedderOptions, Model, Vectors
 from searchmark.services.exchange import ApiKey, ClientOptions, Request, Unusable
 from searchmark.services.json_client import JsonClient
 from searchmark.services.redaction import without_credentials
@@ -18,7 +17,7 @@ OPENAI = "https://api.openai.com/v1"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(embedder.Options):
+class OpenAIOptions(EmbedderOptions):
     """Options of ``openai``.
 
     ``model``: its name on the server, such as ``text-embedding-3-small``. ``url``: the address before ``/embeddings``;
@@ -46,7 +45,7 @@ class Options(embedder.Options):
 class ServedModel(Model):
     """A model behind an address. How many numbers it gives is known after the first request."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: OpenAIOptions) -> None:
         self.name = f"{without_credentials(options.url).rstrip('/')}:{options.model}"
         self.revision = f"{options.revision}/{options.dimensions}"
         self.batch = options.batch
@@ -71,7 +70,7 @@ class ServedModel(Model):
         self._client.close()
 
 
-def _client_options(options: Options) -> ClientOptions:
+def _client_options(options: OpenAIOptions) -> ClientOptions:
     return ClientOptions(
         key=ApiKey(options.key_variable) if options.key_variable else None,
         timeout_seconds=options.timeout_seconds,

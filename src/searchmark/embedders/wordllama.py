@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from searchmark.embedders import embedder
-from searchmark.embedders.embedder import Model, Vectors
+from searchmark.embedders.embedder import EmbedderOptions, Model, Vectors
 from searchmark.errors import UsageError
 from searchmark.files.text_encoding import encodable
 
@@ -41,7 +40,7 @@ def _files(folder: Path) -> tuple[Path, Path]:
 
 
 @dataclass(frozen=True)
-class Options(embedder.Options):
+class WordllamaOptions(EmbedderOptions):
     """Options of ``wordllama``: none of its own."""
 
     def load_model(self) -> Model:

@@ -61,12 +61,11 @@ def atomic_write(path: str | PathLike[str], mode: int = 0o666) -> Iterator[IO[by
 
 
 def cache_folder() -> Path:
-    """Where things are kept that could be made again: ``$SEARCHMARK_CACHE``, or below the user's cache folder."""
+    """Where things are kept that could be made again: ``$SEARCHMARK_CACHE``, or where the platform wants them."""
+    from platformdirs import user_cache_path
+
     named = os.environ.get("SEARCHMARK_CACHE")
-    if named:
-        return Path(named)
-    everybody = os.environ.get("XDG_CACHE_HOME")
-    return (Path(everybody) if everybody else Path.home() / ".cache") / "searchmark"
+    return Path(named) if named else user_cache_path("searchmark", appauthor=False)
 
 
 def check_readable(path: Path) -> None:

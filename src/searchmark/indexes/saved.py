@@ -1,50 +1,69 @@
-"""An index in one file, with its fingerprint: read only by those who would have made the same one."""
+"""Vectors of a corpus in one file, with their fingerprint: read only by those who would have made the same ones."""
 
 from __future__ import annotations
 
 import json
 import zipfile
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 from pydantic import TypeAdapter
 
+from searchmark.embedders.embedder import Vectors
 from searchmark.embedders.fingerprint import Fingerprint
 from searchmark.errors import FormatError
 from searchmark.files.schemas import Schema
 from searchmark.files.store import atomic_write, check_shape, parse_json
-from searchmark.indexes.exact import ExactIndex
 
+INDEX_SCHEMA = Schema("vector index", 1)
 KEY_BYTES = 32
-INDEX_SCHEMA = Schema("index", 1)
 
 
-def save_index(path: Path, index: ExactIndex, fingerprint: Fingerprint) -> None:
-    """Write everything that the files hold."""
-    vectors, files = index.contents()
-    number_of = {key: number for number, key in enumerate(vectors)}
-    names = {name: [number_of[key] for key in keys] for name, keys in files.items()}
-    header = {**INDEX_SCHEMA.header(), "fingerprint": asdict(fingerprint), "files": names}
+@dataclass(frozen=True, eq=False)
+class SavedVectors:
+    """The keys of distinct chunks, a vector for each, and the chunks of every file, as rows."""
+
+    keys: list[bytes]
+    vectors: Vectors
+    files: Mapping[str, list[int]]
+
+
+@dataclass(frozen=True)
+class _SavedHeader:
+    fingerprint: Fingerprint
+    files: dict[str, list[int]]
+
+
+def save_vectors(path: Path, saved: SavedVectors, fingerprint: Fingerprint) -> None:
+    """Write everything, or nothing."""
+    header = {**INDEX_SCHEMA.header(), **asdict(_SavedHeader(fingerprint, dict(saved.files)))}
     with atomic_write(path) as file:
         np.savez(
             file,
             header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-            keys=np.frombuffer(b"".join(vectors), dtype=np.uint8).reshape(-1, KEY_BYTES),
-            vectors=np.stack(list(vectors.values())) if vectors else np.empty((0, index.dimension), dtype=np.float32),
+            keys=np.frombuffer(b"".join(saved.keys), dtype=np.uint8).reshape(-1, KEY_BYTES),
+            vectors=saved.vectors,
         )
 
 
-def fill_index(path: Path, index: ExactIndex, expected: Fingerprint) -> None:
-    """Read what `save_index` wrote, if it was made of the same things; otherwise say what is different."""
+def read_vectors(path: Path, expected: Fingerprint) -> SavedVectors:
+    """Read what `save_vectors` wrote, if it was made of the same things; otherwise say what is different."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
             header, keys, vectors = bytes(saved["header"]), saved["keys"], saved["vectors"]
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
         raise FormatError(path, None, f"is no saved index: {error}") from error
-    content = parse_json(path, header.decode("utf-8", "surrogateescape"))
-    content = INDEX_SCHEMA.upgraded(path, content)
-    expected.check(check_shape(path, TypeAdapter(Fingerprint), content["fingerprint"], "fingerprint"), str(path))
-    names = [key.tobytes() for key in keys]
-    files = {name: [names[number] for number in numbers] for name, numbers in content["files"].items()}
-    index.put(files, dict(zip(names, vectors, strict=True)))
+    content = INDEX_SCHEMA.upgraded(path, parse_json(path, header.decode("utf-8", "surrogateescape")))
+    checked = check_shape(path, TypeAdapter(_SavedHeader), content)
+    expected.check(checked.fingerprint, str(path))
+    _check_rows(path, checked.files, keys.shape, vectors.shape)
+    return SavedVectors([key.tobytes() for key in keys], vectors, checked.files)
+
+
+def _check_rows(path: Path, files: Mapping[str, list[int]], keys: tuple[int, ...], vectors: tuple[int, ...]) -> None:
+    if keys[1:] != (KEY_BYTES,) or keys[:1] != vectors[:1]:
+        raise FormatError(path, None, f"is no saved index: {keys} keys and {vectors} vectors do not belong together")
+    if {row for rows in files.values() for row in rows} != set(range(keys[0])):
+        raise FormatError(path, "files", f"is no saved index: the chunks of its files do not stand for the {keys[0]} vectors")

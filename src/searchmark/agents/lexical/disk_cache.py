@@ -37,26 +37,27 @@ NO_TEXT = -1
 _IS_DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}").fullmatch
 _DAMAGED = (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile)
 
-Known = dict[str, Ints | None]
+RowsByContent = dict[str, Ints | None]
 
 
-def kept_folder() -> Path:
+def chunk_cache_folder() -> Path:
     """Where the files of this tokeniser and layout are."""
     return cache_folder() / "bm25" / f"{TOKENISER}-{LAYOUT}"
 
 
-class Kept:
+class ChunkCache:
     """The files of a folder. Of each, only what is asked for is taken over, when it is asked for."""
 
     def __init__(self, contents: Contents, folder: Path | None = None) -> None:
         self._contents = contents
-        self._folder = folder or kept_folder()
+        self._folder = folder or chunk_cache_folder()
+        # Names are read at once and columns when they are needed: most files have nothing of what a run asks for.
         self._places = {path: places for path in sorted(self._folder.glob("*.npz")) if (places := _places(path))}
         self._files: dict[Path, _File] = {}
 
-    def find(self, names: Iterable[str]) -> Known:
+    def find(self, names: Iterable[str]) -> RowsByContent:
         """The chunks of those of these documents that are kept; None where there is no text."""
-        wanted, known = {name.encode() for name in names}, Known()
+        wanted, known = {name.encode() for name in names}, RowsByContent()
         for path in list(self._places):
             here = wanted & self._places[path].keys()
             if here:
@@ -64,7 +65,7 @@ class Kept:
                 wanted -= {name.encode() for name in known}
         return known
 
-    def _take(self, path: Path, names: list[bytes]) -> Known:
+    def _take(self, path: Path, names: list[bytes]) -> RowsByContent:
         places = [self._places[path][name] for name in names]
         try:
             if path not in self._files:
@@ -77,13 +78,14 @@ class Kept:
             return {}
         return dict(zip((name.decode() for name in names), rows, strict=True))
 
-    def save(self, new: Known) -> None:
+    def save(self, new: RowsByContent) -> None:
         """Keep new documents. A cache is a help and not a duty: where it cannot be written, nothing happens."""
         documents = {name: rows for name, rows in new.items() if _IS_DIGEST(name)}
         if not documents:
             return
         with suppress(UsageError, OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Named by what it holds: two processes that save the same at the same time write one file and not two.
             name = blake2b("\n".join(sorted(documents)).encode(), digest_size=20).hexdigest()
             with atomic_write(self._folder / f"{name}.npz", 0o600) as file:
                 np.savez(file, **_packed(documents, self._contents))  # type: ignore[arg-type]  # none is called allow_pickle
@@ -110,10 +112,12 @@ class _File:
         with suppress(OSError):  # somebody else's, or on a disk that cannot be written: good to read all the same
             os.utime(path)
         self._sizes, self._chunks = columns["sizes"], columns["chunks"]
+        # NO_TEXT is below zero, and has no chunks.
         self._starts = np.cumsum(np.maximum(self._sizes, 0)) - np.maximum(self._sizes, 0)
         self._counts = Counts(columns["starts"], columns["terms"], columns["counts"], columns["lengths"].astype(np.int64))
         self._digests = columns["digests"].tobytes()
         self._vocabulary = columns["vocabulary"].tobytes().decode("utf-8", "surrogatepass").split("\n")
+        # What each term of the file is called here; asked for one by one, since a vocabulary holds far more than a run needs.
         self._numbers = np.full(len(self._vocabulary), -1, np.int32)
 
     def take(self, places: list[int], contents: Contents) -> list[Ints | None]:
@@ -155,7 +159,7 @@ def _packed(documents: Mapping[str, Ints | None], contents: Contents) -> dict[st
     chunks, places = _renumbered(asked)
     digests, counts = contents.part(chunks)
     terms, numbers = _renumbered(counts.terms)
-    every = list(contents.vocabulary.numbers)
+    every = list(contents.vocabulary.numbers)  # a dict in the order of its numbers
     return {
         "names": np.array([name.encode() for name in names]),
         "sizes": np.array([NO_TEXT if r is None else len(r) for r in rows], np.int32),
@@ -171,6 +175,7 @@ def _packed(documents: Mapping[str, Ints | None], contents: Contents) -> dict[st
 
 def _prune(folder: Path) -> None:
     """Hold the folder within its bounds; another process may do the same at the same time."""
+    # The time of a file is that of its last use, see _File.
     found = sorted(((path.stat(), path) for path in folder.iterdir()), key=lambda entry: -entry[0].st_mtime)
     total = files = 0
     for status, path in found:

@@ -85,6 +85,7 @@ class Postings:
     def remove(self, ids: Iterable[str]) -> None:
         """Forget documents; ids that are not there are passed over."""
         gone = [slot for slot in (self._slot.pop(document, None) for document in ids) if slot is not None]
+        # Postings are sorted by term, so those of one document lie everywhere: they are passed over until a merge drops them.
         self._live[gone] = False
         self._changed()
 
@@ -98,6 +99,7 @@ class Postings:
         self._ids += ids
         self._slot.update(zip(ids, range(first, len(self._ids)), strict=True))
         self._live = np.concatenate((self._live, np.ones(len(ids), bool)))
+        # bincount adds in float64, which is exact for whole numbers up to 2**53.
         lengths = [np.bincount(owner, counts.lengths, len(ids)).astype(np.int64) for counts, owner in fields]
         self._lengths = np.concatenate((self._lengths, np.stack(lengths, axis=1)))
         self._segments.append(self._segment(first, fields))
@@ -106,6 +108,7 @@ class Postings:
 
     def _segment(self, first: int, fields: Sequence[tuple[Counts, Ints]]) -> Segment:
         """A document may hold a term in several of its texts: one posting is made of those."""
+        # A field of weight 0 would make postings of frequency 0, which count as holding the term.
         used = [(field, weight) for field, weight in zip(fields, self._weights, strict=True) if weight]
         slots = [np.repeat(first + owner, np.diff(counts.starts)).astype(np.intp) for (counts, owner), _ in used]
         frequencies = [counts.counts * float(weight) for (counts, _), weight in used]
@@ -124,6 +127,7 @@ class Postings:
 
     def _renumber(self) -> None:
         """Give the slots of documents that are gone to others."""
+        # The order of slots stays, so every segment stays sorted by term, then slot.
         numbers = np.cumsum(self._live, dtype=np.intp) - 1
         kept = (segment.where(self._live[segment.slots]) for segment in self._segments)
         self._segments = [Segment(segment.terms, numbers[segment.slots], segment.frequencies) for segment in kept]
@@ -138,6 +142,7 @@ class Postings:
         terms = np.fromiter(query, np.int32, len(query))  # of the type of the column, which would otherwise be copied
         found = [self._found(place, terms) for place in range(len(self._segments))]
         holding = [sum(sizes) for sizes in zip(*(sizes for _, _, sizes in found), strict=True)]
+        # Without any segment there is nothing to zip, and nothing to weigh.
         weights = [times * (self._k1 + 1) * self._idf(count) for times, count in zip(query.values(), holding, strict=False)]
         scores = np.zeros(len(self._ids))
         for slots, shares, sizes in found:
@@ -160,7 +165,7 @@ class Postings:
         else:
             shares = self._saturated(_taken(segment.frequencies, slices), slots)
         sizes = [end - start for start, end in zip(starts, ends, strict=True)]
-        if len(self._slot) == len(self._ids):
+        if len(self._slot) == len(self._ids):  # nothing is gone, so nothing has to be sorted out
             return slots, shares, sizes
         live = self._live[slots]
         kept = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[live], minlength=len(sizes)).tolist()
@@ -180,6 +185,7 @@ class Postings:
         if self._norms is None:
             sums = self._lengths[self._live].sum(axis=0).tolist()
             mean = math.fsum(weight * total for weight, total in zip(self._weights, sums, strict=True)) / max(len(self), 1)
+            # Field by field in a fixed order: a matrix product may add in another one, and so round otherwise.
             lengths = np.zeros(len(self._ids))
             for field, weight in enumerate(self._weights):
                 lengths += weight * self._lengths[:, field]
@@ -194,6 +200,7 @@ class Postings:
         size = max(len(scores) // (BLOCKS * max(k, 1)), 1)
         blocks = len(scores) // size
         maxima = scores[: blocks * size].reshape(blocks, size).max(axis=1) if blocks else scores
+        # Zero means that fewer than k blocks have a hit: then every document with a score takes part, and no other.
         least = np.partition(maxima, blocks - k)[blocks - k] if 0 < k < blocks else 0.0
         places = np.flatnonzero(scores >= least if least > 0 else scores)
         found = sorted((-score, self._ids[place]) for place, score in zip(places.tolist(), scores[places].tolist(), strict=True))
@@ -206,6 +213,7 @@ def _taken(column: NDArray[Kind], slices: list[slice]) -> NDArray[Kind]:
 
 def _order(terms: NDArray[np.int32], slots: NDArray[np.intp]) -> Ints:
     """The order by term, then slot; two stable passes over halves are twice as fast as one over the whole."""
+    # numpy sorts 16 bits by radix, in linear time, and wider numbers by comparing. Slots come in a few sorted runs.
     order = np.argsort(slots, kind="stable")
     for half in ((terms & 0xFFFF), terms >> 16):
         order = order[np.argsort(half.astype(np.uint16)[order], kind="stable")]

@@ -43,7 +43,7 @@ class Counts:
         for start, end in pairwise(ends.tolist()):  # many short sorts take a quarter of the time of a long one
             terms[start:end].sort()
         new = np.diff(terms, prepend=-1) != 0
-        new[ends[:-1][lengths > 0]] = True
+        new[ends[:-1][lengths > 0]] = True  # a text may begin with the term that the one before it ended with
         firsts = np.flatnonzero(new)
         repeated = np.diff(firsts, append=len(terms)).astype(np.int32)
         return cls(np.searchsorted(firsts, ends), terms[firsts], repeated, lengths)
@@ -54,6 +54,8 @@ class Vocabulary:
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
+        # A raw word ("getHTTPResponse") gets a number, and its terms ("get", "http", ...) lie in one array from
+        # _starts[number] on: so a text that repeats a word costs a look-up and no cutting.
         self._words = _WordNumbers(self)
         self._starts = Growing(np.int64)
         self._terms = Growing(np.int32)
@@ -79,10 +81,12 @@ class Vocabulary:
         """Count the terms of each text."""
         words = list(map(raw_words, texts))
         sizes = np.fromiter(map(len, words), np.int64, len(words))
+        # __getitem__ and not get: a word that is missing is numbered on the way, without a line of Python per known word.
         found = np.fromiter(map(self._words.__getitem__, chain.from_iterable(words)), np.int64, int(sizes.sum()))
         self._learn()
         starts = self._starts.values
         lengths = (starts[1:] - starts[:-1])[found]
+        # Tokens before each word, and words before each text: together, the tokens before each text.
         before = np.concatenate(([0], np.cumsum(lengths)))
         ends = np.concatenate(([0], np.cumsum(sizes)))
         return Counts.of_tokens(self._terms.values[ranges(starts[:-1][found], lengths)], np.diff(before[ends]))
@@ -133,6 +137,7 @@ class Growing(Generic[Kind]):
 
 def ranges(starts: Ints, lengths: Ints) -> Ints:
     """All numbers from each start on, as many as its length says, one range after the other."""
+    # 0, 1, 2, ... over everything, moved at the beginning of each range by what it is off there.
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     return np.arange(total, dtype=np.int64) + np.repeat(starts - ends + lengths, lengths)
