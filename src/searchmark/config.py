@@ -7,13 +7,13 @@ YAML, TOML, or ``[tool.searchmark]`` in ``pyproject.toml``. Without ``--config``
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from annotated_types import Ge
+from annotated_types import Ge, Gt
 
+from searchmark.agents.agent import AgentSpec
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import check_readable, check_shape, read_text
 from searchmark.options.compare_options import CompareOptions
@@ -26,37 +26,29 @@ NAMES = ("searchmark.yaml", "searchmark.yml", "searchmark.toml", "pyproject.toml
 WHICH_FILES, QUERIES = "Which files", "Queries"
 
 
-@dataclass(frozen=True)
+@strict_record
 class RewriterConfig:
-    """The section ``dataset.rewriter``: a chat service with OpenAI's interface that words queries anew.
+    """The section ``dataset.rewriter``: a service with OpenAI's or Anthropic's chat API that words queries anew.
 
-    ``key_variable`` names the environment variable with the key; the key itself has no place in a file.
-    ``max_requests`` and ``max_tokens`` bound what one call of the program may cost.
+    ``base_url`` and ``key_variable`` default to those of the API. The latter names the environment variable with the key;
+    the key itself does not belong into a file. ``max_requests`` and ``max_tokens`` bound what one call of the program may
+    cost, ``max_answer_tokens`` one answer. ``temperature``: null for models that refuse any.
     """
 
     model: str
-    base_url: str = "https://api.openai.com/v1"
-    key_variable: str = "OPENAI_API_KEY"
-    timeout_seconds: float = 30.0
-    retries: int = 3
-    backoff_seconds: float = 1.0
-    max_requests: int = 1000
-    max_tokens: int | None = None
+    base_url: str | None = None
+    key_variable: str | None = None
+    api: Literal["openai", "anthropic"] = "openai"
+    temperature: Annotated[float, Ge(0)] | None = 0.0
+    max_answer_tokens: Annotated[int, Ge(1)] | None = None
+    timeout_seconds: Annotated[float, Gt(0)] = 30.0
+    retries: Annotated[int, Ge(0)] = 3
+    backoff_seconds: Annotated[float, Ge(0)] = 1.0
+    requests_per_second: Annotated[float, Gt(0)] | None = None
+    max_requests: Annotated[int, Ge(0)] = 1000
+    max_tokens: Annotated[int, Ge(0)] | None = None
     cache: str | None = None
     prompt: str | None = None
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
-
-
-@dataclass(frozen=True)
-class AgentConfig:
-    """One entry of ``agents``: a name, what it is (in the file: ``class``), and its options."""
-
-    name: str
-    source: str | None = None
-    config: dict[str, Any] = field(default_factory=dict)
-
-    __pydantic_config__: ClassVar = {"extra": "forbid", "alias_generator": lambda name: "class" if name == "source" else name}
 
 
 @strict_record
@@ -64,7 +56,7 @@ class OutputConfig:
     """The section ``output``: where reports go when the command line names no file, and as what."""
 
     directory: str | None = None
-    formats: tuple[Literal["json", "csv", "markdown", "text"], ...] = ("json", "markdown")
+    formats: tuple[str, ...] = ("json", "markdown")  # names of reports.RENDERERS, checked where reports are written
     generate_visualizations: bool = False
 
 
@@ -128,7 +120,7 @@ class Config:
     compare: CompareOptions = CompareOptions()
     dataset: DatasetConfig = DatasetConfig()
     evaluation: RunOptions = RunOptions()
-    agents: tuple[AgentConfig, ...] = ()
+    agents: tuple[AgentSpec, ...] = ()
     output: OutputConfig = OutputConfig()
 
 

@@ -135,6 +135,13 @@ def test_cases_that_bring_documents_are_searched_in_their_own(shop: Path) -> Non
         (["--agent", "bm26", "--repo", "shop"], 4, "did you mean bm25"),
         (["--agent", "nothing.here:Agent", "--repo", "shop"], 4, "cannot be loaded: ModuleNotFoundError"),
         (["--agent", "nothing.here:Agent", "--repo", "shop", "--no-exec"], 4, "--no-exec refuses"),
+        (
+            ["--agent", "svc=http://localhost:9/search", "--repo", "shop"],
+            4,
+            "HTTP agents are not built yet: 'http://localhost:9/search'",
+        ),
+        (["--agent", "mcp:files", "--repo", "shop"], 4, "MCP agents are not built yet: 'mcp:files'; available: bm25, "),
+        (["--agent", "shop.py:", "--repo", "shop"], 4, "names no agent"),
         (["--agent", "bm25", "--repo", "shop", "-k", "zebra"], 5, "no case"),
         (["--agent", "bm25", "--repo", "shop", "--last-failed"], 4, "there is no last run"),
         (["--agent", "bm25", "--repo", "shop", "--timeout", "0"], 4, "timeout"),
@@ -150,6 +157,18 @@ def test_a_request_that_cannot_be_carried_out_gets_a_sentence(
     found = capsys.readouterr()
     assert said in found.err
     assert found.err.count("\n") == 1 or "Usage:" in found.err
+
+
+def test_an_arm_of_a_strangers_config_is_refused_before_anything_is_started(shop: Path, capsys) -> None:
+    Path("evil.py").write_text("open('executed', 'w').close()\n")
+    Path("searchmark.yaml").write_text(
+        "agents: [{name: both, class: hybrid, config: {arms: [bm25, "
+        "{name: deep, source: rerank, config: {arm: {name: x, source: 'evil.py:Agent'}}}]}}]\n"
+    )
+    assert main(["evaluate", "--gold-set", "gold.json", "--agent", "both", "--repo", "shop"]) == 4
+    assert "the arm 'x' of 'deep' is code (evil.py:Agent)" in capsys.readouterr().err
+    assert not Path("executed").exists()
+    assert not Path(".searchmark").exists()
 
 
 def test_an_agent_that_fails_to_start_is_a_result_not_to_be_trusted(shop: Path, capsys) -> None:
@@ -265,7 +284,7 @@ def test_agents_are_compared_live(shop: Path, capsys) -> None:
     assert code == 0
     assert list(report["agents"]) == ["bm25", "path-match", "random"]
     assert len(report["comparisons"]) == 3
-    assert "cold p50 / p95 ms" in Path("out.md").read_text()
+    assert "cold p50 / p95" in Path("out.md").read_text()
 
 
 def test_an_agent_against_itself_shows_the_noise_floor(shop: Path, capsys) -> None:
@@ -279,7 +298,7 @@ def test_a_saved_run_of_other_queries_is_not_compared(shop: Path, capsys) -> Non
     evaluate("--agent", "bm25", "--repo", "shop", "--save-run", "old.jsonl")
     save(shop / "gold.json", [case | {"query": f"{case['query']} again"} for case in CASES])
     assert main(["compare", "--gold-set", "gold.json", "--run", "old.jsonl", "--agents", "bm25", "--repo", "shop"]) == 2
-    assert "was asked other queries" in capsys.readouterr().err
+    assert "was asked different queries" in capsys.readouterr().err
 
 
 def test_every_format_of_the_config_is_written(shop: Path, capsys) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -14,86 +13,25 @@ from searchmark import (
     Judgment,
     Run,
     Suite,
+    build_comparison,
     build_report,
-    check_gate,
+    compare,
     judge,
-    parse_threshold,
-    read_report,
     render,
     score,
 )
-from searchmark.errors import FormatError, UsageError
-from searchmark.reports import write_report
+from searchmark.errors import UsageError
+from searchmark.reports import RENDERERS, suffixes, write_report
 from searchmark.reports.quoting import markdown_text, visible
-from searchmark.reports.report import Report
 from searchmark.reports.text import to_text
-
-HOSTILE = "|<script>alert(1)</script>\n::error::pwned \x1b[31mred\x1b[0m [link](http://x) `code` @everyone \u202eevil [bold]x[/bold] \udcff"
-
-
-def report_of(query: str = "find it", hit: str = "a", by: tuple[str, ...] = ("category",), minimum: float | None = None) -> Report:
-    suite = Suite.from_cases(
-        "demo",
-        [
-            Case("c1", query, (Judgment("a", grade=2), Judgment("b")), category="x"),
-            Case("c2", query, (Judgment("z", "glob"),), category="y"),
-            Case("c3", query, unanswerable=True, category="y"),
-        ],
-    )
-    run = Run.from_answers("agent", [Answer("c1", "ok", (Hit(hit, 1, float("inf")), Hit("b", 2, 0.1))), Answer("c2", "timeout")])
-    scores = score(judge(suite, run), ["RR", "nDCG@10", "Abstain", "mine = 0.5*P@5 + 0.5*RR"])
-    gate = None if minimum is None else check_gate(scores, [parse_threshold(f"RR={minimum}")])
-    return build_report(scores, by, gate)
-
-
-class TestJson:
-    def test_has_the_agreed_shape(self) -> None:
-        data = json.loads(render(report_of(), "json"))
-        agent = data["agents"]["agent"]
-        assert data["schema_version"] == 1
-        assert data["suite"]["cases"] == 3
-        assert set(data["suite"]["hashes"]) == {"queries", "corpus", "judgments"}
-        assert agent["counts"] == {"ok": 1, "empty": 1, "error": 0, "timeout": 1, "not_run": 0}
-        assert agent["status"] == "untrusted"
-        assert set(agent["measures"]["nDCG@10"]) == {"mean", "median", "std", "low", "high", "cases", "answered_mean", "undefined"}
-        assert agent["measures"]["mine"]["definition"] == "0.5*P@5 + 0.5*RR"
-        assert set(agent["segments"]["category"]) == {"x", "y"}
-        assert agent["cases"]["c1"]["hits"] == [{"id": "a", "score": "inf"}, {"id": "b", "score": 0.1}]
-
-    def test_undefined_is_null_with_a_reason(self) -> None:
-        case = json.loads(render(report_of(), "json"))["agents"]["agent"]["cases"]["c2"]
-        assert case["measures"]["nDCG@10"] is None
-        assert case["undefined"]["nDCG@10"].startswith("glob and symbol judgments name no targets")
-        assert "RR" not in case["undefined"]
-
-    def test_numbers_are_in_full_precision_and_strictly_json(self) -> None:
-        text = render(report_of(), "json")
-        data = json.loads(text, parse_constant=lambda token: pytest.fail(f"{token} is not JSON"))
-        assert data["agents"]["agent"]["measures"]["mine"]["mean"] == (0.4 * 0.5 + 0.5 + 0) / 2
-
-    def test_is_read_back_identical(self, tmp_path: Path) -> None:
-        report = report_of(HOSTILE, minimum=0.3)
-        write_report(report, tmp_path / "report.json")
-        assert read_report(tmp_path / "report.json") == report
-
-    @pytest.mark.parametrize(
-        ("content", "complaint"),
-        [
-            ("[]", "is not a report"),
-            ('{"schema_version": 9}', "schema_version: is 9"),
-            ('{"schema_version": 1}', "suite: is missing"),
-        ],
-    )
-    def test_a_file_that_is_no_report_is_refused(self, file, content: str, complaint: str) -> None:
-        with pytest.raises(FormatError, match=complaint):
-            read_report(file("report.json", content))
+from tests.reports.samples import HOSTILE, WATCHED_SUITE, comparison_of, report_of, watched_run
 
 
 class TestText:
     def test_shows_means_denominators_and_notes(self) -> None:
         text = render(report_of())
         assert "3 cases: 1 ok, 1 empty, 1 timeout" in text
-        assert "note: not to be trusted: 1 of 3 cases ended in an error or a time-out, more than 5%" in text
+        assert "note: untrusted: 1 of 3 cases ended in an error or a time-out, more than 5%" in text
         assert "note: cases for which nDCG@10 is undefined, not in its mean: 1" in text
 
     def test_control_codes_never_reach_the_terminal(self) -> None:
@@ -132,24 +70,61 @@ class TestMarkdown:
         assert all(line.replace("\\|", "").count("|") == 5 for line in rows)
 
 
-def test_an_unknown_format_is_a_usage_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="the formats are csv, json, latex, markdown, text"):
-        render(report_of(), "pdf")
-    with pytest.raises(UsageError, match="the extension must be one of"):
-        write_report(report_of(), tmp_path / "report.pdf")
+class TestRenderers:
+    def test_an_unknown_format_is_a_usage_error(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="available: csv, json, latex, markdown, text"):
+            render(report_of(), "pdf")
+        with pytest.raises(UsageError, match=r"the extension must be one of \.json, .md, .markdown, .txt, .csv, .tex"):
+            write_report(report_of(), tmp_path / "report.pdf")
+
+    @pytest.mark.parametrize("name", RENDERERS)
+    def test_every_format_writes_a_comparison(self, name: str, tmp_path: Path) -> None:
+        path = tmp_path / f"report{RENDERERS[name].suffixes[0]}"
+        write_report(comparison_of(), path)
+        assert "bm25" in path.read_text()
+
+    def test_no_extension_asks_for_two_formats(self) -> None:
+        every = [suffix for renderer in RENDERERS.values() for suffix in renderer.suffixes]
+        assert len(every) == len(set(every))
+
+    def test_every_extension_is_in_the_docs(self) -> None:
+        page = (Path(__file__).parents[2] / "docs" / "reports.md").read_text()
+        assert all(f"`out{suffix}`" in page for suffix in suffixes(comparison=True))
+
+    def test_one_run_has_no_significance_table(self) -> None:
+        with pytest.raises(UsageError, match="a LaTeX table shows a comparison"):
+            render(report_of(), "latex")
+
+
+class TestUnits:
+    """Every number that is no value of a measure says in what it is counted."""
+
+    def test_times_and_sizes_of_one_run(self) -> None:
+        run = watched_run(list(WATCHED_SUITE.table.ids))
+        text = render(build_report(score(judge(WATCHED_SUITE, run), ["RR"])))
+        assert "index: 0.5 s, 1 full build, 12 incremental updates, 4.1 KB large, peak memory 1 MB, process start 0.25 s" in text
+        assert "2 ms" in text
+
+    def test_times_and_sizes_side_by_side(self) -> None:
+        row = next(line for line in render(comparison_of(), "markdown").splitlines() if line.startswith("| bm25@\u200bparent | 2"))
+        assert row == "| bm25@\u200bparent | 2 / 3 ms | 1 / 2 ms | 0.5 s | 4.1 KB | 1 MB |"
+
+    def test_a_tiny_p_is_not_zero(self) -> None:
+        suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment("a"),)) for n in range(100)])
+        runs = [
+            Run.from_answers(name, [Answer(f"c{n}", "ok", (Hit(hit, 1),)) for n in range(100)])
+            for name, hit in (("old", "x"), ("new", "a"))
+        ]
+        scores = [score(judge(suite, run), ["RR"]) for run in runs]
+        text = render(build_comparison(scores, compare(scores)))
+        assert "< 0.0001" in text
+        assert "0.0000 " not in text.split("RR: IMPROVED")[0].split("p (Holm)")[1]
 
 
 def test_cases_that_all_score_zero_are_all_bad() -> None:
     suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment("a"),)) for n in range(2)])
     run = Run.from_answers("agent", [Answer(f"c{n}", "ok", (Hit("x", 1),)) for n in range(2)])
     assert build_report(score(judge(suite, run), ["RR"])).agents["agent"].worst == ("c0", "c1")
-
-
-def test_infinite_values_are_text_in_json() -> None:
-    suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment("a", grade=999 + n),)) for n in range(2)])
-    run = Run.from_answers("agent", [Answer(f"c{n}", "ok", (Hit("a", 1),)) for n in range(2)])
-    text = render(build_report(score(judge(suite, run), ["DCG(gain=exp)"])), "json")
-    json.loads(text, parse_constant=lambda token: pytest.fail(f"{token} is not JSON"))
 
 
 def test_the_worst_cases_come_first_and_perfect_ones_never() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Place
+from searchmark.agents.source import PythonClass
+from searchmark.corpora.locations import Folder
 from searchmark.options.run_options import RunOptions
 from searchmark.records import Case, Judgment, Run, RunLabel, Suite
 from searchmark.running.agent_run import Entrant
@@ -94,10 +95,12 @@ def corpus(tmp_path: Path) -> Path:
 def ask(fault: str, corpus: Path, **options: object) -> Run:
     """Run the real runner against the faulty agent, one worker, few seconds."""
     suite = Suite.from_cases("faults", [Case(query, query, (Judgment("a.py", "path"),)) for query in QUERIES])
-    spec = AgentSpec("faulty", f"{HERE / 'faulty.py'}:FaultyAgent", {"fault": fault, "pids": str(corpus.parent / "pids")})
+    spec = AgentSpec(
+        "faulty", PythonClass(str(HERE / "faulty.py"), "FaultyAgent"), {"fault": fault, "pids": str(corpus.parent / "pids")}
+    )
     given = {"timeout_seconds": 30.0, "initialize_timeout_seconds": 30.0, "depth": 10, "num_runs": 2, **options}
-    places = dict.fromkeys(QUERIES, Place("corpus", str(corpus)))
-    return run_agents(Request(suite, (Entrant(spec, places, RunLabel("faulty")),), RunOptions(**given))).runs[0]  # type: ignore[arg-type]
+    locations = dict.fromkeys(QUERIES, Folder("corpus", corpus))
+    return run_agents(Request(suite, (Entrant(spec, locations, RunLabel("faulty")),), RunOptions(**given))).runs[0]  # type: ignore[arg-type]
 
 
 def left_behind(mark: str, pids: Path) -> list[int]:
@@ -178,12 +181,12 @@ def test_an_agent_that_cannot_start_has_no_scores(fault: str, reason: str, corpu
 
 def test_after_some_failures_in_a_row_the_rest_is_not_run(corpus: Path) -> None:
     cases = [Case(f"c{i}", TRIGGER, (Judgment("a.py", "path"),)) for i in range(5)]
-    spec = AgentSpec("faulty", f"{HERE / 'faulty.py'}:FaultyAgent", {"fault": "raises"})
-    places = {case.id: Place("corpus", str(corpus)) for case in cases}
+    spec = AgentSpec("faulty", PythonClass(str(HERE / "faulty.py"), "FaultyAgent"), {"fault": "raises"})
+    locations = {case.id: Folder("corpus", corpus) for case in cases}
     run = run_agents(
         Request(
             Suite.from_cases("s", cases),
-            (Entrant(spec, places, RunLabel("faulty")),),
+            (Entrant(spec, locations, RunLabel("faulty")),),
             RunOptions(max_failures=3, randomize_order=False),
         )
     ).runs[0]

@@ -89,9 +89,9 @@ def test_the_comparison_of_snapshots_says_what_went_wrong_case_by_case(history: 
     assert main([*command, "-o", "out.json", "-o", "out.md"]) == 0
     report = json.loads(Path("out.json").read_text())
     assert list(report["agents"]) == ["bm25@parent", "bm25@head"]
-    (travel,) = report["travels"]
-    assert (travel["here"], travel["there"]) == ("bm25@parent", "bm25@head")
-    assert ("c1", "targets are gone", ["app/login.py"]) in [(case["case"], case["why"], case["gone"]) for case in travel["lower"]]
+    (effect,) = report["snapshot_effects"]
+    assert (effect["reference"], effect["other"]) == ("bm25@parent", "bm25@head")
+    assert ("c1", "targets are gone", ["app/login.py"]) in [(case["case"], case["why"], case["gone"]) for case in effect["lower"]]
     assert "What bm25@" in Path("out.md").read_text().replace("\u200b", "")
 
 
@@ -175,8 +175,8 @@ def test_a_partial_clone_that_lacks_contents_is_refused(history: list[str], caps
 def test_parents_are_held_against_whatever_the_order_of_the_options(history: list[str], capsys) -> None:
     command = ["compare", "--gold-set", "gold.json", "--agents", "bm25", "--snapshot", "head", "--snapshot", "parent", "-m", "RR"]
     assert main([*command, "-o", "out.json"]) == 0
-    (travel,) = json.loads(Path("out.json").read_text())["travels"]
-    assert (travel["here"], travel["there"]) == ("bm25@parent", "bm25@head")
+    (effect,) = json.loads(Path("out.json").read_text())["snapshot_effects"]
+    assert (effect["reference"], effect["other"]) == ("bm25@parent", "bm25@head")
 
 
 def test_lines_of_hits_do_not_hide_the_file_from_judgments_by_path(history: list[str]) -> None:
@@ -211,3 +211,10 @@ def test_naming_one_repository_leaves_the_others_where_they_are(history: list[st
     git(Path("shop"), "clone", "-q", "--bare", ".", "../a=b")
     assert firsts(evaluate("--agent", "bm25", "--repo", "moved=a=b"))["c3"] == ["app/cart.py"]
     assert firsts(evaluate("--agent", "bm25", "--repo", "a=b"))["c3"] == ["app/cart.py"]
+
+
+def test_a_journal_of_some_candidates_is_not_continued_with_others(history: list[str], capsys) -> None:
+    command = ["evaluate", "--gold-set", "gold.json", "--agent", "bm25", "--num-runs", "1", "--snapshot", "head"]
+    assert main(command) == 0
+    assert main([*command, "--candidates", "all", "--resume"]) == 2
+    assert "another corpus" in capsys.readouterr().err

@@ -28,7 +28,8 @@ from searchmark.analysis.paired_statistics import (
     rank_biased_overlap,
 )
 from searchmark.analysis.scores import Scores, clusters_of, segment_rows, untrusted_because
-from searchmark.errors import Incomparable, NothingEvaluated, UsageError
+from searchmark.comparability import check_judged
+from searchmark.errors import UsageError
 from searchmark.judging.judge import target_ranks
 from searchmark.options.compare_options import CompareOptions
 from searchmark.records import ERROR, NOT_RUN, OK, TIMEOUT, Run, display_names
@@ -115,7 +116,7 @@ class Pair:
 
 def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: CompareOptions = CompareOptions()) -> list[Pair]:
     """Compare every pair of runs; the first of a pair, in the order given, is its baseline, unless one is named for all."""
-    _check_comparable(scores)
+    check_judged([each.judged for each in scores], [each.names for each in scores])
     names = unique_names(scores)
     pairs = _pairs_of(names, options.baseline)
     everything = np.arange(len(scores[0].judged.suite))
@@ -157,17 +158,6 @@ def check_baseline(baseline: str | None, names: Sequence[str]) -> None:
         raise UsageError(f"the baseline {baseline!r} is not among the runs: {', '.join(names)}")
 
 
-def _check_comparable(scores: Sequence[Scores]) -> None:
-    if len(scores) < 2:  # noqa: PLR2004  # a comparison takes two
-        raise UsageError("a comparison needs at least two runs")
-    first = scores[0]
-    for other in scores[1:]:
-        if other.judged.suite.hashes != first.judged.suite.hashes or other.names != first.names:
-            raise Incomparable("runs can only be compared on the same suite and the same measures")
-    if not first.names:
-        raise NothingEvaluated("there is no measure to compare by")
-
-
 Table = dict[tuple[int, int], list[Difference]]
 
 
@@ -191,7 +181,7 @@ def _differences(
 
 @dataclass(frozen=True)
 class _Evidence:
-    """The numbers of one difference before anybody judges them."""
+    """The numbers of one difference before they are judged."""
 
     rows: Rows
     values: NDArray[np.float64]
@@ -294,23 +284,23 @@ def _without_failures(first: Scores, second: Scores, column: int, evidence: _Evi
 
 
 def _with_holm(tables: Sequence[Table]) -> None:
-    """Adjust p over all that was looked at, measure by measure; what cannot be trusted was not looked at."""
+    """Adjust p over the family of all comparisons, measure by measure; a run that cannot be trusted is in none."""
     columns = range(len(next(iter(tables[0].values()))) if tables and tables[0] else 0)
     for column in columns:
-        looks = [
+        family = [
             found
             for table in tables
             for found in table.values()
             if found[column].p is not None and found[column].verdict != "INVALID"
         ]
-        for found, p in zip(looks, holm([each[column].p or 0.0 for each in looks]), strict=True):
-            found[column] = _heeding_family(found[column], p, len(looks))
+        for found, p in zip(family, holm([each[column].p or 0.0 for each in family]), strict=True):
+            found[column] = _heeding_family(found[column], p, len(family))
 
 
 def _heeding_family(found: Difference, p: float, family: int) -> Difference:
     found = replace(found, p_holm=p)
     if family > 1 and found.verdict in ("IMPROVED", "REGRESSED") and p >= SIGNIFICANT:
-        return replace(found, verdict="INCONCLUSIVE", reason=f"one of {family} looks, and not clear enough for that many")
+        return replace(found, verdict="INCONCLUSIVE", reason=f"not significant after Holm correction for {family} comparisons")
     return found
 
 
@@ -378,22 +368,3 @@ def flipped(found: Difference) -> Difference:
         losses=found.wins,
         verdict=opposite.get(found.verdict, found.verdict),
     )
-
-
-def letters(count: int) -> list[str]:
-    """a, b, ..., z, aa, ab, ...: names for up to 702 runs."""
-    alphabet = [chr(ord("a") + n) for n in range(26)]
-    return [*alphabet, *(first + second for first in alphabet for second in alphabet)][:count]
-
-
-def beaten_by(pairs: Sequence[Pair], names: Sequence[str], measure: str) -> dict[str, list[str]]:
-    """For every run the letters of the runs that it beats with evidence."""
-    letter = dict(zip(names, letters(len(names)), strict=True))
-    beats: dict[str, list[str]] = {name: [] for name in names}
-    for pair in pairs:
-        for found in pair.differences:
-            if found.measure == measure and found.verdict == "IMPROVED":
-                beats[found.candidate].append(letter[found.baseline])
-            elif found.measure == measure and found.verdict == "REGRESSED":
-                beats[found.baseline].append(letter[found.candidate])
-    return beats

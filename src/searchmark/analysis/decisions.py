@@ -69,6 +69,17 @@ class _Look:
     bound: float
 
 
+def tables_about(tables: Sequence[DecisionTable], pairs: Sequence[Pair]) -> list[DecisionTable]:
+    """The tables whose arms were compared; one of them at least, if there are any."""
+    compared = [{pair.baseline, pair.candidate} for pair in pairs]
+    about = [table for table in tables if {table.candidate, table.baseline} in compared]
+    if tables and not about:
+        arms = "; ".join(f"{table.candidate} against {table.baseline}" for table in tables)
+        names = ", ".join(sorted(set().union(*compared)))
+        raise UsageError(f"the decision tables are about {arms}; the runs are {names}")
+    return about
+
+
 def decide(
     table: DecisionTable, pairs: Sequence[Pair], means: Mapping[str, Mapping[str, Summary]], suite: Suite, runs: Mapping[str, Run]
 ) -> Decision:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import fsum
 
 from searchmark.analysis.latencies import latencies_of
 from searchmark.records import Run
@@ -33,4 +34,4 @@ def price_of(run: Run) -> Price:
 def total_cost(run: Run) -> float | None:
     """What all answers have cost together, where the agent says so."""
     costs = [each.cost for each in run.details or () if each.cost is not None]
-    return sum(costs) if costs else None
+    return fsum(costs) if costs else None  # exact, so that the order of the answers changes no digit

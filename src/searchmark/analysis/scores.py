@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,11 @@ from searchmark.errors import UsageError
 from searchmark.judging.judge import Judged
 from searchmark.measures.formulas import Floats
 from searchmark.measures.grammar import AnyMeasure, computed_nan_reason, parse_measures, undefined_reason
-from searchmark.records import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT, CaseTable, Suite
+from searchmark.records import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT, CaseTable, Suite, TrustKind
 
 DEFAULT_MEASURES = ("nDCG@10", "RR", "R@10", "P@5", "Success@5", "Judged@10")
 ERROR_LIMIT = 0.05
+SPLIT_BY_DEFAULT = ("category", "tag")
 
 
 @dataclass(frozen=True)
@@ -152,18 +154,33 @@ def clusters_of(table: CaseTable, rows: NDArray[np.intp]) -> Sequence[str]:
     return [f"origin {origin}" if (origin := table.origins[row]) else f"case {table.ids[row]}" for row in rows]
 
 
-def untrusted_because(scores: Scores, error_limit: float = ERROR_LIMIT) -> list[str]:
-    """Why nobody should rely on these scores; empty if they are sound."""
-    status = scores.judged.status
-    reasons = []
-    not_run = int((status == NOT_RUN).sum())
+@dataclass(frozen=True)
+class Distrust:
+    """A reason not to rely on scores, and the cases that it is about where it is not about all of them."""
+
+    kind: Literal["cases_not_run", "too_many_failures"] | TrustKind
+    message: str
+    cases: tuple[str, ...] = ()
+
+
+def distrust(scores: Scores, error_limit: float = ERROR_LIMIT) -> Iterator[Distrust]:
+    """Every reason not to rely on these scores."""
+    status, ids = scores.judged.status, scores.judged.suite.table.ids
+    not_run = tuple(ids[row] for row in np.flatnonzero(status == NOT_RUN))
     if not_run:
-        reasons.append(f"{not_run} of {len(status)} cases were not run")
-    reasons += scores.judged.run.provenance.spoiled_by
-    failed = int(np.isin(status, (ERROR, TIMEOUT)).sum())
-    if failed > error_limit * len(status):
-        reasons.append(f"{failed} of {len(status)} cases ended in an error or a time-out, more than {error_limit:.0%}")
-    return reasons
+        yield Distrust("cases_not_run", f"{len(not_run)} of {len(status)} cases were not run", not_run)
+    for event in sorted(scores.judged.run.provenance.trust, key=lambda event: (event.kind, event.message)):
+        if event.spoils:
+            yield Distrust(event.kind, event.message)
+    failed = tuple(ids[row] for row in np.flatnonzero(np.isin(status, (ERROR, TIMEOUT))))
+    if len(failed) > error_limit * len(status):
+        message = f"{len(failed)} of {len(status)} cases ended in an error or a time-out, more than {error_limit:.0%}"
+        yield Distrust("too_many_failures", message, failed)
+
+
+def untrusted_because(scores: Scores, error_limit: float = ERROR_LIMIT) -> list[str]:
+    """Why these scores cannot be relied on, in sentences; empty if they can."""
+    return [reason.message for reason in distrust(scores, error_limit)]
 
 
 def segment_rows(suite: Suite, by: str) -> dict[str, NDArray[np.intp]]:
@@ -194,6 +211,11 @@ def _as_values(value: object) -> tuple[str, ...]:
     if isinstance(value, list | tuple):
         return tuple(map(str, value))
     return (str(value),)
+
+
+def default_splits(suite: Suite) -> list[str]:
+    """What most suites are split by, as far as this one has it."""
+    return [name for name in segment_names(suite) if name in SPLIT_BY_DEFAULT]
 
 
 def segment_names(suite: Suite) -> list[str]:

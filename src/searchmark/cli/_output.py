@@ -43,22 +43,35 @@ def text_for_terminal(report: Report, *, brief: bool = False) -> str:
     return to_text(report, brief=brief, colour="NO_COLOR" not in os.environ, width=shutil.get_terminal_size((WIDTH, 0)).columns)
 
 
-def output_files(outputs: tuple[str, ...], config: OutputConfig = OutputConfig()) -> list[Path]:
+def output_help(*, comparison: bool) -> str:
+    """What ``--output`` takes."""
+    from searchmark.reports import suffixes
+
+    return f"Report file ({', '.join(suffixes(comparison=comparison))}), directory, or - for JSON on stdout; repeatable."
+
+
+def output_files(outputs: tuple[str, ...], config: OutputConfig = OutputConfig(), *, comparison: bool = False) -> list[Path]:
     """Every file that is to be written; refused before any work is done if one cannot be."""
+    from searchmark.reports import renderer_of
+
+    formats = {name: renderer_of(name) for name in config.formats}
+    named = [f"report{each.suffixes[0]}" for each in formats.values() if comparison or not each.only_comparisons]
     wanted = outputs or ((config.directory,) if config.directory else ())
-    return [file for output in wanted if output != STDOUT for file in _files(Path(output), config.formats, output.endswith("/"))]
+    return [file for output in wanted if output != STDOUT for file in _files(output, named, comparison)]
 
 
-def _files(output: Path, formats: Iterable[str], folder: bool) -> list[Path]:
+def _files(output: str, named: Iterable[str], comparison: bool) -> list[Path]:
     """One file, or every format in a directory."""
-    from searchmark.reports import SUFFIXES, format_of
+    from searchmark.reports import format_of, renderer_of
 
-    if folder or output.is_dir() or not output.suffix:
-        return [output / f"report{SUFFIXES[name]}" for name in formats]
-    format_of(output)
-    if output.exists() and not output.is_file():
-        raise UsageError(f"{output} cannot be written: it is not a file")
-    return [output]
+    path = Path(output)
+    if output.endswith("/") or path.is_dir() or not path.suffix:
+        return [path / name for name in named]
+    if renderer_of(format_of(path)).only_comparisons and not comparison:
+        raise UsageError(f"{path}: this format shows a comparison, and evaluate reports on one run")
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} cannot be written: it is not a file")
+    return [path]
 
 
 def exit_code(report: Report) -> int:

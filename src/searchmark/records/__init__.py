@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from searchmark.records.provenance import (
     AgentIdentity,
-    Candidates,
+    CandidateKinds,
     Environment,
     IndexBuild,
     Printed,
@@ -19,6 +19,7 @@ from searchmark.records.provenance import (
     SearchedRepository,
     SuiteIdentity,
     TrustEvent,
+    TrustKind,
     display_names,
     joined_provenance,
 )
@@ -66,7 +67,7 @@ __all__ = [
     "AgentIdentity",
     "Answer",
     "AnswerDetails",
-    "Candidates",
+    "CandidateKinds",
     "Case",
     "CaseTable",
     "Defaults",
@@ -88,6 +89,7 @@ __all__ = [
     "Suite",
     "SuiteIdentity",
     "TrustEvent",
+    "TrustKind",
     "display_names",
     "joined_provenance",
     "line_columns",

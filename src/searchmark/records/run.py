@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import UsageError
+from searchmark.options.strict import strict_record
 from searchmark.records.columns import starts_of
 from searchmark.records.id_columns import Texts, ranks_by_score, texts_at
 from searchmark.records.provenance import Provenance, RunLabel
@@ -37,7 +38,7 @@ class Hit:
     lines: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class AnswerDetails:
     """How one answer came about.
 
@@ -59,12 +60,11 @@ class AnswerDetails:
     unreachable: tuple[str, ...] = ()
     said: Any = None
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
-
     def to_plain(self) -> dict[str, Any]:
         """What there is to say, as JSON has it; nothing for what is not known."""
         plain = {name: getattr(self, name) for name in self.__slots__}
-        return {name: value for name, value in plain.items() if value not in (None, (), 0, {})}
+        # A cost of 0 is known, and differs from one that is not: only what is at its default is left out.
+        return {name: value for name, value in plain.items() if value != getattr(NOTHING_KNOWN, name)}
 
 
 NOTHING_KNOWN = AnswerDetails()

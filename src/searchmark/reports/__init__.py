@@ -3,51 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import cast
 
 from searchmark.errors import UsageError
-from searchmark.reports.report import Report, build_comparison, build_report, read_report
+from searchmark.reports.building import build_comparison, build_report
+from searchmark.reports.json_file import read_report
+from searchmark.reports.notes import Note
+from searchmark.reports.report import Report
 
-__all__ = ["Report", "build_comparison", "build_report", "format_of", "read_report", "render", "write_report"]
+__all__ = [
+    "RENDERERS", "Note", "Renderer", "Report", "build_comparison", "build_report", "format_of", "read_report", "render",
+    "renderer_of", "suffixes", "write_report",
+]  # fmt: skip
 
-EXTENSIONS = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".txt": "text", ".tex": "latex", ".csv": "csv"}
-SUFFIXES = {"json": ".json", "csv": ".csv", "markdown": ".md", "text": ".txt", "latex": ".tex"}
+
+@dataclass(frozen=True)
+class Renderer:
+    """Where a format is written, and the extensions that ask for it, the usual one first.
+
+    The module is loaded when it is needed. ``only_comparisons`` is for a format that has nothing to show of one run.
+    """
+
+    module: str
+    function: str
+    suffixes: tuple[str, ...]
+    only_comparisons: bool = False
+
+    def load(self) -> Callable[[Report], str]:
+        return cast("Callable[[Report], str]", getattr(import_module(f"searchmark.reports.{self.module}"), self.function))
+
+
+RENDERERS = {
+    "json": Renderer("json_file", "to_json", (".json",)),
+    "markdown": Renderer("markdown", "to_markdown", (".md", ".markdown")),
+    "text": Renderer("text", "to_text", (".txt",)),
+    "csv": Renderer("csv_file", "to_csv", (".csv",)),
+    "latex": Renderer("latex", "to_latex", (".tex",), only_comparisons=True),
+}
+
+
+def renderer_of(format: str) -> Renderer:  # noqa: A002  # the word that users know
+    if format not in RENDERERS:
+        raise UsageError(f"there is no report format {format!r}; available: {', '.join(sorted(RENDERERS))}")
+    return RENDERERS[format]
 
 
 def render(report: Report, format: str = "text") -> str:  # noqa: A002  # the word that users know
-    """A report as ``text``, ``markdown``, ``json``, ``csv`` or, for a comparison, ``latex``."""
-    return _renderer(format)(report)
+    """A report in one of the formats that ``RENDERERS`` names."""
+    return renderer_of(format).load()(report)
 
 
-def _renderer(format: str) -> Callable[[Report], str]:  # noqa: A002  # as above
-    if format == "json":
-        from searchmark.reports.report import to_json
-
-        return to_json
-    if format == "markdown":
-        from searchmark.reports.markdown import to_markdown
-
-        return to_markdown
-    if format == "csv":
-        from searchmark.reports.csv_file import to_csv
-
-        return to_csv
-    if format == "latex":
-        from searchmark.reports.latex import to_latex
-
-        return to_latex
-    if format == "text":
-        from searchmark.reports.text import to_text
-
-        return to_text
-    raise UsageError(f"there is no report format {format!r}; the formats are csv, json, latex, markdown, text")
+def suffixes(*, comparison: bool) -> list[str]:
+    """The extensions that a report may have, of a comparison or of one run."""
+    return [suffix for each in RENDERERS.values() if comparison or not each.only_comparisons for suffix in each.suffixes]
 
 
 def format_of(path: Path) -> str:
     """The format that a file name asks for by its extension."""
-    if path.suffix.lower() not in EXTENSIONS:
-        raise UsageError(f"{path}: the extension must be one of {', '.join(EXTENSIONS)}")
-    return EXTENSIONS[path.suffix.lower()]
+    for name, renderer in RENDERERS.items():
+        if path.suffix.lower() in renderer.suffixes:
+            return name
+    raise UsageError(f"{path}: the extension must be one of {', '.join(suffixes(comparison=True))}")
 
 
 def write_report(report: Report, path: Path) -> None:

@@ -6,9 +6,11 @@ import re
 
 from searchmark.errors import UsageError
 from searchmark.reports import layout
+from searchmark.reports.cells import Cell, RankedMean
 from searchmark.reports.quoting import visible
 from searchmark.reports.report import Report
 
+UNDEFINED = "--"
 _SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 
 
@@ -21,16 +23,20 @@ def to_latex(report: Report) -> str:
     """A table of means; in superscript the runs that each one beats with evidence."""
     if not report.pairs:
         raise UsageError("a LaTeX table shows a comparison, and this report is of one run")
-    measures = list(next(iter(report.agents.values())).measures)
+    standing = layout.standing_table(report)
     lines = [
-        r"\begin{tabular}{ll" + "r" * len(measures) + "}",
-        " & ".join(["", "run", *map(latex_text, measures)]) + r" \\",
+        r"\begin{tabular}{ll" + "r" * (len(standing.columns) - 2) + "}",
+        " & ".join(map(latex_text, standing.columns)) + r" \\",
         r"\hline",
+        *(" & ".join(map(_cell, row)) + r" \\" for row in standing.rows),
+        r"\end{tabular}",
     ]
-    for letter, name, values in layout.standing_rows(report):
-        cells = [
-            f"${mean}^{{{beaten.replace(' ', ',')}}}$" if beaten else f"${mean}$".replace(f"${layout.UNDEFINED}$", "--")
-            for mean, beaten in values
-        ]
-        lines.append(" & ".join([letter, latex_text(name), *cells]) + r" \\")
-    return "\n".join([*lines, r"\end{tabular}"]) + "\n"
+    return "\n".join(lines) + "\n"
+
+
+def _cell(cell: Cell) -> str:
+    if not isinstance(cell, RankedMean):
+        return latex_text(cell.text)
+    if cell.value is None:
+        return UNDEFINED
+    return f"${cell.mean.text}^{{{','.join(cell.beats)}}}$" if cell.beats else f"${cell.mean.text}$"

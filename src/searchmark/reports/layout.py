@@ -1,123 +1,142 @@
-"""The rows and cells that text and Markdown share: what stands where, rounded for reading."""
+"""The tables and sentences that all renderers share: which cell goes where."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from searchmark.analysis.comparison import Difference, Pair, beaten_by, letters
-from searchmark.analysis.gate import RuleResult
+from searchmark.analysis.comparison import Difference, Pair
+from searchmark.analysis.gate import Bound, RuleResult
+from searchmark.analysis.latencies import Latency
 from searchmark.analysis.scores import Summary
 from searchmark.records import IndexBuild
-from searchmark.reports.report import AgentSummary, Report, Summaries
-from searchmark.reports.snapshot_effect import SnapshotEffect
+from searchmark.reports.cells import (
+    UNDEFINED,
+    Bytes,
+    Cell,
+    Count,
+    Interval,
+    MedianAndTail,
+    Milliseconds,
+    Number,
+    PValue,
+    RankedMean,
+    Seconds,
+    SegmentMean,
+    Table,
+    Text,
+    Verdict,
+    WinsTiesLosses,
+    table,
+)
+from searchmark.reports.report import AgentSummary, CaseSummary, Report
+from searchmark.reports.snapshot_effect import AffectedCase, SnapshotEffect
+from searchmark.reports.standing import beaten_by, letters
 
-COLUMNS = ("measure", "mean", "95 % interval", "median", "std", "cases", "mean if answered")
-UNDEFINED = "–"
+Row = tuple[Cell, ...]
 
-
-def number(value: float | None) -> str:
-    return UNDEFINED if value is None else f"{value:.4f}"
-
-
-def interval(summary: Summary) -> str:
-    if summary.low is None or summary.high is None:
-        return UNDEFINED
-    return f"{summary.low:.4f} to {summary.high:.4f}"
-
-
-def measure_rows(summaries: Summaries) -> Iterator[tuple[str, ...]]:
-    for name, summary in summaries.items():
-        yield (
-            name,
-            number(summary.mean),
-            interval(summary),
-            number(summary.median),
-            number(summary.std),
-            str(summary.cases),
-            number(summary.answered_mean),
-        )
-
-
-def segment_header(agent: AgentSummary, segment: str) -> tuple[str, ...]:
-    return (segment, "cases", *agent.measures)
+HITS_SHOWN = 3
+MOVES_SHOWN = 3
+GONE_SHOWN = 2
+AFFECTED_SHOWN = 10
+_SIGNS: dict[Bound, str] = {"at_least": "≥", "above": ">", "at_most": "≤", "below": "<"}
 
 
-def segment_rows(agent: AgentSummary, segment: str) -> Iterator[tuple[str, ...]]:
+def measure_table(agent: AgentSummary) -> Table:
+    columns = ("measure", "mean", "95 % interval", "median", "std", "cases", "mean if answered")
+    return table(columns, (_measure_row(name, summary) for name, summary in agent.measures.items()))
+
+
+def _measure_row(name: str, found: Summary) -> Row:
+    spread = (Number(found.mean), Interval(found.low, found.high), Number(found.median), Number(found.std))
+    return (Text(name), *spread, Count(found.cases), Number(found.answered_mean))
+
+
+def segment_tables(agent: AgentSummary) -> Iterator[Table]:
     """One row per value: how many cases, then the mean of each measure, with its own count where that differs."""
-    for value, summaries in agent.segments[segment].items():
-        cases = max((summary.cases for summary in summaries.values()), default=0)
-        yield (value, str(cases), *(_segment_mean(summary, cases) for summary in summaries.values()))
+    for segment, values in agent.segments.items():
+        rows = []
+        for value, summaries in values.items():
+            cases = max((summary.cases for summary in summaries.values()), default=0)
+            rows.append((Text(value), Count(cases), *(_segment_mean(summary, cases) for summary in summaries.values())))
+        yield table((segment, "cases", *agent.measures), rows, f"by {segment}")
 
 
-def _segment_mean(summary: Summary, cases: int) -> str:
-    if summary.mean is None:
-        return UNDEFINED
-    half = "" if summary.low is None or summary.high is None else f" ±{(summary.high - summary.low) / 2:.2f}"
-    own = "" if summary.cases == cases else f" (of {summary.cases})"
-    return f"{summary.mean:.4f}{half}{own}"
+def _segment_mean(found: Summary, cases: int) -> SegmentMean:
+    half = None if found.low is None or found.high is None else (found.high - found.low) / 2
+    return SegmentMean(found.mean, half, None if found.cases == cases else found.cases)
 
 
-LATENCY_COLUMNS = ("latency in ms", "p50", "p90", "p95", "p99", "searches", "failed")
+def latency_table(agent: AgentSummary) -> Table:
+    """One row per kind; a failed search counts with its deadline."""
+    columns = ("latency", "p50", "p90", "p95", "p99", "searches", "failed")
+    return table(columns, (_latency_row(kind, found) for kind, found in agent.latency_ms.items()))
 
 
-def latency_rows(agent: AgentSummary) -> Iterator[tuple[str, ...]]:
-    """One row per kind; a failed search stands at its deadline."""
-    for kind, found in agent.latency_ms.items():
-        times = (found.p50, found.p90, found.p95, found.p99)
-        yield (kind.replace("_", " "), *map(_milliseconds, times), str(found.samples), str(found.failures))
+def _latency_row(kind: str, found: Latency) -> Row:
+    times = map(Milliseconds, (found.p50, found.p90, found.p95, found.p99))
+    return (Text(kind.replace("_", " ")), *times, Count(found.samples), Count(found.failures))
 
 
-def _milliseconds(value: float) -> str:
-    return f"{value:.3g}" if value < 100 else f"{value:.0f}"  # noqa: PLR2004  # three digits either way
-
-
-def conduct(agent: AgentSummary) -> str | None:
+def preparation(agent: AgentSummary) -> str | None:
     """What it took to get the agent ready, in a line."""
     index, memory = agent.index, agent.run.memory_bytes
     if index is None:
         return None
-    parts = ["index" if index.seconds is None else f"index: {index.seconds:.3g} s"]
+    parts = ["index" if index.seconds is None else f"index: {Seconds(index.seconds).text}"]
     if index.updates:
-        parts.append(f"{index.full_builds} full builds, {index.updates} incremental updates")
-    parts += [] if index.bytes is None else [f"{_size(index.bytes)} large"]
-    parts += [] if memory is None else [f"peak memory {_size(memory)}"]
-    parts += [] if agent.start_seconds is None else [f"process start {agent.start_seconds:.2g} s"]
+        parts.append(f"{_counted(index.full_builds, 'full build')}, {_counted(index.updates, 'incremental update')}")
+    parts += [] if index.bytes is None else [f"{Bytes(index.bytes).text} large"]
+    parts += [] if memory is None else [f"peak memory {Bytes(memory).text}"]
+    parts += [] if agent.start_seconds is None else [f"process start {Seconds(agent.start_seconds).text}"]
     parts += [f"cost {agent.cost['total']:g}"] if agent.cost else []
     return ", ".join(parts)
 
 
-def _size(size: int) -> str:
-    return f"{size / 1e6:.3g} MB" if size >= 1e6 else f"{size / 1e3:.3g} KB"  # noqa: PLR2004  # a million and a thousand
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-PAIR_COLUMNS = ("measure", "difference", "95 % interval", "p (Holm)", "wins/ties/losses", "detectable", "verdict")
+_EVIDENCE = ("difference", "95 % interval", "p (Holm)", "wins/ties/losses", "detectable")
 
 
-def pair_rows(pair: Pair) -> Iterator[tuple[str, ...]]:
-    """One row per measure: candidate minus baseline, its evidence and what follows from it."""
-    for found in pair.differences:
-        yield (found.measure, *_evidence(found), found.verdict)
-
-
-VERDICT_COLUMNS = ("run", "against", "measure", "difference", "95 % interval", "p (Holm)", "wins/ties/losses", "verdict")
-
-
-def verdict_rows(report: Report) -> Iterator[tuple[str, ...]]:
-    """Every pair on every measure, in one table."""
-    for pair in report.pairs:
-        for found in pair.differences:
-            yield pair.candidate, pair.baseline, found.measure, *_evidence(found)[:4], found.verdict
-
-
-def _evidence(found: Difference) -> tuple[str, ...]:
-    bounds = UNDEFINED if found.low is None or found.high is None else f"{found.low:+.4f} to {found.high:+.4f}"
+def _evidence(found: Difference) -> Row:
     return (
-        UNDEFINED if found.difference is None else f"{found.difference:+.4f}",
-        bounds,
-        number(found.p_holm),
-        f"{found.wins}/{found.ties}/{found.losses}",
-        number(found.detectable),
+        Number(found.difference, signed=True),
+        Interval(found.low, found.high, signed=True),
+        PValue(found.p_holm),
+        WinsTiesLosses(found.wins, found.ties, found.losses),
+        Number(found.detectable),
     )
+
+
+def pair_table(pair: Pair) -> Table:
+    """One row per measure: candidate minus baseline, its evidence and what follows from it."""
+    rows = ((Text(found.measure), *_evidence(found), Verdict(found.verdict)) for found in pair.differences)
+    return table(("measure", *_EVIDENCE, "verdict"), rows)
+
+
+def verdict_table(report: Report) -> Table:
+    """Every pair on every measure, in one table."""
+    rows = (
+        (Text(pair.candidate), Text(pair.baseline), Text(found.measure), *_evidence(found)[:4], Verdict(found.verdict))
+        for pair in report.pairs
+        for found in pair.differences
+    )
+    return table(("run", "against", "measure", *_EVIDENCE[:4], "verdict"), rows)
+
+
+def pair_segment_tables(pair: Pair) -> Iterator[Table]:
+    for segment, values in pair.segments.items():
+        rows = (
+            (Text(value), Count(found.cases), Text(found.measure), *_evidence(found)[:3], Verdict(_segment_verdict(found)))
+            for value, differences in values.items()
+            for found in differences
+        )
+        yield table((segment, "cases", "measure", *_EVIDENCE[:3], "verdict"), rows, f"by {segment}")
+
+
+def _segment_verdict(found: Difference) -> str:
+    return found.verdict if found.low is not None or found.verdict == "INVALID" else "too few cases"
 
 
 def pair_sentences(pair: Pair) -> Iterator[str]:
@@ -135,80 +154,91 @@ def pair_sentences(pair: Pair) -> Iterator[str]:
     )
 
 
-def pair_segment_rows(pair: Pair, segment: str) -> Iterator[tuple[str, ...]]:
-    for value, differences in pair.segments[segment].items():
-        for found in differences:
-            verdict = found.verdict if found.low is not None or found.verdict == "INVALID" else "too few cases"
-            yield (value, str(found.cases), found.measure, *_evidence(found)[:3], verdict)
-
-
-PAIR_SEGMENT_COLUMNS = ("cases", "measure", "difference", "95 % interval", "p (Holm)", "verdict")
-
-
-def telling_rows(pair: Pair) -> Iterator[tuple[str, ...]]:
+def telling_table(pair: Pair) -> Table:
     """The cases that moved most, and where their targets went."""
+    rows = []
     for case in pair.telling:
-        moves = ", ".join(f"{move.target}: {move.before or UNDEFINED} → {move.after or UNDEFINED}" for move in case.moves[:3])
-        yield case.case, case.query or "", number(case.before), number(case.after), moves
+        moves = (f"{move.target}: {move.before or UNDEFINED} → {move.after or UNDEFINED}" for move in case.moves[:MOVES_SHOWN])
+        rows.append((Text(case.case), Text(case.query or ""), Number(case.before), Number(case.after), Text(", ".join(moves))))
+    return table(("case", "query", "before", "after", "moves"), rows, "most telling cases")
 
 
-def speed_rows(report: Report) -> Iterator[tuple[str, ...]]:
-    """The runs side by side: how fast, how large; nothing if nobody has watched any of them."""
-    if not any(agent.latency_ms for agent in report.agents.values()):
-        return
-    for name, agent in report.agents.items():
-        cold, warm = agent.latency_ms.get("cold"), agent.latency_ms.get("warm")
-        times = [UNDEFINED if each is None else f"{_milliseconds(each.p50)} / {_milliseconds(each.p95)}" for each in (cold, warm)]
-        index, memory = agent.index or IndexBuild(), agent.run.memory_bytes
-        yield (
-            name,
-            *times,
-            UNDEFINED if index.seconds is None else f"{index.seconds:.3g} s",
-            UNDEFINED if index.bytes is None else _size(index.bytes),
-            UNDEFINED if memory is None else _size(memory),
-        )
+def speed_table(report: Report) -> Table:
+    """The runs side by side: how fast, how large; no row if none of them was watched."""
+    agents = report.agents if any(agent.latency_ms for agent in report.agents.values()) else {}
+    columns = ("run", "cold p50 / p95", "warm p50 / p95", "index time", "index size", "peak memory")
+    return table(columns, (_speed_row(name, agent) for name, agent in agents.items()))
 
 
-SPEED_COLUMNS = ("run", "cold p50 / p95 ms", "warm p50 / p95 ms", "index time", "index size", "peak memory")
+def _speed_row(name: str, agent: AgentSummary) -> Row:
+    index = agent.index or IndexBuild()
+    found = (agent.latency_ms.get(kind) for kind in ("cold", "warm"))
+    times = (MedianAndTail(None, None) if each is None else MedianAndTail(each.p50, each.p95) for each in found)
+    return (Text(name), *times, Seconds(index.seconds), Bytes(index.bytes), Bytes(agent.run.memory_bytes))
 
 
-TRAVEL_COLUMNS = ("case", "query", "here", "there", "why")
-TRAVELS_SHOWN = 10
-
-
-def travel_rows(travel: SnapshotEffect) -> Iterator[tuple[str, ...]]:
+def snapshot_table(effect: SnapshotEffect) -> Table:
     """The cases that another snapshot gets most wrong, in either direction."""
-    for case in (*travel.lower[:TRAVELS_SHOWN], *travel.higher[:TRAVELS_SHOWN]):
-        why = f"{case.why}: {', '.join(case.gone[:2])}" if case.gone and case.there < case.here else case.why
-        yield case.case, case.query or "", number(case.here), number(case.there), why
+    shown = (*effect.lower[:AFFECTED_SHOWN], *effect.higher[:AFFECTED_SHOWN])
+    return table(("case", "query", effect.reference, effect.other, "why"), map(_affected_row, shown))
 
 
-def standing_rows(report: Report) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+def _affected_row(case: AffectedCase) -> Row:
+    lost = case.gone and case.other < case.reference
+    why = f"{case.why}: {', '.join(case.gone[:GONE_SHOWN])}" if lost else case.why
+    return (Text(case.case), Text(case.query or ""), Number(case.reference), Number(case.other), Text(why))
+
+
+def standing_table(report: Report) -> Table:
     """For every run its letter, its name, and per measure its mean with the letters of the runs that it beats."""
     names = list(report.agents)
     measures = list(next(iter(report.agents.values())).measures)
     beats = {measure: beaten_by(report.pairs, names, measure) for measure in measures}
+    rows = []
     for letter, name in zip(letters(len(names)), names, strict=True):
-        summaries = report.agents[name].measures
-        yield letter, name, [(number(summaries[measure].mean), " ".join(beats[measure][name])) for measure in measures]
+        found = report.agents[name].measures
+        means = (RankedMean(Number(found[measure].mean), tuple(beats[measure][name])) for measure in measures)
+        rows.append((Text(letter), Text(name), *means))
+    return table(("", "run", *measures), rows)
 
 
-def worst_rows(agent: AgentSummary) -> Iterator[tuple[str, str, str, str]]:
+def worst_table(agent: AgentSummary) -> Table:
     """The lowest cases by the first measure: id, query, value, first hits."""
-    first = next(iter(agent.measures), None)
-    for case_id in agent.worst:
-        case = agent.cases[case_id]
-        hits = ", ".join(hit.id for hit in case.hits[:3]) or f"({case.status})"
-        yield case_id, case.query or "", number(case.measures.get(first or "")), hits
+    first = next(iter(agent.measures), "")
+    return table(("case", "query", first, "first hits"), (_worst_row(case, agent, first) for case in agent.worst), "lowest cases")
 
 
-def counted(agent: AgentSummary, cases: int) -> str:
+def _worst_row(case_id: str, agent: AgentSummary, measure: str) -> Row:
+    case = agent.cases[case_id]
+    hits = ", ".join(hit.id for hit in case.hits[:HITS_SHOWN]) or f"({case.status})"
+    return (Text(case_id), Text(case.query or ""), Number(case.measures.get(measure)), Text(hits))
+
+
+def case_table(report: Report) -> Table:
+    """One row per run and case. The warm latency is the median of the repeats, always a time that was measured."""
+    measures = list(dict.fromkeys(name for agent in report.agents.values() for name in agent.measures))
+    columns = ("agent", "case", "status", "query", "cold_ms", "warm_ms", "first_hits", *measures)
+    rows = (
+        _case_row(name, case_id, case, measures) for name, agent in report.agents.items() for case_id, case in agent.cases.items()
+    )
+    return table(columns, rows)
+
+
+def _case_row(name: str, case_id: str, case: CaseSummary, measures: list[str]) -> Row:
+    cold, warm = case.details.cold_ms or (None,), sorted(case.details.warm_ms)
+    times = (Milliseconds(cold[0]), Milliseconds(warm[(len(warm) - 1) // 2] if warm else None))
+    hits = Text(" ".join(hit.id for hit in case.hits[:HITS_SHOWN]))
+    known = (Text(name), Text(case_id), Text(case.status), Text(case.query or ""))
+    return (*known, *times, hits, *(Number(case.measures.get(measure)) for measure in measures))
+
+
+def case_counts(agent: AgentSummary, cases: int) -> str:
     """How many cases there were and how they ended; what did not happen is not mentioned."""
     ended = [f"{count} {status.replace('_', ' ')}" for status, count in agent.counts.items() if count]
-    return f"{cases} case{'' if cases == 1 else 's'}: {', '.join(ended)}"
+    return f"{_counted(cases, 'case')}: {', '.join(ended)}"
 
 
-def verdict(report: Report) -> str | None:
+def gate_sentence(report: Report) -> str | None:
     """The one line that says how a gate ended."""
     if report.gate is None:
         return None
@@ -216,6 +246,8 @@ def verdict(report: Report) -> str | None:
 
 
 def _rule(rule: RuleResult) -> str:
+    actual, sign = Number(rule.actual).text, _SIGNS[rule.bound]
     if rule.verdict == "untrusted":
-        return f"{rule.measure} {number(rule.mean)} cannot be relied on (wanted: {rule.minimum:g})"
-    return f"{rule.measure} {number(rule.mean)} {'≥' if rule.verdict == 'passed' else 'is not ≥'} {rule.minimum:g}"
+        wanted = f"{rule.expected:g}" if rule.bound == "at_least" else f"{sign} {rule.expected:g}"
+        return f"{rule.subject} {actual} cannot be relied on (wanted: {wanted})"
+    return f"{rule.subject} {actual} {sign if rule.verdict == 'passed' else f'is not {sign}'} {rule.expected:g}"

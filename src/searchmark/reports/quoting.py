@@ -1,4 +1,4 @@
-"""Text from queries, ids and files is somebody else's: made harmless before it meets a terminal or a page."""
+"""Text from queries, ids and files comes from strangers: made harmless before it meets a terminal or a page."""
 
 from __future__ import annotations
 

@@ -1,25 +1,65 @@
-"""How a run went: latencies, index, cost, and the sentences about it that a reader must not miss."""
+"""Notes on how a run went: what failed, under which conditions times were taken, and what two runs of one agent tell."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from searchmark.analysis.latencies import latencies_of
 from searchmark.errors import shortened
-from searchmark.records import Run
+from searchmark.records import AnswerDetails, Run
+from searchmark.reports.notes import Note, note
 
 REASONS_SHOWN = 3
+LONGEST_REASON = 160
+
+Details = list[tuple[str, AnswerDetails]]
 
 
-def cost_of(run: Run) -> dict[str, float]:
-    """What the answers have cost in all and each, where the agent says so."""
-    costs = [each.cost for each in run.details or () if each.cost is not None]
-    return {"total": sum(costs), "per_query": sum(costs) / len(costs), "queries": len(costs)} if costs else {}
+def run_notes(run: Run, order: Mapping[str, int]) -> Iterator[Note]:
+    """What went wrong, and under which conditions the times were taken; cases are told in the order of the suite."""
+    known = zip(run.case_ids, run.details or (), strict=False)
+    details = sorted(known, key=lambda each: (order.get(each[0], len(order)), each[0]))
+    yield from _failure_notes(details, run.provenance.failure)
+    repeats = [case for case, each in details if each.repeat_failure is not None]
+    if repeats:
+        yield note("repeat-failures", f"cases answered first and failing on a repeat: {len(repeats)}", repeats)
+    unstable = [case for case, each in details if each.unstable > 0]
+    if unstable:
+        yield note("unstable-answers", f"cases that were answered differently when asked again: {len(unstable)}", unstable)
+    yield from _condition_notes(run)
 
 
-def noise_notes(runs: Mapping[str, Run], means: Mapping[str, Mapping[str, float | None]]) -> Iterator[str]:
+def _failure_notes(details: Details, failure: str | None) -> Iterator[Note]:
+    """The most frequent reasons first; that the agent could not be started is said elsewhere."""
+    reasons: dict[str, list[str]] = {}
+    for case, each in details:
+        if each.failure not in (None, failure):
+            reasons.setdefault(shortened(each.failure, LONGEST_REASON), []).append(case)
+    ranked = sorted(reasons.items(), key=lambda found: (-len(found[1]), found[0]))
+    for reason, cases in ranked[:REASONS_SHOWN]:
+        yield note("failures", f"failures for this reason: {len(cases)} ({reason})", cases)
+    rest = [case for _, cases in ranked[REASONS_SHOWN:] for case in cases]
+    if rest:
+        yield note("failures", f"failures for other reasons: {len(rest)}", rest)
+
+
+def _condition_notes(run: Run) -> Iterator[Note]:
+    provenance = run.provenance
+    if provenance.restarts:
+        yield note("worker-restarts", f"times that the worker had to be started again: {provenance.restarts}")
+    if provenance.candidates:
+        kinds = ", ".join(provenance.candidates.kinds)
+        message = f"searched were files of these kinds only, as in the gold set: {kinds} (--candidates all: every file)"
+        yield note("limited-candidates", message)
+    if provenance.workers > 1:
+        yield note("parallel-workers", f"the times were taken under load: {provenance.workers} workers side by side")
+    for event in provenance.trust:
+        if not event.spoils:
+            yield note(event.kind.replace("_", "-"), event.message)
+
+
+def noise_notes(runs: Mapping[str, Run], means: Mapping[str, Mapping[str, float | None]]) -> Iterator[Note]:
     """What differs between two runs of one agent on the same question is the noise floor of quality and speed."""
     for name, again in combinations(runs, 2):
         if not asked_twice(runs[name], runs[again]):
@@ -30,7 +70,7 @@ def noise_notes(runs: Mapping[str, Run], means: Mapping[str, Mapping[str, float 
         shared = [kind for kind in first if kind in second and first[kind].p50]
         times = [f"{kind} p50 {abs(second[kind].p50 / first[kind].p50 - 1):.1%}" for kind in shared]
         differ = f"the means differ by {', '.join(values)}; the times by {', '.join(times) or 'nothing'}"
-        yield f"noise floor, {name} asked twice: {differ}"
+        yield note("noise-floor", f"noise floor, {name} asked twice: {differ}")
 
 
 def asked_twice(one: Run, other: Run) -> bool:
@@ -40,29 +80,3 @@ def asked_twice(one: Run, other: Run) -> bool:
         return False
     same = ("agent", "suite", "options", "candidates", "version")
     return one.label.snapshot == other.label.snapshot and all(getattr(first, key) == getattr(second, key) for key in same)
-
-
-def conduct_notes(run: Run) -> Iterator[str]:
-    """What went wrong, and under which conditions the times were taken."""
-    provenance, details = run.provenance, run.details or ()
-    if provenance.failure:
-        yield provenance.failure
-    reasons = Counter(shortened(each.failure, 160) for each in details if each.failure not in (None, provenance.failure))
-    for reason, count in reasons.most_common(REASONS_SHOWN):
-        yield f"failures for this reason: {count} ({reason})"
-    if len(reasons) > REASONS_SHOWN:
-        yield f"failures for other reasons: {sum(reasons.values()) - sum(n for _, n in reasons.most_common(REASONS_SHOWN))}"
-    repeats = sum(each.repeat_failure is not None for each in details)
-    if repeats:
-        yield f"cases answered first and failing on a repeat: {repeats}"
-    unstable = sum(each.unstable > 0 for each in details)
-    if unstable:
-        yield f"cases that were answered differently when asked again: {unstable}"
-    if provenance.restarts:
-        yield f"times that the worker had to be started again: {provenance.restarts}"
-    if provenance.candidates:
-        kinds = ", ".join(provenance.candidates.kinds)
-        yield f"searched were files of these kinds only, as in the gold set: {kinds} (--candidates all: every file)"
-    if provenance.workers > 1:
-        yield f"the times were taken under load: {provenance.workers} workers side by side"
-    yield from (event.message for event in provenance.trust if not event.spoils)

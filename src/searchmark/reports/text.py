@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 
+import rich.table
+import rich.text
 from rich import box
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
-from rich.table import Table
-from rich.text import Text
 
 from searchmark.analysis.comparison import Pair
 from searchmark.reports import layout
+from searchmark.reports.cells import Table
 from searchmark.reports.quoting import visible
 from searchmark.reports.report import AgentSummary, Report
 
@@ -41,93 +43,78 @@ def to_text(report: Report, *, brief: bool = False, colour: bool = False, width:
 def _parts(report: Report, brief: bool) -> Iterator[RenderableType]:
     if report.pairs:
         yield from _comparison_parts(report, brief)
-    for agent in report.agents.values() if not report.pairs else ():
-        yield from _agent_parts(agent, report)
+    else:
+        for name, agent in report.agents.items():
+            yield from _agent_parts(name, agent, report)
     for decision in report.decisions:
-        yield _plain(decision.sentence, "bold")
+        yield _line(decision.sentence, "bold")
         for line in (*decision.evidence, *decision.flips):
-            yield _plain(f"  {line}")
+            yield _line(f"  {line}")
     for note in report.notes:
-        yield _plain(f"note: {note}", "yellow")
-    verdict = layout.verdict(report)
-    if verdict:
-        yield _plain(verdict, "bold green" if report.gate and report.gate.verdict == "passed" else "bold red")
+        yield _line(f"note: {note.message}", "yellow")
+    gate = layout.gate_sentence(report)
+    if gate:
+        yield _line(gate, "bold green" if report.gate and report.gate.verdict == "passed" else "bold red")
 
 
 def _comparison_parts(report: Report, brief: bool) -> Iterator[RenderableType]:
-    yield _standing(report)
-    speeds = list(layout.speed_rows(report))
-    if speeds:
-        yield _table(layout.SPEED_COLUMNS, speeds)
-    for travel in report.travels:
-        yield _plain(travel.sentence, "bold")
-        if not brief and (travel.lower or travel.higher):
-            yield _table(layout.TRAVEL_COLUMNS, layout.travel_rows(travel), numbers_from=2, numbers_to=4)
+    yield from _tables(_with_suite(layout.standing_table(report), report.suite.name), layout.speed_table(report))
+    for effect in report.snapshot_effects:
+        yield _line(effect.sentence, "bold")
+        if not brief:
+            yield from _tables(layout.snapshot_table(effect))
     if brief:
-        yield _table(layout.VERDICT_COLUMNS, layout.verdict_rows(report), numbers_from=3)
+        yield from _tables(layout.verdict_table(report))
         return
     for pair in report.pairs:
         yield from _pair_parts(pair)
 
 
-def _agent_parts(agent: AgentSummary, report: Report) -> Iterator[RenderableType]:
-    yield _plain(f"{agent.name} on {report.suite.name}", "bold")
-    yield _plain(layout.counted(agent, report.suite.cases))
-    yield _table(layout.COLUMNS, layout.measure_rows(agent.measures))
-    for segment in agent.segments:
-        yield _table(layout.segment_header(agent, segment), layout.segment_rows(agent, segment))
-    if agent.latency_ms:
-        yield _table(layout.LATENCY_COLUMNS, layout.latency_rows(agent))
-    conduct = layout.conduct(agent)
-    if conduct:
-        yield _plain(conduct)
-    if agent.worst:
-        yield _worst(agent)
+def _with_suite(standing: Table, suite: str) -> Table:
+    """The standing is the first thing on the screen, so that it says of what it is."""
+    letter, run, *measures = standing.columns
+    return replace(standing, columns=(letter, f"{run} on {suite}", *measures))
 
 
-def _standing(report: Report) -> Table:
-    measures = list(next(iter(report.agents.values())).measures)
-    rows = [
-        (letter, name, *(f"{mean} {beaten}".rstrip() for mean, beaten in values))
-        for letter, name, values in layout.standing_rows(report)
-    ]
-    return _table(("", f"run on {report.suite.name}", *measures), rows, numbers_from=2)
+def _agent_parts(name: str, agent: AgentSummary, report: Report) -> Iterator[RenderableType]:
+    yield _line(f"{name} on {report.suite.name}", "bold")
+    yield _line(layout.case_counts(agent, report.suite.cases))
+    yield from _tables(layout.measure_table(agent), *layout.segment_tables(agent), layout.latency_table(agent))
+    preparation = layout.preparation(agent)
+    if preparation:
+        yield _line(preparation)
+    yield from _tables(layout.worst_table(agent))
 
 
 def _pair_parts(pair: Pair) -> Iterator[RenderableType]:
-    yield _plain(f"{pair.candidate} against {pair.baseline}", "bold")
-    yield _table(layout.PAIR_COLUMNS, layout.pair_rows(pair))
+    yield _line(f"{pair.candidate} against {pair.baseline}", "bold")
+    yield from _tables(layout.pair_table(pair))
     for sentence in layout.pair_sentences(pair):
-        yield _plain(sentence)
-    for segment in pair.segments:
-        yield _table((segment, *layout.PAIR_SEGMENT_COLUMNS), layout.pair_segment_rows(pair, segment))
-    if pair.telling:
-        columns = ("most telling cases", "query", "before", "after", "moves")
-        yield _table(columns, layout.telling_rows(pair), numbers_from=2, numbers_to=4)
+        yield _line(sentence)
+    yield from _tables(*layout.pair_segment_tables(pair), layout.telling_table(pair))
 
 
-def _worst(agent: AgentSummary) -> Table:
-    first = next(iter(agent.measures))
-    return _table(("lowest cases", "query", first, "first hits"), layout.worst_rows(agent), numbers_from=2, numbers_to=3)
+def _line(text: str, style: str = "") -> rich.text.Text:
+    return rich.text.Text(visible(text), style=style)
 
 
-def _plain(text: str, style: str = "") -> Text:
-    return Text(visible(text), style=style)
+def _cell(text: str) -> rich.text.Text:
+    return rich.text.Text(visible(text, LONGEST_CELL))
 
 
-def _cell(text: str) -> Text:
-    return Text(visible(text, LONGEST_CELL))
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]], numbers_from: int = 1, numbers_to: int = 99) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    cells = [list(map(_cell, row)) for row in rows]
-    for column, title in enumerate(map(_cell, header)):
-        if numbers_from <= column < numbers_to:
-            widest = max(text.cell_len for text in (title, *(row[column] for row in cells)))
-            table.add_column(title, justify="right", no_wrap=True, min_width=widest)
-        else:
-            table.add_column(title, overflow="fold")
-    for row in cells:
-        table.add_row(*row)
-    return table
+def _tables(*tables: Table) -> Iterator[rich.table.Table]:
+    """The tables that have rows. A title is written above the first column, and numbers are never broken."""
+    for table in tables:
+        if not table.rows:
+            continue
+        shown = rich.table.Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        headers = map(_cell, (table.title or table.columns[0], *table.columns[1:]))
+        for header, column in zip(headers, zip(*table.rows, strict=True), strict=True):
+            if column[0].breaks:
+                shown.add_column(header, overflow="fold")
+            else:
+                widest = max(text.cell_len for text in (header, *(_cell(cell.text) for cell in column)))
+                shown.add_column(header, justify="right", no_wrap=True, min_width=widest)
+        for row in table.rows:
+            shown.add_row(*(_cell(cell.text) for cell in row))
+        yield shown

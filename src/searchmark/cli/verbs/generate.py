@@ -15,7 +15,9 @@ from searchmark.cli._options import HOW_TO_RUN, OUTPUT, Given, SectionedCommand,
 from searchmark.cli._output import show
 from searchmark.config import DatasetConfig, load_config
 from searchmark.errors import UsageError
-from searchmark.mining.gold_sets import OnProgress, Progress, Source, generate_gold_set, parse_sources
+from searchmark.history.sources import RepositorySource, parse_repositories
+from searchmark.mining.gold_sets import generate_gold_set
+from searchmark.mining.mine import MiningFacts, MiningProgress, OnProgress
 
 if TYPE_CHECKING:
     from searchmark.mining.cases import Rewrite
@@ -60,18 +62,18 @@ def command(
     searchmark generate --repo api=../api --repo web=../web --output gold_set.json --unit auto
     """
     options = given.over(load_config(config_path).dataset)
-    sources = parse_sources(repos or _configured(options))
+    sources = parse_repositories(repos or _configured(options))
     if explained is not None:
         return _explain(sources, explained, options)
     if output is None:
         raise UsageError("--output is missing: where should the gold set go?")
     if Path(output).is_dir():
         raise UsageError(f"{output} cannot be written: it is a folder")
-    with _progress() as on_progress:
-        metadata = generate_gold_set(
-            sources, output, options, jobs=jobs or os.cpu_count() or 1, rewrite=_rewriter(options), on_progress=on_progress
+    with _rewriting(options) as rewrite, _progress() as on_progress:
+        mined = generate_gold_set(
+            sources, output, options, jobs=jobs or os.cpu_count() or 1, rewrite=rewrite, on_progress=on_progress
         )
-    for sentence in summary(metadata):
+    for sentence in (sentence for facts in mined for sentence in summary(facts)):
         click.echo(sentence, err=True)
     click.echo(f"written: {output}", err=True)
     return None
@@ -84,17 +86,20 @@ def _configured(options: DatasetConfig) -> tuple[str, ...]:
     return paths
 
 
-def _rewriter(options: DatasetConfig) -> Rewrite | None:
+@contextmanager
+def _rewriting(options: DatasetConfig) -> Iterator[Rewrite | None]:
     if options.query != "llm":
-        return None
+        yield None
+        return
     if options.rewriter is None:
         raise UsageError("--query llm needs a section 'dataset.rewriter' with a model in the config; see docs/gold-sets.md")
     from searchmark.mining.rewriting import Rewriter
 
-    return Rewriter(options.rewriter, lambda sentence: click.echo(sentence, err=True)).rewrite
+    with Rewriter(options.rewriter, lambda sentence: click.echo(sentence, err=True)) as rewriter:
+        yield rewriter.rewrite
 
 
-def _explain(sources: list[Source], commit: str, options: DatasetConfig) -> None:
+def _explain(sources: list[RepositorySource], commit: str, options: DatasetConfig) -> None:
     from searchmark.mining.explanation import explain
     from searchmark.reports.quoting import visible
 
@@ -104,19 +109,18 @@ def _explain(sources: list[Source], commit: str, options: DatasetConfig) -> None
         show(f"{visible(line)}\n")
 
 
-def summary(metadata: dict[str, Any]) -> Iterator[str]:
-    """What was mined, and what was removed by which rule."""
-    for name, about in metadata["repositories"].items():
-        removed = ", ".join(f"{rule} {entry['commits']}" for rule, entry in about["ledger"].items())
-        yield f"{name}: {about['commits_analyzed']} commits read, {about['commits_passed']} passed, {about['test_cases']} cases"
-        if removed:
-            yield f"{name}: removed: {removed}"
-        if about["unreachable_files"]:
-            yield f"{name}: {about['unreachable_files']} files were created by their commit and cannot be found: kept apart"
-        if about["shallow"]:
-            yield f"{name}: the clone is shallow, so its history ends early"
-        if about.get("malformed"):
-            yield f"{name}: malformed and skipped: {', '.join(about['malformed'])}"
+def summary(facts: MiningFacts) -> Iterator[str]:
+    """What was mined from a repository, and what was removed by which rule."""
+    name, removed = facts.repository, ", ".join(f"{rule} {count.commits}" for rule, count in facts.ledger.items())
+    yield f"{name}: {facts.commits_analyzed} commits read, {facts.commits_passed} passed, {facts.cases} cases"
+    if removed:
+        yield f"{name}: removed: {removed}"
+    if facts.unreachable_files:
+        yield f"{name}: {facts.unreachable_files} files were created by their commit and cannot be found: kept apart"
+    if facts.shallow:
+        yield f"{name}: the clone is shallow, so its history ends early"
+    if facts.malformed:
+        yield f"{name}: malformed and skipped: {', '.join(facts.malformed)}"
 
 
 @contextmanager
@@ -126,8 +130,7 @@ def _progress() -> Iterator[OnProgress | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("{task.description}"),
@@ -136,13 +139,13 @@ def _progress() -> Iterator[OnProgress | None]:
         TextColumn("kept {task.fields[kept]}"),
         TimeRemainingColumn(),
     )
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[tuple[str, str], Any] = {}
 
-        def tell(progress: Progress) -> None:
-            key = progress.name, progress.phase
+        def tell(progress: MiningProgress) -> None:
+            key = progress.repository, progress.phase
             if key not in tasks:
-                tasks[key] = bars.add_task(f"{progress.name}: {progress.phase}", total=progress.total, kept=0)
+                tasks[key] = bars.add_task(f"{progress.repository}: {progress.phase}", total=progress.total, kept=0)
             bars.update(tasks[key], completed=progress.done, kept=progress.kept)
 
         yield tell

@@ -1,0 +1,62 @@
+"""From scores to a report: what is said about one run, and about several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from searchmark.analysis.comparison import Pair, unique_names
+from searchmark.analysis.decisions import decide
+from searchmark.analysis.gate import Gate
+from searchmark.analysis.scores import Scores
+from searchmark.corpora.corpus import Survey
+from searchmark.options.compare_options import DecisionTable
+from searchmark.reports.notes import Note, told_apart
+from searchmark.reports.report import AgentSummary, Report
+from searchmark.reports.run_notes import noise_notes, run_notes
+from searchmark.reports.score_notes import corpus_notes, score_notes, trust_notes
+from searchmark.reports.snapshot_effect import snapshot_effects
+from searchmark.reports.summaries import agent_summary, expected_targets, suite_summary
+
+
+def build_report(scores: Scores, by: Iterable[str] = (), gate: Gate | None = None, corpus: Survey | None = None) -> Report:
+    """Everything to be said about one agent's scores; ``by`` names what the cases are split by."""
+    suite = scores.judged.suite
+    (name,) = unique_names([scores])
+    agent = agent_summary(scores, by, expected_targets(suite))
+    notes = (*_notes(scores, agent), *corpus_notes(corpus))
+    return Report(suite_summary(suite, corpus), {name: agent}, gate, notes)
+
+
+def build_comparison(
+    scores: Sequence[Scores],
+    pairs: Sequence[Pair],
+    by: Iterable[str] = (),
+    tables: Iterable[DecisionTable] = (),
+    corpus: Survey | None = None,
+    gate: Gate | None = None,
+) -> Report:
+    """Everything to be said about several runs on one suite, decisions by ``tables`` included."""
+    suite, by = scores[0].judged.suite, tuple(by)
+    named = dict(zip(unique_names(scores), scores, strict=True))
+    expected = expected_targets(suite)
+    agents = {name: agent_summary(each, by, expected) for name, each in named.items()}
+    runs = {name: each.judged.run for name, each in named.items()}
+    means = {name: {key: summary.mean for key, summary in agent.measures.items()} for name, agent in agents.items()}
+    notes = told_apart({name: list(_notes(each, agents[name])) for name, each in named.items()})
+    summaries = {name: agent.measures for name, agent in agents.items()}
+    return Report(
+        suite=suite_summary(suite, corpus),
+        agents=agents,
+        gate=gate,
+        notes=(*notes, *noise_notes(runs, means), *corpus_notes(corpus)),
+        pairs=tuple(pairs),
+        decisions=tuple(decide(table, pairs, summaries, suite, runs) for table in tables),
+        snapshot_effects=tuple(snapshot_effects(named)),
+    )
+
+
+def _notes(scores: Scores, agent: AgentSummary) -> Iterable[Note]:
+    judged = scores.judged
+    yield from trust_notes(scores)
+    yield from run_notes(judged.run, judged.suite.table.index)
+    yield from score_notes(scores, agent.dropped.items(), agent.measures.items())

@@ -1,0 +1,243 @@
+"""Cells of a table: a value to sort and compute by, and the text that a reader gets, rounded and with its unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+UNDEFINED = "–"
+SMALLEST_P = 0.0001
+# Sizes in steps of a thousand, as disks and networks are sold.
+_SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"))
+
+Value = float | str | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One entry of a table. ``value`` is what it is sorted by; None where it is undefined.
+
+    ``breaks`` says whether its text may be broken over several lines; a number may not.
+    """
+
+    breaks: ClassVar[bool] = False
+
+    @property
+    def value(self) -> Value:
+        raise NotImplementedError
+
+    @property
+    def text(self) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Text(Cell):
+    """Words, ids and queries."""
+
+    content: str
+
+    breaks: ClassVar[bool] = True
+
+    @property
+    def value(self) -> str:
+        return self.content
+
+    @property
+    def text(self) -> str:
+        return self.content
+
+
+@dataclass(frozen=True)
+class Verdict(Cell):
+    """One of the words in which a comparison ends."""
+
+    word: str
+
+    @property
+    def value(self) -> str:
+        return self.word
+
+    @property
+    def text(self) -> str:
+        return self.word
+
+
+@dataclass(frozen=True)
+class Quantity(Cell):
+    """A number that may be undefined; the kinds below say how it is written."""
+
+    number: float | None
+
+    @property
+    def value(self) -> float | None:
+        return self.number
+
+    @property
+    def text(self) -> str:
+        return UNDEFINED if self.number is None else self.written(self.number)
+
+    def written(self, number: float) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Number(Quantity):
+    """A value of a measure; ``signed`` for a difference."""
+
+    digits: int = 4
+    signed: bool = False
+
+    def written(self, number: float) -> str:
+        return f"{number:{'+' if self.signed else ''}.{self.digits}f}"
+
+
+@dataclass(frozen=True)
+class Count(Quantity):
+    """How many."""
+
+    def written(self, number: float) -> str:
+        return f"{number:.0f}"
+
+
+@dataclass(frozen=True)
+class PValue(Quantity):
+    """A probability under the null hypothesis; it is never 0."""
+
+    def written(self, number: float) -> str:
+        return f"< {SMALLEST_P}" if number < SMALLEST_P else f"{number:.4f}"
+
+
+@dataclass(frozen=True)
+class Milliseconds(Quantity):
+    """A time to wait for an answer."""
+
+    def written(self, number: float) -> str:
+        return f"{three_digits(number)} ms"
+
+
+@dataclass(frozen=True)
+class Seconds(Quantity):
+    """A time to get ready."""
+
+    def written(self, number: float) -> str:
+        return f"{three_digits(number)} s"
+
+
+@dataclass(frozen=True)
+class Bytes(Quantity):
+    """A size on disk or in memory."""
+
+    def written(self, number: float) -> str:
+        size, unit = next(((size, unit) for size, unit in _SIZES if number >= size), _SIZES[-1])
+        return f"{three_digits(number / size)} {unit}"
+
+
+@dataclass(frozen=True)
+class Interval(Cell):
+    """Two ends, or none; sorted by the lower one."""
+
+    low: float | None
+    high: float | None
+    signed: bool = False
+
+    @property
+    def value(self) -> float | None:
+        return self.low
+
+    @property
+    def text(self) -> str:
+        if self.low is None or self.high is None:
+            return UNDEFINED
+        return " to ".join(Number(end, signed=self.signed).text for end in (self.low, self.high))
+
+
+@dataclass(frozen=True)
+class SegmentMean(Cell):
+    """The mean of a segment with half of its interval, and the cases behind it where they are not those of its row."""
+
+    mean: float | None
+    half: float | None
+    own_cases: int | None
+
+    @property
+    def value(self) -> float | None:
+        return self.mean
+
+    @property
+    def text(self) -> str:
+        if self.mean is None:
+            return UNDEFINED
+        half = "" if self.half is None else f" ±{self.half:.2f}"
+        own = "" if self.own_cases is None else f" (of {self.own_cases})"
+        return f"{Number(self.mean).text}{half}{own}"
+
+
+@dataclass(frozen=True)
+class RankedMean(Cell):
+    """A mean, and the letters of the runs that it beats with evidence."""
+
+    mean: Number
+    beats: tuple[str, ...]
+
+    @property
+    def value(self) -> float | None:
+        return self.mean.value
+
+    @property
+    def text(self) -> str:
+        return " ".join((self.mean.text, *self.beats))
+
+
+@dataclass(frozen=True)
+class WinsTiesLosses(Cell):
+    """In how many cases a candidate was better, equal and worse; sorted by the surplus of wins."""
+
+    wins: int
+    ties: int
+    losses: int
+
+    @property
+    def value(self) -> float:
+        return self.wins - self.losses
+
+    @property
+    def text(self) -> str:
+        return f"{self.wins}/{self.ties}/{self.losses}"
+
+
+@dataclass(frozen=True)
+class MedianAndTail(Cell):
+    """Two percentiles of one latency; sorted by the first."""
+
+    median: float | None
+    tail: float | None
+
+    @property
+    def value(self) -> float | None:
+        return self.median
+
+    @property
+    def text(self) -> str:
+        if self.median is None or self.tail is None:
+            return UNDEFINED
+        return f"{three_digits(self.median)} / {Milliseconds(self.tail).text}"
+
+
+def three_digits(number: float) -> str:
+    """Three significant digits, or all before the point, never an exponent for what is large."""
+    return f"{number:.3g}" if number < 100 else f"{number:.0f}"  # noqa: PLR2004  # three digits either way
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows of cells. ``title`` is above it, or above its first column where there is no room for titles."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str | None = None
+
+
+def table(columns: Iterable[str], rows: Iterable[tuple[Cell, ...]], title: str | None = None) -> Table:
+    return Table(tuple(columns), tuple(rows), title)

@@ -1,0 +1,170 @@
+"""Notes: the sentences that a reader of a report must not miss, each with a code that scripts can rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Note:
+    """One thing to know about a result: what (``message``), of which cases, why it matters, and what to do about it.
+
+    ``cases`` is empty where the note is about no single cases, or where they are not known.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    cases: tuple[str, ...] = ()
+    why: str | None = None
+    fix: str | None = None
+
+
+@dataclass(frozen=True)
+class NoteKind:
+    """What all notes of one code have in common. An ``error`` makes a result untrusted."""
+
+    code: str
+    severity: Severity
+    about: str
+    why: str | None = None
+    fix: str | None = None
+
+
+_KINDS = (
+    NoteKind(
+        "cases-not-run", "error", "Cases that were not run.",
+        "A mean over the cases that happened to run is the mean of another suite.",
+        "Continue with --resume, or give the missing shards as further --run.",
+    ),
+    NoteKind(
+        "not-started", "error", "The agent could not be started.",
+        "Nothing was measured; this is not a score of 0.",
+        "Fix what the message names; 'searchmark doctor' checks the environment.",
+    ),
+    NoteKind(
+        "corpus-changed", "error", "What was searched changed during the run.",
+        "Cases were asked about different contents and cannot be averaged.",
+        "Run it again while the files are left alone, or search a commit with --snapshot.",
+    ),
+    NoteKind(
+        "too-many-failures", "error", "More than 5 % of the cases ended in an error or a time-out.",
+        "They score 0, so the mean tells more of the failures than of the search.",
+        "Fix the failures, then ask the failed cases again with --retry-errors.",
+    ),
+    NoteKind(
+        "failures", "warning", "Cases that failed, by reason.",
+        "A case that failed scores 0.",
+        "Fix the reason, then ask the failed cases again with --retry-errors.",
+    ),
+    NoteKind(
+        "repeat-failures", "warning", "Cases answered first and failing on a repeat.",
+        "The answer counts, and the failed repeat counts with its deadline in the latency.",
+    ),
+    NoteKind(
+        "unstable-answers", "warning", "Cases that were answered differently when asked again.",
+        "The first answer is scored; a second run may give another value.",
+        "Fix the seeds of the agent, or measure the noise floor with --repeat-agent.",
+    ),
+    NoteKind(
+        "worker-restarts", "warning", "The process of the agent was lost and started again.",
+        "What the agent kept in memory was lost each time.",
+    ),
+    NoteKind(
+        "not-isolated", "warning", "The agent ran inside the process of the runner.",
+        "No deadline can be enforced there.",
+    ),
+    NoteKind(
+        "parallel-workers", "note", "Several workers of the agent ran at the same time.",
+        "They compete for the processor, so that searches take longer than alone.",
+        "Measure latency with --jobs 1.",
+    ),
+    NoteKind(
+        "limited-candidates", "note", "Only files of some kinds were searched, as in the gold set.",
+        "Fewer files to confuse with make a search easier.",
+        "--candidates all searches every file.",
+    ),
+    NoteKind(
+        "noise-floor", "note", "How much two runs of one agent differ.",
+        "A difference between agents that is no larger is noise.",
+    ),
+    NoteKind(
+        "cases-missing", "warning", "Cases that an imported run does not mention.",
+        "They count as empty answers and score 0.",
+        "If these cases were never asked, compare with --intersect.",
+    ),
+    NoteKind(
+        "cases-without-target", "warning", "Cases without any relevant target.",
+        "They can only score 0 and lower every mean.",
+        "Judge them, remove them, or mark them as unanswerable.",
+    ),
+    NoteKind(
+        "undefined-values", "note", "Cases for which a measure is undefined.",
+        "They are not in its mean; the reason is with each case in the JSON report.",
+    ),
+    NoteKind("formula", "note", "What a formula with a name is made of."),
+    NoteKind(
+        "duplicate-hits", "warning", "Duplicate hits in an answer.",
+        "Each id keeps its first rank; trec_eval refuses such a run.",
+        "Return every id once.",
+    ),
+    NoteKind(
+        "invalid-hits", "warning", "Hits that do not exist in the corpus.",
+        "They keep their rank and count as not relevant.",
+        "Check that agent and corpus name documents alike.",
+    ),
+    NoteKind(
+        "cases-not-in-suite", "warning", "Cases of the run that are not in the suite.",
+        "They are left out; the run may have been made for another suite.",
+    ),
+    NoteKind(
+        "scores-out-of-order", "warning", "Hits that score higher than the one before them.",
+        "The order of the run was kept; tools that sort by score see another ranking.",
+    ),
+    NoteKind("topics-without-judgments", "note", "Topics without judgments, left out."),
+    NoteKind("queries-without-judgments", "note", "Queries without judgments, left out."),
+    NoteKind("unrated-hits", "note", "Lines of the suite without a rating, left out."),
+    NoteKind(
+        "cases-not-in-all-runs", "warning", "Cases of the suite that not all runs answer, left out.",
+        "The comparison holds for the common cases only.",
+    ),
+    NoteKind(
+        "unreachable-targets", "warning", "Relevant targets that are not in the corpus.",
+        "No search can find them, so that the best possible value is below 1.",
+    ),
+    NoteKind("cases-filtered-out", "note", "Cases of the suite that were not asked for, left out."),
+    NoteKind("hits-beyond-depth", "note", "Hits beyond the depth that was asked for, left out."),
+    NoteKind(
+        "hits-not-text", "warning", "Hits that are neither text nor a path.",
+        "They keep their rank and count as not relevant.",
+        "Return ids as text; 'check_agent' of searchmark.testing shows where.",
+    ),
+    NoteKind("unusable-scores", "warning", "Scores that are no finite numbers, left out.", "The order of the run was kept."),
+    NoteKind("left-out", "note", "Anything else that was counted and left out."),
+    NoteKind("duplicate-documents", "warning", "Documents of the corpus with a duplicate id, left out."),
+    NoteKind("empty-documents", "note", "Documents of the corpus without any text."),
+    NoteKind("skipped-files", "note", "Files of the corpus that hold no text, left out."),
+)  # fmt: skip
+NOTE_KINDS: Mapping[str, NoteKind] = {kind.code: kind for kind in _KINDS}
+
+
+def note(code: str, message: str, cases: Iterable[str] = ()) -> Note:
+    """A note of a known kind."""
+    kind = NOTE_KINDS[code]
+    return Note(code, kind.severity, message, tuple(cases), kind.why, kind.fix)
+
+
+def told_apart(notes: Mapping[str, Sequence[Note]]) -> list[Note]:
+    """Every note with the name of the run that it is about; one that holds for all runs is said once."""
+    first = next(iter(notes.values()))
+    shared = [each for each in first if all(each in found for found in notes.values())]
+    own = [_of(name, each) for name, found in notes.items() for each in found if each not in shared]
+    return [*own, *(_of("all runs", each) for each in shared)]
+
+
+def _of(name: str, each: Note) -> Note:
+    return replace(each, message=f"{name}: {each.message}")

@@ -1,0 +1,93 @@
+"""Notes on scores: why they are untrusted, what was left out of them, and which cases say little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from searchmark.analysis.scores import Scores, Summary, distrust
+from searchmark.corpora.corpus import Survey
+from searchmark.judging.judge import Judged
+from searchmark.reports.notes import Note, note
+
+# What a count of something dropped is called: the code of its note and the sentence before the number.
+DROPPED = {
+    "duplicate": ("duplicate-hits", "duplicate hits dropped, each id keeping its first rank (trec_eval refuses such a run)"),
+    "invalid": ("invalid-hits", "hits that do not exist in the corpus, which keep their rank and count as not relevant"),
+    "cases_not_in_suite": ("cases-not-in-suite", "cases of the run that are not in the suite, left out"),
+    "scores_out_of_order": (
+        "scores-out-of-order",
+        "hits that score higher than the one before them (the order of the run was kept)",
+    ),
+    "topics_without_judgments": ("topics-without-judgments", "topics without judgments, left out"),
+    "queries_without_judgments": ("queries-without-judgments", "queries without judgments, left out"),
+    "hits_without_rating": ("unrated-hits", "lines without a rating, left out"),
+    "cases_not_in_all_runs": ("cases-not-in-all-runs", "cases of the suite that not all runs answer, left out"),
+    "unreachable_targets": ("unreachable-targets", "relevant targets that are not in the corpus"),
+    "cases_filtered_out": ("cases-filtered-out", "cases of the suite that were not asked for, left out"),
+    "beyond_depth": ("hits-beyond-depth", "hits beyond the depth that was asked for, left out"),
+    "not_text": (
+        "hits-not-text",
+        "hits that are neither text nor a path, which keep their rank and count as not relevant",
+    ),
+    "scores_unusable": (
+        "unusable-scores",
+        "scores that are no finite numbers, left out (the order of the run was kept)",
+    ),
+}
+
+
+def score_notes(scores: Scores, dropped: Iterable[tuple[str, int]], measures: Iterable[tuple[str, Summary]]) -> Iterator[Note]:
+    """All that must be said about the scores of one run besides its numbers."""
+    for key, count in dropped:
+        if count:
+            code, sentence = DROPPED.get(key, ("left-out", key))
+            yield note(code, f"{sentence}: {count}", _cases_behind(key, scores.judged))
+    yield from _case_notes(scores.judged)
+    for name, summary in measures:
+        if summary.definition:
+            yield note("formula", f"{name} is {summary.definition}")
+        if summary.undefined:
+            yield note("undefined-values", f"cases for which {name} is undefined, not in its mean: {summary.undefined}")
+
+
+def trust_notes(scores: Scores) -> Iterator[Note]:
+    """Why the scores are untrusted."""
+    for reason in distrust(scores):
+        yield note(reason.kind.replace("_", "-"), f"untrusted: {reason.message}", reason.cases)
+
+
+def _case_notes(judged: Judged) -> Iterator[Note]:
+    ids = judged.suite.table.ids
+    missing = [case for case in ids if case not in judged.run.index]
+    if missing:
+        yield note("cases-missing", f"cases missing from the run, which count as empty: {len(missing)}", missing)
+    lowest = judged.suite.defaults.rel
+    hollow = judged.answerable & judged.complete & (judged.hits.total_relevant(lowest) == 0)
+    if hollow.any():
+        message = f"cases without a target of grade {lowest} or higher, which can only score 0: {int(hollow.sum())}"
+        yield note("cases-without-target", message, (ids[row] for row in np.flatnonzero(hollow)))
+
+
+def _cases_behind(key: str, judged: Judged) -> Iterator[str]:
+    """The cases in which something was dropped, where the run says so, in the order of the suite."""
+    run, known = judged.run, judged.suite.table
+    if key == "cases_not_in_suite":
+        yield from sorted(run.index.keys() - known.index.keys())
+    for case in known.ids if run.details is not None else ():
+        details = run.details_of(run.index[case]) if case in run.index else None
+        if details and (details.dropped.get(key) or (key == "unreachable_targets" and details.unreachable)):
+            yield case
+
+
+def corpus_notes(corpus: Survey | None) -> Iterator[Note]:
+    """What is odd about what was searched."""
+    if corpus is None:
+        return
+    counts = (
+        ("duplicate-documents", "documents of the corpus with a duplicate id, left out", corpus.duplicates),
+        ("empty-documents", "documents of the corpus without any text", corpus.empty),
+        ("skipped-files", "files of the corpus that hold no text, left out", corpus.skipped),
+    )
+    yield from (note(code, f"{what}: {count}") for code, what, count in counts if count)

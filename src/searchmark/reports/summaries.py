@@ -1,0 +1,131 @@
+"""From scores to the numbers of a report: one run of one agent, case by case and as a whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from searchmark.analysis.latencies import latencies_of
+from searchmark.analysis.prices import total_cost
+from searchmark.analysis.scores import Scores, segment_rows, untrusted_because
+from searchmark.corpora.corpus import Survey
+from searchmark.records import MATCHES, NOTHING_KNOWN, STATUSES, Hit, Run, Suite
+from searchmark.reports.report import AgentSummary, CaseSummary, ExpectedTarget, RunSummary, ShownHit, SuiteSummary, Summaries
+from searchmark.reports.score_notes import DROPPED
+
+HITS_SHOWN = 10
+WORST_SHOWN = 5
+
+
+def suite_summary(suite: Suite, corpus: Survey | None) -> SuiteSummary:
+    hashes = suite.hashes | ({} if corpus is None else {"corpus": corpus.digest})
+    return SuiteSummary(suite.name, hashes, len(suite))
+
+
+def agent_summary(scores: Scores, by: Iterable[str], expected: Sequence[tuple[ExpectedTarget, ...]]) -> AgentSummary:
+    """All numbers of one run; ``expected`` holds the targets of every case, as ``expected_targets`` finds them."""
+    run = scores.judged.run
+    return AgentSummary(
+        name=run.label.agent,
+        status="failed" if run.provenance.failure else "untrusted" if untrusted_because(scores) else "ok",
+        counts=scores.counts,
+        dropped=_in_order(scores.judged.dropped),
+        measures=scores.summaries(),
+        segments={field_name: _segment(scores, field_name) for field_name in by},
+        cases=_cases(scores, expected),
+        worst=_worst(scores),
+        snapshot=run.label.snapshot,
+        repeat=run.label.repeat,
+        latency_ms=latencies_of(run),
+        index=run.provenance.index,
+        start_seconds=next(iter(run.provenance.start_seconds), None),
+        cost=cost_of(run),
+        run=run_summary(run),
+    )
+
+
+def _in_order(dropped: Mapping[str, int]) -> dict[str, int]:
+    """What was dropped, always in the same order: a run that was joined from shards may have met it in another one."""
+    order = list(DROPPED)
+    return {key: dropped[key] for key in sorted(dropped, key=lambda key: (order.index(key) if key in order else len(order), key))}
+
+
+def run_summary(run: Run) -> RunSummary:
+    """What a report tells of where a run comes from; with one repository behind it, its commit is that of the run.
+
+    What an agent says of itself may speak of the shard that it has seen last: that stays in the raw run.
+    """
+    known = run.provenance
+    searched = known.repositories[0] if len(known.repositories) == 1 else None
+    return RunSummary(
+        id=known.id,
+        started=known.started,
+        ended=known.ended,
+        version=known.version,
+        commit=None if searched is None else searched.commit,
+        dirty=None if searched is None else searched.dirty,
+        agent=None if known.agent is None else replace(known.agent, description={}),
+        options=known.options,
+        repositories=tuple(sorted(known.repositories, key=lambda repository: repository.name)),
+        environment=known.environment,
+        memory_bytes=known.memory_bytes,
+    )
+
+
+def cost_of(run: Run) -> dict[str, float]:
+    """What the answers have cost in all and each, where the agent says so."""
+    total, queries = total_cost(run), sum(each.cost is not None for each in run.details or ())
+    return {} if total is None else {"total": total, "per_query": total / queries, "queries": queries}
+
+
+def _segment(scores: Scores, name: str) -> dict[str, Summaries]:
+    return {value: scores.summaries(rows) for value, rows in segment_rows(scores.judged.suite, name).items()}
+
+
+def expected_targets(suite: Suite) -> list[tuple[ExpectedTarget, ...]]:
+    """For every case the targets that are worth something, the most valuable first."""
+    judgments = suite.judgments
+    how = [0] * len(judgments) if judgments.match is None else judgments.match.tolist()
+    expected: list[list[ExpectedTarget]] = [[] for _ in suite.table.ids]
+    # By column and not by case: there may be a million judgments.
+    for case, target, match, grade in zip(judgments.case.tolist(), judgments.targets, how, judgments.grades.tolist(), strict=True):
+        if grade > 0:
+            expected[case].append(ExpectedTarget(target, MATCHES[match], grade))
+    return [tuple(sorted(targets, key=lambda each: -each.grade)) for targets in expected]
+
+
+def _cases(scores: Scores, expected: Sequence[tuple[ExpectedTarget, ...]]) -> dict[str, CaseSummary]:
+    judged, names = scores.judged, scores.names
+    table, index = judged.suite.table, judged.run.index
+    summaries = {}
+    for row, case in enumerate(table.ids):
+        values = scores.values[row].tolist()
+        answer = judged.run.answer(index[case], HITS_SHOWN) if case in index else None
+        summaries[case] = CaseSummary(
+            status=STATUSES[judged.status[row]],
+            query=None if table.queries is None else table.queries[row],
+            measures={name: None if math.isnan(value) else value for name, value in zip(names, values, strict=True)},
+            undefined={name: str(scores.reason(row, i)) for i, name in enumerate(names) if math.isnan(values[i])},
+            hits=_shown(answer.hits) if answer else (),
+            expected=expected[row],
+            details=answer.details if answer else NOTHING_KNOWN,
+        )
+    return summaries
+
+
+def _shown(hits: Iterable[Hit]) -> tuple[ShownHit, ...]:
+    return tuple(ShownHit(hit.id, hit.score, hit.lines) for hit in hits)
+
+
+def _worst(scores: Scores) -> tuple[str, ...]:
+    """The cases with the lowest values of the first measure, as long as they are not perfect."""
+    if not scores.measures:
+        return ()
+    values = scores.values[:, 0]
+    order = np.argsort(values, kind="stable")[:WORST_SHOWN]  # NaN comes last
+    high = scores.measures[0].high
+    perfect = high if math.isfinite(high) else np.max(values, initial=0.0, where=~np.isnan(values))
+    return tuple(scores.judged.suite.table.ids[row] for row in order if values[row] < perfect)

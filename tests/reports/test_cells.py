@@ -1,0 +1,77 @@
+"""Cells: rounded for readers, with a unit, and exact for sorting."""
+
+from __future__ import annotations
+
+import pytest
+
+from searchmark.reports import layout
+from searchmark.reports.cells import (
+    Bytes,
+    Cell,
+    Count,
+    Interval,
+    MedianAndTail,
+    Milliseconds,
+    Number,
+    PValue,
+    RankedMean,
+    Seconds,
+    SegmentMean,
+    Table,
+    Text,
+    Verdict,
+    WinsTiesLosses,
+)
+from tests.reports.samples import comparison_of, report_of
+
+
+@pytest.mark.parametrize(
+    ("cell", "text", "value"),
+    [
+        (Number(0.12345), "0.1235", 0.12345),
+        (Number(0.1, signed=True), "+0.1000", 0.1),
+        (Number(None), "–", None),
+        (Count(1200), "1200", 1200),
+        (Interval(0.1, 0.25), "0.1000 to 0.2500", 0.1),
+        (Interval(-0.1, 0.25, signed=True), "-0.1000 to +0.2500", -0.1),
+        (Interval(None, None), "–", None),
+        (PValue(0.0), "< 0.0001", 0.0),
+        (PValue(0.00009), "< 0.0001", 0.00009),
+        (PValue(0.0001), "0.0001", 0.0001),
+        (PValue(1.0), "1.0000", 1.0),
+        (Milliseconds(0.01234), "0.0123 ms", 0.01234),
+        (Milliseconds(12345.6), "12346 ms", 12345.6),
+        (Seconds(0.5), "0.5 s", 0.5),
+        (Seconds(4321.0), "4321 s", 4321.0),
+        (Bytes(512), "0.512 KB", 512),
+        (Bytes(1_500_000), "1.5 MB", 1_500_000),
+        (Bytes(25_276_518_400), "25.3 GB", 25_276_518_400),
+        (SegmentMean(0.5, 0.123, 7), "0.5000 ±0.12 (of 7)", 0.5),
+        (SegmentMean(None, None, None), "–", None),
+        (RankedMean(Number(0.5), ("a", "c")), "0.5000 a c", 0.5),
+        (WinsTiesLosses(5, 3, 2), "5/3/2", 3),
+        (MedianAndTail(1.5, 20.0), "1.5 / 20 ms", 1.5),
+        (MedianAndTail(None, None), "–", None),
+        (Verdict("IMPROVED"), "IMPROVED", "IMPROVED"),
+        (Text("a b"), "a b", "a b"),
+    ],
+)
+def test_a_cell_shows_its_text_and_sorts_by_its_value(cell: Cell, text: str, value: object) -> None:
+    assert (cell.text, cell.value) == (text, value)
+
+
+def every_table() -> list[Table]:
+    one, several = report_of(), comparison_of()
+    (agent,), (pair,) = one.agents.values(), several.pairs
+    tables = [layout.measure_table(agent), *layout.segment_tables(agent), layout.worst_table(agent), layout.case_table(one)]
+    watched = [layout.latency_table(each) for each in several.agents.values()]
+    compared = [layout.standing_table(several), layout.speed_table(several), layout.verdict_table(several), layout.pair_table(pair)]
+    return [*tables, *watched, *compared]
+
+
+@pytest.mark.parametrize("table", every_table(), ids=lambda table: table.columns[0] or "standing")
+def test_every_column_of_a_table_can_be_sorted(table: Table) -> None:
+    """A column holds one kind of cell, so that its values are all text or all numbers."""
+    assert table.rows
+    assert all(len(row) == len(table.columns) for row in table.rows)
+    assert all(len({type(cell) for cell in column}) == 1 for column in zip(*table.rows, strict=True))

@@ -1,0 +1,157 @@
+"""Reports as JSON: the agreed shape, nothing lost, and nothing that depends on how the work was divided."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from searchmark import (
+    Answer,
+    Case,
+    Hit,
+    Judgment,
+    Run,
+    Suite,
+    build_comparison,
+    build_report,
+    compare,
+    judge,
+    read_report,
+    render,
+    score,
+)
+from searchmark.errors import FormatError
+from searchmark.records import IndexBuild, RunLabel, TrustEvent
+from searchmark.reports import Report, write_report
+from searchmark.runs.join import completed, joined
+from tests.reports.samples import HOSTILE, WATCHED_SUITE, comparison_of, report_of, watched_run
+
+CASES = list(WATCHED_SUITE.table.ids)
+
+
+class TestJson:
+    def test_has_the_agreed_shape(self) -> None:
+        data = json.loads(render(report_of(), "json"))
+        agent = data["agents"]["agent"]
+        assert data["schema_version"] == 1
+        assert data["suite"]["cases"] == 3
+        assert set(data["suite"]["hashes"]) == {"queries", "corpus", "judgments"}
+        assert agent["counts"] == {"ok": 1, "empty": 1, "error": 0, "timeout": 1, "not_run": 0}
+        assert agent["status"] == "untrusted"
+        assert set(agent["measures"]["nDCG@10"]) == {"mean", "median", "std", "low", "high", "cases", "answered_mean", "undefined"}
+        assert agent["measures"]["mine"]["definition"] == "0.5*P@5 + 0.5*RR"
+        assert set(agent["segments"]["category"]) == {"x", "y"}
+        assert (agent["name"], agent["snapshot"], agent["repeat"]) == ("agent", None, 1)
+        assert agent["cases"]["c1"]["hits"] == [{"id": "a", "score": "inf"}, {"id": "b", "score": 0.1}]
+        assert agent["cases"]["c1"]["expected"] == [
+            {"target": "a", "match": "id", "grade": 2},
+            {"target": "b", "match": "id", "grade": 1},
+        ]
+        assert all(list(note) == ["code", "severity", "message", "cases", "why", "fix"] for note in data["notes"])
+
+    def test_undefined_is_null_with_a_reason(self) -> None:
+        case = json.loads(render(report_of(), "json"))["agents"]["agent"]["cases"]["c2"]
+        assert case["measures"]["nDCG@10"] is None
+        assert case["undefined"]["nDCG@10"].startswith("glob and symbol judgments name no targets")
+        assert "RR" not in case["undefined"]
+
+    def test_numbers_are_in_full_precision_and_strictly_json(self) -> None:
+        text = render(report_of(), "json")
+        data = json.loads(text, parse_constant=lambda token: pytest.fail(f"{token} is not JSON"))
+        assert data["agents"]["agent"]["measures"]["mine"]["mean"] == (0.4 * 0.5 + 0.5 + 0) / 2
+
+    def test_is_read_back_identical(self, tmp_path: Path) -> None:
+        report = report_of(HOSTILE, minimum=0.3)
+        write_report(report, tmp_path / "report.json")
+        assert read_report(tmp_path / "report.json") == report
+
+    @pytest.mark.parametrize(
+        ("content", "complaint"),
+        [
+            ("[]", "is not a report"),
+            ('{"schema_version": 9}', "schema_version: is 9"),
+            ('{"schema_version": 1}', "suite: is missing"),
+        ],
+    )
+    def test_a_file_that_is_no_report_is_refused(self, file, content: str, complaint: str) -> None:
+        with pytest.raises(FormatError, match=complaint):
+            read_report(file("report.json", content))
+
+    def test_a_gate_has_the_agreed_shape(self) -> None:
+        gate = json.loads(render(report_of(minimum=0.3), "json"))["gate"]
+        rule = {"subject": "RR", "where": {}, "bound": "at_least", "expected": 0.3, "actual": 0.5, "cases": []}
+        assert gate == {"verdict": "untrusted", "rules": [rule | {"verdict": "untrusted"}]}
+
+    def test_runs_of_one_agent_have_its_name_and_keys_of_their_own(self) -> None:
+        agents = json.loads(render(comparison_of(), "json"))["agents"]
+        assert {key: (agent["name"], agent["snapshot"]) for key, agent in agents.items()} == {
+            "bm25@parent": ("bm25", "parent"),
+            "bm25@head": ("bm25", "head"),
+        }
+
+    def test_a_comparison_of_snapshots_is_read_back_identical(self, tmp_path: Path) -> None:
+        runs = [watched_run(CASES), watched_run(CASES, 5, RunLabel("bm25", "head"))]
+        lost = Run.from_answers(
+            runs[1].label, [replace(answer, hits=()) for answer in runs[1].answers], provenance=runs[1].provenance
+        )
+        scores = [score(judge(WATCHED_SUITE, run), ["RR"]) for run in (runs[0], lost)]
+        report = build_comparison(scores, compare(scores))
+        write_report(report, tmp_path / "report.json")
+        assert report.snapshot_effects[0].lower
+        assert read_report(tmp_path / "report.json") == without_builds(report)
+
+    def test_a_watched_run_is_read_back_identical_but_for_how_often_it_was_indexed(self, tmp_path: Path) -> None:
+        report = build_report(score(judge(WATCHED_SUITE, watched_run(CASES)), ["RR"]))
+        write_report(report, tmp_path / "report.json")
+        assert report.agents["bm25"].cases["c4"].details.cost == 0.0
+        assert read_report(tmp_path / "report.json") == without_builds(report)
+
+
+def without_builds(report: Report) -> Report:
+    """The report without what JSON leaves out."""
+    built = {name: agent.index or IndexBuild() for name, agent in report.agents.items()}
+    agents = {name: replace(agent, index=replace(built[name], full_builds=0, updates=0)) for name, agent in report.agents.items()}
+    return replace(report, agents=agents)
+
+
+def test_infinite_values_are_text_in_json() -> None:
+    suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment("a", grade=999 + n),)) for n in range(2)])
+    run = Run.from_answers("agent", [Answer(f"c{n}", "ok", (Hit("a", 1),)) for n in range(2)])
+    text = render(build_report(score(judge(suite, run), ["DCG(gain=exp)"])), "json")
+    json.loads(text, parse_constant=lambda token: pytest.fail(f"{token} is not JSON"))
+
+
+class TestDivision:
+    """One run, asked in one go, after an interruption, and in two shards."""
+
+    # Times, memory, and ids: the only things that may differ.
+    MEASURED = re.compile(
+        r'"(?:seconds|start_seconds|cold_ms|warm_ms|first_hit_ms|started|ended|memory_bytes|id)": (?:\[[^]]*\]|"[^"]*"|[\d.]+)'
+    )
+
+    def text(self, run: Run) -> str:
+        """The report without what was measured in time."""
+        text = render(build_report(score(judge(WATCHED_SUITE, completed(run, CASES)), ["RR", "nDCG@10"])), "json")
+        data = json.loads(self.MEASURED.sub('"time or id": 0', text))
+        return json.dumps({**data, "agents": {name: agent | {"latency_ms": 0} for name, agent in data["agents"].items()}})
+
+    def test_a_resumed_run_gives_the_same_report(self) -> None:
+        whole = watched_run(CASES)
+        known = {"resumed": 5, "index": IndexBuild(0.9, 2, 3, 4096), "start_seconds": (0.1, 0.2), "memory_bytes": 7}
+        said = replace(whole.provenance.agent, description={"documents": 3})  # type: ignore[type-var]  # it has one
+        resumed = watched_run(CASES, 9, agent=said, **known)
+        assert self.text(resumed) == self.text(whole)
+
+    @pytest.mark.parametrize("parts", [(CASES[::2], CASES[1::2]), (CASES[5:], CASES[:5]), (CASES[8:], CASES[4:8], CASES[:4])])
+    def test_joined_shards_give_the_same_report(self, parts: tuple[list[str], ...]) -> None:
+        shards = [watched_run(part, minutes) for minutes, part in enumerate(parts)]
+        assert self.text(joined(shards)) == self.text(watched_run(CASES))
+
+    def test_the_order_in_which_shards_went_wrong_does_not_matter(self) -> None:
+        events = (TrustEvent("not_started", "no such file"), TrustEvent("corpus_changed", "shop changed"))
+        shards = [watched_run(CASES[:6], trust=events[1:]), watched_run(CASES[6:], 1, trust=events[:1])]
+        assert self.text(joined(shards)) == self.text(joined(shards[::-1]))

@@ -1,0 +1,140 @@
+"""Notes: every one has a code that is listed, the cases it is about, and is said once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from searchmark import Answer, Case, Hit, Judgment, Note, Run, Suite, build_comparison, build_report, compare, judge, render, score
+from searchmark.corpora.corpus import Survey
+from searchmark.records import AnswerDetails, Provenance, RunLabel, TrustEvent
+from searchmark.records.provenance import TRUST_KINDS
+from searchmark.reports.notes import NOTE_KINDS, note
+from searchmark.reports.score_notes import DROPPED
+from tests.reports.samples import WATCHED_SUITE, watched_run
+
+PAGE = Path(__file__).parents[2] / "docs" / "reports.md"
+CASES = list(WATCHED_SUITE.table.ids)
+
+
+def notes_of(run: Run, suite: Suite = WATCHED_SUITE, measures: tuple[str, ...] = ("RR",)) -> dict[str, Note]:
+    """The notes of one run by their codes; of several with one code the last."""
+    return {each.code: each for each in build_report(score(judge(suite, run), measures)).notes}
+
+
+class TestCodes:
+    def test_every_code_is_in_kebab_case(self) -> None:
+        assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", code) for code in NOTE_KINDS)
+
+    def test_every_code_is_on_the_page_with_what_it_says(self) -> None:
+        rows = re.findall(r"^\| `([a-z-]+)` \| (error|warning|note) \| (.*) \|$", PAGE.read_text(), re.MULTILINE)
+        assert rows == [(kind.code, kind.severity, kind.about) for kind in NOTE_KINDS.values()]
+
+    def test_everything_that_is_dropped_has_a_code(self) -> None:
+        assert {code for code, _ in DROPPED.values()} <= NOTE_KINDS.keys()
+
+    def test_everything_that_spoils_trust_has_a_code(self) -> None:
+        assert {kind.replace("_", "-") for kind in TRUST_KINDS} <= NOTE_KINDS.keys()
+
+    def test_a_note_without_a_listed_code_cannot_be_made(self) -> None:
+        with pytest.raises(KeyError):
+            note("something-new", "x")
+
+
+class TestCases:
+    """A note names the cases that it is about, in the order of the suite."""
+
+    def test_what_a_watched_run_says(self) -> None:
+        notes = notes_of(watched_run(CASES[::-1]))
+        assert {code: each.cases for code, each in notes.items()} == {
+            "too-many-failures": ("c1", "c2", "c7"),
+            "failures": ("c1",),
+            "repeat-failures": ("c3",),
+            "unstable-answers": ("c4",),
+            "worker-restarts": (),
+            "limited-candidates": (),
+            "not-isolated": (),
+            "unreachable-targets": ("c5",),
+            "hits-beyond-depth": ("c5",),
+            "hits-not-text": ("c4",),
+        }
+
+    def test_the_most_frequent_failure_comes_first(self) -> None:
+        report = build_report(score(judge(WATCHED_SUITE, watched_run(CASES)), ["RR"]))
+        failures = [(each.message, each.cases) for each in report.notes if each.code == "failures"]
+        assert failures == [
+            ("failures for this reason: 2 (crash)", ("c2", "c7")),
+            ("failures for this reason: 1 (out of memory)", ("c1",)),
+        ]
+
+    def test_cases_that_an_imported_run_lacks_and_cases_without_a_target(self) -> None:
+        suite = Suite.from_cases("s", [Case("c1", judgments=(Judgment("a"),)), Case("c2", judgments=(Judgment("a", grade=0),))])
+        run = Run.from_answers("r", [Answer("c1", "ok", (Hit("a", 1),)), Answer("other", "ok", (Hit("a", 1),))])
+        notes = notes_of(run, suite)
+        assert (notes["cases-missing"].cases, notes["cases-missing"].severity) == (("c2",), "warning")
+        assert notes["cases-without-target"].cases == ("c2",)
+        assert notes["cases-not-in-suite"].cases == ("other",)
+
+    def test_cases_that_were_not_run_make_a_result_untrusted(self) -> None:
+        run = Run.from_answers("r", [Answer(case, "not_run" if case == "c3" else "empty") for case in CASES])
+        found = notes_of(run)["cases-not-run"]
+        assert (found.message, found.severity, found.cases) == ("untrusted: 1 of 12 cases were not run", "error", ("c3",))
+        assert found.fix == "Continue with --resume, or give the missing shards as further --run."
+
+    def test_an_agent_that_did_not_start_is_said_once(self) -> None:
+        failure = "bm25: no such file"
+        answers = [Answer(case, "not_run", details=AnswerDetails(failure=failure)) for case in CASES]
+        provenance = Provenance(trust=(TrustEvent("not_started", failure),))
+        run = Run.from_answers("bm25", answers, provenance=provenance)
+        report = build_report(score(judge(WATCHED_SUITE, run), ["RR"]))
+        assert [each.code for each in report.notes if "no such file" in each.message] == ["not-started"]
+
+
+def test_oddities_of_the_corpus_have_codes() -> None:
+    survey = Survey(ids=frozenset({"a"}), digest="d", duplicates=2, empty=3, skipped=4)
+    report = build_report(score(judge(WATCHED_SUITE, watched_run(CASES)), ["RR"]), corpus=survey)
+    found = [(each.code, each.message) for each in report.notes[-3:]]
+    assert found == [
+        ("duplicate-documents", "documents of the corpus with a duplicate id, left out: 2"),
+        ("empty-documents", "documents of the corpus without any text: 3"),
+        ("skipped-files", "files of the corpus that hold no text, left out: 4"),
+    ]
+
+
+class TestSeveralRuns:
+    def notes(self, *runs: Run) -> list[Note]:
+        scores = [score(judge(WATCHED_SUITE, run), ["RR"]) for run in runs]
+        return list(build_comparison(scores, compare(scores)).notes)
+
+    def test_a_note_that_holds_for_all_runs_is_said_once(self) -> None:
+        runs = [watched_run(CASES, label=RunLabel("one")), watched_run(CASES, 1, RunLabel("two"), restarts=9)]
+        messages = [each.message for each in self.notes(*runs)]
+        assert "all runs: failures for this reason: 2 (crash)" in messages
+        assert "one: times that the worker had to be started again: 3" in messages
+        assert "two: times that the worker had to be started again: 9" in messages
+
+    def test_equal_counts_of_different_cases_are_told_apart(self) -> None:
+        runs = [
+            Run.from_answers(name, [Answer(case, "empty") for case in CASES if case != left])
+            for name, left in (("x", "c1"), ("y", "c2"))
+        ]
+        missing = {each.message.partition(":")[0]: each.cases for each in self.notes(*runs) if each.code == "cases-missing"}
+        assert missing == {"x": ("c1",), "y": ("c2",)}
+
+    def test_two_runs_of_one_agent_show_the_noise_floor(self) -> None:
+        (found,) = [each for each in self.notes(watched_run(CASES), watched_run(CASES, 1)) if each.code == "noise-floor"]
+        assert found.message.startswith("noise floor, bm25 asked twice: the means differ by RR 0.0000; the times by cold p50 0.0%")
+
+    def test_two_agents_of_one_name_show_none(self) -> None:
+        other = watched_run(CASES, 1)
+        changed = replace(other, provenance=replace(other.provenance, agent=replace(other.provenance.agent, code="other")))  # type: ignore[type-var]  # it has one
+        assert "noise-floor" not in {each.code for each in self.notes(watched_run(CASES), changed)}
+
+
+def test_text_and_markdown_print_the_message() -> None:
+    report = build_report(score(judge(WATCHED_SUITE, watched_run(CASES)), ["RR"]))
+    assert "note: untrusted: 3 of 12 cases ended in an error or a time-out, more than 5%" in render(report)
+    assert "- untrusted: 3 of 12 cases ended in an error or a time-out, more than 5%" in render(report, "markdown")
