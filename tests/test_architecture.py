@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import searchmark
+from searchmark.cli.main import VERBS
 from tests.conftest import ROOT
 
 SOURCE = Path(searchmark.__file__).parent
@@ -45,6 +46,12 @@ def test_help_loads_nothing_heavy_and_only_the_way_in() -> None:
     assert {name for name in loaded if name.startswith("searchmark")} == {
         "searchmark", "searchmark.cli", "searchmark.cli.main", "searchmark.errors",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_checks_and_draws_nothing(verb: str) -> None:
+    """Options are made from records without pydantic; numpy alone comes along, with the records of runs and suites."""
+    assert not loaded_modules(f"from searchmark.cli.main import main; main(['{verb}', '--help'])") & (HEAVY - {"numpy"})
 
 
 def test_scoring_python_dicts_needs_no_polars() -> None:
