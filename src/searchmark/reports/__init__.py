@@ -15,8 +15,8 @@ from searchmark.reports.notes import Note
 from searchmark.reports.report import Report
 
 __all__ = [
-    "RENDERERS", "Note", "Renderer", "Report", "build_comparison", "build_report", "format_of", "read_report", "render", "renderer_of",
-    "suffixes", "write_report",
+    "RENDERERS", "Note", "Renderer", "Report", "build_comparison", "build_report", "format_of", "read_report", "render",
+    "renderer_of", "suffixes", "write_report",
 ]  # fmt: skip
 
 
