@@ -14,7 +14,7 @@ import subprocess
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -27,6 +27,7 @@ from searchmark.agents.lexical.postings import Postings
 from searchmark.agents.lexical.tokens import tokens
 from searchmark.agents.lexical.vocabulary import Counts
 from searchmark.corpora.corpus import Corpus
+from searchmark.corpora.snapshots import CommitSource
 from searchmark.records import Document
 
 ROUNDS, QUERIES, K, K1, B = 5, 300, 10, 1.2, 0.75
@@ -47,18 +48,8 @@ def from_repository(name: str, path: str) -> Task:
     def git(*arguments: str, given: bytes = b"") -> bytes:
         return subprocess.run(["git", "-C", path, *arguments], input=given, capture_output=True, check=True).stdout
 
-    listed = [line.split("\t", 1) for line in git("ls-tree", "-r", "-z", "HEAD").decode("utf-8", "replace").split("\0")[:-1]]
-    blobs = {file: entry.split()[2] for entry, file in listed if entry.startswith("100")}
-
-    def read(ids: Sequence[str]) -> Iterator[Document]:
-        content, at = git("cat-file", "--batch", given="".join(f"{blobs[file]}\n" for file in ids).encode()), 0
-        for file in ids:
-            end = content.index(b"\n", at)
-            text = content[end + 1 : end + 1 + int(content[at:end].split()[2])]
-            at = end + 2 + len(text)
-            if b"\0" not in text[:8192]:
-                yield Document(file, text.decode("utf-8", "replace"))
-
+    corpus = Corpus(name, CommitSource(Path(path), "HEAD"))
+    blobs = corpus.versions or {}
     queries, right = [], []
     log = git("log", "--no-merges", "--no-renames", "--name-only", "--format=%x01%s", "-z", f"-{QUERIES * 4}", "HEAD").decode(
         "utf-8", "replace"
@@ -69,12 +60,12 @@ def from_repository(name: str, path: str) -> Task:
         if changed and len(queries) < QUERIES:
             queries.append(subject)
             right.append(changed)
-    return Task(name, Corpus(name, lambda: read(list(blobs)), reader=read, versions=blobs), queries, right)
+    return Task(name, corpus, queries, right)
 
 
 def from_standard_library() -> Task:
     documents = list(islice(load_corpus(sysconfig.get_path("stdlib")), MOST_FILES))
-    corpus = Corpus("stdlib", lambda: documents)
+    corpus = Corpus.of("stdlib", documents)
     chosen = random.Random(0)
     picked = chosen.choices([document for document in documents if len(document.text.split()) > 50], k=QUERIES)
     queries = [" ".join(chosen.sample(document.text.split(), 8)) for document in picked]
@@ -168,7 +159,7 @@ def side_by_side(task: Task, documents: list[Document]) -> None:
     }
     say("query", medians(contestants), len(asked))
     texts = [f"{document.id}\n{document.text}" for document in documents]
-    plain = Corpus(task.name, lambda: documents)
+    plain = Corpus.of(task.name, documents)
     contestants = {
         "searchmark": lambda: Bm25Agent(Bm25Config(cache=False)).initialize(plain),
         "its own tokens": lambda: bm25s.BM25(method="lucene").index(

@@ -23,12 +23,7 @@ class History:
 
     def corpus(self, number: int) -> Corpus:
         tree = self.texts_of(number)
-        return Corpus(
-            f"{self.name}-{number}",
-            lambda: (Document(path, self.texts[blob]) for path, blob in tree.items()),
-            reader=lambda ids: (Document(path, self.texts[tree[path]]) for path in ids if path in tree),
-            versions=tree,
-        )
+        return Corpus.of(f"{self.name}-{number}", [Document(path, self.texts[blob]) for path, blob in tree.items()], tree)
 
     def texts_of(self, number: int) -> dict[str, str]:
         return {path: blob for path, blob in self.trees[number].items() if blob in self.texts}

@@ -14,7 +14,7 @@ from searchmark.config import DatasetConfig
 from searchmark.history.log import Span, read_history
 from searchmark.history.repository import open_repository
 from searchmark.mining.drafts import Draft
-from searchmark.mining.selection import Judge, Kept, in_order_of_choice
+from searchmark.mining.selection import CommitFilter, SelectedCommit, in_order_of_choice
 
 KEPT, REMOVED = 30, 15
 COUNTING = {"merge", "root", "empty", "no_code_file", "mode_only", "links_only", "shallow_boundary", "in_pull_request", "malformed"}
@@ -25,11 +25,11 @@ def main(path: str, commit: str, seed: str, unit: str = "commit") -> None:
     kept, removed, drafts = [], [], {}
     with open_repository(path) as repository:
         tip = repository.commit(commit)
-        judge = Judge(repository, options, tip, (None, None))
+        commits = CommitFilter(repository, options, tip, (None, None))
         for found in read_history(repository, Span(tip, merges=unit != "commit")):
-            draft, rule = judge.verdict(found)
+            draft, rule = commits.verdict(found)
             if isinstance(draft, Draft) and rule not in COUNTING:
-                (kept if rule is None else removed).append(Kept(found.hash, b"", None, None))
+                (kept if rule is None else removed).append(SelectedCommit(found.hash, b"", None, None))
                 drafts[found.hash] = (draft, rule)
     for name, pile, size in (("kept", kept, KEPT), ("removed", removed, REMOVED)):
         print(f"== {name}: {size} of {len(pile)}")

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from memory import peak_megabytes
 
@@ -60,7 +61,8 @@ def work(task: str, path: str) -> dict[str, float]:
     from searchmark.config import DatasetConfig
     from searchmark.files.store import collector_paused
     from searchmark.history.repository import open_repository
-    from searchmark.mining.cases import build_cases
+    from searchmark.history.sources import RepositorySource
+    from searchmark.mining.mine import mine
     from searchmark.mining.selection import select
 
     options = DatasetConfig(max_cases=CASES, sample="spread")
@@ -68,22 +70,24 @@ def work(task: str, path: str) -> dict[str, float]:
         started, busy = time.perf_counter(), time.process_time()
         selection = select(repository, options)
         result = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - busy}
-        result |= {"commits": selection.read, "kept": len(selection.kept)}
-        if task == "leakage":
+        result |= {"commits": selection.read, "kept": len(selection.selected)}
+    if task == "leakage":
+        with TemporaryDirectory() as folder, collector_paused():
             started = time.perf_counter()
-            result["cases"] = sum(1 for _ in build_cases(repository, "bench", selection, options))
-            result["seconds"] = time.perf_counter() - started
+            result["cases"] = len(mine(RepositorySource(path, "bench"), options, Path(folder)).cases)
+            result["seconds"] = time.perf_counter() - started - result["seconds"]
     return {**result, "peak": peak_megabytes()}
 
 
 def whole(path: str) -> dict[str, float]:
     """Everything, every case, to a file: what memory it takes."""
-    from searchmark.mining.gold_sets import Source, generate_gold_set
+    from searchmark.history.sources import RepositorySource
+    from searchmark.mining.gold_sets import generate_gold_set
 
     started = time.perf_counter()
-    metadata = generate_gold_set([Source("bench", path)], DATA / "bench_gold_set.json")
+    (facts,) = generate_gold_set([RepositorySource(path, "bench")], DATA / "bench_gold_set.json")
     (DATA / "bench_gold_set.json").unlink()
-    return {"seconds": time.perf_counter() - started, "cases": metadata["test_cases_generated"], "peak": peak_megabytes()}
+    return {"seconds": time.perf_counter() - started, "cases": facts.cases, "peak": peak_megabytes()}
 
 
 def measured(task: str, path: str, rounds: int = ROUNDS) -> dict[str, float]:
@@ -171,7 +175,7 @@ def main() -> None:
         )
         leakage = measured("leakage", path, 1)
         print(
-            f"  {'second pass (leaks, lines)':<34}{leakage['seconds']:>9.2f} s   {leakage['cases']:.0f} cases, peak {leakage['peak']:.0f} MB"
+            f"  {'later passes (leaks, lines)':<34}{leakage['seconds']:>9.2f} s   {leakage['cases']:.0f} cases, peak {leakage['peak']:.0f} MB"
         )
         everything = measured("whole", path, 1)
         print(

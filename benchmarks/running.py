@@ -18,13 +18,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from searchmark.agents.agent import AgentSpec, RetrievalAgent, RetrievalResult
+from searchmark.agents.source import PythonClass
 from searchmark.analysis.latencies import latencies_of
 from searchmark.corpora.corpus import Corpus
-from searchmark.corpora.locations import Place
-from searchmark.records import Case, Judgment, Suite
+from searchmark.corpora.locations import Folder
+from searchmark.options.run_options import RunOptions
+from searchmark.records import Case, Judgment, RunLabel, Suite
 from searchmark.registry import create, load_agent
 from searchmark.running.agent_run import Entrant, Progress
-from searchmark.running.options import RunOptions
 from searchmark.running.runner import Request, run_agents
 
 CASES = 1000
@@ -54,10 +55,10 @@ class SelfTimingAgent(NothingAgent):
 
 def agreement(folder: Path, suite: Suite) -> float:
     """How far the reported p50 is from that by the agent's own clock."""
-    places = dict.fromkeys(suite.table.ids, Place("corpus", str(folder)))
-    spec = AgentSpec("self-timing", f"{__file__}:SelfTimingAgent")
-    run = run_agents(Request(suite, (Entrant(spec, places),), RunOptions(num_runs=1))).runs[0]
-    own = statistics.median(each["metadata"]["own_ms"] for each in run.details or ())
+    locations = dict.fromkeys(suite.table.ids, Folder("corpus", folder))
+    spec = AgentSpec("self-timing", PythonClass(__file__, "SelfTimingAgent"))
+    run = run_agents(Request(suite, (Entrant(spec, locations, RunLabel(spec.name)),), RunOptions(num_runs=1))).runs[0]
+    own = statistics.median(each.said["own_ms"] for each in run.details or ())
     return abs(latencies_of(run)["cold"].p50 / own - 1)
 
 
@@ -86,7 +87,7 @@ def own_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunOptions
     """The agent by itself: made, initialised, asked as often."""
     start = time.perf_counter()
     agent = create(spec)
-    agent.initialize(Place("corpus", str(folder)).open())
+    agent.initialize(Folder("corpus", folder).open())
     for query in suite.table.queries or ():
         agent.reset()
         for _ in range(options.num_runs):
@@ -97,9 +98,9 @@ def own_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunOptions
 
 
 def run_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunOptions, journal: Path) -> float:
-    places = dict.fromkeys(suite.table.ids, Place("corpus", str(folder)))
+    locations = dict.fromkeys(suite.table.ids, Folder("corpus", folder))
     start = time.perf_counter()
-    ran = run_agents(Request(suite, (Entrant(spec, places),), options, {spec.name: journal}))
+    ran = run_agents(Request(suite, (Entrant(spec, locations, RunLabel(spec.name)),), options, {RunLabel(spec.name): journal}))
     seconds = time.perf_counter() - start
     assert all(answer.status in ("ok", "empty") for answer in ran.runs[0].answers)
     return seconds
@@ -107,16 +108,18 @@ def run_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunOptions
 
 def overhead_us(folder: Path, suite: Suite, num_runs: int, journal: Path) -> float:
     """What is left per search when start, preparation and the agent's own searches are taken away."""
-    spec = AgentSpec("nothing", f"{__file__}:NothingAgent")
+    spec = AgentSpec("nothing", PythonClass(__file__, "NothingAgent"))
     options = RunOptions(num_runs=num_runs)
-    places = dict.fromkeys(suite.table.ids, Place("corpus", str(folder)))
+    locations = dict.fromkeys(suite.table.ids, Folder("corpus", folder))
     begun: list[float] = []
 
     def answered(progress: Progress) -> None:
         if progress.done:
             begun.append(time.perf_counter())
 
-    ran = run_agents(Request(suite, (Entrant(spec, places),), options, {spec.name: journal}), answered)
+    ran = run_agents(
+        Request(suite, (Entrant(spec, locations, RunLabel(spec.name)),), options, {RunLabel(spec.name): journal}), answered
+    )
     run = ran.runs[0]
     own = sum(sum(each["cold_ms"]) + sum(each.get("warm_ms", ())) for each in (run.details or ())[1:]) / 1e3
     return (begun[-1] - begun[0] - own) / ((len(suite) - 1) * num_runs) * 1e6

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from memory import peak_megabytes
 from searchmark.corpora.walk import HistoryWalk, open_walk
+from searchmark.history.git import sealed_environment
 from searchmark.history.objects import order_along_history
-from searchmark.history.repository import Repository, open_repository, sealed_environment
+from searchmark.history.repository import Repository, open_repository
 
 STEPS, FRESH = 1000, 5
 

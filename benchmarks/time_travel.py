@@ -20,14 +20,14 @@ from pathlib import Path
 from searchmark.cli.main import main as searchmark
 from searchmark.corpora.chunks import chunks
 from searchmark.corpora.corpus import load_corpus
-from searchmark.corpora.locations import Place
+from searchmark.corpora.locations import Commit
 from searchmark.corpora.walk import open_walk
 from searchmark.history.objects import order_along_history
 from searchmark.history.repository import open_repository
+from searchmark.options.run_options import RunOptions
 from searchmark.records import Suite
 from searchmark.registry import create, load_agent
 from searchmark.running.agent_run import Entrant
-from searchmark.running.options import RunOptions
 from searchmark.running.runner import Request, run_agents
 from searchmark.suites import load_suite
 from snapshots import repositories
@@ -44,12 +44,12 @@ def mined(name: str, path: Path, scratch: Path) -> Suite:
     return load_suite(file)
 
 
-def at_parents(suite: Suite, path: Path) -> dict[str, Place]:
+def at_parents(suite: Suite, path: Path) -> dict[str, Commit]:
     parents = {case.id: str(case.fields["parent_commit"]) for case in suite.cases}
     with open_repository(path) as repository:
         order = {commit: number for number, commit in enumerate(order_along_history(repository, parents.values()))}
     visited = sorted(parents.items(), key=lambda item: order[item[1]])
-    return {case: Place("bench", str(path), stand=commit, commit=commit) for case, commit in visited}
+    return {case: Commit("bench", path, commit) for case, commit in visited}
 
 
 def distinct_bytes(path: Path, commits: list[str]) -> tuple[int, int]:
@@ -108,8 +108,8 @@ def travel(suite: Suite, path: Path) -> tuple[float, dict[str, object]]:
 
 def measure(name: str, path: Path, scratch: Path) -> None:
     suite = mined(name, path, scratch)
-    places = at_parents(suite, path)
-    commits = list(dict.fromkeys(place.commit or "" for place in places.values()))
+    locations = at_parents(suite, path)
+    commits = list(dict.fromkeys(location.commit for location in locations.values()))
     os.environ["SEARCHMARK_CACHE"] = str(scratch / f"cache-{name}")
     first, metadata = travel(suite, path)
     second, _ = travel(suite, path)

@@ -52,7 +52,8 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """The address of a server that runs in a process of its own."""
-    with subprocess.Popen([sys.executable, "-m", "tests.support.server"], stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+    command = [sys.executable, "-m", "tests.support.server"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None
         yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
         process.kill()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import click
 from click.testing import CliRunner
 
-from searchmark.cli.main import app
+from searchmark.cli.main import VERBS, app
 from searchmark.suites.native import suite_file_adapter
 
 ROOT = Path(__file__).parent.parent
@@ -19,6 +21,7 @@ SCHEMA = ROOT / "docs" / "schemas" / "suite.schema.json"
 FORMATS_PAGE = ROOT / "docs" / "formats.md"
 
 _FILE = re.compile(r"<!-- file: (?P<file>[^ ]+) -->\n+```(?P<language>\w+)\n.*?```", re.DOTALL)
+_ENVIRONMENT = re.compile(r"(?<=<!-- environment -->\n).*?(?=\n\n)", re.DOTALL)
 _HELP = re.compile(r"<!-- help: (?P<command>searchmark[^>]*?) -->\n+```text\n(?P<text>.*?)```", re.DOTALL)
 
 
@@ -48,9 +51,22 @@ def help_text(command: str) -> str:
     return CliRunner().invoke(app, arguments, prog_name="searchmark", terminal_width=80).output
 
 
+def environment_table() -> str:
+    """Every environment variable that stands for an option, as the commands themselves have them."""
+    rows: dict[str, tuple[str, list[str]]] = {}
+    for verb in VERBS:
+        for parameter in import_module(f"searchmark.cli.verbs.{verb}").command.params:
+            if isinstance(parameter, click.Option) and parameter.envvar is not None:
+                option = " / ".join([*parameter.opts, *parameter.secondary_opts])
+                rows.setdefault(str(parameter.envvar), (option, []))[1].append(f"`{verb}`")
+    lines = (f"| `{variable}` | `{option}` | {', '.join(verbs)} |" for variable, (option, verbs) in rows.items())
+    return "\n".join(["| variable | option | of |", "|---|---|---|", *lines])
+
+
 def cli_page(current: str) -> str:
-    """The page about the command line with every help text as it is now."""
-    return _HELP.sub(lambda found: f"<!-- help: {found['command']} -->\n```text\n{help_text(found['command'])}```", current)
+    """The page about the command line with every help text and environment variable as it is now."""
+    page = _HELP.sub(lambda found: f"<!-- help: {found['command']} -->\n```text\n{help_text(found['command'])}```", current)
+    return _ENVIRONMENT.sub(lambda _: environment_table(), page)
 
 
 def formats_page(current: str) -> str:

@@ -89,6 +89,15 @@ def test_every_verb_has_its_help_on_the_page() -> None:
     assert set(commands_on_page(CLI_PAGE.read_text())) >= {"searchmark", *(f"searchmark {verb}" for verb in VERBS)}
 
 
+def test_every_environment_variable_that_is_read_is_on_the_page() -> None:
+    lines = [line for path in Path(searchmark.__file__).parent.rglob("*.py") for line in path.read_text().splitlines()]
+    ours = {name for line in lines for name in re.findall(r"\bSEARCHMARK_[A-Z_]+\b", line)}
+    others = {name for line in lines if "environ" in line for name in re.findall(r'"([A-Z][A-Z_]{3,})"', line)}
+    page = CLI_PAGE.read_text()
+    assert {"NO_COLOR", "SEARCHMARK_CACHE", "SEARCHMARK_WORKER"} <= ours | others
+    assert {name for name in ours | others if f"`{name}`" not in page} == set()
+
+
 def test_every_alias_of_a_verb_is_mentioned() -> None:
     assert all(f"`{alias}`" in CLI_PAGE.read_text() for alias in ALIASES)
 

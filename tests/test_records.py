@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import given
 from searchmark import Answer, Case, Hit, Judgment, Run, Suite, load_run, load_suite, save_run, save_suite
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import atomic_write
+from searchmark.records import Provenance
 from tests.support.strategies import runs, suites
 
 RUN = Run.from_answers(
@@ -22,7 +24,7 @@ RUN = Run.from_answers(
         Answer("q2", "timeout"),
         Answer("q3", "ok", (Hit("c", 1),)),
     ],
-    metadata={"k1": 1.2},
+    provenance=Provenance(id="one", started=datetime(2026, 11, 15, 12, 30, tzinfo=UTC), options={"k1": 1.2}),
 )
 SUITE = Suite.from_cases("demo", [Case("q1", "find a", (Judgment("a", grade=2),)), Case("q2", "nothing", unanswerable=True)])
 

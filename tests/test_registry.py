@@ -7,27 +7,33 @@ from pathlib import Path
 import pytest
 
 from searchmark.agents.agent import AgentSpec, RetrievalAgent
-from searchmark.corpora.corpus import Corpus
+from searchmark.agents.arms import AgentWithArms
+from searchmark.agents.source import ALIASES, BUILT_IN, AgentSource, BuiltIn, PythonClass
+from searchmark.corpora.corpus import Corpus, load_corpus
 from searchmark.errors import UsageError
 from searchmark.records import Document
-from searchmark.registry import ALIASES, BUILT_IN, create, known_agents, load_agent, spec_of
+from searchmark.registry import COMBINING, agent_class_of, create, known_agents, load_agent, spec_of
 
-CORPUS = Corpus("c", lambda: [Document("a", "text")])
+CORPUS = Corpus.of("c", [Document("a", "text")])
+
+
+EVIL = PythonClass("evil.module", "Agent")
 
 
 @pytest.mark.parametrize(
     ("text", "name", "source"),
     [
-        ("bm25", "bm25", "bm25"),
-        ("KeywordSearchAgent", "KeywordSearchAgent", "keyword"),
-        ("keyword_search", "keyword_search", "keyword"),
-        ("mine=bm25", "mine", "bm25"),
-        ("my.module:Agent", "Agent", "my.module:Agent"),
-        ("some/file.py:Agent", "Agent", "some/file.py:Agent"),
-        ("mine=my.module:Agent", "mine", "my.module:Agent"),
+        ("bm25", "bm25", BuiltIn("bm25")),
+        ("KeywordSearchAgent", "KeywordSearchAgent", BuiltIn("keyword")),
+        ("keyword_search", "keyword_search", BuiltIn("keyword")),
+        ("mine=bm25", "mine", BuiltIn("bm25")),
+        ("my.module:Agent", "Agent", PythonClass("my.module", "Agent")),
+        ("my.module:Outer.Inner", "Outer.Inner", PythonClass("my.module", "Outer.Inner")),
+        ("some/file.py:Agent", "Agent", PythonClass("some/file.py", "Agent")),
+        ("mine=my.module:Agent", "mine", PythonClass("my.module", "Agent")),
     ],
 )
-def test_a_name_stands_for_an_agent(text: str, name: str, source: str) -> None:
+def test_a_name_stands_for_an_agent(text: str, name: str, source: AgentSource) -> None:
     assert spec_of(text) == AgentSpec(name, source)
 
 
@@ -37,31 +43,67 @@ def test_every_alias_and_built_in_name_can_be_made() -> None:
         assert isinstance(create(spec_of(name)), RetrievalAgent)
 
 
+def test_every_built_in_agent_that_asks_others_is_known_to_do_so() -> None:
+    asking = [name for name in BUILT_IN if issubclass(agent_class_of(spec_of(name)), AgentWithArms)]
+    assert asking == list(COMBINING)
+
+
 def test_the_config_says_what_a_name_means() -> None:
-    configured = [AgentSpec("fast", "bm25", {"k1": 2.0})]
-    assert spec_of("fast", configured) == AgentSpec("fast", "bm25", {"k1": 2.0})
+    configured = [AgentSpec("fast", BuiltIn("bm25"), {"k1": 2.0})]
+    assert spec_of("fast", configured) == AgentSpec("fast", BuiltIn("bm25"), {"k1": 2.0})
 
 
 def test_code_that_only_a_config_names_is_not_run() -> None:
-    configured = [AgentSpec("mine", "evil.module:Agent", {"a": 1})]
+    configured = [AgentSpec("mine", EVIL, {"a": 1})]
     with pytest.raises(UsageError, match=r"which is code: .*--agent mine=evil.module:Agent"):
         spec_of("mine", configured)
-    assert spec_of("mine=evil.module:Agent", configured) == AgentSpec("mine", "evil.module:Agent", {"a": 1})
+    assert spec_of("mine=evil.module:Agent", configured) == AgentSpec("mine", EVIL, {"a": 1})
 
 
 @pytest.mark.parametrize("text", ["my.module:Agent", "a.py:B", "mine=my.module:Agent", "plugged"])
 def test_without_foreign_code_only_built_in_agents_will_do(text: str, plugin) -> None:
     with pytest.raises(UsageError, match="--no-exec refuses"):
         spec_of(text, foreign=False)
-    assert spec_of("bm25", foreign=False).source == "bm25"
+    assert spec_of("bm25", foreign=False).source == BuiltIn("bm25")
 
 
 @pytest.mark.parametrize(
-    ("text", "hint"), [("bm52", "did you mean bm25"), ("keyword_serch", "keyword_search"), ("zzz", "there are bm25")]
+    ("text", "sentence"),
+    [
+        ("bm52", "there is no agent 'bm52'; did you mean bm25? For your own agent use module:Class."),
+        ("keyword_serch", "did you mean keyword_search"),
+        ("zzz", "there is no agent 'zzz'; available: bm25, fts5, "),
+        ("zzz", ", semantic. For your own agent use module:Class."),
+    ],
 )
-def test_an_unknown_name_gets_the_nearest_ones(text: str, hint: str) -> None:
-    with pytest.raises(UsageError, match=hint):
+def test_an_unknown_name_gets_the_nearest_ones(text: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as caught:
         spec_of(text)
+    assert sentence in str(caught.value)
+
+
+PLANNED = [
+    ("http://localhost:9/search", "HTTP agents are not built yet: 'http://localhost:9/search'; available: bm25, fts5"),
+    ("https://search.example/?q={query}&k=10", "HTTP agents are not built yet: 'https://search.example/?q={query}&k=10'"),
+    ("command:rg --json", "command agents are not built yet: 'command:rg --json'"),
+    ("mcp:files", "MCP agents are not built yet: 'mcp:files'"),
+]
+
+
+@pytest.mark.parametrize(("source", "sentence"), PLANNED)
+def test_a_kind_that_is_not_built_yet_is_refused_by_name_wherever_it_is_written(source: str, sentence: str) -> None:
+    configured = [AgentSpec.from_plain({"name": "svc", "source": source})]
+    arms = [{"name": "svc", "source": source}]
+    for ask in (
+        lambda: spec_of(source),
+        lambda: spec_of(f"svc={source}"),
+        lambda: spec_of("svc", configured),
+        lambda: load_agent("hybrid", arms=arms),
+        lambda: load_agent(source),
+    ):
+        with pytest.raises(UsageError) as caught:
+            ask()
+        assert str(caught.value).startswith(sentence)
 
 
 @pytest.fixture
@@ -96,7 +138,7 @@ BROKEN = {
     "1/0": "ZeroDivisionError",
     "class Agent(": "SyntaxError",
     "": "has no attribute 'Agent'",
-    "Agent = 3": "Agent is not a class",
+    "Agent = 3": "Agent is neither a class nor a function",
     "class Agent:\n    def __init__(self): raise ValueError('no key')": "cannot be made: ValueError: no key",
     "class Agent:\n    def retrieve(self, query): pass": "has no method 'initialize'",
     "class Agent:\n    retrieve = 3\n    def initialize(self, corpus): pass": "has no method 'retrieve'",
@@ -141,7 +183,7 @@ def test_an_agent_is_adapted_by_its_signature(initialize: str, retrieve: str, gi
         f"    {retrieve}:\n        seen = {{**locals()}}\n        seen.pop('self')\n        self.seen = seen\n        return [type(self.given).__name__, repr(seen)]\n"
     )
     agent = create(spec_of(f"{file}:Agent"))
-    agent.initialize(Corpus("c", list, lambda: tmp_path / "corpus"))
+    agent.initialize(load_corpus(tmp_path / "corpus"))
     kind, seen = agent.retrieve("what", 3)  # type: ignore[misc]
     assert kind == (given.__name__ if given is not Path else "PosixPath")
     assert "what" in seen
@@ -161,7 +203,77 @@ def test_an_agent_that_wants_a_folder_says_so_where_there_is_none(tmp_path: Path
 
 def test_arms_that_are_code_are_refused(plugin: Path) -> None:
     with pytest.raises(UsageError, match="the arm 'x' of 'hybrid' is code"):
-        create(load_agent("hybrid", arms=["bm25", {"name": "x", "source": "plugged_in:Agent"}]))
+        load_agent("hybrid", arms=["bm25", {"name": "x", "source": "plugged_in:Agent"}])
     assert create(load_agent("hybrid", arms=["keyword_search", "plugged"]))
-    with pytest.raises(UsageError, match="--no-exec refuses"):
-        create(load_agent("hybrid", arms=["bm25", "plugged"]), foreign=False)
+
+
+NESTED = {"name": "inner", "source": "rerank", "config": {"arm": {"name": "innermost", "source": "plugged"}}}
+
+
+@pytest.mark.parametrize("arms", [["bm25", "plugged"], ["bm25", NESTED]])
+def test_without_foreign_code_every_arm_is_checked_before_anything_is_started(arms: list, plugin: Path) -> None:
+    configured = [AgentSpec("both", BuiltIn("hybrid"), {"arms": arms})]
+    assert spec_of("both", configured)
+    with pytest.raises(UsageError, match="'plugged' is not built in, and --no-exec refuses"):
+        spec_of("both", configured, foreign=False)
+    with pytest.raises(UsageError, match="'plugged' is not built in, and --no-exec refuses"):
+        create(configured[0], foreign=False)
+
+
+def test_the_arms_of_a_foreign_agent_are_checked_where_it_runs(plugin: Path) -> None:
+    (plugin / "asking.py").write_text(
+        "from searchmark import AgentSpec, RetrievalAgent\n\n\nclass Asking(RetrievalAgent):\n"
+        "    def arms(self): return {'x': AgentSpec.from_plain({'name': 'x', 'source': 'plugged_in:Agent'})}\n"
+    )
+    with pytest.raises(UsageError, match="the arm 'x' of 'Asking' is code"):
+        create(spec_of("asking:Asking"))
+
+
+def test_arms_without_end_are_one_sentence() -> None:
+    arm: dict = {"name": "again", "source": "rerank", "config": {}}
+    arm["config"]["arm"] = arm
+    with pytest.raises(UsageError, match="the arm 'again' is nested more than 20 deep"):
+        load_agent("rerank", arm=arm)
+
+
+FUNCTIONS = {
+    "def search(query, k): return ['a', 'b'][:k]": (["a", "b"], None),
+    "def search(query): return ['a', 'b']": (["a", "b"], None),
+    "def search(query, *, top_k=1): return ['a', 'b'][:top_k]": (["a", "b"], None),
+    "def search(query, k): return [('a', 2.0), ['b', 1]]": (["a", "b"], [2.0, 1]),
+    "def search(query, k):\n    yield 'a', 2.0\n    yield 'b', 1.0": (["a", "b"], [2.0, 1.0]),
+    "import searchmark\ndef search(query, k): return searchmark.RetrievalResult(['a'], [3.0])": (["a"], [3.0]),
+    "class Engine:\n    def __call__(self, query, k): return ['a']\nsearch = Engine()": (["a"], None),
+    "class Engine:\n    def initialize(self, corpus): pass\n    def retrieve(self, query): return ['a']\nsearch = Engine()": (
+        ["a"],
+        None,
+    ),
+    "class Engine:\n    def initialize(self, corpus): pass\n    def retrieve(self, query): return ['a']\ndef search(): return Engine()": (
+        ["a"],
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "found"), FUNCTIONS.items(), ids=[*FUNCTIONS])
+def test_a_function_or_an_instance_in_a_file_is_an_agent(code: str, found: tuple, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(code)
+    agent = create(spec_of(f"{tmp_path / 'mine.py'}:search"))
+    agent.initialize(CORPUS)
+    result = agent.retrieve("q", 2)
+    assert (list(getattr(result, "files", result)), getattr(result, "scores", None)) == found  # type: ignore[call-overload]
+    assert (agent.update(None), agent.describe()) == (False, {})  # type: ignore[arg-type]
+
+
+def test_what_is_made_already_takes_no_options(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def search(query, k): return []\n")
+    with pytest.raises(UsageError, match=r"takes no options; it was given depth"):
+        create(load_agent(f"{tmp_path / 'mine.py'}:search", depth=3))
+
+
+def test_an_agent_of_another_make_describes_itself_if_it_can(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "class Agent:\n    def initialize(self, corpus): pass\n    def retrieve(self, query): return []\n"
+        "    def describe(self): return {'model': 'mine'}\n"
+    )
+    assert create(spec_of(f"{tmp_path / 'mine.py'}:Agent")).describe() == {"model": "mine"}

@@ -67,7 +67,7 @@ def test_a_good_agent_passes(agent: str | type) -> None:
         (Fickle, ["gives another answer when it is called again"]),
         (Touchy, ["ValueError: syntax error"]),
         (Dying, ["SystemExit: 1", "AssertionError"]),
-        (Stillborn, ["initialize: OSError: no space"]),
+        (Stillborn, ["Stillborn failed 1 check:", "initialize: OSError: no space"]),
         ("no.such.module:Agent", ["cannot be loaded"]),
     ],
 )
@@ -75,6 +75,29 @@ def test_everything_wrong_is_said(agent: str | type, said: list[str]) -> None:
     with pytest.raises(AssertionError) as caught:
         check_agent(agent)
     assert all(sentence in str(caught.value) for sentence in said)
+
+
+def local_agent() -> type:
+    class Local(Fine):
+        pass
+
+    return Local
+
+
+@pytest.mark.parametrize("agent", [lambda query, k: ["README.md"], local_agent(), Fine()])
+def test_an_agent_that_only_this_process_has_passes_too(agent: object) -> None:
+    check_agent(agent)
+
+
+def test_what_is_wrong_with_a_function_is_said_as_well() -> None:
+    with pytest.raises(AssertionError, match=r"lambda failed 1 check:\n- retrieve\('', 3\): ZeroDivisionError"):
+        check_agent(lambda query, k: ["README.md"] if query else 1 / 0)
+
+
+def test_options_reach_the_agent() -> None:
+    check_agent("in-memory", {"answers": {"add_item": ["src/cart.py"]}})
+    with pytest.raises(AssertionError, match="does not exist: 'ghost'"):
+        check_agent("in-memory", {"answers": {"add_item": ["ghost"]}})
 
 
 def test_an_agent_that_hangs_is_not_waited_for(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from searchmark.agents.agent import AgentSpec as AgentSpec
     from searchmark.agents.agent import RetrievalAgent as RetrievalAgent
     from searchmark.agents.agent import RetrievalResult as RetrievalResult
-    from searchmark.analysis.comparison import CompareOptions as CompareOptions
     from searchmark.analysis.comparison import compare as compare
     from searchmark.analysis.gate import Evidence as Evidence
     from searchmark.analysis.gate import Gate as Gate
@@ -21,7 +20,9 @@ if TYPE_CHECKING:
     from searchmark.analysis.gate import parse_threshold as parse_threshold
     from searchmark.analysis.scores import Scores as Scores
     from searchmark.analysis.scores import score as score
+    from searchmark.comparability import comparable as comparable
     from searchmark.config import DatasetConfig as DatasetConfig
+    from searchmark.corpora.case_locations import Where as Where
     from searchmark.corpora.corpus import Changes as Changes
     from searchmark.corpora.corpus import Corpus as Corpus
     from searchmark.corpora.corpus import FieldMapping as FieldMapping
@@ -32,17 +33,30 @@ if TYPE_CHECKING:
     from searchmark.errors import SearchmarkError as SearchmarkError
     from searchmark.errors import UnknownMeasure as UnknownMeasure
     from searchmark.errors import UsageError as UsageError
+    from searchmark.experiments import Experiment as Experiment
+    from searchmark.experiments import compare_runs as compare_runs
+    from searchmark.experiments import evaluate_run as evaluate_run
+    from searchmark.experiments import run_suite as run_suite
+    from searchmark.experiments import score_runs as score_runs
     from searchmark.judging.judge import Judged as Judged
     from searchmark.judging.judge import judge as judge
     from searchmark.measures.grammar import parse_measure as parse_measure
     from searchmark.mining.gold_sets import generate_gold_set as generate_gold_set
+    from searchmark.mining.gold_sets import mine_suite as mine_suite
+    from searchmark.options.compare_options import CompareOptions as CompareOptions
+    from searchmark.options.experiment_options import CaseSelection as CaseSelection
+    from searchmark.options.experiment_options import Resumption as Resumption
+    from searchmark.options.run_options import RunOptions as RunOptions
     from searchmark.records import Answer as Answer
+    from searchmark.records import AnswerDetails as AnswerDetails
     from searchmark.records import Case as Case
     from searchmark.records import Defaults as Defaults
     from searchmark.records import Document as Document
     from searchmark.records import Hit as Hit
     from searchmark.records import Judgment as Judgment
+    from searchmark.records import Provenance as Provenance
     from searchmark.records import Run as Run
+    from searchmark.records import RunLabel as RunLabel
     from searchmark.records import Suite as Suite
     from searchmark.registry import load_agent as load_agent
     from searchmark.reports import Note as Note
@@ -51,33 +65,38 @@ if TYPE_CHECKING:
     from searchmark.reports import build_report as build_report
     from searchmark.reports import read_report as read_report
     from searchmark.reports import render as render
-    from searchmark.running.options import RunOptions as RunOptions
-    from searchmark.running.runner import run_suite as run_suite
     from searchmark.runs import load_run as load_run
     from searchmark.runs import save_run as save_run
+    from searchmark.runs import save_runs as save_runs
+    from searchmark.runs.join import joined as joined
     from searchmark.suites import load_suite as load_suite
     from searchmark.suites import save_suite as save_suite
     from searchmark.suites.fixtures import load_baseline_metrics as load_baseline_metrics
 
 _HOMES = {
     "agents.agent": ("AgentSpec", "RetrievalAgent", "RetrievalResult"),
-    "analysis.comparison": ("CompareOptions", "compare"),
-    "corpora.corpus": ("Changes", "Corpus", "FieldMapping", "load_corpus"),
+    "analysis.comparison": ("compare",),
+    "analysis.gate": ("check_gate", "Evidence", "Gate", "MeanBound", "parse_threshold"),
+    "analysis.scores": ("score", "Scores"),
+    "comparability": ("comparable",),
     "config": ("DatasetConfig",),
-    "errors": (
-        "FormatError", "Incomparable", "NothingEvaluated", "SearchmarkError", "UnknownMeasure", "UsageError",
-    ),
-    "analysis.gate": ("Evidence", "Gate", "MeanBound", "check_gate", "parse_threshold"),
-    "judging.judge": ("Judged", "judge"),
+    "corpora.case_locations": ("Where",),
+    "corpora.corpus": ("Changes", "Corpus", "FieldMapping", "load_corpus"),
+    "errors": ("FormatError", "Incomparable", "NothingEvaluated", "SearchmarkError", "UnknownMeasure", "UsageError"),
+    "experiments": ("compare_runs", "evaluate_run", "Experiment", "run_suite", "score_runs"),
+    "judging.judge": ("judge", "Judged"),
     "measures.grammar": ("parse_measure",),
-    "mining.gold_sets": ("generate_gold_set",),
-    "records": ("Answer", "Case", "Defaults", "Document", "Hit", "Judgment", "Run", "Suite"),
+    "mining.gold_sets": ("generate_gold_set", "mine_suite"),
+    "options.compare_options": ("CompareOptions",),
+    "options.experiment_options": ("CaseSelection", "Resumption"),
+    "options.run_options": ("RunOptions",),
+    "records": (
+        "Answer", "AnswerDetails", "Case", "Defaults", "Document", "Hit", "Judgment", "Provenance", "Run", "RunLabel", "Suite",
+    ),
     "registry": ("load_agent",),
-    "reports": ("Note", "Report", "build_comparison", "build_report", "read_report", "render"),
-    "running.options": ("RunOptions",),
-    "running.runner": ("run_suite",),
-    "runs": ("load_run", "save_run"),
-    "analysis.scores": ("Scores", "score"),
+    "reports": ("build_comparison", "build_report", "Note", "read_report", "render", "Report"),
+    "runs": ("load_run", "save_run", "save_runs"),
+    "runs.join": ("joined",),
     "suites": ("load_suite", "save_suite"),
     "suites.fixtures": ("load_baseline_metrics",),
 }  # fmt: skip

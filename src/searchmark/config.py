@@ -7,113 +7,51 @@ YAML, TOML, or ``[tool.searchmark]`` in ``pyproject.toml``. Without ``--config``
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Gt
 
+from searchmark.agents.agent import AgentSpec
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import check_readable, check_shape, read_text
+from searchmark.options.compare_options import CompareOptions
+from searchmark.options.option import Option, Setting, check_fields
+from searchmark.options.run_options import RunOptions
+from searchmark.options.strict import strict_record
 
 NAMES = ("searchmark.yaml", "searchmark.yml", "searchmark.toml", "pyproject.toml")
+# Headings in the help of ``generate``.
+WHICH_FILES, QUERIES = "Which files", "Queries"
 
 
-@dataclass(frozen=True)
-class Rule:
-    """One line of a decision table.
-
-    ``above`` and ``below`` bound the relative gain over the baseline (0.1 is 10 %). ``categories``: empty for the
-    suite as a whole, ["all"] for every category, or those that must all fulfil it, by name or number.
-    ``evidence``: whether the verdict must support it, or the mean alone will do.
-    """
-
-    decision: str
-    above: float | None = None
-    below: float | None = None
-    categories: tuple[str | int, ...] = ()
-    evidence: Literal["verdict", "mean"] = "verdict"
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
-
-
-@dataclass(frozen=True)
-class DecisionTable:
-    """What to decide about one arm, measured against another; the first rule with evidence wins."""
-
-    candidate: str
-    baseline: str
-    rules: tuple[Rule, ...]
-    measure: str | None = None
-    otherwise: str = "no clear gain"
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
-
-
-@dataclass(frozen=True)
-class CompareConfig:
-    """The section ``compare``."""
-
-    min_effect: float = 0.01
-    margin: float = 0.02
-    decisions: tuple[DecisionTable, ...] = ()
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
-
-
-@dataclass(frozen=True)
-class EvaluationConfig:
-    """The section ``evaluation``: how agents are run. What is not given has the default of `RunOptions`."""
-
-    num_runs: Annotated[int, Ge(1)] | None = None
-    timeout_seconds: Annotated[float, Gt(0)] | None = None
-    initialize_timeout_seconds: Annotated[float, Gt(0)] | None = None
-    depth: Annotated[int, Ge(1), Le(1_000_000)] | None = None
-    seed: int | None = None
-    randomize_order: bool | None = None
-    warm_up: bool | None = None
-    max_failures: Annotated[int, Ge(1)] | None = None
-    memory_limit_mb: Annotated[int, Ge(1), Le(1 << 30)] | None = None
-    jobs: Annotated[int, Ge(1)] | None = None
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
-
-
-@dataclass(frozen=True)
+@strict_record
 class RewriterConfig:
-    """The section ``dataset.rewriter``: a chat service with OpenAI's interface that words queries anew.
+    """The section ``dataset.rewriter``: a service with OpenAI's or Anthropic's chat API that words queries anew.
 
-    ``key_variable`` names the environment variable with the key; the key itself has no place in a file.
-    ``max_requests`` and ``max_tokens`` bound what one call of the program may cost.
+    ``base_url`` and ``key_variable`` default to those of the API. The latter names the environment variable with the key;
+    the key itself does not belong into a file. ``max_requests`` and ``max_tokens`` bound what one call of the program may
+    cost, ``max_answer_tokens`` one answer. ``temperature``: null for models that refuse any.
     """
 
     model: str
-    base_url: str = "https://api.openai.com/v1"
-    key_variable: str = "OPENAI_API_KEY"
-    timeout_seconds: float = 30.0
-    retries: int = 3
-    backoff_seconds: float = 1.0
-    max_requests: int = 1000
-    max_tokens: int | None = None
+    base_url: str | None = None
+    key_variable: str | None = None
+    api: Literal["openai", "anthropic"] = "openai"
+    temperature: Annotated[float, Ge(0)] | None = 0.0
+    max_answer_tokens: Annotated[int, Ge(1)] | None = None
+    timeout_seconds: Annotated[float, Gt(0)] = 30.0
+    retries: Annotated[int, Ge(0)] = 3
+    backoff_seconds: Annotated[float, Ge(0)] = 1.0
+    requests_per_second: Annotated[float, Gt(0)] | None = None
+    max_requests: Annotated[int, Ge(0)] = 1000
+    max_tokens: Annotated[int, Ge(0)] | None = None
     cache: str | None = None
     prompt: str | None = None
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-
-@dataclass(frozen=True)
-class AgentConfig:
-    """One entry of ``agents``: a name, what it is (in the file: ``class``), and its options."""
-
-    name: str
-    source: str | None = None
-    config: dict[str, Any] = field(default_factory=dict)
-
-    __pydantic_config__: ClassVar = {"extra": "forbid", "alias_generator": lambda name: "class" if name == "source" else name}
-
-
-@dataclass(frozen=True)
+@strict_record
 class OutputConfig:
     """The section ``output``: where reports go when the command line names no place, and as what."""
 
@@ -121,55 +59,68 @@ class OutputConfig:
     formats: tuple[str, ...] = ("json", "markdown")  # names of reports.RENDERERS, checked where reports are written
     generate_visualizations: bool = False
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-
-@dataclass(frozen=True)
+@strict_record
 class DatasetConfig:
     """The section ``dataset``: which commits become cases, and what they ask. docs/gold-sets.md explains every field."""
 
-    repository_path: str | tuple[str, ...] = ()
-    exclude_patterns: tuple[str, ...] = ()
-    min_files: int = 1
-    max_files: int = 20
-    max_paths: int = 50
-    include_merge_commits: bool = False
-    kinds: tuple[Literal["code", "test", "doc", "generated", "vendored", "config", "other"], ...] = ("code",)
-    without_rules: tuple[str, ...] = ()
-    min_words: int = 4
-    unit: Literal["commit", "pr", "auto"] = "commit"
-    revisions: str | None = None
-    since: str | None = None
-    until: str | None = None
-    paths: tuple[str, ...] = ()
-    first_parent: bool = False
-    max_cases: int | None = None
-    sample: Literal["newest", "spread", "random"] = "newest"
-    seed: int = 0
-    query: Literal["clean", "subject", "masked", "raw", "llm"] = "clean"
-    rewriter: RewriterConfig | None = None
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
+    repository_path: Annotated[str | tuple[str, ...], Setting("Repositories to mine where --repo names none.")] = ()
+    revisions: Annotated[str | None, Option("Revisions to read.", ("--range",), "REV|A..B", "all that lead to HEAD")] = None
+    since: Annotated[str | None, Option("Only commits from this date on, as 2024-03-15.", metavar="DATE")] = None
+    until: Annotated[str | None, Option("Only commits up to this date.", metavar="DATE")] = None
+    paths: Annotated[
+        tuple[str, ...], Option("Only commits that change something below PATH; repeatable.", ("--path",), "PATH")
+    ] = ()
+    first_parent: Annotated[bool, Option("Follow only the first parent of merges.")] = False
+    unit: Annotated[
+        Literal["commit", "pr", "auto"],
+        Option("Unit of a case: commit, pr, or auto (pull requests, then remaining commits)."),
+    ] = "commit"
+    include_merge_commits: Annotated[bool, Option("Make cases of merges as well.", ("--include-merges/--no-include-merges",))] = (
+        False
+    )
+    without_rules: Annotated[
+        tuple[str, ...], Option("Switch off a rule that removes commits; repeatable.", ("--without-rule",), "RULE")
+    ] = ()
+    max_cases: Annotated[int | None, Ge(1), Option("Maximum number of cases per repository.", default="all")] = None
+    sample: Annotated[
+        Literal["newest", "spread", "random"], Option("Which commits to keep when there are more than --max-cases.")
+    ] = "newest"
+    seed: Annotated[int, Option("Seed of a random sample.")] = 0
+    exclude_patterns: Annotated[
+        tuple[str, ...],
+        Option("Files that are never targets; repeatable.", ("--exclude",), "GLOB", section=WHICH_FILES),
+    ] = ()
+    kinds: Annotated[
+        tuple[Literal["code", "test", "doc", "generated", "vendored", "config", "other"], ...],
+        Option("Kind of files that are targets; repeatable.", ("--kind",), section=WHICH_FILES),
+    ] = ("code",)
+    min_files: Annotated[int, Ge(1), Option("Minimum number of targets of a case.", section=WHICH_FILES)] = 1
+    max_files: Annotated[int, Ge(1), Option("Maximum number of targets of a case.", section=WHICH_FILES)] = 20
+    max_paths: Annotated[
+        int, Ge(1), Option("Maximum number of paths that a commit changes, tests and docs not counted.", section=WHICH_FILES)
+    ] = 50
+    query: Annotated[
+        Literal["clean", "subject", "masked", "raw", "llm"], Option("Wording that becomes the query.", section=QUERIES)
+    ] = "clean"
+    min_words: Annotated[int, Ge(1), Option("Minimum number of words of a query.", section=QUERIES)] = 4
+    rewriter: Annotated[RewriterConfig | None, Setting("The chat service behind the query 'llm'.")] = None
 
     def __post_init__(self) -> None:
-        least = {"min_files": 1, "max_files": self.min_files, "max_paths": 1, "min_words": 1, "max_cases": 1}
-        for name, low in least.items():
-            value = getattr(self, name)
-            if value is not None and value < low:
-                raise UsageError(f"{name} is {value}, and must be {low} or more")
+        check_fields(self)
+        if self.max_files < self.min_files:
+            raise UsageError(f"max_files must be at least min_files ({self.min_files}), not {self.max_files}")
 
 
-@dataclass(frozen=True)
+@strict_record
 class Config:
-    """The whole file. Sections that later stages read are let through and not looked at yet."""
+    """The whole file."""
 
-    compare: CompareConfig = CompareConfig()
+    compare: CompareOptions = CompareOptions()
     dataset: DatasetConfig = DatasetConfig()
-    evaluation: EvaluationConfig = EvaluationConfig()
-    agents: tuple[AgentConfig, ...] = ()
+    evaluation: RunOptions = RunOptions()
+    agents: tuple[AgentSpec, ...] = ()
     output: OutputConfig = OutputConfig()
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 
 def load_config(path: str | PathLike[str] | None = None) -> Config:
@@ -181,7 +132,12 @@ def load_config(path: str | PathLike[str] | None = None) -> Config:
     from pydantic import TypeAdapter
 
     content = _content(file)
-    return check_shape(file, TypeAdapter(Config), {} if content is None else content)
+    try:
+        return check_shape(file, TypeAdapter(Config), {} if content is None else content)
+    except FormatError:
+        raise
+    except UsageError as error:  # fields that are right one by one, and not together
+        raise FormatError(file, None, str(error)) from error
 
 
 def _nearest(folder: Path) -> Path | None:
@@ -217,24 +173,3 @@ def _content(file: Path) -> Any:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FormatError(file, None, f"not valid TOML: {error}") from error
     return _section(data) if file.name == "pyproject.toml" else data
-
-
-# The decision table that many teams start from: is vector search worth it, and is a reranker?
-PRESETS = {
-    "vector-search": (
-        DecisionTable(
-            candidate="vector",
-            baseline="fts5",
-            rules=(
-                Rule("keep vector search and promote it", above=0.10, categories=("all",)),
-                Rule("keep vector search and document what it is good for", above=0.10, categories=(1, 2, 5)),
-                Rule("drop vector search and simplify the system", below=0.05),
-            ),
-        ),
-        DecisionTable(
-            candidate="reranker",
-            baseline="vector",
-            rules=(Rule("recommend the reranker by default", above=0.15),),
-        ),
-    )
-}

@@ -3,6 +3,8 @@
     SearchmarkError
     ├── UsageError            4   the request cannot be understood or carried out
     │   ├── FormatError       4   a file is not what it claims to be: names file, place and reason
+    │   ├── ServiceError      4   a service over HTTP did not answer as it should: names address and reason
+    │   │   └── BudgetSpent   4   it was not asked, since a bound on requests or tokens is reached
     │   └── UnknownMeasure    4   no measure has this name: lists the nearest ones
     ├── Incomparable          2   the numbers exist and must not be held against each other
     └── NothingEvaluated      5   there is no number at all
@@ -52,6 +54,19 @@ class FormatError(UsageError):
         self.reason = shortened(reason, 400)
         where = self.path if place is None else f"{self.path}, {self.place}"
         super().__init__(f"{where}: {self.reason}")
+
+
+class ServiceError(UsageError):
+    """A service did not answer as it should. ``status`` is None where no answer came at all."""
+
+    def __init__(self, sentence: str, status: int | None = None, attempts: int = 0) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.attempts = attempts
+
+
+class BudgetSpent(ServiceError):
+    """A request was not made, because a bound on requests or tokens is reached."""
 
 
 class UnknownMeasure(UsageError):

@@ -1,62 +1,56 @@
-"""From names and config to agents: built-in ones, those of plug-ins, and those that the user names as code.
+"""From names, config and Python objects to agents: built-in ones, those of plug-ins, and those that the user names as code.
 
-Nothing foreign is imported here before `create`, which only a worker calls.
+Nothing foreign is imported here before `create`, which only a worker calls, or the runner for an agent of its own process.
 """
 
 from __future__ import annotations
 
 import difflib
 import hashlib
+import inspect
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec, RetrievalAgent
+from searchmark.agents.source import (
+    ALIASES,
+    BUILT_IN,
+    PLANNED,
+    AgentSource,
+    BuiltIn,
+    EntryPoint,
+    InProcess,
+    PythonClass,
+    parse_named,
+)
 from searchmark.errors import SearchmarkError, UsageError, shortened
 
 GROUP = "searchmark.agents"
-
-BUILT_IN = {
-    "bm25": "bm25:Bm25Agent",
-    "fts5": "fts5:Fts5Agent",
-    "hybrid": "hybrid:HybridAgent",
-    "in-memory": "in_memory:InMemoryAgent",
-    "keyword": "keyword:KeywordAgent",
-    "path-match": "controls:PathMatchAgent",
-    "popular": "controls:PopularAgent",
-    "random": "controls:RandomAgent",
-    "rerank": "rerank:RerankAgent",
-    "semantic": "semantic:SemanticAgent",
-}
-ALIASES = {
-    "KeywordSearchAgent": "keyword",
-    "keyword_search": "keyword",
-    "SemanticSearchAgent": "semantic",
-    "semantic_search": "semantic",
-    "vector": "semantic",
-    "HybridAgent": "hybrid",
-    "HybridSearchAgent": "hybrid",
-    "hybrid_search": "hybrid",
-    "reranker": "rerank",
-}
+DEEPEST = 20  # agents that ask agents that ask agents; a config that refers to itself would have no end
+COMBINING = ("hybrid", "rerank")  # built-in agents that ask others, which their config names
 
 
 @dataclass(frozen=True)
-class Known:
-    """An agent that can be asked for by name, and whose code it is."""
+class KnownAgent:
+    """An agent that can be asked for by name, whose code it is, and where that is."""
 
-    name: str
+    source: BuiltIn | EntryPoint
     origin: str
-    source: str
+    code: str
+
+    @property
+    def name(self) -> str:
+        return self.source.name
 
 
-def known_agents() -> list[Known]:
+def known_agents() -> list[KnownAgent]:
     """All agents that have a name: ours, and those that installed packages bring along."""
-    ours = [Known(name, "built in", source) for name, source in BUILT_IN.items()]
-    return ours + [Known(point.name, _package_of(point), point.value) for point in _entry_points()]
+    ours = [KnownAgent(BuiltIn(name), "built in", code) for name, code in BUILT_IN.items()]
+    return ours + [KnownAgent(EntryPoint(point.name), _package_of(point), point.value) for point in _entry_points()]
 
 
 def _entry_points() -> Iterable[Any]:
@@ -69,87 +63,149 @@ def _package_of(point: Any) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "unknown package"
 
 
-def load_agent(text: str, **config: Any) -> AgentSpec:
-    """An agent by its name, as ``module:Class`` or ``file.py:Class``, with its options: what `run_suite` takes."""
-    spec = spec_of(text)
-    return AgentSpec(spec.name, spec.source, config)
+def load_agent(agent: Any, /, **config: Any) -> AgentSpec:
+    """What `run_suite` takes, from anything that can search, with its options.
+
+    That is a text as for ``--agent``, a class, an instance, or a function ``(query, k)``. What a worker can import runs in
+    one; what only this process has (an instance, a lambda, a class in a notebook) is asked here, and cannot be isolated.
+    """
+    spec = _spec(agent)
+    checked = replace(spec, config={**spec.config, **config})
+    check_spec(checked)
+    return checked
+
+
+def _spec(agent: Any) -> AgentSpec:
+    if isinstance(agent, AgentSpec):
+        return agent
+    if isinstance(agent, str):
+        return _named(agent, ())
+    from searchmark.agents.objects import spec_of_object
+
+    return spec_of_object(agent)
 
 
 def spec_of(text: str, configured: Iterable[AgentSpec] = (), *, foreign: bool = True) -> AgentSpec:
-    """The agent that somebody asks for on the command line: NAME, ``module:Class``, ``file.py:Class`` or NAME=source.
+    """The agent that the command line asks for by NAME, by a source, or by NAME=source.
 
-    ``configured`` are the agents of a config file, which a name may mean; a class that only the config names is
-    refused if it is not one that has a name already, since a config may be a stranger's. With ``foreign`` False
-    nothing but built-in agents will do.
+    ``configured`` are the agents of a config file, which a name may mean; code that only the config names is refused,
+    since a config may be a stranger's. With ``foreign`` False nothing that is not ours is executed.
     """
-    name, equals, source = text.partition("=")
-    if equals and not (name and source):
-        raise UsageError(f"{text!r} names no agent; write it like NAME=bm25 or NAME=module:Class")
-    if not equals and ":" in text:
-        name = text.rpartition(":")[2]
-    entry = next((each for each in configured if each.name == name), None)
-    if not equals:
-        source = text if ":" in text or not entry else entry.source
-    if entry and not equals and ":" in source and source != text:
-        raise UsageError(
-            f"the config says that {name!r} is {source!r}, which is code: "
-            f"name it on the command line if you trust it (--agent {name}={source})"
-        )
-    spec = AgentSpec(name, canonical(source), entry.config if entry else {})
-    if not foreign and spec.source not in BUILT_IN:
-        raise UsageError(f"{text!r} is not built in, and --no-exec refuses everything else")
-    _refuse_unknown(spec)
+    spec = _named(text, configured)
+    check_spec(spec, foreign=foreign)
     return spec
 
 
-def canonical(source: str) -> str:
-    """The name that we use for what others call differently."""
-    return ALIASES.get(source, source)
+def _named(text: str, configured: Iterable[AgentSpec]) -> AgentSpec:
+    given, source = parse_named(text)
+    name = given or (source.attribute if isinstance(source, PythonClass) else text)
+    entry = next((each for each in configured if each.name == name), None)
+    if entry is None:
+        return AgentSpec(name, source)
+    if given is not None or name != text:
+        return replace(entry, source=source)
+    _refuse_unavailable(entry.source)
+    if _is_code(entry.source):
+        raise UsageError(
+            f"the config says that {name!r} is {entry.source.text!r}, which is code: "
+            f"name it on the command line if you trust it (--agent {name}={entry.source.text})"
+        )
+    return entry
 
 
-def _refuse_unknown(spec: AgentSpec) -> None:
-    if ":" in spec.source:
+def _is_code(source: AgentSource) -> bool:
+    """What a config alone must not name: it executes something, and no package that the user has installed declares it."""
+    return source.executes and not isinstance(source, EntryPoint)
+
+
+def check_spec(spec: AgentSpec, *, foreign: bool = True, depth: int = 0) -> None:
+    """Refuse an agent that is not available or not allowed, and likewise all that it asks; nothing is started for that."""
+    _refuse_unavailable(spec.source)
+    if spec.source.executes and not foreign:
+        raise UsageError(f"{spec.source.text!r} is not built in, and --no-exec refuses everything else")
+    if depth > DEEPEST:
+        raise UsageError(f"the arm {spec.name!r} is nested more than {DEEPEST} deep")
+    for arm in _arms_by_config(spec).values():
+        _check_arm(spec, arm, foreign=foreign, depth=depth + 1)
+
+
+def _arms_by_config(spec: AgentSpec) -> Mapping[str, AgentSpec]:
+    """The agents that one of ours asks; to know those of other agents, their code would have to run."""
+    return _made(spec).arms() if isinstance(spec.source, BuiltIn) and spec.source.name in COMBINING else {}
+
+
+def _check_arm(spec: AgentSpec, arm: AgentSpec, *, foreign: bool, depth: int = 0) -> None:
+    _refuse_unavailable(arm.source)
+    if _is_code(arm.source):
+        raise UsageError(
+            f"the arm {arm.name!r} of {spec.name!r} is code ({arm.source.text}), which a config may not name: make it a plug-in"
+        )
+    check_spec(arm, foreign=foreign, depth=depth)
+
+
+def _refuse_unavailable(source: AgentSource) -> None:
+    if type(source) in PLANNED:
+        raise UsageError(f"{PLANNED[type(source)]} are not built yet: {source.text!r}; available: {', '.join(BUILT_IN)}")
+    if not isinstance(source, EntryPoint):
         return
     names = [known.name for known in known_agents()]
-    if spec.source not in names:
-        near = difflib.get_close_matches(spec.source, [*names, *ALIASES], 3)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
-        raise UsageError(f"there is no agent {spec.source!r}; {hint} Your own is named as module:Class")
+    if source.name not in names:
+        near = difflib.get_close_matches(source.name, [*names, *ALIASES], 3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"available: {', '.join(names)}."
+        raise UsageError(f"there is no agent {source.name!r}; {hint} For your own agent use module:Class.")
 
 
 def create(spec: AgentSpec, *, foreign: bool = True) -> RetrievalAgent:
-    """Make the agent, with all that it asks itself. Whatever goes wrong names the agent.
-
-    Its arms stand in its config, which may be a stranger's: they must have names, and built-in ones if nothing
-    ``foreign`` is allowed.
-    """
+    """Make the agent, with all that it asks itself. Whatever goes wrong names the agent."""
     from searchmark.agents.adapted import adapted
 
-    agent_class = agent_class_of(spec)
-    try:
-        made = _made(agent_class, spec)
-    except SearchmarkError:
-        raise
-    except Exception as error:
-        raise UsageError(f"the agent {spec.name!r} ({spec.source}) cannot be made: {_said(error)}") from error
-    agent = adapted(made, spec.name)
-    agent.connect({name: create(_arm(spec, arm, foreign=foreign), foreign=foreign) for name, arm in agent.arms().items()})
+    check_spec(spec, foreign=foreign)
+    made = _made(spec)
+    borrowed = isinstance(spec.source, InProcess) and made is spec.source.object
+    agent = adapted(made, spec.name, borrowed=borrowed)
+    arms = agent.arms()
+    for arm in arms.values():
+        _check_arm(spec, arm, foreign=foreign)
+    agent.connect({name: create(arm, foreign=foreign) for name, arm in arms.items()})
     return agent
 
 
-def _arm(spec: AgentSpec, arm: AgentSpec, *, foreign: bool) -> AgentSpec:
-    if ":" in arm.source:
-        raise UsageError(
-            f"the arm {arm.name!r} of {spec.name!r} is code ({arm.source}), which a config may not name: make it a plug-in"
-        )
-    return AgentSpec(arm.name, spec_of(arm.source, foreign=foreign).source, arm.config)
+def _made(spec: AgentSpec) -> Any:
+    found = agent_class_of(spec)
+    try:
+        return _with_options(found, spec) if _makes_agents(found, spec.config) else _as_it_is(found, spec)
+    except SearchmarkError:
+        raise
+    except Exception as error:
+        raise UsageError(f"the agent {spec.name!r} ({spec.source.text}) cannot be made: {_said(error)}") from error
 
 
-def _made(agent_class: Any, spec: AgentSpec) -> Any:
+def _makes_agents(found: Any, config: Mapping[str, Any]) -> bool:
+    """Whether this is a class or a factory, and not an agent or a search function.
+
+    A search function cannot do without its first argument, the query; what a factory cannot do without is in the config.
+    """
+    if isinstance(found, type):
+        return True
+    if hasattr(found, "retrieve"):
+        return False
+    try:
+        first = next(iter(inspect.signature(found).parameters.values()), None)
+    except (TypeError, ValueError):
+        return False
+    needed = first is not None and first.default is inspect.Parameter.empty and first.kind is not inspect.Parameter.VAR_KEYWORD
+    return not needed or (first is not None and first.name in config)
+
+
+def _as_it_is(found: Any, spec: AgentSpec) -> Any:
+    if spec.config:
+        raise UsageError(f"the agent {spec.name!r} ({spec.source.text}) takes no options; it was given {', '.join(spec.config)}")
+    return found
+
+
+def _with_options(agent_class: Any, spec: AgentSpec) -> Any:
     shape = getattr(agent_class, "Config", None)
-    if shape is None:
-        return agent_class(**spec.config)
-    return agent_class(config_of(shape, spec))
+    return agent_class(**spec.config) if shape is None else agent_class(config_of(shape, spec))
 
 
 def config_of(shape: type, spec: AgentSpec) -> Any:
@@ -164,37 +220,43 @@ def config_of(shape: type, spec: AgentSpec) -> Any:
 
 
 def agent_class_of(spec: AgentSpec) -> Any:
-    """The class behind a name; importing it runs whatever its module does."""
-    module, attribute = _module_and_class(spec.source)
+    """The class, function or instance behind a spec; importing it runs whatever its module does."""
     try:
-        found: Any = _module(module) if ":" in spec.source else import_module(module)
-        for part in filter(None, attribute.split(".")):
-            found = getattr(found, part)
+        found, named = _found(spec.source)
     except Exception as error:
-        raise UsageError(f"the agent {spec.name!r} ({spec.source}) cannot be loaded: {_said(error)}") from error
-    if not callable(found):
-        raise UsageError(f"the agent {spec.name!r} ({spec.source}) cannot be loaded: {attribute} is not a class")
+        raise UsageError(f"the agent {spec.name!r} ({spec.source.text}) cannot be loaded: {_said(error)}") from error
+    if not callable(found) and not callable(getattr(found, "retrieve", None)):
+        reason = f"{named} is neither a class nor a function"
+        raise UsageError(f"the agent {spec.name!r} ({spec.source.text}) cannot be loaded: {reason}")
     return found
 
 
-def _module_and_class(source: str) -> tuple[str, str]:
-    if source in BUILT_IN:
-        module, _, attribute = BUILT_IN[source].rpartition(":")
-        return f"searchmark.agents.{module}", attribute
-    point = next((point for point in _entry_points() if point.name == source), None)
-    if ":" not in source and point is not None:
-        return point.module, point.attr
-    module, _, attribute = source.rpartition(":")
-    return module, attribute
+def _found(source: AgentSource) -> tuple[Any, str]:
+    """What a source means, and what that is called."""
+    match source:
+        case BuiltIn(name):
+            module, _, attribute = BUILT_IN[name].rpartition(":")
+            return getattr(import_module(f"searchmark.agents.{module}"), attribute), attribute
+        case EntryPoint(name):
+            point = next(point for point in _entry_points() if point.name == name)
+            return point.load(), point.value
+        case PythonClass(module, attribute):
+            found: Any = _module(module)
+            for part in attribute.split("."):
+                found = getattr(found, part)
+            return found, attribute
+        case InProcess(found):
+            return found, source.text
+    raise NotImplementedError(f"{type(source).__name__} agents are refused before they are loaded")
 
 
 def code_digest(spec: AgentSpec) -> str | None:
-    """A digest of the file that an agent's class stands in and of our own version; None if there is no such file."""
+    """A digest of the file that an agent's code is in and of our own version; None if there is no such file."""
     from importlib.metadata import version
-    from inspect import getsourcefile
 
+    found = agent_class_of(spec)
     try:
-        file = getsourcefile(agent_class_of(spec))
+        file = inspect.getsourcefile(found if isinstance(found, type) or inspect.isroutine(found) else type(found))
         content = Path(file).read_bytes() if file else None
     except (OSError, TypeError):
         content = None

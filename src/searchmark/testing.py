@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Place
-from searchmark.errors import UsageError
+from searchmark.corpora.locations import Folder
 from searchmark.judging.existence import Existing
-from searchmark.registry import spec_of
-from searchmark.running.worker.client import Gone, Late, Output, Process
+from searchmark.registry import load_agent
+from searchmark.running.worker.client import Gone, Late, Output
+from searchmark.running.worker.in_process import Worker, start_worker
 from searchmark.running.worker.protocol import longest_answer
 
 FILES = {
@@ -26,49 +25,37 @@ QUERIES = ("where is the login", "add_item", "Warenkorb Größe", "", "\"quotes'
 K = 3
 
 
-def check_agent(agent: str | type, config: Mapping[str, Any] | None = None, *, seconds: float = 60.0) -> None:
-    """Run an agent in a worker on a small corpus; raises AssertionError with everything that is wrong with it.
+def check_agent(agent: Any, config: Mapping[str, Any] | None = None, *, seconds: float = 60.0) -> None:
+    """Run an agent on a small corpus; raises AssertionError with everything that is wrong with it.
 
-    ``agent`` is a class, or what ``--agent`` takes. A fault of the kind that would cost a case, or a run, is wrong; so
+    ``agent`` is whatever `load_agent` takes: a name, a class, an instance or a function. It runs in a worker, where
+    ``seconds`` end it, unless only this process has it. A fault of the kind that would cost a case, or a run, is wrong; so
     are hits that do not exist, more hits than were asked for, and answers that change without need.
     """
-    spec = _spec(agent, config or {})
-    process = Process({"stdout": Output(), "stderr": Output()}, longest_answer(K))
+    spec = load_agent(agent, **(config or {}))
+    process = start_worker(spec, {"stdout": Output(), "stderr": Output()}, longest_answer(K))
     try:
         with tempfile.TemporaryDirectory() as folder:
             problems = _problems(process, spec, Path(folder), seconds)
     finally:
         process.end()
     if problems:
-        raise AssertionError(f"{spec.name} is no good agent yet:\n" + "\n".join(f"- {problem}" for problem in problems))
+        failed = f"{len(problems)} check{'s' if len(problems) > 1 else ''}"
+        raise AssertionError(f"{spec.name} failed {failed}:\n" + "\n".join(f"- {problem}" for problem in problems))
 
 
-def _spec(agent: str | type, config: Mapping[str, Any]) -> AgentSpec:
-    if isinstance(agent, str):
-        found = spec_of(agent)
-        return AgentSpec(found.name, found.source, dict(config))
-    try:
-        file = inspect.getfile(agent)
-    except (OSError, TypeError):
-        file = None
-    if file is None or "<locals>" in agent.__qualname__:
-        raise UsageError(f"{agent.__name__} must stand at the top of a file, so that a worker can load it from there")
-    return AgentSpec(agent.__name__, f"{file}:{agent.__qualname__}", dict(config))
-
-
-def _problems(process: Process, spec: AgentSpec, folder: Path, seconds: float) -> Sequence[str]:
+def _problems(process: Worker, spec: AgentSpec, folder: Path, seconds: float) -> Sequence[str]:
     for name, text in FILES.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    place = Place("shop", str(folder)).to_plain()
-    agent = {"name": spec.name, "source": spec.source, "config": spec.config}
+    location = Folder("shop", folder).to_plain()
     existing = Existing(tuple(FILES), folder)
     problems: list[str] = []
     for doing, request in (
-        ("loading it", {"op": "load", "agent": agent, "memory_limit_mb": None, "foreign": True}),
-        ("initialize", {"op": "prepare", "place": place}),
-        ("initialize, called again", {"op": "prepare", "place": place}),
+        ("loading it", {"op": "load", "agent": spec.to_plain(), "memory_limit_mb": None, "foreign": True}),
+        ("initialize", {"op": "prepare", "location": location}),
+        ("initialize, called again", {"op": "prepare", "location": location}),
     ):
         problem = _failure(_asked(process, request, seconds), doing)
         if problem:
@@ -91,7 +78,7 @@ def _problems(process: Process, spec: AgentSpec, folder: Path, seconds: float) -
     return [*problems, *([closed] if closed else [])]
 
 
-def _asked(process: Process, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+def _asked(process: Worker, request: dict[str, Any], seconds: float) -> dict[str, Any]:
     try:
         return process.ask(request, seconds)
     except Late:

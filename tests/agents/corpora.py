@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from searchmark.corpora.corpus import Changes, Corpus
+from searchmark.corpora.document_source import DocumentSource
 from searchmark.records import Document
 
 FILES = {
@@ -16,15 +17,41 @@ FILES = {
 }
 
 
+class Read(DocumentSource):
+    """Documents that a function reads, by ids that are known with the names of their contents."""
+
+    def __init__(self, function: Callable[[Sequence[str]], Iterable[Document]], versions: Mapping[str, str]) -> None:
+        self._function, self._versions = function, versions
+
+    def stream(self) -> Iterable[Document]:
+        return self._function(list(self._versions))
+
+    @property
+    def reads_by_id(self) -> bool:
+        return True
+
+    def read(self, ids: Sequence[str]) -> Iterable[Document]:
+        return self._function(ids)
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        return self._versions
+
+
+class Streamed(DocumentSource):
+    """Documents that a function gives, each time anew, and that cannot be read by id."""
+
+    def __init__(self, function: Callable[[], Iterable[Document]]) -> None:
+        self._function = function
+
+    def stream(self) -> Iterable[Document]:
+        return self._function()
+
+
 def corpus_from(files: Mapping[str, str], name: str = "files") -> Corpus:
     """A corpus of texts, where the text is its own version."""
-    documents = {path: Document(path, text) for path, text in files.items()}
-    return Corpus(
-        name,
-        lambda: iter(documents.values()),
-        reader=lambda ids: [documents[path] for path in ids if path in documents],
-        versions={path: str(hash(text)) for path, text in files.items()},
-    )
+    documents = [Document(path, text) for path, text in files.items()]
+    return Corpus.of(name, documents, {path: str(hash(text)) for path, text in files.items()})
 
 
 def step(before: Mapping[str, str], after: Mapping[str, str]) -> Changes:

@@ -10,6 +10,7 @@ import pytest
 
 from searchmark.corpora.corpus import Corpus
 from searchmark.records import Document
+from tests.agents.corpora import Read, Streamed
 from tests.conftest import ROOT
 
 
@@ -43,7 +44,7 @@ def corpus_at(commit: str, *, versions: bool = True) -> Corpus:
             if b"\0" not in content:
                 yield Document(path, content.decode("utf-8", "replace"))
 
-    return Corpus("history", lambda: read(list(blobs)), reader=read, versions=blobs if versions else None)
+    return Corpus("history", Read(read, blobs) if versions else Streamed(lambda: read(list(blobs))))
 
 
 def difference(before: Corpus, after: Corpus) -> tuple[tuple[str, ...], tuple[str, ...]]:

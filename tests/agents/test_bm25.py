@@ -16,6 +16,7 @@ from searchmark.agents.bm25 import Bm25Agent, Bm25Config
 from searchmark.corpora.chunks import chunks
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.records import Document
+from tests.agents.corpora import Read, Streamed
 from tests.agents.history import commits, corpus_at, difference
 from tests.agents.reference import bm25_by_the_book
 from tests.conftest import ROOT
@@ -38,7 +39,7 @@ def corpus_of(texts: Mapping[str, str], *, versions: bool = False) -> Corpus:
         return [Document(name, texts[name]) for name in ids]
 
     names = {name: f"v{hash(text)}" for name, text in texts.items()}
-    return Corpus("texts", lambda: read(list(texts)), reader=read if versions else None, versions=names if versions else None)
+    return Corpus("texts", Read(read, names) if versions else Streamed(lambda: read(list(texts))))
 
 
 def answers(agent: Bm25Agent, queries: Sequence[str], k: int = 10) -> list[list[tuple[str, float]]]:
@@ -179,8 +180,8 @@ def test_known_versions_are_not_read_again() -> None:
         asked.extend(ids)
         return [Document(name, texts[name]) for name in ids]
 
-    agent = ready(Corpus("c", list, reader=read, versions={"a": "1", "b": "2", "c": "1"}))
-    agent.update(Changes(Corpus("c", list, reader=read, versions={"d": "2", "b": "2"}), ("d",), ("a", "c")))
+    agent = ready(Corpus("c", Read(read, {"a": "1", "b": "2", "c": "1"})))
+    agent.update(Changes(Corpus("c", Read(read, {"d": "2", "b": "2"})), ("d",), ("a", "c")))
     assert (sorted(asked), agent.retrieve("two", 5).files) == (["b", "c"], ["b", "d"])
 
 
@@ -188,7 +189,7 @@ def test_what_is_no_text_is_not_found_and_does_not_count() -> None:
     def read(ids: Sequence[str]) -> list[Document]:
         return [Document(name, "word") for name in ids if name != "picture word"]
 
-    agent = ready(Corpus("c", list, reader=read, versions={"a": "1", "picture word": "2"}))
+    agent = ready(Corpus("c", Read(read, {"a": "1", "picture word": "2"})))
     assert answers(agent, ["word"]) == answers(ready(corpus_of({"a": "word"})), ["word"])
 
 
@@ -201,7 +202,7 @@ def test_equal_scores_stand_in_the_order_of_ids_wherever_the_list_is_cut() -> No
 
 def test_a_document_is_found_by_its_title_and_a_file_by_its_path() -> None:
     documents = [Document("77", "text", "Warm boots"), Document("src/boot_loader.py", "text")]
-    agent = ready(Corpus("c", lambda: documents))
+    agent = ready(Corpus.of("c", documents))
     assert [agent.retrieve(query, 5).files for query in ("boots", "bootLoader", "77")] == [["77"], ["src/boot_loader.py"], []]
 
 

@@ -16,7 +16,7 @@ from searchmark.records import Document
 
 
 def corpus_of(*documents: Document) -> Corpus:
-    return Corpus("documents", lambda: documents)
+    return Corpus.of("documents", documents)
 
 
 FILES = corpus_of(
@@ -86,7 +86,7 @@ class TestPopular:
     def test_without_a_history_it_is_an_error_that_says_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "file.py").write_text("x")
         monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-        with pytest.raises(UsageError, match=r"needs the Git history of .*; git says: fatal: not a git repository"):
+        with pytest.raises(UsageError, match=r"needs a Git history; .*: git log failed: fatal: not a git repository"):
             PopularAgent().initialize(load_corpus(tmp_path))
         with pytest.raises(UsageError, match="is no folder with a history"):
             PopularAgent().initialize(FILES)

@@ -16,6 +16,7 @@ from searchmark.agents.lexical import disk_cache
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.files.store import cache_folder
 from searchmark.records import Document
+from tests.agents.corpora import Read
 
 TEXTS = {"a.py": "def one():\n    1\n\n\ndef two():\n    2\n", "b.md": "one thing and another", "empty": "", "picture": "\0"}
 QUERIES = ["one two", "def", "thing another one", "py", "é"]
@@ -30,7 +31,7 @@ def named(texts: dict[str, str], asked: list[str] | None = None) -> Corpus:
         return [Document(name, texts[name]) for name in ids if not texts[name].startswith("\0")]
 
     names = {name: hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest() for name, text in texts.items()}
-    return Corpus("named", lambda: read(list(texts)), reader=read, versions=names)
+    return Corpus("named", Read(read, names))
 
 
 def ready(corpus: Corpus, config: Bm25Config | None = None) -> Bm25Agent:
@@ -79,7 +80,7 @@ def test_what_updates_bring_is_kept_when_the_agent_is_closed(cache: Path) -> Non
 def test_it_is_kept_where_contents_have_names_or_where_somebody_asks(
     cache: Path, cache_option: bool | None, versions: bool, files: int
 ) -> None:
-    corpus = named(TEXTS) if versions else Corpus("plain", lambda: [Document("a", "one two", "Title"), Document("b", "one two")])
+    corpus = named(TEXTS) if versions else Corpus.of("plain", [Document("a", "one two", "Title"), Document("b", "one two")])
     first = ready(corpus, Bm25Config(cache=cache_option))
     second = ready(corpus, Bm25Config(cache=cache_option))
     assert len(list(cache.rglob("*.npz"))) == files
@@ -89,7 +90,7 @@ def test_it_is_kept_where_contents_have_names_or_where_somebody_asks(
 
 def test_names_that_are_no_digests_are_not_trusted_beyond_a_corpus(cache: Path) -> None:
     for text in ("one", "two"):
-        agent = ready(Corpus("c", list, reader=lambda ids, text=text: [Document("d", text)], versions={"d": "v1"}))
+        agent = ready(Corpus("c", Read(lambda ids, text=text: [Document("d", text)], {"d": "v1"})))
         assert agent.retrieve(text, 1).files == ["d"]
     assert not list(cache.rglob("*.npz"))
 
@@ -201,6 +202,6 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, environment: dict[s
 
 def test_what_a_partial_clone_lacks_is_found_by_a_whole_one(cache: Path) -> None:
     whole = named(TEXTS)
-    partial = Corpus("partial", lambda: iter(()), reader=lambda ids: [], versions=whole.versions)
+    partial = Corpus("partial", Read(lambda ids: [], whole.versions))
     assert answers(ready(partial)) != answers(ready(whole))
     assert answers(ready(whole)) == answers(ready(whole, EXPECTED_OFF))

@@ -100,7 +100,7 @@ def test_the_query_language_has_no_say() -> None:
 
 def test_a_title_is_searched() -> None:
     agent = Fts5Agent(Fts5Agent.Config(title_weight=3.0))
-    agent.initialize(Corpus("c", lambda: iter([Document("1", "x", "Baking bread"), Document("2", "bread"), Document("3", "y")])))
+    agent.initialize(Corpus.of("c", [Document("1", "x", "Baking bread"), Document("2", "bread"), Document("3", "y")]))
     assert agent.retrieve("bread", 5).files == ["1", "2"]
 
 
@@ -175,5 +175,5 @@ def test_a_sqlite_without_extension_loading_is_told(monkeypatch) -> None:
 @pytest.mark.parametrize("query", ["foo bar \u26a0\ufe0f", "\u2764\ufe0f foo bar", "foo \u0300 bar", "foo bar \u20dd"])
 def test_marks_without_a_letter_are_no_words(query: str) -> None:
     agent = Fts5Agent(Fts5Agent.Config(operator="all"))
-    agent.initialize(Corpus("c", lambda: [Document("a.py", "foo bar baz")]))
+    agent.initialize(Corpus.of("c", [Document("a.py", "foo bar baz")]))
     assert list(agent.retrieve(query, 5).files) == ["a.py"]

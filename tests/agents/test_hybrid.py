@@ -12,6 +12,7 @@ from searchmark.agents.bm25 import Bm25Agent
 from searchmark.agents.fusion import min_max, reciprocal_ranks, weighted_sum, z_score
 from searchmark.agents.hybrid import HybridAgent
 from searchmark.agents.semantic import SemanticAgent
+from searchmark.agents.source import BuiltIn
 from searchmark.errors import UsageError
 from tests.agents.corpora import FILES, corpus_from, step
 
@@ -159,9 +160,12 @@ def test_arms_are_told_what_hybrid_is_told() -> None:
 
 
 def test_the_arms_are_plain_data_that_a_registry_can_load() -> None:
-    assert HybridAgent().arms() == {"bm25": AgentSpec("bm25", "bm25"), "semantic": AgentSpec("semantic", "semantic")}
+    assert HybridAgent().arms() == {
+        "bm25": AgentSpec("bm25", BuiltIn("bm25")),
+        "semantic": AgentSpec("semantic", BuiltIn("semantic")),
+    }
     described = {"name": "fast", "class": "bm25", "config": {"k1": 0.9}}
-    assert HybridAgent(HybridAgent.Config(arms=[described])).arms() == {"fast": AgentSpec("fast", "bm25", {"k1": 0.9})}
+    assert HybridAgent(HybridAgent.Config(arms=[described])).arms() == {"fast": AgentSpec("fast", BuiltIn("bm25"), {"k1": 0.9})}
 
 
 @pytest.mark.parametrize(
@@ -169,9 +173,9 @@ def test_the_arms_are_plain_data_that_a_registry_can_load() -> None:
     [
         ({"arms": []}, "needs at least one arm"),
         ({"arms": ["bm25", "bm25"]}, "two arms are called 'bm25'"),
-        ({"arms": [{"source": "bm25"}]}, "it has no name"),
-        ({"arms": [{"name": "x", "colour": "red"}]}, "'colour' is none of them"),
-        ({"arms": [{"name": "x", "config": 3}]}, "is no mapping"),
+        ({"arms": [{"source": "bm25"}]}, "an arm is a name, or has a name, .* the name is missing"),
+        ({"arms": [{"name": "x", "colour": "red"}]}, "'colour' is not one of these"),
+        ({"arms": [{"name": "x", "config": 3}]}, "the config of 'x' is not a mapping"),
         ({"weights": {"fts5": 2.0}}, "there is a weight for 'fts5', which is no arm"),
     ],
 )

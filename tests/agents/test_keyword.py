@@ -125,11 +125,11 @@ def test_any_file_name_is_given_back_as_it_is(tmp_path: Path) -> None:
 
 def test_a_corpus_without_a_folder_gets_a_private_one_that_goes_away() -> None:
     documents = [Document("../../escape", "boots for winter"), Document("7", "x", "Winter boots"), Document("a/b", "sandals")]
-    agent = ready(Corpus("shop", lambda: documents))
+    agent = ready(Corpus.of("shop", documents))
     folder = agent._folder
     assert folder.stat().st_mode & 0o077 == 0
     assert set(hits(agent, "winter boots")) == {"../../escape", "7"}
-    agent.update(Changes(Corpus("shop", lambda: [Document("a/b", "winter")]), ("a/b",), ("7", "../../escape")))
+    agent.update(Changes(Corpus.of("shop", [Document("a/b", "winter")]), ("a/b",), ("7", "../../escape")))
     assert list(hits(agent, "winter boots")) == ["a/b"]
     agent.close()
     assert not folder.exists()

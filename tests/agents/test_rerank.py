@@ -10,10 +10,11 @@ import pytest
 from searchmark.agents.agent import AgentSpec, RetrievalResult
 from searchmark.agents.rerank import RerankAgent
 from searchmark.agents.rerankers import Proximity, ProximityOptions, cross_encoder_problem
+from searchmark.agents.source import BuiltIn
 from searchmark.corpora.corpus import Corpus
 from searchmark.errors import UsageError
 from searchmark.records import Document
-from tests.agents.corpora import FILES, corpus_from, step
+from tests.agents.corpora import FILES, Streamed, corpus_from, step
 from tests.agents.test_hybrid import Dead, Fixed
 
 TEXTS = {
@@ -96,7 +97,7 @@ def test_a_corpus_that_cannot_be_read_by_id_is_passed_over_once() -> None:
 
     agent = RerankAgent(RerankAgent.Config(arm="first"))
     agent.connect({"first": Fixed({"1": 2.0, "2": 1.0, "gone": 0.5})})
-    agent.initialize(Corpus("c", stream))
+    agent.initialize(Corpus("c", Streamed(stream)))
     assert agent.retrieve("blue sky", 3).files[0] == "2"
     assert agent.retrieve("title", 3).files[0] == "2"
     assert len(passes) == 1
@@ -163,7 +164,7 @@ def test_a_cross_encoder_needs_the_extra(monkeypatch) -> None:
 
 
 def test_the_arm_is_plain_data_and_asking_too_early_is_one_sentence() -> None:
-    assert RerankAgent().arms() == {"bm25": AgentSpec("bm25", "bm25")}
+    assert RerankAgent().arms() == {"bm25": AgentSpec("bm25", BuiltIn("bm25"))}
     with pytest.raises(UsageError, match="before it was initialised"):
         RerankAgent().retrieve("q", 1)
     assert not RerankAgent().update(step(FILES, FILES))

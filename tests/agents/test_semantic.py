@@ -171,7 +171,7 @@ def test_hits_carry_the_lines_of_the_best_chunk_if_asked() -> None:
 
 def test_a_title_is_a_chunk() -> None:
     agent = SemanticAgent(SemanticAgent.Config(embedder="hashing", paths=False))
-    agent.initialize(Corpus("c", lambda: iter([Document("1", "x", "baking bread"), Document("2", "y z")])))
+    agent.initialize(Corpus.of("c", [Document("1", "x", "baking bread"), Document("2", "y z")]))
     assert agent.retrieve("baking bread", 1).files == ["1"]
 
 

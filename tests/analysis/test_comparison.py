@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,11 +26,12 @@ from searchmark import (
     score,
 )
 from searchmark.analysis.comparison import Difference, Pair
-from searchmark.analysis.decisions import NOT_ENOUGH, decide
+from searchmark.analysis.decisions import NOT_ENOUGH, PRESETS, decide
 from searchmark.cli.main import main
-from searchmark.config import PRESETS, DecisionTable, Rule, load_config
+from searchmark.config import load_config
 from searchmark.errors import FormatError, Incomparable, UsageError
-from searchmark.records import Status
+from searchmark.options.compare_options import DecisionRule, DecisionTable
+from searchmark.records import AnswerDetails, IndexBuild, Provenance, Status
 from searchmark.reports import write_report
 from tests.conftest import ROOT
 
@@ -276,9 +278,9 @@ def test_what_cannot_be_compared_is_refused() -> None:
     scores = score(judge(suite_of(12), run_of("a", [1] * 12)), ["RR"])
     with pytest.raises(UsageError, match="at least two runs"):
         compare([scores])
-    with pytest.raises(Incomparable, match="same suite and the same measures"):
+    with pytest.raises(Incomparable, match="same suite and by the same measures"):
         compare([scores, score(judge(suite_of(11), run_of("b", [1] * 11)), ["RR"])])
-    with pytest.raises(UsageError, match="smallest effect"):
+    with pytest.raises(UsageError, match="min_effect must be a number of at least 1e-06 and at most 1, not 0"):
         CompareOptions(min_effect=0)
 
 
@@ -346,7 +348,7 @@ class TestDecisions:
         assert self.decided(dict.fromkeys(range(1, 6), 2), per_category=5) == NOT_ENOUGH
 
     def test_a_gain_between_the_rules_is_no_clear_gain(self) -> None:
-        table = DecisionTable("b", "a", (Rule("promote", above=0.9), Rule("drop", below=0.05)))
+        table = DecisionTable("b", "a", (DecisionRule("promote", above=0.9), DecisionRule("drop", below=0.05)))
         scores = [score(judge(suite_of(200), run), ["RR"]) for run in (run_of("a", [2] * 200), run_of("b", [2] * 150 + [1] * 50))]
         runs = {each.judged.run.agent: each.judged.run for each in scores}
         means = {name: each.summaries() for name, each in zip(runs, scores, strict=True)}
@@ -360,7 +362,7 @@ class TestDecisions:
         runs = {each.judged.run.agent: each.judged.run for each in scores}
         means = {name: each.summaries() for name, each in zip(runs, scores, strict=True)}
         for evidence, expected in (("verdict", NOT_ENOUGH), ("mean", "go")):
-            table = DecisionTable("b", "a", (Rule("go", above=0.1, evidence=evidence),))
+            table = DecisionTable("b", "a", (DecisionRule("go", above=0.1, evidence=evidence),))
             assert decide(table, compare(scores), means, scores[0].judged.suite, runs).decision == expected
 
     def test_the_reranker_is_measured_against_vector(self) -> None:
@@ -373,37 +375,41 @@ class TestDecisions:
         return decide(table, compare(scores), means, scores[0].judged.suite, named)
 
     def test_the_order_in_which_runs_were_given_does_not_matter(self) -> None:
-        table = DecisionTable("b", "a", (Rule("go", above=0.1),))
+        table = DecisionTable("b", "a", (DecisionRule("go", above=0.1),))
         old, new = run_of("a", [2] * 200), run_of("b", [1] * 200)
         assert self.decision_on(table, old, new).decision == self.decision_on(table, new, old).decision == "go"
 
     def test_a_measure_may_be_named_by_its_alias_and_must_have_been_computed(self) -> None:
         runs = run_of("a", [2] * 200), run_of("b", [1] * 200)
-        assert self.decision_on(DecisionTable("b", "a", (Rule("go", above=0.1),), measure="MRR"), *runs).decision == "go"
+        assert self.decision_on(DecisionTable("b", "a", (DecisionRule("go", above=0.1),), measure="MRR"), *runs).decision == "go"
         with pytest.raises(UsageError, match="rests on AP, which was not computed"):
-            self.decision_on(DecisionTable("b", "a", (Rule("go", above=0.1),), measure="MAP"), *runs)
+            self.decision_on(DecisionTable("b", "a", (DecisionRule("go", above=0.1),), measure="MAP"), *runs)
 
     def test_an_invalid_comparison_decides_nothing(self) -> None:
-        table = DecisionTable("b", "a", (Rule("go", above=0.2), Rule("drop", below=0.05)))
+        table = DecisionTable("b", "a", (DecisionRule("go", above=0.2), DecisionRule("drop", below=0.05)))
         runs = run_of("a", [2] * 200), run_of("b", [1] * 30 + [2] * 170, {199: "not_run"})
         assert self.decision_on(table, *runs).decision == NOT_ENOUGH
 
     def test_the_flip_names_the_line(self) -> None:
         decision = self.decision_on(
-            DecisionTable("b", "a", (Rule("go", above=0.1),)), run_of("a", [2] * 200), run_of("b", [1] * 200)
+            DecisionTable("b", "a", (DecisionRule("go", above=0.1),)), run_of("a", [2] * 200), run_of("b", [1] * 200)
         )
         assert decision.flips == ("the closest call is all cases: +100.0%, and the line is drawn at +10%",)
 
     def test_prices_are_weighed_where_they_are_known(self) -> None:
-        cheap, dear = run_of("a", [2] * 20), run_of("b", [1] * 20)
+        cheap, dear = (AnswerDetails(cold_ms=(2.0,)),) * 20, (AnswerDetails(cold_ms=(50.0,)),) * 20
+        small, large = (Provenance(index=IndexBuild(bytes=size)) for size in (240_000, 8_400_000))
         runs = {
-            "a": Run(**{**cheap.__dict__, "metadata": {"latency_ms": 2.0}}),
-            "b": Run(**{**dear.__dict__, "metadata": {"latency_ms": 50.0}}),
+            "a": replace(run_of("a", [2] * 20), details=cheap, provenance=small),
+            "b": replace(run_of("b", [1] * 20), details=dear, provenance=large),
         }
         scores = [score(judge(suite_of(20), run), ["RR"]) for run in runs.values()]
         means = {name: each.summaries() for name, each in zip(runs, scores, strict=True)}
-        decision = decide(DecisionTable("b", "a", (Rule("go", above=0.1),)), compare(scores), means, scores[0].judged.suite, runs)
-        assert "latency: 25.0x that of a (2 to 50)" in decision.evidence
+        decision = decide(
+            DecisionTable("b", "a", (DecisionRule("go", above=0.1),)), compare(scores), means, scores[0].judged.suite, runs
+        )
+        assert "latency: 25.0x that of a (2 ms to 50 ms)" in decision.evidence
+        assert "index size: 35.0x that of a (0.24 MB to 8.4 MB)" in decision.evidence
 
     def test_arms_that_were_not_run_are_named(self) -> None:
         scores = [score(judge(suite_of(12), run_of(name, [1] * 12)), ["RR"]) for name in "ab"]
@@ -491,7 +497,7 @@ class TestCommand:
         "searched", [RUNS, ["--agents", "bm25", "fts5", "--corpus", str(ROOT / "examples/quickstart/corpus.jsonl")]]
     )
     def test_a_baseline_that_nobody_has_is_a_usage_error(self, searched: list[str], monkeypatch, capsys) -> None:
-        monkeypatch.setattr("searchmark.cli.verbs.compare.run_live", lambda *_: pytest.fail("it was run all the same"))
+        monkeypatch.setattr("searchmark.cli.verbs.compare.run_shown", lambda *_: pytest.fail("it was run all the same"))
         assert main(["compare", *self.EXAMPLE, *searched, "--baseline", "bm52"]) == 4
         assert "the baseline 'bm52' is not among the runs: bm25, " in capsys.readouterr().err
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from searchmark.analysis.latencies import latencies_of, summary_of
-from searchmark.records import Answer, Run
+from searchmark.records import Answer, AnswerDetails, Run
 
 
 @pytest.mark.parametrize(
@@ -31,12 +31,12 @@ def test_without_samples_there_is_none() -> None:
 
 def test_cold_warm_and_first_hit_are_apart_and_failures_are_counted() -> None:
     details = (
-        {"cold_ms": [3.0], "warm_ms": [1.0, 2.0], "first_hit_ms": 0.5},
-        {"cold_ms": [1000.0], "failed": "no answer"},
-        {"cold_ms": [4.0], "warm_ms": [1.0, 1000.0], "warm_failed": "gone", "warm_failures": 1},
-        {"failed": "not run"},
+        AnswerDetails(cold_ms=(3.0,), warm_ms=(1.0, 2.0), first_hit_ms=0.5),
+        AnswerDetails(cold_ms=(1000.0,), failure="no answer"),
+        AnswerDetails(cold_ms=(4.0,), warm_ms=(1.0, 1000.0), repeat_failure="gone", repeat_failures=1),
+        AnswerDetails(failure="not run"),
     )
-    run = Run.from_answers("a", [Answer(f"c{i}", "ok") for i in range(4)], details=details)
+    run = Run.from_answers("a", [Answer(f"c{i}", "ok", details=each) for i, each in enumerate(details)])
     found = latencies_of(run)
     assert {kind: (each.samples, each.failures, each.p99) for kind, each in found.items()} == {
         "cold": (3, 1, 1000.0),

@@ -118,10 +118,10 @@ def test_cases_that_bring_documents_are_searched_in_their_own(shop: Path) -> Non
         ],
     }
     Path("gold.json").write_text(json.dumps(suite))
-    code, report = evaluate("--agent", "bm25", "-m", "Success@1")
+    code, report = evaluate("--agent", "bm25", "-m", "Success@1", "--save-run", "run.jsonl")
     assert code == 0
     assert report["agents"]["bm25"]["measures"]["Success@1"]["mean"] == 1.0
-    assert report["agents"]["bm25"]["index"]["initialised"] == 2
+    assert load_run("run.jsonl").provenance.index.full_builds == 2
 
 
 @pytest.mark.parametrize(
@@ -135,6 +135,13 @@ def test_cases_that_bring_documents_are_searched_in_their_own(shop: Path) -> Non
         (["--agent", "bm26", "--repo", "shop"], 4, "did you mean bm25"),
         (["--agent", "nothing.here:Agent", "--repo", "shop"], 4, "cannot be loaded: ModuleNotFoundError"),
         (["--agent", "nothing.here:Agent", "--repo", "shop", "--no-exec"], 4, "--no-exec refuses"),
+        (
+            ["--agent", "svc=http://localhost:9/search", "--repo", "shop"],
+            4,
+            "HTTP agents are not built yet: 'http://localhost:9/search'",
+        ),
+        (["--agent", "mcp:files", "--repo", "shop"], 4, "MCP agents are not built yet: 'mcp:files'; available: bm25, "),
+        (["--agent", "shop.py:", "--repo", "shop"], 4, "names no agent"),
         (["--agent", "bm25", "--repo", "shop", "-k", "zebra"], 5, "no case"),
         (["--agent", "bm25", "--repo", "shop", "--last-failed"], 4, "there is no last run"),
         (["--agent", "bm25", "--repo", "shop", "--timeout", "0"], 4, "timeout"),
@@ -150,6 +157,18 @@ def test_a_request_that_cannot_be_carried_out_gets_a_sentence(
     found = capsys.readouterr()
     assert said in found.err
     assert found.err.count("\n") == 1 or "Usage:" in found.err
+
+
+def test_an_arm_of_a_strangers_config_is_refused_before_anything_is_started(shop: Path, capsys) -> None:
+    Path("evil.py").write_text("open('executed', 'w').close()\n")
+    Path("searchmark.yaml").write_text(
+        "agents: [{name: both, class: hybrid, config: {arms: [bm25, "
+        "{name: deep, source: rerank, config: {arm: {name: x, source: 'evil.py:Agent'}}}]}}]\n"
+    )
+    assert main(["evaluate", "--gold-set", "gold.json", "--agent", "both", "--repo", "shop"]) == 4
+    assert "the arm 'x' of 'deep' is code (evil.py:Agent)" in capsys.readouterr().err
+    assert not Path("executed").exists()
+    assert not Path(".searchmark").exists()
 
 
 def test_an_agent_that_fails_to_start_is_a_result_not_to_be_trusted(shop: Path, capsys) -> None:
@@ -238,7 +257,6 @@ def test_side_by_side_gives_the_same_answers_and_says_that_times_were_under_load
     alone = evaluate("--agent", "bm25", "--repo", "shop")[1]["agents"]["bm25"]
     together = evaluate("--agent", "bm25", "--repo", "shop", "--jobs", "2")[1]["agents"]["bm25"]
     assert together["measures"] == alone["measures"]
-    assert together["run"]["under_load"] == 2
     assert "under load: 2 workers" in capsys.readouterr().out
 
 
@@ -280,7 +298,7 @@ def test_a_saved_run_of_other_queries_is_not_compared(shop: Path, capsys) -> Non
     evaluate("--agent", "bm25", "--repo", "shop", "--save-run", "old.jsonl")
     save(shop / "gold.json", [case | {"query": f"{case['query']} again"} for case in CASES])
     assert main(["compare", "--gold-set", "gold.json", "--run", "old.jsonl", "--agents", "bm25", "--repo", "shop"]) == 2
-    assert "was asked other queries" in capsys.readouterr().err
+    assert "was asked different queries" in capsys.readouterr().err
 
 
 def test_every_format_of_the_config_is_written(shop: Path, capsys) -> None:
@@ -299,14 +317,6 @@ def test_every_format_of_the_config_is_written(shop: Path, capsys) -> None:
     assert float(rows[0]["cold_ms"]) > 0
 
 
-def test_the_command_line_goes_before_environment_before_file(shop: Path, monkeypatch) -> None:
-    Path("searchmark.yaml").write_text("evaluation: {depth: 2, timeout_seconds: 7}\n")
-    monkeypatch.setenv("SEARCHMARK_DEPTH", "4")
-    assert evaluate("--agent", "bm25", "--repo", "shop")[1]["agents"]["bm25"]["run"]["options"]["depth"] == 4
-    options = evaluate("--agent", "bm25", "--repo", "shop", "--depth", "5")[1]["agents"]["bm25"]["run"]["options"]
-    assert (options["depth"], options["timeout_seconds"]) == (5, 7.0)
-
-
 def test_secrets_of_the_config_reach_no_file(shop: Path) -> None:
     Path("mine.py").write_text(
         "class Mine:\n    def __init__(self, api_key): pass\n    def initialize(self, corpus): pass\n    def retrieve(self, query): return []\n"
@@ -315,7 +325,7 @@ def test_secrets_of_the_config_reach_no_file(shop: Path) -> None:
     assert evaluate("--agent", "mine.py:Mine", "--repo", "shop", "--save-run", "run.jsonl")[0] == 0
     for file in (*Path().glob("*.json*"), *Path(".searchmark").iterdir()):
         assert "very-secret" not in file.read_text()
-    assert load_run("run.jsonl").metadata["agent"]["config"] == {"api_key": "(removed)"}
+    assert load_run("run.jsonl").provenance.agent.config == {"api_key": "(removed)"}
 
 
 @pytest.mark.parametrize(

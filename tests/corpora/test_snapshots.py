@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import searchmark.history.git
 import searchmark.history.repository
 from searchmark.corpora.corpus import load_corpus
 from searchmark.corpora.snapshots import SnapshotReader, changes
@@ -131,8 +132,8 @@ class TestContents:
             git(folder, "clone", "-q", "--bare", ".", str(tmp_path / "bare"))
         if kind == "worktree":
             git(folder, "worktree", "add", "-q", "--detach", str(tmp_path / "worktree"))
-        place = {"git directory": folder / ".git", "bare": tmp_path / "bare", "worktree": tmp_path / "worktree"}.get(kind, folder)
-        with open_repository(place) as repository, SnapshotReader(repository) as snapshots:
+        opened = {"git directory": folder / ".git", "bare": tmp_path / "bare", "worktree": tmp_path / "worktree"}.get(kind, folder)
+        with open_repository(opened) as repository, SnapshotReader(repository) as snapshots:
             before = snapshots.at(first)
             after = snapshots.at(second, near=before)
             assert same(after, snapshots.at("HEAD"))
@@ -306,9 +307,9 @@ class TestReading:
     def test_a_git_process_that_was_killed_is_started_again(self, odd, monkeypatch: pytest.MonkeyPatch) -> None:
         folder, commits = odd
         started: list[subprocess.Popen[bytes]] = []
-        really_start = searchmark.history.repository._started
+        really_start = searchmark.history.git.start
         monkeypatch.setattr(
-            searchmark.history.repository, "_started", lambda *given: started.append(really_start(*given)) or started[-1]
+            searchmark.history.repository, "start", lambda *given: started.append(really_start(*given)) or started[-1]
         )
         with open_repository(folder) as repository, SnapshotReader(repository) as snapshots:
             corpus = snapshots.corpus(snapshots.at(commits[0]))

@@ -190,12 +190,12 @@ def test_what_the_file_system_cannot_hold_is_named_and_the_rest_is_written(tmp_p
     long = commit_of(repository, hand_made_tree(repository, [("100644", name, blob) for name in names]))
     with open_walk(repository) as journey:
         folder = journey.move_to(long).corpus.folder
-        assert journey.export is not None
-        assert {path[0]: reason for path, reason in journey.export.unwritten.items()} == dict.fromkeys(
+        assert journey.folders.checkout is not None
+        assert {path[0]: reason for path, reason in journey.folders.checkout.unwritten.items()} == dict.fromkeys(
             "np", "the file system cannot hold it: File name too long"
         )
         journey.move_to("HEAD")
-        assert (list(files_in(folder)), journey.export.unwritten) == ([b"good"], {})
+        assert (list(files_in(folder)), journey.folders.checkout.unwritten) == ([b"good"], {})
 
 
 def test_a_file_whose_content_is_missing_is_not_left_with_an_old_one(tmp_path: Path) -> None:
@@ -208,10 +208,10 @@ def test_a_file_whose_content_is_missing_is_not_left_with_an_old_one(tmp_path: P
     with open_walk(repository) as journey:
         folder = journey.move_to(first).corpus.folder
         journey.move_to(second)
-        assert journey.export is not None
-        assert (list(files_in(folder)), journey.export.unwritten) == ([b"b"], {"a": MISSING})
+        assert journey.folders.checkout is not None
+        assert (list(files_in(folder)), journey.folders.checkout.unwritten) == ([b"b"], {"a": MISSING})
         journey.move_to(first)
-        assert (sorted(files_in(folder)), journey.export.unwritten) == ([b"a", b"b"], {})
+        assert (sorted(files_in(folder)), journey.folders.checkout.unwritten) == ([b"a", b"b"], {})
 
 
 def test_after_a_failure_the_folder_is_made_anew(travelling: tuple[HistoryWalk, Path, list[str]]) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from searchmark.errors import UsageError
-from searchmark.history.repository import GITLINK, SYMLINK, ObjectReader, open_repository, path_bytes, path_text, sealed_environment
+from searchmark.history.git import sealed_environment
+from searchmark.history.repository import GITLINK, SYMLINK, ObjectReader, open_repository, path_bytes, path_text
 
 IDENTITY = {
     "GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@x", "GIT_AUTHOR_DATE": "1700000000 +0000",

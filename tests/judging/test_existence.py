@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from searchmark import Judgment
 from searchmark.judging.existence import Existing
 
 IDS = ("a.py", "src/b.py", "src/deep/c.py", "caf\u00e9.txt", "with#hash.md", "7")
@@ -52,3 +53,47 @@ def test_absolute_paths_below_the_folder_become_relative(tmp_path: Path) -> None
         assert existing.settled(f"{root}/src/b.py") == ("src/b.py", True)
         assert existing.settled(f"{root}/src/../a.py#L1-L2") == ("a.py#L1-L2", True)
     assert Existing(IDS, folder).settled(f"{folder}x/a.py") == (f"{folder}x/a.py", False)
+
+
+@pytest.mark.parametrize(
+    ("ids", "hit", "name"),
+    [
+        (["./a.py"], "a.py", "./a.py"),
+        (["./a.py"], "./a.py", "./a.py"),
+        (["./src/a.py"], "src", "./src"),
+        (["a.py"], "././a.py", "a.py"),
+        (["cafe\u0301/x.py"], "caf\u00e9/x.py", "cafe\u0301/x.py"),
+        (["cafe\u0301/x.py"], "caf\u00e9", "cafe\u0301"),
+        (["a.py"], "a.py/", "a.py"),
+        (["docs/"], "docs", "docs/"),
+        (["https://x/y"], "https://x/y/", "https://x/y"),
+        (["https://x/y"], "https://x/y#L3", "https://x/y#L3"),
+        (["a", "a/b"], "a", "a"),
+        (["/abs/a.py"], "/abs", "/abs"),
+    ],
+)
+def test_any_spelling_of_an_id_or_a_directory_exists(ids: list[str], hit: str, name: str) -> None:
+    """What the judge takes for a file that exists, the runner takes for one too, and the other way round."""
+    assert Existing(ids).settled(hit) == (name, True)
+    assert hit in Existing(ids)
+
+
+@pytest.mark.parametrize("hit", ["", "b", "sr", "src/bb.py", "a.py/x", "src/b.py/../../..", "a.py#M3"])
+def test_what_only_looks_like_an_id_does_not_exist(hit: str) -> None:
+    assert hit not in Existing(IDS)
+    assert hit not in Existing(["/abs/a.py", *IDS])
+
+
+def test_missing_targets_are_the_relevant_ones_that_no_hit_could_be() -> None:
+    judgments = [
+        Judgment("a.py", "path"),
+        Judgment("./src//b.py", "path"),
+        Judgment("src/deep", "path"),
+        Judgment("7"),
+        Judgment("gone.py", "path"),
+        Judgment("8"),
+        Judgment("never.py", "path", grade=0),
+        Judgment("*.rb", "glob"),
+        Judgment("gone.py#L1-L2", "lines"),
+    ]
+    assert Existing(IDS).missing_targets(judgments) == ["gone.py", "8"]

@@ -310,7 +310,7 @@ def test_targets_that_are_not_utf8_meet_a_clean_run(file) -> None:
 
 
 def test_large_answers_are_matched_in_chunks(monkeypatch) -> None:
-    monkeypatch.setattr("searchmark.judging.exact_ids.CHUNK", 7)
+    monkeypatch.setattr("searchmark.judging.exact_ids.BATCH", 7)
     grades = {f"q{n}": {f"d{n}": 1, "x": 0} for n in range(20)}
     scores = {f"q{n}": {f"d{m}": float(-abs(m - n)) for m in range(n % 5 + 1)} | {f"d{n}": 9.0} for n in range(20)}
     run = Run.from_scores(scores)

@@ -17,12 +17,14 @@ from searchmark import load_suite, save_suite
 from searchmark.cli.main import main
 from searchmark.config import DatasetConfig
 from searchmark.errors import NothingEvaluated, UsageError
+from searchmark.history.git import sealed_environment
 from searchmark.history.log import Malformed, parsed
-from searchmark.history.repository import open_repository, path_text, sealed_environment
+from searchmark.history.repository import open_repository, path_text
+from searchmark.history.sources import RepositorySource
 from searchmark.mining.drafts import PathBook
 from searchmark.mining.explanation import explain
-from searchmark.mining.gold_sets import Source, generate_gold_set, parse_sources
-from searchmark.mining.tree_names import Snapshot, snapshots
+from searchmark.mining.gold_sets import generate_gold_set, mine_suite
+from searchmark.mining.tree_names import names_along
 from tests.support.histories import long_history, malformed_commit, odd_history, run
 
 EXPECTED = json.loads((Path(__file__).parent / "odd_gold_set.json").read_text())
@@ -44,7 +46,7 @@ def odd(tmp_path_factory) -> Odd:
 
 
 def mined(folder: Path, output: Path, **options: Any) -> dict[str, Any]:
-    generate_gold_set([Source("odd", str(folder))], output, DatasetConfig(**options))
+    generate_gold_set([RepositorySource(str(folder), "odd")], output, DatasetConfig(**options))
     return json.loads(output.read_text())
 
 
@@ -128,6 +130,29 @@ class TestTheOddHistory:
         assert json.loads((tmp_path / "again.json").read_text()) == json.loads((tmp_path / "gold.json").read_text())
 
 
+class TestWithoutAFile:
+    @pytest.mark.parametrize("options", [{}, {"unit": "auto", "query": "masked"}, {"max_cases": 3, "sample": "random"}], ids=str)
+    def test_the_suite_is_the_one_that_a_file_would_hold(self, odd: Odd, tmp_path: Path, options: dict[str, Any]) -> None:
+        source = RepositorySource(str(odd.folder), "odd")
+        facts = generate_gold_set([source], tmp_path / "gold.json", DatasetConfig(**options))
+        written, suite = load_suite(tmp_path / "gold.json"), mine_suite([source], DatasetConfig(**options))
+        assert list(suite.cases) == list(written.cases)
+        assert suite.metadata == written.metadata
+        assert suite.hashes == written.hashes
+        assert (suite.name, written.name) == ("odd", "gold")
+        assert [one.cases for one in facts] == [len(suite)]
+
+    def test_several_repositories_may_be_mined_at_once(self, odd: Odd) -> None:
+        sources = [RepositorySource(str(odd.folder), "one"), RepositorySource(str(odd.folder), "two")]
+        one_by_one, at_once = mine_suite(sources, name="both"), mine_suite(sources, name="both", jobs=2)
+        assert list(one_by_one.cases) == list(at_once.cases)
+        assert one_by_one.metadata == at_once.metadata
+
+    def test_a_history_without_cases_makes_no_suite(self, odd: Odd) -> None:
+        with pytest.raises(NothingEvaluated, match="none of 34 commits passes the filters"):
+            mine_suite([str(odd.folder)], DatasetConfig(exclude_patterns=("*",)))
+
+
 class TestVariants:
     def test_all_wordings_are_kept(self, odd: Odd, tmp_path: Path) -> None:
         variants = cases_by_name(odd, mined(odd.folder, tmp_path / "gold.json"))["edit"]["variants"]
@@ -148,18 +173,16 @@ class TestVariants:
         assert {case["leakage"]["level"] for case in gold["test_cases"]} == {"L0"}
 
 
-def test_the_moving_snapshot_is_the_tree_of_every_parent(odd: Odd, tmp_path: Path) -> None:
+def test_the_moving_names_are_those_of_the_tree_of_every_parent(odd: Odd) -> None:
     parents = [odd.hashes[name] for name in (*odd.hashes, "edit", "odd_edit", "odd_edit", "root")]
     with open_repository(odd.folder) as repository, repository.objects_reader() as reader:
-        book = PathBook(DatasetConfig())
-        for parent, snapshot in zip(
-            parents, snapshots(repository, parents, Snapshot(reader, book, frozenset({b"login"}))), strict=True
-        ):
+        trees = names_along(repository, reader, parents, PathBook(DatasetConfig()), frozenset({b"login"}))
+        for parent, tree in zip(parents, trees, strict=True):
             files = [entry for entry in repository.tree(parent) if entry.is_file]
             names = Counter(path_text(entry.path).lower().rsplit("/", 1)[-1] for entry in files)
             inside = sum(b"login" in (reader.read(entry.blob) or b"") for entry in files if entry.path.endswith(b".py"))
-            assert +snapshot.basenames == names
-            assert (snapshot.files, snapshot.identifiers[b"login"]) == (len(files), inside)
+            assert +tree.basenames == names
+            assert (tree.files, tree.identifiers[b"login"]) == (len(files), inside)
 
 
 class TestOtherRepositories:
@@ -251,8 +274,8 @@ class TestOptions:
             ({"since": "yesterday"}, "since: 'yesterday' is not a date"),
             ({"without_rules": ("nonsense",)}, "there is no rule 'nonsense'"),
             ({"without_rules": ("root",)}, "cannot be switched off"),
-            ({"min_files": 0}, "min_files is 0"),
-            ({"min_files": 5, "max_files": 4}, "max_files is 4"),
+            ({"min_files": 0}, "min_files must be a whole number of at least 1, not 0"),
+            ({"min_files": 5, "max_files": 4}, "max_files must be at least min_files"),
         ],
         ids=str,
     )
@@ -264,7 +287,7 @@ class TestOptions:
 
 class TestSeveralRepositories:
     def test_the_bytes_are_the_same_whatever_the_number_of_jobs(self, odd: Odd, tmp_path: Path) -> None:
-        sources = [Source("one", str(odd.folder)), Source("two", str(odd.folder))]
+        sources = [RepositorySource(str(odd.folder), "one"), RepositorySource(str(odd.folder), "two")]
         generate_gold_set(sources, tmp_path / "a.json", jobs=1)
         generate_gold_set(sources, tmp_path / "b.json", jobs=2)
         assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
@@ -272,17 +295,10 @@ class TestSeveralRepositories:
         assert [case.fields["repository"] for case in cases] == ["one"] * 14 + ["two"] * 14
 
     def test_one_that_cannot_be_read_ends_it_all(self, odd: Odd, tmp_path: Path) -> None:
-        sources = [Source("one", str(odd.folder)), Source("two", str(tmp_path / "nowhere"))]
+        sources = [RepositorySource(str(odd.folder), "one"), RepositorySource(str(tmp_path / "nowhere"), "two")]
         with pytest.raises(UsageError, match="nowhere is not a Git repository"):
             generate_gold_set(sources, tmp_path / "gold.json", jobs=2)
         assert list(tmp_path.iterdir()) == []
-
-    def test_names_come_from_folders_or_from_the_user(self, tmp_path: Path) -> None:
-        assert parse_sources([str(tmp_path / "api" / ".git"), "web=/x/y", str(tmp_path / "z.git")]) == [
-            Source("api", str(tmp_path / "api" / ".git")), Source("web", "/x/y"), Source("z", str(tmp_path / "z.git")),
-        ]  # fmt: skip
-        with pytest.raises(UsageError, match="two repositories are named 'x'"):
-            parse_sources(["/a/x", "/b/x"])
 
 
 class TestHistory:
@@ -314,11 +330,11 @@ class TestExplaining:
         ],
     )
     def test_says_why(self, odd: Odd, name: str, sentences: list[str]) -> None:
-        text = "\n".join(explain(Source("odd", str(odd.folder)), odd.hashes[name], DatasetConfig()))
+        text = "\n".join(explain(RepositorySource(str(odd.folder), "odd"), odd.hashes[name], DatasetConfig()))
         assert [sentence for sentence in sentences if sentence not in text] == []
 
     def test_a_commit_outside_the_sample_is_told_apart(self, odd: Odd) -> None:
-        text = "\n".join(explain(Source("odd", str(odd.folder)), odd.hashes["edit"], DatasetConfig(max_cases=1)))
+        text = "\n".join(explain(RepositorySource(str(odd.folder), "odd"), odd.hashes["edit"], DatasetConfig(max_cases=1)))
         assert "passes every rule and was not drawn" in text
 
 
@@ -353,7 +369,7 @@ class TestCommandLine:
             (["--repo", "{here}", "--output", "x.json"], 4, "is not a Git repository"),
             (["--repo", "{empty}", "--output", "x.json"], 4, "has no commits"),
             (["--repo", "{odd}", "--output", "x.json", "--range", "nope"], 4, "is not a commit"),
-            (["--repo", "{odd}", "--output", "x.json", "--exclude", "*"], 5, "no file was written"),
+            (["--repo", "{odd}", "--output", "x.json", "--exclude", "*"], 5, "there is nothing to ask"),
             (["--repo", "{odd}", "--output", "{here}"], 4, "it is a folder"),
             (["--repo", "{odd}", "--output", "/proc/nowhere/x.json"], 4, "cannot be written"),
             (["--repo", "{odd}", "--output", "x.json", "--query", "llm"], 4, "needs a section 'dataset.rewriter'"),

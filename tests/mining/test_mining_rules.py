@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
 from searchmark.corpora.file_kinds import classify, excluded_by
 from searchmark.mining.commits import ALL_RULES, ALWAYS_ON, RULES, reason
-from searchmark.mining.leakage import content_words, identifiers_of, leak_of, masked, overlap
+from searchmark.mining.leakage import content_words, identifiers_of, leak_of, masked, overlap, words_inside
 from searchmark.mining.messages import (
     Wording,
     is_about_docs,
@@ -25,7 +23,7 @@ from searchmark.mining.messages import (
     is_version_bump,
 )  # fmt: skip
 from searchmark.mining.queries import Query
-from searchmark.mining.tree_names import Snapshot, stem_of
+from searchmark.mining.tree_names import TreeNames
 from searchmark.mining.units import is_squashed, pull_request
 
 
@@ -232,16 +230,11 @@ def test_a_squashed_request_ends_with_its_number() -> None:
     assert not is_squashed("Keep rows (12)")
 
 
-def tree(*paths: str) -> Snapshot:
-    """A snapshot of these paths, without contents."""
-    snapshot = Snapshot.__new__(Snapshot)
-    snapshot.files = len(paths)
-    split = [path.lower().split("/") for path in paths]
-    snapshot.basenames = Counter(parts[-1] for parts in split)
-    snapshot.stems = Counter(stem_of(parts[-1]) for parts in split)
-    snapshot.folders = Counter(folder for parts in split for folder in set(parts[:-1]))
-    snapshot.identifiers = Counter()
-    return snapshot
+def tree(*paths: str) -> TreeNames:
+    names = TreeNames()
+    for path in paths:
+        names.count(path)
+    return names
 
 
 TREE = tree(
@@ -293,5 +286,7 @@ def test_what_reads_as_an_identifier() -> None:
 
 def test_overlap_is_the_share_of_words_that_the_targets_have() -> None:
     assert content_words("Fix the QuerySet of rows") == {"query", "set", "rows"}
-    assert overlap("Fix the QuerySet of rows", [b"class Query: ...", b"# Rows"]) == pytest.approx(0.667)
-    assert overlap("", [b"x"]) == 0.0
+    inside = words_inside("Fix the QuerySet of rows", [b"class Query: ...", b"# Rows"])
+    assert inside == {"query", "rows"}
+    assert overlap("Fix the QuerySet of rows", inside) == pytest.approx(0.667)
+    assert overlap("", frozenset({"x"})) == 0.0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,128 +14,209 @@ import pytest
 from searchmark.cli.main import main
 from searchmark.config import RewriterConfig
 from searchmark.errors import UsageError
-from searchmark.mining.rewriting import Rewriter
+from searchmark.mining.rewriting import Rewriter, described
 from tests.support.histories import odd_history
+from tests.support.server import requests_to
 
-ROOT = Path(__file__).parents[2]
+Make = Callable[..., Rewriter]
 
 
 class Service:
-    """The running service and what it was asked."""
+    """The running service, below a path that no other test uses, and what it was asked there."""
 
-    def __init__(self, port: int, log: Path) -> None:
-        self.url = f"http://127.0.0.1:{port}/v1"
-        self._log = log
+    def __init__(self, server: str, name: str) -> None:
+        self._server, self._name = server, name
 
-    @property
-    def requests(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self._log.read_text().splitlines()] if self._log.exists() else []
+    def url(self, behaviour: str = "ok") -> str:
+        return f"{self._server}/{behaviour}/{self._name}/v1"
+
+    def requests(self, behaviour: str = "ok") -> list[dict[str, Any]]:
+        return requests_to(self._server, f"/{behaviour}/{self._name}/")
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    log = tmp_path / "requests.jsonl"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.chat_service", str(log)], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    try:
-        yield Service(int(process.stdout.readline()), log)
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
+def service(server: str, tmp_path: Path) -> Service:
+    return Service(server, f"{tmp_path.parent.name}-{tmp_path.name}")
 
 
-def rewriter(service: Service, tmp_path: Path, **options: Any) -> Rewriter:
-    settings = {"model": "good", "base_url": service.url, "cache": str(tmp_path / "cache"), "backoff_seconds": 0.0, **options}
-    return Rewriter(RewriterConfig(**settings))
+@pytest.fixture
+def rewriter(service: Service, tmp_path: Path) -> Iterator[Make]:
+    """Makes rewriters, and closes them."""
+    with ExitStack() as made:
+
+        def make(behaviour: str = "ok", tell: Callable[[str], None] = lambda _: None, **options: Any) -> Rewriter:
+            settings = {"model": "m", "base_url": service.url(behaviour), "cache": str(tmp_path / "cache"), "backoff_seconds": 0.0}
+            return made.enter_context(Rewriter(RewriterConfig(**settings | options), tell))
+
+        yield make
 
 
-def test_the_answer_becomes_the_query_on_one_line_without_quotes(service: Service, tmp_path: Path, monkeypatch) -> None:
+def test_the_answer_becomes_the_query_on_one_line_without_quotes(service: Service, rewriter: Make, monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    rewriting = rewriter(service, tmp_path).rewrite("fix: rows (#1)", "rows")
+    rewriting = rewriter().rewrite("fix: rows (#1)", "rows")
     assert (rewriting.text, rewriting.reason) == ("Where is this: rows?", None)
-    (request,) = service.requests
-    assert (request["path"], request["key"]) == ("/v1/chat/completions", "Bearer secret")
+    (request,) = service.requests()
+    assert request["path"].endswith("/v1/chat/completions")
+    assert request["headers"]["authorization"] == "Bearer secret"
     assert request["body"]["temperature"] == 0
+    assert "max_completion_tokens" not in request["body"]
 
 
-def test_without_a_key_none_is_sent(service: Service, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.delenv("MY_KEY", raising=False)
-    rewriter(service, tmp_path, key_variable="MY_KEY").rewrite("m", "q")
-    assert service.requests[0]["key"] is None
+def test_anthropics_api_is_spoken_as_well(service: Service, rewriter: Make, monkeypatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+    anthropic = rewriter(api="anthropic", prompt="Ask.")
+    rewriting = anthropic.rewrite("fix: rows (#1)", "rows")
+    assert (rewriting.text, rewriting.reason) == ("Where is this: rows?", None)
+    (request,) = service.requests()
+    assert request["path"].endswith("/v1/messages")
+    headers = request["headers"]
+    assert (headers["x-api-key"], headers["anthropic-version"], "authorization" in headers) == ("secret", "2023-06-01", False)
+    told = "Message:\nfix: rows (#1)\n\nWithout noise:\nrows"
+    assert request["body"] == {
+        "model": "m", "max_tokens": 1024, "system": "Ask.", "messages": [{"role": "user", "content": told}], "temperature": 0,
+    }  # fmt: skip
+    assert (anthropic.budget.requests, anthropic.budget.tokens) == (1, 100)
 
 
-def test_what_was_asked_once_is_not_asked_again(service: Service, tmp_path: Path) -> None:
-    first = rewriter(service, tmp_path).rewrite("m", "q")
-    assert rewriter(service, tmp_path).rewrite("m", "q") == first
-    assert len(service.requests) == 1
-    rewriter(service, tmp_path).rewrite("m", "another q")
-    rewriter(service, tmp_path, prompt="Otherwise.").rewrite("m", "q")
-    assert len(service.requests) == 3
-
-
-def test_a_damaged_cache_is_not_believed(service: Service, tmp_path: Path) -> None:
-    rewriter(service, tmp_path).rewrite("m", "q")
-    (cached,) = (tmp_path / "cache").rglob("*.json")
-    cached.write_text("{")
-    assert rewriter(service, tmp_path).rewrite("m", "q").text == "Where is this: q?"
-
-
-def test_a_busy_service_is_asked_again(service: Service, tmp_path: Path) -> None:
-    assert rewriter(service, tmp_path, model="flaky").rewrite("m", "q").text == "Where is this: q?"
-    assert len(service.requests) == 3
+def test_the_length_of_an_answer_and_the_temperature_are_options(service: Service, rewriter: Make) -> None:
+    for api in ("openai", "anthropic"):
+        rewriter(api=api, max_answer_tokens=50, temperature=None).rewrite("m", "q")
+    bodies = [request["body"] for request in service.requests()]
+    assert [body.get("max_completion_tokens", body.get("max_tokens")) for body in bodies] == [50, 50]
+    assert not any("temperature" in body for body in bodies)
 
 
 @pytest.mark.parametrize(
-    ("model", "reason", "requests"),
+    ("config", "address", "variable"),
     [
-        ("refuses", "answers 401", 1),
-        ("down", "answers 500", 4),
-        ("garbled", "not valid JSON", 1),
-        ("silent", "the answer is empty", 1),
-        ("endless", "too long to be a query", 1),
-        ("odd", "no chat completion", 1),
+        (RewriterConfig("m"), "https://api.openai.com/v1", "OPENAI_API_KEY"),
+        (RewriterConfig("m", api="anthropic"), "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+        (RewriterConfig("m", "http://me:hidden@host/v1?key=k3y", "MINE"), "http://(removed)@host/v1?key=(removed)", "MINE"),
     ],
 )
-def test_a_failure_has_its_reason_and_an_end(service: Service, tmp_path: Path, model: str, reason: str, requests: int) -> None:
+def test_what_a_gold_set_says_of_its_rewriter_is_complete_and_has_no_secrets(
+    config: RewriterConfig, address: str, variable: str
+) -> None:
+    assert described(config) == described(config) | {
+        "model": "m",
+        "base_url": address,
+        "key_variable": variable,
+        "max_requests": 1000,
+    }
+
+
+def test_without_a_key_none_is_sent(service: Service, rewriter: Make, monkeypatch) -> None:
+    monkeypatch.delenv("MY_KEY", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    rewriter(key_variable="MY_KEY").rewrite("m", "q")
+    rewriter(key_variable="").rewrite("m", "another q")
+    assert ["authorization" in request["headers"] for request in service.requests()] == [False, False]
+
+
+def test_what_was_asked_once_is_not_asked_again(service: Service, rewriter: Make) -> None:
+    first = rewriter().rewrite("m", "q")
+    assert rewriter().rewrite("m", "q") == first
+    assert len(service.requests()) == 1
+    rewriter().rewrite("m", "another q")
+    rewriter(prompt="Otherwise.").rewrite("m", "q")
+    rewriter(api="anthropic").rewrite("m", "q")
+    assert len(service.requests()) == 4
+
+
+def test_a_damaged_cache_is_not_believed(rewriter: Make, tmp_path: Path) -> None:
+    rewriter().rewrite("m", "q")
+    (cached,) = (tmp_path / "cache").rglob("*.json")
+    cached.write_text("{")
+    assert rewriter().rewrite("m", "q").text == "Where is this: q?"
+
+
+def test_a_busy_service_is_asked_again(service: Service, rewriter: Make) -> None:
+    assert rewriter("busy").rewrite("m", "q").text == "Where is this: q?"
+    assert len(service.requests("busy")) == 3
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+@pytest.mark.parametrize(
+    ("behaviour", "reason", "requests"),
+    [
+        ("denied", "did not answer as it should: 401", 1),
+        ("down", r"did not answer as it should: 503 .* \(4 attempts\)", 4),
+        ("nonsense", "gave no JSON", 1),
+        ("silent", "gave an answer that is empty", 1),
+        ("endless", "too long to be a query", 1),
+        ("list", "gave an answer that is no (chat completion|message)", 1),
+        ("odd", "gave an answer that is no (chat completion|message)", 1),
+        ("blockless", "gave an answer that has no text", 1),
+        ("cut", "cut its answer off; raise max_answer_tokens", 1),
+        ("refused", "refused to answer", 1),
+        ("tool", "did not finish its answer", 1),
+    ],
+)
+def test_a_failure_has_its_reason_and_an_end(
+    service: Service, rewriter: Make, api: str, behaviour: str, reason: str, requests: int
+) -> None:
     told: list[str] = []
-    config = RewriterConfig(model, service.url, cache=str(tmp_path / "cache"), backoff_seconds=0.0)
-    rewriting = Rewriter(config, told.append).rewrite("m", "q")
-    assert rewriting.text is None
-    assert rewriting.reason is not None
-    assert reason in rewriting.reason
-    assert len(service.requests) == requests
-    assert told == [f"not rewritten, the rule's query stays: {rewriting.reason}"]
+    failed = rewriter(behaviour, told.append, api=api).rewrite("m", "q")
+    assert failed.text is None
+    assert re.search(reason, failed.reason or "")
+    assert len(service.requests(behaviour)) == requests
+    assert told == [f"not rewritten, the rule's query stays: {failed.reason}"]
 
 
-def test_a_service_that_is_not_there_is_a_failure_too(tmp_path: Path) -> None:
-    config = RewriterConfig("m", "http://127.0.0.1:9/v1", cache=str(tmp_path), retries=1, backoff_seconds=0.0)
-    assert "cannot be reached" in (Rewriter(config).rewrite("m", "q").reason or "")
+def test_what_failed_is_not_cached(service: Service, rewriter: Make) -> None:
+    for _ in range(2):
+        rewriter("cut").rewrite("m", "q")
+    assert len(service.requests("cut")) == 2
 
 
+@pytest.mark.parametrize(("behaviour", "requests"), [("denied", 1), ("silent", 3)])
+def test_a_reason_that_holds_for_all_cases_ends_the_asking(service: Service, rewriter: Make, behaviour: str, requests: int) -> None:
+    failing = rewriter(behaviour)
+    assert [failing.rewrite("m", f"q{number}").text for number in range(3)] == [None] * 3
+    assert len(service.requests(behaviour)) == requests
+
+
+def test_a_service_that_is_not_there_is_a_failure_too_and_costs_its_attempts_once(rewriter: Make) -> None:
+    gone = rewriter(base_url="http://127.0.0.1:9/v1", retries=1)
+    reasons = [gone.rewrite("m", f"q{number}").reason or "" for number in range(3)]
+    assert all("did not answer as it should: ConnectError" in reason for reason in reasons)
+    assert gone.budget.requests == 2
+
+
+def test_no_password_of_the_address_is_told(service: Service, rewriter: Make, monkeypatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a-secret-key")
+    address = service.url("denied").replace("://", "://user:hidden-word@")
+    reason = rewriter(base_url=address).rewrite("m", "q").reason or ""
+    assert "401" in reason
+    assert not any(secret in reason for secret in ("a-secret-key", "hidden-word", "user:"))
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
 @pytest.mark.parametrize(("bound", "reason"), [({"max_requests": 2}, "2 requests"), ({"max_tokens": 150}, "150 tokens")])
-def test_the_bounds_hold(service: Service, tmp_path: Path, bound: dict[str, int], reason: str) -> None:
-    bounded = rewriter(service, tmp_path, **bound)
+def test_the_bounds_hold(service: Service, rewriter: Make, api: str, bound: dict[str, int], reason: str) -> None:
+    bounded = rewriter(api=api, **bound)
     results = [bounded.rewrite("m", f"q{number}") for number in range(4)]
     assert [result.text is not None for result in results] == [True, True, False, False]
     assert reason in (results[3].reason or "")
-    assert len(service.requests) == 2
+    assert len(service.requests()) == 2
 
 
 def test_an_address_that_is_none_is_refused() -> None:
-    with pytest.raises(UsageError, match="base_url"):
+    with pytest.raises(UsageError, match=r"dataset\.rewriter\.base_url: 'ftp://x' is not"):
         Rewriter(RewriterConfig("m", "ftp://x"))
 
 
-@pytest.mark.parametrize(("model", "status"), [("good", "llm"), ("refuses", "llm_failed")])
-def test_a_gold_set_says_of_every_case_how_it_was_worded(service: Service, tmp_path: Path, capsys, model: str, status: str) -> None:
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+@pytest.mark.parametrize(("behaviour", "status"), [("ok", "llm"), ("denied", "llm_failed")])
+def test_a_gold_set_says_of_every_case_how_it_was_worded(
+    service: Service, tmp_path: Path, capsys, monkeypatch, api: str, behaviour: str, status: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", "a-secret-key")
     odd_history().build(tmp_path / "odd.git")
     config = tmp_path / "config.yaml"
-    config.write_text(
-        f"dataset:\n  query: llm\n  max_cases: 3\n  rewriter:\n    model: {model}\n    base_url: {service.url}\n    cache: {tmp_path / 'cache'}\n"
-    )
+    address = service.url(behaviour).replace("://", "://user:hidden-word@")
+    section = {"model": "m", "api": api, "base_url": address, "key_variable": "MY_KEY", "cache": str(tmp_path / "cache")}
+    config.write_text(json.dumps({"dataset": {"query": "llm", "max_cases": 3, "rewriter": section}}))
     output = tmp_path / "gold.json"
     assert main(["generate", "--repo", str(tmp_path / "odd.git"), "--output", str(output), "--config", str(config)]) == 0
     cases = json.loads(output.read_text())["test_cases"]
@@ -145,5 +226,10 @@ def test_a_gold_set_says_of_every_case_how_it_was_worded(service: Service, tmp_p
         expected = f"Where is this: {case['variants']['clean']}?" if status == "llm" else case["variants"]["clean"]
         assert case["query"] == expected
         assert ("transformation_error" in case) == (status == "llm_failed")
-    assert ("not rewritten" in capsys.readouterr().err) == (status == "llm_failed")
-    assert "secret" not in output.read_text()
+    heard = capsys.readouterr().err
+    assert ("not rewritten" in heard) == (status == "llm_failed")
+    written = [output, *(tmp_path / "cache").rglob("*.json")]
+    assert len(written) == (4 if status == "llm" else 1)
+    for text in (heard, *(file.read_text() for file in written)):
+        assert "a-secret-key" not in text
+        assert "hidden-word" not in text

@@ -46,7 +46,7 @@ def minilm(folder: Path) -> Embedder:
 
 def answered(case: Case, folder: Path) -> dict[str, float]:
     agent = SemanticAgent(SemanticAgent.Config(model=str(folder), paths=False))
-    agent.initialize(Corpus(case.id, lambda: iter(case.documents)))
+    agent.initialize(Corpus.of(case.id, case.documents))
     found = agent.retrieve(case.query, 10)
     agent.close()
     return dict(zip(found.files, found.scores, strict=True))

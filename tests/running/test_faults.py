@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Place
-from searchmark.records import Case, Judgment, Run, Suite
+from searchmark.agents.source import PythonClass
+from searchmark.corpora.locations import Folder
+from searchmark.options.run_options import RunOptions
+from searchmark.records import Case, Judgment, Run, RunLabel, Suite
 from searchmark.running.agent_run import Entrant
-from searchmark.running.options import RunOptions
 from searchmark.running.runner import Request, run_agents
 from searchmark.running.worker.process_tree import LINUX
 from tests.running.faulty import TRIGGER
@@ -94,10 +95,12 @@ def corpus(tmp_path: Path) -> Path:
 def ask(fault: str, corpus: Path, **options: object) -> Run:
     """Run the real runner against the faulty agent, one worker, few seconds."""
     suite = Suite.from_cases("faults", [Case(query, query, (Judgment("a.py", "path"),)) for query in QUERIES])
-    spec = AgentSpec("faulty", f"{HERE / 'faulty.py'}:FaultyAgent", {"fault": fault, "pids": str(corpus.parent / "pids")})
+    spec = AgentSpec(
+        "faulty", PythonClass(str(HERE / "faulty.py"), "FaultyAgent"), {"fault": fault, "pids": str(corpus.parent / "pids")}
+    )
     given = {"timeout_seconds": 30.0, "initialize_timeout_seconds": 30.0, "depth": 10, "num_runs": 2, **options}
-    places = dict.fromkeys(QUERIES, Place("corpus", str(corpus)))
-    return run_agents(Request(suite, (Entrant(spec, places),), RunOptions(**given))).runs[0]  # type: ignore[arg-type]
+    locations = dict.fromkeys(QUERIES, Folder("corpus", corpus))
+    return run_agents(Request(suite, (Entrant(spec, locations, RunLabel("faulty")),), RunOptions(**given))).runs[0]  # type: ignore[arg-type]
 
 
 def left_behind(mark: str, pids: Path) -> list[int]:
@@ -138,8 +141,8 @@ def test_a_fault_costs_its_own_case_and_nothing_else(fault, status, hits, reason
     assert answers[TRIGGER].status == status
     assert [hit.id for hit in answers[TRIGGER].hits] == hits
     details = dict(zip(run.case_ids, run.details or (), strict=True))[TRIGGER]
-    assert reason in details.get("failed", "")
-    assert len(details.get("failed", "")) <= 500
+    assert reason in (details.failure or "")
+    assert len(details.failure or "") <= 500
     assert run.dropped == DROPPED.get(fault, {})
     assert sum(not hit.valid for answer in run.answers for hit in answer.hits) == INVALID.get(fault, 0)
     assert left_behind(mark, corpus.parent / "pids") == []
@@ -147,14 +150,14 @@ def test_a_fault_costs_its_own_case_and_nothing_else(fault, status, hits, reason
 
 
 def test_what_an_agent_prints_is_kept_apart_and_capped(corpus: Path) -> None:
-    (output,) = ask("prints 100 MB", corpus).metadata["output"]
-    assert output["stdout"]["bytes"] == output["stderr"]["bytes"] == 100 << 20  # cold and warm
-    assert len(output["stdout"]["text"]) == 8192
+    output = {each.stream: each for each in ask("prints 100 MB", corpus).provenance.printed}
+    assert output["stdout"].bytes == output["stderr"].bytes == 100 << 20  # cold and warm
+    assert len(output["stdout"].text) == 8192
 
 
 def test_a_failed_search_stands_at_its_deadline(corpus: Path) -> None:
     run = ask("sleeps for ever", corpus, timeout_seconds=0.5)
-    assert dict(zip(run.case_ids, run.details or (), strict=True))[TRIGGER]["cold_ms"] == [500.0]
+    assert dict(zip(run.case_ids, run.details or (), strict=True))[TRIGGER].cold_ms == (500.0,)
 
 
 def test_reset_that_raises_costs_the_case_after(corpus: Path) -> None:
@@ -173,15 +176,19 @@ def test_reset_that_raises_costs_the_case_after(corpus: Path) -> None:
 def test_an_agent_that_cannot_start_has_no_scores(fault: str, reason: str, corpus: Path) -> None:
     run = ask(fault, corpus, initialize_timeout_seconds=1.0)
     assert {answer.status for answer in run.answers} == {"not_run"}
-    assert run.metadata["failure"] == f"the agent could not be started: {reason}"
+    assert run.provenance.failure == f"the agent could not be started: {reason}"
 
 
 def test_after_some_failures_in_a_row_the_rest_is_not_run(corpus: Path) -> None:
     cases = [Case(f"c{i}", TRIGGER, (Judgment("a.py", "path"),)) for i in range(5)]
-    spec = AgentSpec("faulty", f"{HERE / 'faulty.py'}:FaultyAgent", {"fault": "raises"})
-    places = {case.id: Place("corpus", str(corpus)) for case in cases}
+    spec = AgentSpec("faulty", PythonClass(str(HERE / "faulty.py"), "FaultyAgent"), {"fault": "raises"})
+    locations = {case.id: Folder("corpus", corpus) for case in cases}
     run = run_agents(
-        Request(Suite.from_cases("s", cases), (Entrant(spec, places),), RunOptions(max_failures=3, randomize_order=False))
+        Request(
+            Suite.from_cases("s", cases),
+            (Entrant(spec, locations, RunLabel("faulty")),),
+            RunOptions(max_failures=3, randomize_order=False),
+        )
     ).runs[0]
     assert [answer.status for answer in run.answers] == ["error", "error", "error", "not_run", "not_run"]
-    assert (run.details or ())[4]["failed"].startswith("3 failures in a row, the last one: ValueError")
+    assert (run.details_of(4).failure or "").startswith("3 failures in a row, the last one: ValueError")

@@ -183,7 +183,7 @@ def test_secrets_reach_no_file_through_errors_or_output(place: Path, capsys) -> 
 
 def test_a_corpus_that_changes_during_the_run_makes_it_untrusted(place: Path, capsys) -> None:
     run("def retrieve(self, query):\n    open('corpus/new.txt', 'w').write(query)\n    return ['f1.txt']", expected=2)
-    assert "what was searched has changed during the run" in capsys.readouterr().out
+    assert "what was searched changed during the run" in capsys.readouterr().out
 
 
 def test_a_saved_run_of_other_queries_is_not_scored(place: Path, capsys) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from searchmark.corpora.locations import Place
+from searchmark.corpora.locations import Folder
 from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.records import Case, Suite
 from searchmark.running.plan import Filters, blocks, filtered, ordered, parse_shard, turns
 
-PLACE = Place("here", "/somewhere")
+HERE = Folder("here", Path("/somewhere"))
 
 
 def suite(count: int = 40, **rest: object) -> Suite:
@@ -20,7 +22,7 @@ def suite(count: int = 40, **rest: object) -> Suite:
 
 
 def order(of: Suite, seed: int = 0, **rest: bool) -> list[str]:
-    return [step.case for step in ordered(of, dict.fromkeys(of.table.ids, PLACE), seed, **rest)]
+    return [step.case for step in ordered(of, dict.fromkeys(of.table.ids, HERE), seed, **rest)]
 
 
 def test_the_same_seed_gives_the_same_order_and_another_seed_another() -> None:
@@ -38,15 +40,15 @@ def test_leaving_out_cases_does_not_reorder_the_others() -> None:
     assert order(smaller) == [case for case in order(suite()) if case in smaller.table.index]
 
 
-def test_cases_of_one_place_stay_together() -> None:
-    places = {case: Place(f"place{i % 2}") for i, case in enumerate(suite().table.ids)}
-    names = [step.place.name for step in ordered(suite(), places, 0)]
-    assert names == ["place0"] * 20 + ["place1"] * 20
+def test_cases_of_one_location_stay_together() -> None:
+    locations = {case: Folder(f"folder{i % 2}", Path("/somewhere")) for i, case in enumerate(suite().table.ids)}
+    names = [step.location.name for step in ordered(suite(), locations, 0)]
+    assert names == ["folder0"] * 20 + ["folder1"] * 20
 
 
 def test_a_case_without_a_query_cannot_be_asked() -> None:
     with pytest.raises(UsageError, match="'a' has no query"):
-        ordered(Suite.from_cases("s", [Case("a")]), {"a": PLACE}, 0)
+        ordered(Suite.from_cases("s", [Case("a")]), {"a": HERE}, 0)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +114,6 @@ def test_agents_take_turns_and_each_comes_first() -> None:
 
 
 def test_blocks_cover_all_steps_in_order() -> None:
-    steps = ordered(suite(), dict.fromkeys(suite().table.ids, PLACE), 0)
+    steps = ordered(suite(), dict.fromkeys(suite().table.ids, HERE), 0)
     assert [len(block) for block in blocks(steps, 25)] == [25, 15]
     assert [step for block in blocks(steps, 25) for step in block] == steps

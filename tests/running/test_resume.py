@@ -119,7 +119,7 @@ def test_interrupted_the_runner_takes_its_workers_along(number: int, code: int, 
     process.send_signal(number)
     _, said = process.communicate()
     assert process.returncode == code
-    assert "searchmark: the answers so far are kept; the same command with --resume goes on\n" in said.decode()
+    assert "searchmark: the answers so far are kept; run the same command with --resume to continue\n" in said.decode()
     assert said.decode().endswith("searchmark: interrupted\n")
     deadline = time.monotonic() + PATIENCE
     while marked(mark) and time.monotonic() < deadline:
@@ -149,8 +149,11 @@ def test_damage_elsewhere_is_refused(workplace: Path, capsys) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda: Path("corpus/f1.txt").write_text("other text"), "another corpus"),
-        (lambda: Path("suite.json").write_text(Path("suite.json").read_text().replace("query 7", "question 7")), "another queries"),
+        (lambda: Path("corpus/f1.txt").write_text("other text"), "different corpus"),
+        (
+            lambda: Path("suite.json").write_text(Path("suite.json").read_text().replace("query 7", "question 7")),
+            "different queries",
+        ),
     ],
     ids=["corpus", "suite"],
 )
@@ -164,12 +167,12 @@ def test_a_journal_of_something_else_is_refused(change, said: str, workplace: Pa
 def test_a_journal_of_other_options_is_refused(workplace: Path, capsys) -> None:
     assert main(command()) == 0
     assert main(command("--resume", "--depth", "3")) == 2
-    assert "another options" in capsys.readouterr().err
+    assert "different options" in capsys.readouterr().err
 
 
 def test_there_must_be_something_to_go_on_with(workplace: Path, capsys) -> None:
     assert main(command("--resume")) == 4
-    assert "nothing to go on with" in capsys.readouterr().err
+    assert "nothing to resume" in capsys.readouterr().err
 
 
 def test_the_run_before_is_set_aside_and_not_lost(workplace: Path, capsys) -> None:
@@ -195,7 +198,7 @@ def test_a_full_disk_stops_the_run_with_a_sentence(workplace: Path, capsys) -> N
     Path(".searchmark").mkdir()
     journal().symlink_to("/dev/full")
     assert main(command()) == 4
-    assert "No space left on device; --resume goes on" in capsys.readouterr().err
+    assert "No space left on device; fix this, then continue with --resume" in capsys.readouterr().err
 
 
 def test_another_version_of_the_agent_is_refused(workplace: Path, capsys) -> None:
@@ -205,7 +208,7 @@ def test_another_version_of_the_agent_is_refused(workplace: Path, capsys) -> Non
     assert main(again) == 0
     mine.write_text(mine.read_text().replace("0.002", "0.001"))
     assert main([*again, "--resume"]) == 2
-    assert "another agent" in capsys.readouterr().err
+    assert "different agent" in capsys.readouterr().err
 
 
 def test_an_agent_that_cannot_be_loaded_leaves_the_journal_alone(workplace: Path, capsys) -> None:

@@ -1,19 +1,35 @@
 """A small server in a process of its own that speaks as hosted models do: `python -m tests.support.server` says its port.
 
-The first part of a path says how it behaves: `/ok`, `/busy` (refuses every first and second request), `/down` (always
-refuses), `/denied`, `/nonsense` (no JSON), `/odd` (JSON of another shape), `/short` (one result too few).
+The last part of a path says what is asked for: `completions` (OpenAI's chat), `messages` (Anthropic's), `embeddings`, `rerank`
+(Cohere), `tei` or `echo` (the request itself). The first part says how the server behaves; see `BEHAVIOURS` and `ANSWERS`.
+`/log` tells every request that came.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
+import select
 import sys
+import time
 import zlib
 from collections import Counter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from contextlib import suppress
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
+from threading import Thread
+from typing import Any
 
-seen: list[dict] = []
-count: Counter[str] = Counter()
+import httpx
+
+PIECE = b" " * 65536
+
+
+def requests_to(server: str, path: str) -> list[dict[str, Any]]:
+    """What the server was asked below a path."""
+    return [request for request in httpx.get(f"{server}/log").json() if request["path"].startswith(path)]
 
 
 def vector(text: str) -> list[float]:
@@ -24,43 +40,121 @@ def overlap(query: str, document: str) -> float:
     return len(set(query.lower().split()) & set(document.lower().split())) / 10
 
 
+def embeddings(body: dict) -> dict:
+    rows = [{"index": place, "embedding": vector(text)} for place, text in enumerate(body["input"])]
+    return {"data": rows[::-1], "usage": {"total_tokens": sum(len(text.split()) for text in body["input"])}}
+
+
+def rerank(body: dict) -> dict:
+    """As Cohere and Jina do: sorted by score."""
+    scores = [overlap(body["query"], text) for text in body["documents"]]
+    rows = [{"index": place, "relevance_score": score} for place, score in enumerate(scores)]
+    return {"results": sorted(rows, key=lambda row: -row["relevance_score"])}
+
+
+def tei(body: dict) -> list[dict]:
+    """As text-embeddings-inference does: a list and nothing around it."""
+    return [{"index": place, "score": overlap(body["query"], text)} for place, text in enumerate(body["texts"])]
+
+
+def question(body: dict) -> str:
+    return f'"Where is this: {body["messages"][-1]["content"].rsplit(chr(10), 1)[-1]}?"\n'
+
+
+def completions(body: dict) -> dict:
+    choice = {"message": {"role": "assistant", "content": question(body), "refusal": None}, "finish_reason": "stop"}
+    return {"choices": [choice], "usage": {"prompt_tokens": 90, "completion_tokens": 10, "total_tokens": 100}}
+
+
+def messages(body: dict) -> dict:
+    """As Anthropic does: blocks of several types, and what a service of that kind demands is demanded."""
+    if not isinstance(body.get("max_tokens"), int) or any(message["role"] == "system" for message in body["messages"]):
+        return {"type": "error", "error": {"type": "invalid_request_error", "message": "max_tokens: Field required"}}
+    blocks = [{"type": "thinking", "thinking": "Hm."}, *({"type": "text", "text": half} for half in halves(question(body)))]
+    return {"content": blocks, "stop_reason": "end_turn", "usage": {"input_tokens": 90, "output_tokens": 10}}
+
+
+def halves(text: str) -> tuple[str, str]:
+    return text[: len(text) // 2], text[len(text) // 2 :]
+
+
+KINDS: dict[str, Callable[[dict], Any]] = {
+    "embeddings": embeddings, "rerank": rerank, "tei": tei, "completions": completions, "messages": messages,
+}  # fmt: skip
+
+
+def changed(**fields: object) -> Callable[[Any], Any]:
+    """An answer with other fields, in the first of its choices or in itself."""
+
+    def change(answer: Any) -> Any:
+        (answer["choices"][0] if "choices" in answer else answer).update(fields)
+        return answer
+
+    return change
+
+
+def said(text: str) -> Callable[[Any], Any]:
+    """An answer with another text."""
+    return changed(message={"content": text}, content=[{"type": "text", "text": text}])
+
+
+def shortened(answer: Any) -> Any:
+    rows = answer if isinstance(answer, list) else answer.get("data") or answer["results"]
+    del rows[0]
+    return answer
+
+
+# Answers with status 200 that are not what was asked for.
+ANSWERS: dict[str, Callable[[Any], Any]] = {
+    "odd": lambda _: {"result": 3},
+    "list": lambda _: [1],
+    "short": shortened,
+    "silent": said("  "),
+    "endless": said("x " * 2000),
+    "cut": changed(finish_reason="length", stop_reason="max_tokens"),
+    "refused": changed(finish_reason="content_filter", stop_reason="refusal"),
+    "tool": changed(finish_reason="tool_calls", stop_reason="tool_use"),
+    "untold": lambda answer: {name: value for name, value in answer.items() if name != "usage"},
+    "blockless": lambda answer: {**answer, "content": [], "choices": [{"message": {"content": None}}]},
+}
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    seen: list[dict] = []
+    count: Counter[str] = Counter()
 
     def do_GET(self) -> None:
-        self.answer(200, seen)
+        if self.path == "/log":
+            self.answer(200, self.seen)
+        else:
+            self.behave(None)
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        behaviour, kind = self.path.split("/")[1], self.path.rsplit("/", 1)[1]
-        seen.append({"path": self.path, "key": self.headers["Authorization"], "body": body})
-        count[behaviour] += 1
-        if behaviour == "busy" and count["busy"] % 3:
-            self.answer(429 if count["busy"] % 3 == 1 else 503, {"error": "busy"}, {"Retry-After": "0"})
-        elif behaviour == "down":
-            self.answer(503, {"error": "down"}, {"Retry-After": "0"})
-        elif behaviour == "denied":
-            self.answer(401, {"error": "no such key"})
-        elif behaviour == "nonsense":
-            self.answer(200, b"<html>")
-        elif behaviour == "odd":
-            self.answer(200, {"result": 3})
+        self.behave(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+    def behave(self, body: Any) -> None:
+        names = {name.lower(): value for name, value in self.headers.items()}
+        self.request_seen = {"method": self.command, "path": self.path, "headers": names, "body": body}
+        self.seen.append(self.request_seen)
+        self.count[self.path] += 1
+        behaviour, kind = self.path.split("?")[0].split("/")[1], self.path.split("?")[0].rsplit("/", 1)[1]
+        if behaviour in BEHAVIOURS:
+            BEHAVIOURS[behaviour](self)
         else:
-            self.answer(200, getattr(self, kind)(body, short=behaviour == "short"))
+            self.answer(200, ANSWERS.get(behaviour, lambda answer: answer)(self.good(kind, body)))
 
-    def embeddings(self, body: dict, short: bool) -> dict:
-        rows = [{"index": place, "embedding": vector(text)} for place, text in enumerate(body["input"])]
-        return {"data": rows[::-1][short:], "usage": {"total_tokens": sum(len(text.split()) for text in body["input"])}}
+    def good(self, kind: str, body: Any) -> Any:
+        return self.request_seen if kind == "echo" else KINDS[kind](body)
 
-    def rerank(self, body: dict, short: bool) -> dict:
-        """As Cohere and Jina do: sorted by score."""
-        scores = [overlap(body["query"], text) for text in body["documents"]]
-        rows = [{"index": place, "relevance_score": score} for place, score in enumerate(scores)]
-        return {"results": sorted(rows, key=lambda row: -row["relevance_score"])[short:]}
-
-    def tei(self, body: dict, short: bool) -> list[dict]:
-        """As text-embeddings-inference does: a plain list."""
-        return [{"index": place, "score": overlap(body["query"], text)} for place, text in enumerate(body["texts"])][short:]
+    def fails_before(self, *failures: tuple[int, dict[str, str]]) -> None:
+        """Refuse with these, one after the other, then answer, then begin again."""
+        place = (self.count[self.path] - 1) % (len(failures) + 1)
+        if place < len(failures):
+            status, headers = failures[place]
+            self.answer(status, {"error": "busy"}, headers)
+        else:
+            self.answer(200, self.good(self.path.rsplit("/", 1)[1], self.request_seen["body"]))
 
     def answer(self, status: int, content: object, headers: dict[str, str] | None = None) -> None:
         data = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -70,15 +164,74 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
+    def denied(self) -> None:
+        """Quotes what it was given, as some services do."""
+        headers = self.request_seen["headers"]
+        self.answer(401, {"error": f"no such key: {headers.get('authorization')} {headers.get('x-api-key')} {self.path}"})
+
+    def truncated(self) -> None:
+        self.answer(200, b'{"data": [', {"Content-Length": "1000"})
+        self.close_connection = True
+
+    def huge(self) -> None:
+        """32 MiB of blanks: more than sockets hold, and bounded, so that a client without a limit fails and does not swell."""
+        self.pieces(PIECE, 512)
+
+    def slow(self) -> None:
+        """No answer at all until the client has gone."""
+        self.rfile.read(1)
+        self.close_connection = True
+
+    def trickle(self) -> None:
+        """An answer that comes piece by piece, each soon after the other, for ten seconds."""
+        self.pieces(b" ", 500, pause=0.02)
+
+    def bomb(self) -> None:
+        self.answer(200, gzip.compress(PIECE * 100), {"Content-Encoding": "gzip"})
+
+    def pieces(self, piece: bytes, number: int, pause: float = 0.0) -> None:
+        self.close_connection = True
+        self.send_response(200)
+        self.end_headers()
+        with suppress(OSError):  # the client has gone
+            for _ in range(number):
+                select.select([self.connection], [], [], pause)
+                self.wfile.write(piece)
+                self.request_seen["pieces"] = self.request_seen.get("pieces", 0) + 1
+
     def log_message(self, *_: object) -> None:
-        pass
+        """Nothing on stderr."""
+
+
+NOW = {"Retry-After": "0"}
+
+# Answers that are none, or that come late.
+BEHAVIOURS: dict[str, Callable[[Handler], None]] = {
+    "busy": lambda self: self.fails_before((429, NOW), (503, NOW)),
+    "later": lambda self: self.fails_before((429, {"Retry-After": "7"}), (529, {"Retry-After": formatdate(time.time() + 100, usegmt=True)}), (500, {})),
+    "down": lambda self: self.answer(503, {"error": "down"}, NOW),
+    "status": lambda self: self.answer(int(self.path.split("/")[2]), {"error": "as you like"}, NOW),
+    "denied": Handler.denied,
+    "nonsense": lambda self: self.answer(200, b"<html>"),
+    "nan": lambda self: self.answer(200, b'{"data": [NaN]}'),
+    "twice": lambda self: self.answer(200, b'{"data": 1, "data": 2}'),
+    "terminal": lambda self: self.answer(400, b"\x1b[31mred\x1b[0m\n::error::x"),
+    "moved": lambda self: self.answer(302, b"", {"Location": "http://me:hidden@127.0.0.1/elsewhere"}),
+    "truncated": Handler.truncated,
+    "huge": Handler.huge,
+    "slow": Handler.slow,
+    "trickle": Handler.trickle,
+    "bomb": Handler.bomb,
+}  # fmt: skip
 
 
 def main() -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    sys.stdout.write(f"{server.server_port}\n")
+    server = ThreadingTCPServer(("127.0.0.1", 0), Handler)  # HTTPServer would ask the network for its own name
+    server.daemon_threads = True
+    sys.stdout.write(f"{server.server_address[1]}\n")
     sys.stdout.flush()
-    server.serve_forever()
+    Thread(target=server.serve_forever, daemon=True).start()
+    sys.stdin.read()  # ends with the process that started this one, however that ends
 
 
 if __name__ == "__main__":

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC
 
 from hypothesis import strategies as st
 
 from searchmark import Answer, Case, Defaults, Hit, Judgment, Run, Suite
-from searchmark.records import MATCHES, STATUSES
+from searchmark.records import (
+    MATCHES,
+    STATUSES,
+    AgentIdentity,
+    AnswerDetails,
+    CandidateKinds,
+    Environment,
+    IndexBuild,
+    Provenance,
+    RunLabel,
+    RunPart,
+    SearchedRepository,
+    SuiteIdentity,
+    TrustEvent,
+    joined_provenance,
+)
+from searchmark.records.provenance import TRUST_KINDS
 
 # Any text, bytes that were not UTF-8 (lone surrogates U+DC80 to U+DCFF) included.
 texts = st.text(st.one_of(st.characters(codec="utf-8"), st.integers(0xDC80, 0xDCFF).map(chr)), min_size=1, max_size=8)
@@ -56,6 +73,44 @@ suites = st.builds(
 )
 
 
+line_ranges = st.none() | st.tuples(st.integers(1, 99), st.integers(1, 99))
+times = st.lists(st.floats(0, 1e6), max_size=2).map(tuple)
+labels = st.builds(RunLabel, words, st.none() | words, st.integers(1, 3))
+details = st.builds(
+    AnswerDetails,
+    cold_ms=times,
+    warm_ms=times,
+    first_hit_ms=st.none() | st.floats(0, 1e6),
+    cost=st.none() | st.floats(0, 1e6),
+    failure=st.none() | words,
+    repeat_failures=st.integers(0, 2),
+    dropped=st.dictionaries(words, st.integers(1, 9), max_size=2),
+    unreachable=st.lists(words, max_size=2).map(tuple),
+    said=st.none() | st.dictionaries(words, st.integers(), max_size=2),
+)
+digests = st.none() | words
+moments = st.none() | st.datetimes(timezones=st.just(UTC))
+_provenance = st.builds(
+    Provenance,
+    id=digests,
+    started=moments,
+    ended=moments,
+    version=digests,
+    suite=st.none() | st.builds(SuiteIdentity, words, digests, digests, digests),
+    agent=st.none()
+    | st.builds(AgentIdentity, words, st.dictionaries(words, plain_values, max_size=2), digests, isolated=st.booleans()),
+    options=st.dictionaries(words, plain_values, max_size=2),
+    repositories=st.lists(st.builds(SearchedRepository, words, digests, st.none() | st.booleans()), max_size=2).map(tuple),
+    candidates=st.none() | st.builds(CandidateKinds, st.lists(words, max_size=2).map(tuple)),
+    environment=st.none() | st.builds(Environment, words, words, st.dictionaries(words, words, max_size=2)),
+    index=st.none() | st.builds(IndexBuild, st.none() | st.floats(0, 9), st.integers(0, 3), st.integers(0, 3)),
+    trust=st.lists(st.builds(TrustEvent, st.sampled_from(TRUST_KINDS), words), max_size=2).map(tuple),
+)
+provenances = _provenance | st.lists(
+    st.builds(RunPart, st.lists(words, max_size=2).map(tuple), _provenance), min_size=1, max_size=2
+).map(joined_provenance)
+
+
 @st.composite
 def answers(draw: st.DrawFn, case: str) -> Answer:
     status = draw(st.sampled_from(STATUSES))
@@ -64,7 +119,8 @@ def answers(draw: st.DrawFn, case: str) -> Answer:
     return Answer(
         case=case,
         status=status,
-        hits=tuple(Hit(hit, rank, draw(scores)) for rank, hit in enumerate(ids, 1)),
+        hits=tuple(Hit(hit, rank, draw(scores), lines=draw(line_ranges)) for rank, hit in enumerate(ids, 1)),
+        details=draw(details),
     )
 
 
@@ -72,8 +128,8 @@ def answers(draw: st.DrawFn, case: str) -> Answer:
 def runs(draw: st.DrawFn) -> Run:
     names = draw(st.lists(words, max_size=4, unique=True))
     return Run.from_answers(
-        draw(words),
+        draw(labels),
         [draw(answers(case)) for case in names],
-        metadata=draw(st.dictionaries(words, plain_values, max_size=2)),
+        provenance=draw(provenances),
         dropped=draw(st.dictionaries(words, st.integers(0, 9), max_size=2)),
     )

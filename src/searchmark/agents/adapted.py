@@ -1,34 +1,43 @@
 """Agents that were written for a smaller protocol, fitted in by the signatures of their methods.
 
 ``initialize(self, repo_path: str)`` gets a real path as text, ``retrieve(self, query)`` is not told how many hits are
-wanted, and whatever is missing does nothing.
+wanted, and whatever is missing does nothing. A plain function is the smallest agent: it knows by itself what it searches.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from searchmark.agents.agent import RetrievalAgent
+from searchmark.agents.agent import AgentSpec, RetrievalAgent, RetrievalResult
 from searchmark.corpora.corpus import Corpus
 from searchmark.errors import UsageError
+
+if TYPE_CHECKING:
+    from searchmark.corpora.corpus import Changes
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _COUNT_NAMES = ("k", "top_k", "limit", "n", "size", "max_results")
 _PATH_TYPES = (str, "str", Path, "Path", "pathlib.Path")
 
 
-def adapted(agent: Any, name: str) -> RetrievalAgent:
-    """The agent itself if it knows the whole protocol, or one that speaks it on its behalf."""
+def adapted(agent: Any, name: str, *, borrowed: bool = False) -> RetrievalAgent:
+    """The agent itself if it knows the whole protocol, or one that speaks it on its behalf.
+
+    A ``borrowed`` one belongs to the caller, who may still need it, and is not closed.
+    """
+    if callable(agent) and not hasattr(agent, "retrieve"):
+        return _FunctionAgent(_search(agent) or agent)
     for method in ("initialize", "retrieve"):
         if not callable(getattr(agent, method, None)):
-            raise UsageError(f"the agent {name!r} has no method {method!r}; docs/agents.md shows what an agent needs")
-    initialize, retrieve = _initialize(agent, name), _retrieve(agent)
-    if isinstance(agent, RetrievalAgent) and initialize is None and retrieve is None:
+            raise UsageError(f"the agent {name!r} has no method {method!r}; docs/running.md shows what an agent needs")
+    initialize, retrieve = _initialize(agent, name), _search(agent.retrieve)
+    if isinstance(agent, RetrievalAgent) and initialize is None and retrieve is None and not borrowed:
         return agent
-    return _Adapted(agent, initialize or agent.initialize, retrieve or agent.retrieve)
+    return _AdaptedAgent(agent, initialize or agent.initialize, retrieve or agent.retrieve, borrowed=borrowed)
 
 
 def _initialize(agent: Any, name: str) -> Callable[[Corpus], None] | None:
@@ -50,10 +59,13 @@ def _initialize(agent: Any, name: str) -> Callable[[Corpus], None] | None:
     return with_path
 
 
-def _retrieve(agent: Any) -> Callable[[str, int], Any] | None:
-    """How to call a ``retrieve`` that does not simply take a query and a number; None if it does."""
-    parameters = inspect.signature(agent.retrieve).parameters.values()
-    second = next(iter(_positional(agent.retrieve)[1:]), None)
+def _search(function: Callable[..., Any]) -> Callable[[str, int], Any] | None:
+    """How to call a function that does not simply take a query and a number; None if it does."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # written in C, and silent about its arguments
+        return None
+    second = next(iter([each for each in parameters if each.kind in _POSITIONAL][1:]), None)
     if second is not None and (second.name in _COUNT_NAMES or second.default is inspect.Parameter.empty):
         return None
     if any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters):
@@ -62,24 +74,81 @@ def _retrieve(agent: Any) -> Callable[[str, int], Any] | None:
         (each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY and each.name in _COUNT_NAMES), None
     )
     if keyword is not None:
-        return lambda query, k: agent.retrieve(query, **{keyword: k})
-    return lambda query, k: agent.retrieve(query)  # noqa: ARG005  # it gives as many hits as it likes
+        return lambda query, k: function(query, **{keyword: k})
+    return lambda query, k: function(query)  # noqa: ARG005  # it gives as many hits as it likes
 
 
 def _positional(method: Callable[..., Any]) -> list[inspect.Parameter]:
     return [each for each in inspect.signature(method).parameters.values() if each.kind in _POSITIONAL]
 
 
-class _Adapted(RetrievalAgent):
-    """Somebody else's agent behind our protocol; the methods it has replace those that do nothing.
+class _AdaptedAgent(RetrievalAgent):
+    """An agent of another make behind our protocol.
 
-    Of one that does not know our protocol only ``reset`` and ``close`` are taken: by ``update`` it may mean something else.
+    Of one that does not know our protocol only ``reset``, ``close`` and ``describe`` are taken, if it has them: by
+    ``update`` it may mean something else.
     """
 
-    def __init__(self, agent: Any, initialize: Callable[[Corpus], None], retrieve: Callable[[str, int], Any]) -> None:
-        self.initialize = initialize  # type: ignore[assignment, method-assign]  # which method it is depends on the agent
-        self.retrieve = retrieve  # type: ignore[assignment, method-assign]  # likewise
-        ours = isinstance(agent, RetrievalAgent)
-        for optional in ("reset", "close", *(("update", "index_bytes", "arms", "connect") if ours else ())):
-            if callable(getattr(agent, optional, None)):
-                setattr(self, optional, getattr(agent, optional))
+    def __init__(
+        self, agent: Any, initialize: Callable[[Corpus], None], retrieve: Callable[[str, int], Any], *, borrowed: bool
+    ) -> None:
+        self._agent, self._initialize, self._retrieve, self._borrowed = agent, initialize, retrieve, borrowed
+        self._ours = agent if isinstance(agent, RetrievalAgent) else RetrievalAgent()
+        self.needs_corpus = self._ours.needs_corpus
+
+    def initialize(self, corpus: Corpus) -> None:
+        self._initialize(corpus)
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        found: RetrievalResult = self._retrieve(query, k)
+        return found
+
+    def update(self, changes: Changes) -> bool:
+        return self._ours.update(changes)
+
+    def reset(self) -> None:
+        if hasattr(self._agent, "reset"):
+            self._agent.reset()
+
+    def close(self) -> None:
+        if hasattr(self._agent, "close") and not self._borrowed:
+            self._agent.close()
+
+    def index_bytes(self) -> int | None:
+        return self._ours.index_bytes()
+
+    def describe(self) -> Mapping[str, Any]:
+        said: Mapping[str, Any] = self._agent.describe() if hasattr(self._agent, "describe") else {}
+        return said
+
+    def arms(self) -> Mapping[str, AgentSpec]:
+        return self._ours.arms()
+
+    def connect(self, arms: Mapping[str, RetrievalAgent]) -> None:
+        self._ours.connect(arms)
+
+
+class _FunctionAgent(RetrievalAgent):
+    """A function from a query to hits: ids, pairs of id and score, or a result."""
+
+    def __init__(self, search: Callable[[str, int], Any]) -> None:
+        self._search = search
+
+    def initialize(self, corpus: Corpus) -> None:
+        """A function is ready when it is defined."""
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        found: RetrievalResult = _with_scores(self._search(query, k), k)
+        return found
+
+
+def _with_scores(found: Any, k: int) -> Any:
+    """Pairs of id and score as a result; anything else is left to whoever reads the answers of all agents."""
+    hits = list(islice(found, k + 1)) if isinstance(found, Iterator) else found
+    if not isinstance(hits, Sequence) or not hits or not all(map(_is_scored, hits)):
+        return hits
+    return RetrievalResult([hit for hit, _ in hits], [score for _, score in hits])
+
+
+def _is_scored(hit: Any) -> bool:
+    return isinstance(hit, tuple | list) and len(hit) == 2 and hasattr(hit[1], "__float__")  # noqa: PLR2004  # id and score

@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from searchmark.corpora.corpus import Changes, Corpus
+from searchmark.agents.source import AgentSource, InProcess, parse_source
+from searchmark.errors import UsageError
+
+if TYPE_CHECKING:
+    from searchmark.corpora.corpus import Changes, Corpus
+
+_KEYS = ("name", "source", "class", "config")
 
 
 @dataclass(frozen=True)
@@ -32,11 +38,57 @@ class RetrievalResult:
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """Which agent, as plain data that another process can load: a built-in name, an entry point or ``module:Class``."""
+    """Which agent: what it is called here, where it comes from, and its options. An entry of a config file is one."""
 
     name: str
-    source: str
+    source: AgentSource
     config: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def isolated(self) -> bool:
+        """Whether it runs in a worker of its own, where a deadline ends it and a crash is its own."""
+        return not isinstance(self.source, InProcess)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As plain data that another process can read; an agent of this process is only named by it."""
+        return {"name": self.name, "source": self.source.text, "config": dict(self.config)}
+
+    @classmethod
+    def from_plain(cls, plain: Any, role: str = "agent") -> AgentSpec:
+        """From a name, or from ``{name, source, config}``; ``class`` is read as ``source``, and the name is the default."""
+        if isinstance(plain, str):
+            return cls(plain, parse_source(plain))
+        wrong = _wrong_part(plain)
+        if wrong:
+            raise UsageError(f"an {role} is a name, or has a name, a source and a config; {wrong}")
+        name, source = plain["name"], plain.get("source") or plain.get("class")
+        return cls(name, parse_source(source or name), dict(plain.get("config", {})))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: Any) -> Any:
+        """Entries of a config file are read by ``from_plain`` too; what is wrong gets file and field from pydantic."""
+        from pydantic_core import PydanticCustomError, core_schema
+
+        def read(plain: Any) -> AgentSpec:
+            try:
+                return cls.from_plain(plain)
+            except UsageError as error:
+                raise PydanticCustomError("sentence", "{reason}", {"reason": str(error)}) from error
+
+        return core_schema.no_info_plain_validator_function(read)
+
+
+def _wrong_part(plain: Any) -> str | None:
+    if not isinstance(plain, Mapping):
+        return f"{type(plain).__name__} is neither"
+    unknown = [key for key in plain if key not in _KEYS]
+    if unknown:
+        return f"{unknown[0]!r} is not one of these"
+    if not isinstance(plain.get("name"), str):
+        return "the name is missing"
+    if not all(isinstance(plain.get(key), str | None) for key in ("source", "class")):
+        return f"the source of {plain['name']!r} is not text"
+    return None if isinstance(plain.get("config", {}), Mapping) else f"the config of {plain['name']!r} is not a mapping"
 
 
 class RetrievalAgent:
@@ -44,10 +96,12 @@ class RetrievalAgent:
 
     ``Config`` is a dataclass with the agent's options, if it has any; an agent is made as ``Agent(config)``, or as
     ``Agent()`` without one. An agent that combines others says which in ``arms`` and gets them by ``connect``
-    before anything else happens.
+    before anything else happens. One that asks a service, which has a corpus of its own, says ``needs_corpus = False``:
+    there it is asked without being initialised.
     """
 
     Config: ClassVar[type | None] = None
+    needs_corpus: bool = True
 
     def initialize(self, corpus: Corpus) -> None:
         """Get ready to search this corpus; called again with another one where ``update`` gave False."""
@@ -70,6 +124,10 @@ class RetrievalAgent:
     def index_bytes(self) -> int | None:
         """How large the index is, on disk and in memory; None if nobody knows."""
         return None
+
+    def describe(self) -> Mapping[str, Any]:
+        """What it searches with, as short plain data: model, revision, dimension, chunking, tokeniser, index; asked when ready."""
+        return {}
 
     @classmethod
     def missing(cls) -> str | None:

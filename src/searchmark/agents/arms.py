@@ -12,20 +12,6 @@ if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes, Corpus
 
 ArmChoice = str | dict[str, Any]  # a name, or {name, source, config}; `class` is read as `source`
-KEYS = {"name", "source", "class", "config"}
-
-
-def arm_spec(choice: ArmChoice) -> AgentSpec:
-    """Which agent a config means."""
-    if isinstance(choice, str):
-        return AgentSpec(choice, choice)
-    unknown = sorted(set(choice) - KEYS)
-    if unknown or not isinstance(choice.get("name"), str):
-        wrong = f"{unknown[0]!r} is none of them" if unknown else "it has no name"
-        raise UsageError(f"an arm is a name, or has a name, a source and a config; {wrong}")
-    if not isinstance(choice.get("config", {}), Mapping):
-        raise UsageError(f"the config of the arm {choice['name']!r} is no mapping")
-    return AgentSpec(choice["name"], choice.get("source") or choice.get("class") or choice["name"], dict(choice.get("config", {})))
 
 
 class AgentWithArms(RetrievalAgent):
@@ -33,7 +19,7 @@ class AgentWithArms(RetrievalAgent):
 
     def __init__(self, choices: list[ArmChoice]) -> None:
         self._specs: dict[str, AgentSpec] = {}
-        for spec in map(arm_spec, choices):
+        for spec in (AgentSpec.from_plain(choice, "arm") for choice in choices):
             if spec.name in self._specs:
                 raise UsageError(f"two arms are called {spec.name!r}; give one of them another name, and its agent as source")
             self._specs[spec.name] = spec
@@ -68,6 +54,9 @@ class AgentWithArms(RetrievalAgent):
     def index_bytes(self) -> int | None:
         sizes = [size for size in (arm.index_bytes() for arm in self._arms.values()) if size is not None]
         return sum(sizes) if sizes else None
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"arms": {name: dict(arm.describe()) for name, arm in self._arms.items()}}
 
     def ask(self, name: str, query: str, k: int) -> RetrievalResult:
         """The answer of one arm. If it fails, this fails: the answer of the others alone would pass for that of all."""

@@ -6,11 +6,11 @@ Files are searched by path and content, documents by title and text. `searchmark
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from math import inf
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.lexical.chunk_store import Contents, batches
 from searchmark.agents.lexical.disk_cache import Kept, Known
 from searchmark.agents.lexical.postings import Postings
+from searchmark.agents.lexical.tokens import TOKENISER
 from searchmark.agents.lexical.vocabulary import Ints, Vocabulary
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.files.store import collector_paused
@@ -103,6 +104,11 @@ class Bm25Agent(RetrievalAgent):
 
     def index_bytes(self) -> int:
         return self._postings.nbytes + self._contents.nbytes
+
+    def describe(self) -> Mapping[str, Any]:
+        options = asdict(self._config)
+        options.pop("cache")  # it changes no answer
+        return {"ranking": "bm25", "tokenizer": TOKENISER, **options}
 
     def _add(self, corpus: Corpus, ids: Sequence[str] | None) -> None:
         """Index some documents of a corpus, or all."""

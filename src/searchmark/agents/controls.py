@@ -7,14 +7,12 @@ so its score is what habit gives away. ``random`` is what no search at all would
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
-import subprocess
-import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,25 +20,13 @@ from numpy.typing import NDArray
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.bm25 import name_of
 from searchmark.agents.lexical.postings import Postings
+from searchmark.agents.lexical.tokens import TOKENISER
 from searchmark.agents.lexical.vocabulary import Vocabulary
 from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.errors import UsageError, shortened
-from searchmark.history.repository import nul_ended, sealed_environment
+from searchmark.errors import UsageError
+from searchmark.history.log import commits_per_path
 
 K1, B = 1.2, 0.75
-HISTORY = (
-    "-c",
-    "safe.directory=*",  # whose files they are does not matter for reading them
-    "--no-pager",
-    "log",
-    "--format=",
-    "--no-show-signature",
-    "--name-only",
-    "--no-renames",
-    "--no-merges",
-    "--relative",
-    "-z",
-)
 
 
 class PathMatchAgent(RetrievalAgent):
@@ -68,6 +54,9 @@ class PathMatchAgent(RetrievalAgent):
 
     def index_bytes(self) -> int:
         return self._postings.nbytes
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"ranking": "bm25 of names", "tokenizer": TOKENISER, "k1": K1, "b": B}
 
 
 class PopularAgent(RetrievalAgent):
@@ -109,27 +98,19 @@ class PopularAgent(RetrievalAgent):
     def retrieve(self, query: str, k: int) -> RetrievalResult:  # noqa: ARG002  # every query gets the same answer
         return RetrievalResult([path for path, _ in self._best[:k]], [float(times) for _, times in self._best[:k]])
 
+    def describe(self) -> Mapping[str, Any]:
+        return {"ranking": "commits per file"}
+
     @classmethod
     def missing(cls) -> str | None:
         return None if shutil.which("git") else "needs git on the PATH"
 
 
 def _commits_per_file(folder: Path, revisions: str) -> Counter[str]:
-    """How many of some commits changed each path below the folder, by one pass over the history that is never held."""
-    program = shutil.which("git")
-    if program is None:
-        raise UsageError("the agent 'popular' needs git, which is not on the PATH")
-    with tempfile.TemporaryFile() as complaints:
-        command, sealed = (program, *HISTORY, revisions), sealed_environment()
-        with subprocess.Popen(  # noqa: S603  # no shell
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints, env=sealed
-        ) as git:
-            commits = Counter(map(os.fsdecode, filter(None, nul_ended(git.stdout)))) if git.stdout else Counter[str]()
-        complaints.seek(0)
-        reason = complaints.read(1000).decode("utf-8", "replace").strip()
-    if git.returncode:
-        raise UsageError(f"the agent 'popular' needs the Git history of {folder}; git says: {shortened(reason, 200)}")
-    return commits
+    try:
+        return commits_per_path(folder, revisions)
+    except UsageError as error:
+        raise UsageError(f"the agent 'popular' needs a Git history; {error}") from error
 
 
 @dataclass(frozen=True)
@@ -159,6 +140,9 @@ class RandomAgent(RetrievalAgent):
         keys = _mixed(self._hashes ^ np.uint64(_hash(f"{self._seed}\0{query}")))
         best = np.argsort(keys, kind="stable")[::-1][:k]
         return RetrievalResult([self._ids[place] for place in best], (keys[best] / 2.0**64).tolist())
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"ranking": "random", "seed": self._seed}
 
 
 def _hash(text: str) -> int:

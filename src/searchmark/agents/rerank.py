@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -78,6 +79,16 @@ class RerankAgent(AgentWithArms):
             cost=found.cost,
         )
 
+    def describe(self) -> Mapping[str, Any]:
+        reranker = {"name": self._config.reranker} if isinstance(self._config.reranker, str) else self._config.reranker
+        return {
+            "ranking": "reranked",
+            "reranker": {"name": reranker["name"], **asdict(self._options)},
+            "depth": self._config.depth,
+            "names": self._config.names,
+            **super().describe(),
+        }
+
     def close(self) -> None:
         super().close()
         if self._reranker is not None:
@@ -87,7 +98,7 @@ class RerankAgent(AgentWithArms):
     def _look_at(self, corpus: Corpus) -> None:
         """A corpus that cannot be read by id is held, since every query would otherwise pass over all of it."""
         self._corpus = corpus
-        self._texts = None if corpus.reader is not None else {document.id: self._text(document) for document in corpus}
+        self._texts = None if corpus.reads_by_id else {document.id: self._text(document) for document in corpus}
 
     def _texts_of(self, corpus: Corpus, ids: list[str]) -> list[str]:
         known = self._texts

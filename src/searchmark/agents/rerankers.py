@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Literal
 from searchmark.agents.lexical.tokens import tokens
 from searchmark.errors import UsageError
 from searchmark.files.store import check_shape
+from searchmark.files.text_encoding import encodable
+from searchmark.services.exchange import ApiKey, ClientOptions, Request, Unusable
 from searchmark.services.json_client import JsonClient
 
 
@@ -112,7 +114,7 @@ class CrossEncoderReranker(Reranker):
         self._options = options
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        pairs = [(_clean(query), _clean(text[: self._options.longest_text])) for text in texts]
+        pairs = [(encodable(query), encodable(text[: self._options.longest_text])) for text in texts]
         found = self._model.predict(pairs, batch_size=self._options.batch, show_progress_bar=False)
         return [float(score) for score in found]
 
@@ -134,7 +136,7 @@ class ServedOptions:
     longest_text: int = 8000
     retries: int = 5
     timeout_seconds: float = 60.0
-    requests_per_minute: float | None = None
+    requests_per_second: float | None = None
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
@@ -148,14 +150,20 @@ class ServedReranker(Reranker):
     def __init__(self, options: ServedOptions) -> None:
         self._options = options
         self._client = JsonClient(
-            options.url, options.key_variable, options.timeout_seconds, options.retries, options.requests_per_minute
+            options.url,
+            ClientOptions(
+                key=ApiKey(options.key_variable) if options.key_variable else None,
+                timeout_seconds=options.timeout_seconds,
+                retries=options.retries,
+                requests_per_second=options.requests_per_second,
+            ),
         )
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        clean = [_clean(text[: self._options.longest_text]) or " " for text in texts]
+        sent = [text[: self._options.longest_text] or " " for text in texts]
         found: list[float] = []
-        for start in range(0, len(clean), self._options.batch):
-            found += self._ask(_clean(query), clean[start : start + self._options.batch])
+        for start in range(0, len(sent), self._options.batch):
+            found += self._ask(query, sent[start : start + self._options.batch])
         return found
 
     def close(self) -> None:
@@ -166,19 +174,16 @@ class ServedReranker(Reranker):
         body: dict[str, Any] = {"query": query, name: texts}
         if self._options.model is not None:
             body["model"] = self._options.model
-        answer = self._client.post(body)
+        return self._client.send(Request(body=body), lambda answer: self._read(answer, len(texts))).value
+
+    def _read(self, answer: Any, expected: int) -> list[float]:
         try:
             rows = answer if self._options.style == "tei" else answer["results"]
             score = "score" if self._options.style == "tei" else "relevance_score"
             by_index = {int(row["index"]): float(row[score]) for row in rows}
-            return [by_index[place] for place in range(len(texts))]
+            return [by_index[place] for place in range(expected)]
         except (KeyError, TypeError, ValueError) as error:
-            self.close()
-            raise UsageError(f"{self._options.url} did not score every text: {type(error).__name__} {error}") from error
-
-
-def _clean(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
+            raise Unusable(f"did not score every text: {type(error).__name__} {error}") from None
 
 
 RerankerOptions = ProximityOptions | CrossEncoderOptions | ServedOptions

@@ -7,7 +7,7 @@ cache on disk, whatever run it is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -146,6 +146,19 @@ class SemanticAgent(RetrievalAgent):
 
     def index_bytes(self) -> int | None:
         return None if self._index is None else self._index.size()
+
+    def describe(self) -> Mapping[str, Any]:
+        made_of = {} if self._embedder is None else asdict(self._embedder.fingerprint())
+        return {
+            "ranking": "vectors",
+            "embedder": {part: value for part, value in made_of.items() if value is not None},
+            "distance": "cosine" if self._options.normalize else "inner product",
+            "chunking": str(self._cutting),
+            "index": "exact",
+            "pooling": self._config.pooling,
+            "mean_of": self._config.mean_of,
+            "top_k": self._config.top_k,
+        }
 
     def fingerprint(self, corpus: Corpus) -> Fingerprint:
         """What the index of this corpus is made of."""

@@ -28,8 +28,10 @@ from searchmark.analysis.paired_statistics import (
     rank_biased_overlap,
 )
 from searchmark.analysis.scores import Scores, clusters_of, segment_rows, untrusted_because
-from searchmark.errors import Incomparable, NothingEvaluated, UsageError
+from searchmark.comparability import check_judged
+from searchmark.errors import UsageError
 from searchmark.judging.judge import target_ranks
+from searchmark.options.compare_options import CompareOptions
 from searchmark.records import ERROR, NOT_RUN, OK, TIMEOUT, Run, display_names
 
 Rows = NDArray[np.intp]
@@ -37,29 +39,8 @@ Verdict = Literal["IMPROVED", "REGRESSED", "WITHIN NOISE", "INCONCLUSIVE", "INVA
 
 SIGNIFICANT = 0.05
 SAME = 1e-9
-SMALLEST_EFFECT = 1e-6
 TELLING = 10
 CHURN_DEPTH = 10
-
-
-@dataclass(frozen=True)
-class CompareOptions:
-    """How a comparison is made.
-
-    ``min_effect``: the smallest difference of means that matters. ``margin``: how much worse a
-    candidate may be and still pass as not inferior. ``baseline``: the run that all others are compared with; every
-    pair is compared if there is none.
-    """
-
-    min_effect: float = 0.01
-    margin: float = 0.02
-    baseline: str | None = None
-
-    def __post_init__(self) -> None:
-        if not SMALLEST_EFFECT <= self.min_effect <= 1:
-            raise UsageError(f"the smallest effect must be a number from {SMALLEST_EFFECT:f} to 1, not {self.min_effect:g}")
-        if not 0 <= self.margin <= 1:
-            raise UsageError(f"the margin must be a number from 0 to 1, not {self.margin:g}")
 
 
 @dataclass(frozen=True)
@@ -135,7 +116,7 @@ class Pair:
 
 def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: CompareOptions = CompareOptions()) -> list[Pair]:
     """Compare every pair of runs; the first of a pair, in the order given, is its baseline, unless one is named for all."""
-    _check_comparable(scores)
+    check_judged([each.judged for each in scores], [each.names for each in scores])
     names = unique_names(scores)
     pairs = _pairs_of(names, options.baseline)
     everything = np.arange(len(scores[0].judged.suite))
@@ -175,17 +156,6 @@ def _pairs_of(names: list[str], baseline: str | None) -> list[tuple[int, int]]:
 def check_baseline(baseline: str | None, names: Sequence[str]) -> None:
     if baseline is not None and baseline not in names:
         raise UsageError(f"the baseline {baseline!r} is not among the runs: {', '.join(names)}")
-
-
-def _check_comparable(scores: Sequence[Scores]) -> None:
-    if len(scores) < 2:  # noqa: PLR2004  # a comparison takes two
-        raise UsageError("a comparison needs at least two runs")
-    first = scores[0]
-    for other in scores[1:]:
-        if other.judged.suite.hashes != first.judged.suite.hashes or other.names != first.names:
-            raise Incomparable("runs can only be compared on the same suite and the same measures")
-    if not first.names:
-        raise NothingEvaluated("there is no measure to compare by")
 
 
 Table = dict[tuple[int, int], list[Difference]]

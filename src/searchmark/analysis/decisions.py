@@ -14,9 +14,9 @@ from typing import Literal
 from searchmark.analysis.comparison import Difference, Pair, flipped
 from searchmark.analysis.prices import price_of
 from searchmark.analysis.scores import Summary
-from searchmark.config import DecisionTable, Rule
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import parse_measure
+from searchmark.options.compare_options import DecisionRule, DecisionTable
 from searchmark.records import Run, Suite
 
 Answer = Literal["yes", "no", "undecided"]
@@ -24,6 +24,25 @@ NOT_ENOUGH = "not enough evidence"
 MEGABYTE = 1e6
 # The parts of a price in the order in which they are told, with the unit of each.
 PRICES = (("latency", "ms", 1.0), ("index_size", "MB", MEGABYTE), ("memory", "MB", MEGABYTE), ("cost", "", 1.0))
+# The decision table that many teams start from: is vector search worth it, and is a reranker?
+PRESETS = {
+    "vector-search": (
+        DecisionTable(
+            candidate="vector",
+            baseline="fts5",
+            rules=(
+                DecisionRule("keep vector search and promote it", above=0.10, categories=("all",)),
+                DecisionRule("keep vector search and document what it is good for", above=0.10, categories=(1, 2, 5)),
+                DecisionRule("drop vector search and simplify the system", below=0.05),
+            ),
+        ),
+        DecisionTable(
+            candidate="reranker",
+            baseline="vector",
+            rules=(DecisionRule("recommend the reranker by default", above=0.15),),
+        ),
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -48,6 +67,17 @@ class _Look:
     answer: Answer
     sentence: str
     bound: float
+
+
+def tables_about(tables: Sequence[DecisionTable], pairs: Sequence[Pair]) -> list[DecisionTable]:
+    """The tables whose arms were compared; one of them at least, if there are any."""
+    compared = [{pair.baseline, pair.candidate} for pair in pairs]
+    about = [table for table in tables if {table.candidate, table.baseline} in compared]
+    if tables and not about:
+        arms = "; ".join(f"{table.candidate} against {table.baseline}" for table in tables)
+        names = ", ".join(sorted(set().union(*compared)))
+        raise UsageError(f"the decision tables are about {arms}; the runs are {names}")
+    return about
 
 
 def decide(
@@ -94,7 +124,7 @@ def _seen_from_the_other_side(pair: Pair) -> Pair:
     return replace(pair, baseline=pair.candidate, candidate=pair.baseline, differences=differences, segments=segments)
 
 
-def _looks(rule: Rule, pair: Pair, measure: str, baseline: Mapping[str, Summary], suite: Suite) -> list[_Look]:
+def _looks(rule: DecisionRule, pair: Pair, measure: str, baseline: Mapping[str, Summary], suite: Suite) -> list[_Look]:
     if not rule.categories:
         found = next(d for d in pair.differences if d.measure == measure)
         return [_look(rule, "all cases", found, baseline[measure].mean)]
@@ -115,14 +145,14 @@ def _category(wanted: str | int, suite: Suite, segments: Mapping[str, object]) -
     return str(wanted)
 
 
-def _look_into(rule: Rule, category: str, segments: Mapping[str, tuple[Difference, ...]], measure: str) -> _Look:
+def _look_into(rule: DecisionRule, category: str, segments: Mapping[str, tuple[Difference, ...]], measure: str) -> _Look:
     found = next((d for d in segments.get(category, ()) if d.measure == measure), None)
     if found is None:
         return _Look(category, None, "no", f"{category}: no such category in the suite", 0.0)
     return _look(rule, category, found, found.baseline_mean)
 
 
-def _look(rule: Rule, place: str, found: Difference, mean: float | None) -> _Look:
+def _look(rule: DecisionRule, place: str, found: Difference, mean: float | None) -> _Look:
     if found.difference is None or not mean:
         reason = f"{place}: no relative gain, since the baseline's mean is 0 or undefined"
         return _Look(place, None, "undecided", reason, 0.0)
@@ -133,7 +163,7 @@ def _look(rule: Rule, place: str, found: Difference, mean: float | None) -> _Loo
     return _Look(place, gain, _answer(rule, gain, found, mean), sentence, bound)
 
 
-def _answer(rule: Rule, gain: float, found: Difference, mean: float) -> Answer:
+def _answer(rule: DecisionRule, gain: float, found: Difference, mean: float) -> Answer:
     if found.verdict == "INVALID":
         return "undecided"
     fulfilled = (rule.above is None or gain > rule.above) and (rule.below is None or gain < rule.below)
@@ -142,7 +172,7 @@ def _answer(rule: Rule, gain: float, found: Difference, mean: float) -> Answer:
     return "yes" if rule.evidence == "mean" or _supported(rule, found, mean) else "undecided"
 
 
-def _supported(rule: Rule, found: Difference, mean: float) -> bool:
+def _supported(rule: DecisionRule, found: Difference, mean: float) -> bool:
     """Whether the evidence, and not only the mean, speaks for a rule."""
     clear_gain = rule.above is None or found.verdict == "IMPROVED"
     surely_below = rule.below is None or (found.high is not None and found.high / mean < rule.below)
@@ -156,7 +186,7 @@ def _together(looks: Sequence[_Look]) -> Answer:
     return "undecided" if "undecided" in answers else "yes"
 
 
-def _flips(decision: str, basis: Sequence[_Look], open_rules: Sequence[tuple[Rule, Sequence[_Look]]]) -> list[str]:
+def _flips(decision: str, basis: Sequence[_Look], open_rules: Sequence[tuple[DecisionRule, Sequence[_Look]]]) -> list[str]:
     known = [look for look in basis if look.gain is not None]
     flips = []
     if known and decision != NOT_ENOUGH:

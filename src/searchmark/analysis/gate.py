@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -62,6 +62,10 @@ class RuleResult:
 class Rule(Protocol):
     """One condition of a gate."""
 
+    @property
+    def measures(self) -> Sequence[AnyMeasure]:
+        """What must be computed for it."""
+
     def check(self, evidence: Evidence) -> RuleResult: ...
 
 
@@ -72,6 +76,10 @@ class MeanBound:
     measure: AnyMeasure
     bound: Bound
     expected: float
+
+    @property
+    def measures(self) -> tuple[AnyMeasure]:
+        return (self.measure,)
 
     def check(self, evidence: Evidence) -> RuleResult:
         names = evidence.candidates

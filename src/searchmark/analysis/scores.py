@@ -18,6 +18,7 @@ from searchmark.records import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT, CaseTable,
 
 DEFAULT_MEASURES = ("nDCG@10", "RR", "R@10", "P@5", "Success@5", "Judged@10")
 ERROR_LIMIT = 0.05
+SPLIT_BY_DEFAULT = ("category", "tag")
 
 
 @dataclass(frozen=True)
@@ -210,6 +211,11 @@ def _as_values(value: object) -> tuple[str, ...]:
     if isinstance(value, list | tuple):
         return tuple(map(str, value))
     return (str(value),)
+
+
+def default_splits(suite: Suite) -> list[str]:
+    """What most suites are split by, as far as this one has it."""
+    return [name for name in segment_names(suite) if name in SPLIT_BY_DEFAULT]
 
 
 def segment_names(suite: Suite) -> list[str]:

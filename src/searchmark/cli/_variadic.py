@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from searchmark.cli._options import SectionedCommand
 
-class VariadicCommand(click.Command):
+
+class VariadicCommand(SectionedCommand):
     """A command whose option ``--agents`` may be followed by any number of values."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

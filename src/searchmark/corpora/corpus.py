@@ -7,12 +7,15 @@ digest, and every further pass yields the documents one by one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from time import perf_counter_ns
 
+from searchmark.corpora.document_source import DocumentList, DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.errors import NothingEvaluated
 from searchmark.files.store import check_readable
@@ -32,50 +35,87 @@ class Survey:
     digest: str
 
 
-@dataclass(frozen=True, eq=False)
 class Corpus:
     """A named set of documents that can be read any number of times; an id counts the first time it occurs.
 
-    ``place`` gives a folder where the documents lie as files, each under its id, if there is or can be one.
-    ``reader`` reads some documents by their ids, where that takes less than a pass over all. ``versions`` names the
-    content of each document where that is known without reading it: equal names, equal content. ``origin`` is the
-    repository and the commit whose tree this is.
+    A corpus pickles: what another process gets is the name and the source, and it looks for itself.
     """
 
-    name: str
-    stream: Callable[[], Iterable[Document | None]] = field(repr=False)
-    place: Callable[[], Path] | None = field(default=None, repr=False)
-    reader: Callable[[Sequence[str]], Iterable[Document]] | None = field(default=None, repr=False)
-    versions: Mapping[str, str] | None = field(default=None, repr=False)
-    origin: tuple[Path, str] | None = None
+    def __init__(self, name: str, source: DocumentSource) -> None:
+        self.name = name
+        self.source = source
+        self._folder: Path | None = None
+        self._folder_ns = 0
+        self._making = threading.Lock()  # an agent may ask from several threads, and there is one folder
+
+    @classmethod
+    def of(cls, name: str, documents: Sequence[Document], versions: Mapping[str, str] | None = None) -> Corpus:
+        """A corpus of documents in memory."""
+        return cls(name, DocumentList(documents, versions))
+
+    def __reduce__(self) -> tuple[type[Corpus], tuple[str, DocumentSource]]:
+        return Corpus, (self.name, self.source)
+
+    def __repr__(self) -> str:
+        return f"Corpus({self.name!r})"
 
     def __iter__(self) -> Iterator[Document]:
         """The documents, one by one; of several with one id only the first."""
         seen: set[str] = set()
-        for document in self.stream():
+        for document in self.source.stream():
             if document is not None and document.id not in seen:
                 seen.add(document.id)
                 yield document
 
     def read(self, ids: Sequence[str]) -> Iterator[Document]:
         """The documents with these ids, in any order; what is no text is left out."""
-        if self.reader is not None:
-            yield from self.reader(ids)
+        if self.reads_by_id:
+            yield from self.source.read(ids)
             return
         wanted = set(ids)
         yield from (document for document in self if document.id in wanted)
 
-    @cached_property
+    @property
+    def reads_by_id(self) -> bool:
+        """Whether ``read`` takes less than a pass over everything."""
+        return self.source.reads_by_id
+
+    @property
+    def versions(self) -> Mapping[str, str] | None:
+        """A name for the content of each document, where that is known without reading it: equal names, equal content."""
+        return self.source.versions
+
+    @property
+    def origin(self) -> tuple[Path, str] | None:
+        """The repository and the commit whose tree this is, if it is one."""
+        return self.source.origin
+
+    @property
     def folder(self) -> Path | None:
         """A folder with every document as a file, made when it is first asked for; None if there cannot be one."""
-        return None if self.place is None else self.place()
+        with self._making:
+            if self._folder is None:
+                start = perf_counter_ns()
+                self._folder = self.source.folder()
+                self._folder_ns += perf_counter_ns() - start
+            return self._folder
+
+    @property
+    def folder_if_made(self) -> Path | None:
+        """The folder if anybody has asked for it; asking here makes none."""
+        return self._folder
+
+    @property
+    def folder_ns(self) -> int:
+        """Nanoseconds that the folder has taken to make: our own work, which no agent is charged for."""
+        return self._folder_ns
 
     @cached_property
     def survey(self) -> Survey:
         """One pass over everything, which keeps only the ids. None in the stream is something that was skipped."""
         ids: set[str] = set()
         duplicates = empty = skipped = total = 0
-        for document in self.stream():
+        for document in self.source.stream():
             if document is None:
                 skipped += 1
                 continue
@@ -111,16 +151,15 @@ def _digest(document: Document) -> int:
 
 def load_corpus(path: str | PathLike[str], mapping: FieldMapping | None = None) -> Corpus:
     """A corpus from a file (.json, .jsonl, .csv) or a directory; ``mapping`` says which fields are what."""
-    place = Path(path)
-    check_readable(place)
-    if place.is_dir() and not (place / "corpus.jsonl").is_file():
-        from searchmark.corpora.directory import stream_directory
+    from searchmark.corpora.directory import DirectorySource
+    from searchmark.corpora.documents import FileSource
 
-        return Corpus(place.resolve().name, lambda: stream_directory(place), place.resolve)
-    file = place / "corpus.jsonl" if place.is_dir() else place
-    from searchmark.corpora.documents import stream_documents
-
-    return Corpus(file.stem, lambda: stream_documents(file, mapping or FieldMapping()))
+    given = Path(path)
+    check_readable(given)
+    if given.is_dir() and not (given / "corpus.jsonl").is_file():
+        return Corpus(given.resolve().name, DirectorySource(given))
+    file = given / "corpus.jsonl" if given.is_dir() else given
+    return Corpus(file.stem, FileSource(file, mapping or FieldMapping()))
 
 
 def corpus_of(suite: Suite) -> Corpus:
@@ -128,4 +167,4 @@ def corpus_of(suite: Suite) -> Corpus:
     documents = [document for case in suite.cases for document in case.documents]
     if not documents:
         raise NothingEvaluated(f"the suite {suite.name!r} brings no documents along")
-    return Corpus(suite.name, lambda: iter(documents))
+    return Corpus.of(suite.name, documents)

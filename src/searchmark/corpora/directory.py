@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from searchmark.corpora.document_source import DocumentSource
 from searchmark.errors import FormatError
+from searchmark.options.experiment_options import OUR_FOLDER
 from searchmark.records import Document
 
-OUR_FOLDER = ".searchmark"  # where our own journals are
 SKIPPED_FOLDERS = {".git", OUR_FOLDER}
 LOOKED_AT = 8192
+
+
+@dataclass(frozen=True)
+class DirectorySource(DocumentSource):
+    """The files below a folder, which is named in messages as it was given."""
+
+    path: Path
+
+    def __reduce__(self) -> tuple[type[DirectorySource], tuple[Path]]:
+        return DirectorySource, (self.path.absolute(),)  # another process may have another working directory
+
+    def stream(self) -> Iterator[Document | None]:
+        return stream_directory(self.path)
+
+    def folder(self) -> Path:
+        return self.path.resolve()
 
 
 def stream_directory(folder: Path) -> Iterator[Document | None]:

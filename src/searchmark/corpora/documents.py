@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterator
@@ -10,14 +9,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from searchmark.corpora.document_source import DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.errors import FormatError
+from searchmark.files.csv_rows import csv_rows
 from searchmark.files.store import parse_json, strict_decoder
 from searchmark.records import Document
 
 PIECE = 1 << 20
 _BLANKS = re.compile(r"[ \t\r\n]*")
-LONGEST_FIELD = 1 << 30
+
+
+@dataclass(frozen=True)
+class FileSource(DocumentSource):
+    """The documents of one file, which is named in messages as it was given."""
+
+    path: Path
+    mapping: FieldMapping
+
+    def __reduce__(self) -> tuple[type[FileSource], tuple[Path, FieldMapping]]:
+        return FileSource, (self.path.absolute(), self.mapping)  # another process may have another working directory
+
+    def stream(self) -> Iterator[Document]:
+        return stream_documents(self.path, self.mapping)
 
 
 def stream_documents(path: Path, mapping: FieldMapping) -> Iterator[Document]:
@@ -57,21 +71,17 @@ def _from_lines(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _from_csv(path: Path) -> Iterator[tuple[str, Any]]:
-    csv.field_size_limit(LONGEST_FIELD)
     with _open(path) as file:
-        reader = csv.reader(file, strict=True)
-        try:
-            header = next(reader, [])
-            if len(set(header)) < len(header):
-                raise FormatError(path, "line 1", "two columns have the same name")
-            for row in reader:
-                if not any(row):
-                    continue
-                if len(row) != len(header):
-                    raise FormatError(path, f"line {reader.line_num}", f"has {len(row)} columns, the header {len(header)}")
-                yield f"line {reader.line_num}", dict(zip(header, row, strict=True))
-        except csv.Error as error:
-            raise FormatError(path, f"line {reader.line_num}", f"not valid CSV: {error}") from error
+        rows = csv_rows(path, file)
+        _, header = next(rows, (0, list[str]()))
+        if len(set(header)) < len(header):
+            raise FormatError(path, "line 1", "two columns have the same name")
+        for line, row in rows:
+            if not any(row):
+                continue
+            if len(row) != len(header):
+                raise FormatError(path, f"line {line}", f"has {len(row)} columns, the header {len(header)}")
+            yield f"line {line}", dict(zip(header, row, strict=True))
 
 
 def _from_array(path: Path) -> Iterator[tuple[str, Any]]:

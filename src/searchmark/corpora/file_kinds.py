@@ -9,7 +9,8 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Iterable
-from functools import cache
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 Kind = Literal["code", "test", "doc", "generated", "vendored", "config", "other"]
@@ -118,15 +119,31 @@ def _is_test(folders: list[str], name: str, ending: str) -> bool:
     return "test" in folders and ending != "py"
 
 
-def candidates(kinds: Iterable[str], patterns: Iterable[str] = ()) -> Callable[[str], bool]:
+@dataclass(frozen=True)
+class Candidates:
     """Whether a path could be a target: it is of one of these kinds, and no pattern excludes it. No kinds: any."""
-    of_kinds, excluded = frozenset(kinds), excluded_by(patterns)
 
-    @cache
-    def wanted(path: str) -> bool:
-        return (not of_kinds or classify(path) in of_kinds) and not excluded(path)
+    kinds: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
 
-    return wanted
+    def __call__(self, path: str) -> bool:
+        known = self._known.get(path)
+        if known is None:
+            of_kind = not self.kinds or classify(path) in self.kinds
+            known = self._known[path] = of_kind and not self._is_excluded(path)
+        return known
+
+    def __reduce__(self) -> tuple[type[Candidates], tuple[tuple[str, ...], tuple[str, ...]]]:
+        return Candidates, (self.kinds, self.excluded)
+
+    # A walk through history meets the same paths again and again, and telling a kind takes dozens of patterns.
+    @cached_property
+    def _known(self) -> dict[str, bool]:
+        return {}
+
+    @cached_property
+    def _is_excluded(self) -> Callable[[str], bool]:
+        return excluded_by(self.excluded)
 
 
 def excluded_by(patterns: Iterable[str]) -> Callable[[str], bool]:

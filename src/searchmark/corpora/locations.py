@@ -1,47 +1,175 @@
-"""Where a corpus is, as plain data that any process can open."""
+"""Where a case is searched: documents that it brings along, a folder or file, a commit of a repository, or a service.
+
+A location is plain data, so that it can be told to any process, compared, and written down. Whether two of them can be
+travelled between, what tells their states apart and how they are opened is the business of each kind.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from searchmark.corpora.corpus import Corpus, FieldMapping, load_corpus
+from searchmark.corpora.corpus import Corpus, load_corpus
+from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.records import Document
+
+if TYPE_CHECKING:
+    from searchmark.corpora.file_kinds import Candidates
+
+Plain = dict[str, Any]
+
+
+class _Located:
+    """What all kinds of locations answer; most of them have no history, so that is what is said here."""
+
+    kind: ClassVar[str]
+
+    def same_history(self, other: Location) -> bool:  # noqa: ARG002  # what has no history shares none
+        """Whether an agent that is ready for the other can follow the changes to this one."""
+        return False
 
 
 @dataclass(frozen=True)
-class Place:
-    """A file or folder with the fields that matter in it, a commit of a repository, or documents at hand, under a name.
+class Documents(_Located):
+    """Documents that a case brings along. They are told apart by ``digest``, since texts are long."""
 
-    ``stand`` tells states of one corpus apart, and documents that are at hand by their digest. With a ``commit`` the
-    path is that of a repository, which is travelled by `journeys` and not opened here; only its files of these
-    ``kinds`` are searched, if any are named, and none that a pattern has ``excluded``.
-    """
+    kind: ClassVar[str] = "documents"
 
     name: str
-    path: str | None = None
-    mapping: FieldMapping = FieldMapping()  # noqa: RUF009  # frozen
-    documents: tuple[Document, ...] = field(default=(), compare=False)
-    stand: str | None = None
-    commit: str | None = None
+    documents: tuple[Document, ...] = field(compare=False, repr=False)
+    digest: str
+
+    @classmethod
+    def of(cls, name: str, documents: tuple[Document, ...]) -> Documents:
+        return cls(name, documents, hashlib.sha256(repr(documents).encode("utf-8", "surrogatepass")).hexdigest())
+
+    @property
+    def identity(self) -> str:
+        return f"documents {self.name} {self.digest}"
+
+    def open(self) -> Corpus:
+        return Corpus.of(self.name, self.documents)
+
+    def to_plain(self) -> Plain:
+        documents = [asdict(document) for document in self.documents]
+        return {"kind": self.kind, "name": self.name, "documents": documents, "digest": self.digest}
+
+    @classmethod
+    def from_plain(cls, data: Plain) -> Documents:
+        return cls(data["name"], tuple(Document(**document) for document in data["documents"]), data["digest"])
+
+
+@dataclass(frozen=True)
+class Folder(_Located):
+    """A directory of files, or one file with documents; ``mapping`` says which fields of these are what."""
+
+    kind: ClassVar[str] = "folder"
+
+    name: str
+    path: Path
+    mapping: FieldMapping = FieldMapping()  # frozen
+
+    @property
+    def identity(self) -> str:
+        """The name alone: where the folder lies changes no answer, and what it holds is told by its survey."""
+        return f"folder {self.name}"
+
+    def open(self) -> Corpus:
+        return load_corpus(self.path, self.mapping)
+
+    def to_plain(self) -> Plain:
+        return {"kind": self.kind, "name": self.name, "path": str(self.path), "mapping": asdict(self.mapping)}
+
+    @classmethod
+    def from_plain(cls, data: Plain) -> Folder:
+        given = data["mapping"]
+        texts = None if given["text"] is None else tuple(given["text"])
+        return cls(data["name"], Path(data["path"]), FieldMapping(given["id"], given["title"], texts))
+
+
+@dataclass(frozen=True)
+class Commit(_Located):
+    """The tree of a commit, by its full hash; of these ``kinds`` of files only, if any are named, and none ``excluded``."""
+
+    kind: ClassVar[str] = "commit"
+
+    name: str
+    path: Path
+    commit: str
     kinds: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
 
+    @property
+    def identity(self) -> str:
+        return f"commit {self.name} {self.commit} {self.kinds} {self.excluded}"
+
+    @property
+    def digest(self) -> str:
+        """What names the searched files: the commit, or where only some are searched a digest of that choice with it."""
+        if not self.kinds and not self.excluded:
+            return self.commit
+        return hashlib.sha256(repr((self.commit, self.kinds, self.excluded)).encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def history(self) -> tuple[Path, tuple[str, ...], tuple[str, ...]]:
+        """What all commits have in common that one walk can visit."""
+        return self.path, self.kinds, self.excluded
+
+    def same_history(self, other: Location) -> bool:
+        return isinstance(other, Commit) and self.history == other.history
+
+    @property
+    def wanted(self) -> Candidates:
+        """Which paths are searched."""
+        from searchmark.corpora.file_kinds import Candidates
+
+        return Candidates(self.kinds, self.excluded)
+
     def open(self) -> Corpus:
-        if self.path is not None:
-            return load_corpus(Path(self.path), self.mapping)
-        return Corpus(self.name, lambda: self.documents)
+        """The corpus of this commit alone; to visit several, a walk takes a fraction of the time."""
+        from searchmark.corpora.snapshots import CommitSource, corpus_name
 
-    def to_plain(self) -> dict[str, Any]:
-        return asdict(self)
+        return Corpus(corpus_name(self.path, self.commit), CommitSource(self.path, self.commit, self.wanted))
+
+    def to_plain(self) -> Plain:
+        return {"kind": self.kind} | asdict(self) | {"path": str(self.path)}
+
+    @classmethod
+    def from_plain(cls, data: Plain) -> Commit:
+        return cls(data["name"], Path(data["path"]), data["commit"], tuple(data["kinds"]), tuple(data["excluded"]))
 
 
-def place_from_plain(data: dict[str, Any]) -> Place:
-    """The place that ``Place.to_plain`` has described, after a journey as JSON."""
-    text = data["mapping"]["text"]
-    mapping = FieldMapping(data["mapping"]["id"], data["mapping"]["title"], None if text is None else tuple(text))
-    documents = tuple(Document(**document) for document in data["documents"])
-    return Place(
-        data["name"], data["path"], mapping, documents, data["stand"], data["commit"], tuple(data["kinds"]), tuple(data["excluded"])
-    )
+@dataclass(frozen=True)
+class Remote(_Located):
+    """A service, which searches what it has: there is no corpus of ours, and nothing is known about what exists there."""
+
+    kind: ClassVar[str] = "remote"
+
+    name: str
+
+    @property
+    def identity(self) -> str:
+        return f"remote {self.name}"
+
+    def open(self) -> None:
+        """Nothing: there is no corpus to open."""
+
+    def to_plain(self) -> Plain:
+        return {"kind": self.kind, "name": self.name}
+
+    @classmethod
+    def from_plain(cls, data: Plain) -> Remote:
+        return cls(data["name"])
+
+
+Location = Documents | Folder | Commit | Remote
+
+_KINDS: Mapping[str, type[Documents | Folder | Commit | Remote]] = {each.kind: each for each in (Documents, Folder, Commit, Remote)}
+
+
+def location_from_plain(data: Plain) -> Location:
+    """The location that ``to_plain`` has described, after a journey as JSON."""
+    return _KINDS[data["kind"]].from_plain(data)

@@ -1,12 +1,16 @@
 """Git trees as corpora: any commit of a repository, and the step from one to the next.
 
 Contents are the bytes that were committed. No filter, line ending or attribute is applied, nothing is checked out, and
-nothing is written to the repository. The same files lie in an export of the commit (`exports`), under the same ids.
+nothing is written to the repository. The same files lie in a checkout of the commit (`history.checkout`), under the same ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -14,9 +18,12 @@ from typing import Self
 
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.corpora.directory import decoded
+from searchmark.corpora.document_source import DocumentSource
+from searchmark.files.private_folders import private_folder
+from searchmark.history.checkout import Checkout
 from searchmark.history.objects import AT_ONCE, ObjectStore
-from searchmark.history.repository import FULL_HASH, Repository
-from searchmark.history.trees import Snapshot, Wanted, damaged, everything, snapshot_of, stepped
+from searchmark.history.repository import FULL_HASH, Repository, open_repository
+from searchmark.history.trees import FolderReader, Snapshot, Wanted, damaged, everything, snapshot_of, stepped
 from searchmark.records import Document
 
 
@@ -30,8 +37,9 @@ class SnapshotReader:
 
     def __init__(self, repository: Repository, wanted: Wanted = everything) -> None:
         self.repository = repository
-        self._wanted = wanted
+        self.wanted = wanted
         self.objects = ObjectStore(repository)
+        self._folders = FolderReader(self.objects.read)
         self.binary: set[str] = set()
         self.missing: set[str] = set()
 
@@ -45,8 +53,8 @@ class SnapshotReader:
         """The snapshot of a commit. From one ``near`` by, it takes milliseconds, however many files there are."""
         commit, tree = self._commit(revision)
         if near is not None and near.tree:
-            return stepped(near, commit, tree, self.objects.read, self._wanted)
-        return snapshot_of(commit, tree, self.repository.tree(commit), self._wanted)
+            return stepped(near, commit, tree, self._folders, self.wanted)
+        return snapshot_of(commit, tree, self.repository.tree(commit), self.wanted)
 
     def _commit(self, revision: str) -> tuple[str, str]:
         """The full hashes of a commit and its tree. A full hash needs no further process to be understood."""
@@ -58,25 +66,15 @@ class SnapshotReader:
             raise damaged(revision)
         return revision, content[len(b"tree ") : content.index(b"\n")].decode()
 
-    def corpus(self, snapshot: Snapshot, place: Callable[[], Path] | None = None) -> Corpus:
+    def corpus(self, snapshot: Snapshot, folders: MovingFolder | None = None) -> Corpus:
         """The text files of a snapshot. ``versions`` names all its files, texts or not, since that takes no reading."""
-        versions = snapshot.versions
-
-        def read(ids: Sequence[str]) -> Iterator[Document]:
-            return filter(None, self._documents((path, versions[path]) for path in ids if path in versions))
-
         path = Path(self.repository.path).resolve()
-        name = f"{path.name.removesuffix('.git')}@{snapshot.commit[:12]}"
-        return Corpus(name, lambda: self._everything(snapshot), place, read, versions, (path, snapshot.commit))
+        return Corpus(corpus_name(path, snapshot.commit), SnapshotSource(self, snapshot, path, folders))
 
-    def _everything(self, snapshot: Snapshot) -> Iterator[Document | None]:
-        """All documents in the order of a directory, and None for whatever is left out."""
-        yield from (None for _ in snapshot.left_out)
-        yield from self._documents((path, snapshot.versions[path]) for path in sorted(snapshot.versions, key=_walked))
-
-    def _documents(self, files: Iterable[tuple[str, str]]) -> Iterator[Document | None]:
+    def documents(self, files: Iterable[tuple[str, str]]) -> Iterator[Document | None]:
+        """A document for each path and its blob; None for what is no text, or not here."""
         rest = iter(files)
-        while window := list(islice(rest, AT_ONCE)):
+        while window := list(islice(rest, AT_ONCE)):  # so that memory holds a window of contents, not a tree
             texts = self._texts({blob for _, blob in window})
             yield from (None if (text := texts.get(blob)) is None else Document(path, text) for path, blob in window)
 
@@ -91,6 +89,111 @@ class SnapshotReader:
             else:
                 (self.missing if content is None else self.binary).add(blob)
         return texts
+
+
+def corpus_name(path: Path, commit: str) -> str:
+    return f"{path.name.removesuffix('.git')}@{commit[:12]}"
+
+
+@dataclass
+class MovingFolder:
+    """One folder for all the snapshots of a walk, made for the first agent that asks for it."""
+
+    objects: ObjectStore
+    until_the_end: ExitStack
+    checkout: Checkout | None = None
+
+    def at(self, snapshot: Snapshot) -> Path:
+        if self.checkout is None:
+            self.checkout = Checkout(self.until_the_end.enter_context(private_folder()), self.objects)
+        return self.checkout.sync_to(snapshot)
+
+    def follow(self, snapshot: Snapshot) -> None:
+        """Move along, if the folder was ever asked for."""
+        if self.checkout is not None:
+            self.checkout.sync_to(snapshot)
+
+
+@dataclass(frozen=True, eq=False)
+class SnapshotSource(DocumentSource):
+    """The files of a snapshot, through a reader that is open; in another process it opens the repository for itself."""
+
+    reader: SnapshotReader
+    snapshot: Snapshot
+    path: Path
+    folders: MovingFolder | None = None
+
+    def __reduce__(self) -> tuple[type[CommitSource], tuple[Path, str, Wanted]]:
+        return CommitSource, (self.path, self.snapshot.commit, self.reader.wanted)
+
+    def stream(self) -> Iterator[Document | None]:
+        """All documents in the order of a directory, and None for whatever is left out."""
+        yield from (None for _ in self.snapshot.left_out)
+        blobs = self.snapshot.versions
+        yield from self.reader.documents((path, blobs[path]) for path in sorted(blobs, key=_walked))
+
+    @property
+    def reads_by_id(self) -> bool:
+        return True
+
+    def read(self, ids: Sequence[str]) -> Iterator[Document]:
+        blobs = self.snapshot.versions
+        return filter(None, self.reader.documents((path, blobs[path]) for path in ids if path in blobs))
+
+    def folder(self) -> Path | None:
+        return None if self.folders is None else self.folders.at(self.snapshot)
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        return self.snapshot.versions
+
+    @property
+    def origin(self) -> tuple[Path, str]:
+        return self.path, self.snapshot.commit
+
+
+@dataclass(frozen=True, eq=False)
+class CommitSource(DocumentSource):
+    """The files of a commit by the path of its repository, which is opened when something is first asked for.
+
+    It is closed, and a folder removed, when nothing refers to the source any more, or at the end of the process.
+    """
+
+    path: Path
+    commit: str
+    wanted: Wanted = everything
+
+    @cached_property
+    def _opened(self) -> SnapshotSource:
+        until_the_end = ExitStack()
+        weakref.finalize(self, until_the_end.close)
+        repository = until_the_end.enter_context(open_repository(self.path))
+        reader = until_the_end.enter_context(SnapshotReader(repository, self.wanted))
+        return SnapshotSource(reader, reader.at(self.commit), self.path, MovingFolder(reader.objects, until_the_end))
+
+    def __reduce__(self) -> tuple[type[CommitSource], tuple[Path, str, Wanted]]:
+        return CommitSource, (self.path, self.commit, self.wanted)
+
+    def stream(self) -> Iterator[Document | None]:
+        yield from self._opened.stream()
+
+    @property
+    def reads_by_id(self) -> bool:
+        return True
+
+    def read(self, ids: Sequence[str]) -> Iterator[Document]:
+        yield from self._opened.read(ids)
+
+    def folder(self) -> Path | None:
+        return self._opened.folder()
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        return self._opened.versions
+
+    @property
+    def origin(self) -> tuple[Path, str]:
+        return self._opened.origin
 
 
 def _walked(path: str) -> str:

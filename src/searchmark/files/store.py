@@ -6,9 +6,11 @@ Errors name the file and the place in it: a line for text, the path to a field f
 from __future__ import annotations
 
 import gc
+import hashlib
 import json
 import math
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator, Mapping
@@ -150,6 +152,13 @@ def _refuse_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
+def file_name(text: str) -> str:
+    """A name that files can have; where it is not the text itself, a digest keeps it apart from others."""
+    allowed = re.sub(r"[^\w.@+#-]+", "-", text)[:80].lstrip(".")
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return allowed if allowed == text else f"{allowed}-{digest}"
+
+
 def json_number(value: float | None) -> float | str | None:
     """A number as JSON can hold it: NaN is null, and infinity, which JSON lacks, is text that float() reads."""
     if value is None or math.isnan(value):
@@ -196,6 +205,8 @@ def _shape_error(path: str | PathLike[str], error: ValidationError, prefix: str)
         reason = "is missing"
     elif first["type"] in unknown:
         reason = "is not a known field"
+    elif first["type"] == "sentence":  # a record that reads itself has said what is wrong
+        reason = first["msg"]
     else:
         reason = f"{first['msg'][:1].lower()}{first['msg'][1:]}, not {_shortened(first['input'])}"
     more = f" (and {len(others)} more)" if others else ""

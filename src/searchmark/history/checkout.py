@@ -43,7 +43,7 @@ class Checkout:
         try:
             if before is NOTHING:
                 self._clear()
-            self._remove(before.versions.keys() - snapshot.versions.keys())
+            self._remove(before.versions.keys() - snapshot.versions.keys())  # first: a file may give way to a folder
             self._write(_differing(before, snapshot), snapshot.executable)
         except OSError as error:
             what = f"{error.strerror} (TMPDIR can put the folder elsewhere)"
@@ -61,13 +61,14 @@ class Checkout:
         """Remove files, and the folders that have none left."""
         written = (path for path in paths if self.unwritten.pop(path, None) is None)
         with _way_down(self.folder, making=False) as way:
+            # Sorted by their parts, files of one folder are neighbours: each folder is entered once, and left when empty.
             for *parents, name in sorted(path_bytes(path).split(b"/") for path in written):
                 folder = way.enter(parents)
                 if folder is not None:
                     _clear_way(name, folder)
 
     def _write(self, blobs: Mapping[str, str], executable: Set[str]) -> None:
-        rest = iter(sorted(blobs, key=lambda path: path.split("/")))
+        rest = iter(sorted(blobs, key=lambda path: path.split("/")))  # files of one folder are neighbours, as below
         with _way_down(self.folder, making=True) as way:
             while window := list(islice(rest, AT_ONCE)):
                 wanted = list({blobs[path] for path in window})
@@ -76,7 +77,7 @@ class Checkout:
                     self._write_file(way, path, contents[blobs[path]], 0o755 if path in executable else 0o644)
 
     def _write_file(self, way: _Way, path: str, content: bytes | None, mode: int) -> None:
-        """Write one file anew. What was there is taken away first: it could be a link, or have another name elsewhere."""
+        """Write one file as a new one. What was there is removed first: it could be a link, or have another name elsewhere."""
         *parents, name = path_bytes(path).split(b"/")
         self.unwritten.pop(path, None)
         try:
@@ -113,6 +114,7 @@ class _Way:
 
     def enter(self, names: Sequence[bytes]) -> int | None:
         """Go to a folder; None if there is none. Not through links: they could lead anywhere."""
+        # Only as far back up as the two paths differ: their common folders stay open.
         common = next((n for n, (old, new) in enumerate(zip(self.names, names, strict=False)) if old != new), None)
         self.leave(min(len(self.names), len(names)) if common is None else common)
         for name in names[len(self.names) :]:

@@ -1,18 +1,21 @@
 """The history of a repository as a stream of commits: one ``git log`` on a pinned commit, parsed as it comes.
 
-Every record begins with a mark that is drawn anew for each run, so no message and no path can forge one; inside a
+Every record begins with a mark that is drawn for each run, so no message and no path can forge one; inside a
 record everything is told by its position. Merges carry the changes to their first parent only if those are asked for.
 """
 
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from searchmark.errors import UsageError
-from searchmark.history.repository import Repository
+from searchmark.history.git import nul_ended, stream_inside
+from searchmark.history.repository import Repository, path_text
 
 _FIELDS = 6  # hash, parents, time, author, e-mail, message; the changes follow
 _FORMAT = "%H%x00%P%x00%ct%x00%an%x00%ae%x00%B"
@@ -92,9 +95,9 @@ def read_history(repository: Repository, span: Span, on_read: Callable[[int], No
     read, rest, first = 0, b"", True
     with repository.stream(*log_arguments(span, mark)) as output:
         while chunk := output.read1(_CHUNK):
-            *records, rest = (rest + chunk).split(separator)
+            *records, rest = (rest + chunk).split(separator)  # the last one may be cut short: it waits for the next chunk
             if first and records:
-                records, first = records[1:], False  # nothing stands before the first mark
+                records, first = records[1:], False  # there is nothing before the first mark
             for record in records:
                 yield parsed(record)
             read += len(records)
@@ -104,6 +107,13 @@ def read_history(repository: Repository, span: Span, on_read: Callable[[int], No
         yield parsed(rest)
     elif rest:
         yield parsed(rest.removeprefix(separator))
+
+
+def commits_per_path(folder: Path, revisions: str) -> Counter[str]:
+    """How many of some commits changed each path below a folder, by one pass over the history that is never held."""
+    flags = ("--format=", "--no-show-signature", "--name-only", "--no-renames", "--no-merges", "--relative", "-z")
+    with stream_inside(folder, "log", *flags, revisions) as output:
+        return Counter(path_text(path) for path in nul_ended(output) if path)
 
 
 def parsed(record: bytes) -> Commit | Malformed:
@@ -119,10 +129,10 @@ def parsed(record: bytes) -> Commit | Malformed:
     if not author and not email:
         return Malformed(name, "it has no author", parents)
     tokens = changes.split(b"\0")
-    tokens.pop()  # what stands behind the last NUL: nothing
+    tokens.pop()  # there is nothing behind the last NUL
     raw, paths = tokens[0::2], tokens[1::2]
     if raw:
-        raw[0] = raw[0].lstrip(b"\n")
+        raw[0] = raw[0].lstrip(b"\n")  # git sets the changes off from the message
     if len(raw) != len(paths) or (raw and not (raw[0].startswith(b":") and raw[-1].startswith(b":"))):
         return Malformed(name, "its changes cannot be told apart", parents)
     return Commit(name, parents, int(time), author, email, message, raw, paths, record)

@@ -1,6 +1,6 @@
-"""Git as a child process: sealed from everybody's settings, streamed, and with errors that name the repository.
+"""An opened repository: its commits, trees and objects, read as they were committed.
 
-A repository is read through a private git directory that borrows its objects and nothing else. So no config, hook,
+It is read through a private git directory that borrows its objects and nothing else. So no config, hook,
 attribute, graft or replacement of the user or of a stranger's repository can change what we read or run anything, the
 owner of the files does not matter, and an object that a partial clone lacks is missing, not fetched. Nothing is ever
 written to the repository.
@@ -12,38 +12,21 @@ import io
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, cast
+from typing import IO
 
 from searchmark.errors import UsageError, shortened
 from searchmark.files.private_folders import private_folder
+from searchmark.history.git import ask, nul_ended, sealed_environment, start, stop, stream
 
-_PIPE = 1 << 20
 _WINDOW = 64  # so many requests fit into any pipe, so that neither side ever waits for the other
-_SEALED = {
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none",  # what older versions of git have instead of the line above
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-    "LC_ALL": "C",
-}
 FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # of SHA-1 or SHA-256
 GITLINK, SYMLINK, DIRECTORY = 0o160000, 0o120000, 0o040000
-
-
-def sealed_environment(**more: str) -> dict[str, str]:
-    """The environment without a word about Git from outside, and with ours."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") and name != "LANGUAGE"}
-    return kept | _SEALED | more
 
 
 def path_text(path: bytes) -> str:
@@ -93,30 +76,9 @@ class Repository:
 
     @contextmanager
     def stream(self, *arguments: str, input: bytes | None = None) -> Iterator[io.BufferedReader]:  # noqa: A002  # as above
-        """The output of one command to read from. One that ends with an error is an error, however much it has said.
-
-        Leaving before the end of the output stops the command, and so does an exception.
-        """
-        with TemporaryFile() as words, TemporaryFile() as stdin:
-            stdin.write(input or b"")
-            stdin.seek(0)
-            process = _started(self.command(*arguments), self.environment, stdin, words)
-            output = cast(io.BufferedReader, process.stdout)  # a buffered pipe
-            code = 0
-            try:
-                yield output
-                if not output.read(1):
-                    code = process.wait()
-            finally:
-                _stop(process)
-            if code:
-                raise self.error(arguments[0], code, words)
-
-    def error(self, command: str, code: int, words: IO[bytes]) -> UsageError:
-        """One sentence about a command that failed, in git's own words."""
-        words.seek(0)
-        said = " ".join(words.read(4000).decode("utf-8", "replace").split()) or f"exit code {code}"
-        return UsageError(f"{self.path}: git {command} failed: {shortened(said, 300)}")
+        """The output of one command to read from; leaving before its end stops the command."""
+        with stream(self.command(*arguments), self.environment, f"{self.path}: git {arguments[0]}", input) as output:
+            yield output
 
     def commit(self, revision: str = "HEAD") -> str:
         """The full hash of the commit that a revision names, as the repository itself understands it."""
@@ -155,13 +117,13 @@ class Repository:
     def objects_reader(self) -> Iterator[ObjectReader]:
         """One process that hands out the contents of any number of objects."""
         with TemporaryFile() as words:
-            process = _started(self.command("cat-file", "--batch"), self.environment, subprocess.PIPE, words)
+            process = start(self.command("cat-file", "--batch"), self.environment, subprocess.PIPE, words)
             assert process.stdin is not None  # noqa: S101  # both are pipes
             assert process.stdout is not None  # noqa: S101  # as above
             try:
                 yield ObjectReader(self, process.stdin, process.stdout)
             finally:
-                _stop(process)
+                stop(process)
 
 
 @dataclass(frozen=True)
@@ -200,17 +162,9 @@ class ObjectReader:
         return UsageError(f"{self.repository.path}: git cat-file ended early; the repository seems to be damaged")
 
 
-def nul_ended(output: IO[bytes], size: int = 1 << 20) -> Iterator[bytes]:
-    """The NUL-ended pieces of a stream."""
-    rest = b""
-    while chunk := output.read(size):
-        *pieces, rest = (rest + chunk).split(b"\0")
-        yield from pieces
-
-
 @contextmanager
 def open_repository(path: str | os.PathLike[str]) -> Iterator[Repository]:
-    """Open a repository by its top folder or its git directory: plain, bare, a worktree or a submodule.
+    """Open a repository by its top folder or its git directory: with a work tree, bare, a worktree or a submodule.
 
     A folder somewhere inside a repository is refused: it is more often a mistake than a wish.
     """
@@ -253,45 +207,6 @@ def _borrowing(folder: Path, object_format: str, shallow: Iterable[str]) -> Path
 
 
 def _ask(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Ask the repository itself, which only ever resolves names: its config is read, and none of it is run."""
+    """Ask the repository itself, which only ever resolves names; not one further up, which Git would look for as well."""
     ceiling = os.path.dirname(os.path.realpath(folder))  # noqa: PTH120  # of the resolved text, as git compares it
-    environment = sealed_environment(GIT_CEILING_DIRECTORIES=ceiling)
-    command = ["git", "-C", str(folder), "-c", "safe.directory=*", *arguments]
-    try:
-        return subprocess.run(command, env=environment, capture_output=True, stdin=subprocess.DEVNULL, check=False)  # noqa: S603  # git itself
-    except FileNotFoundError as error:
-        raise _no_git() from error
-
-
-def _started(
-    command: Sequence[str], environment: dict[str, str], stdin: IO[bytes] | int, words: IO[bytes]
-) -> subprocess.Popen[bytes]:
-    try:
-        process = subprocess.Popen(command, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=words)  # noqa: S603  # git itself
-    except FileNotFoundError as error:
-        raise _no_git() from error
-    assert process.stdout is not None  # noqa: S101  # it is a pipe
-    _widen(process.stdout)
-    return process
-
-
-def _widen(pipe: IO[bytes]) -> None:
-    """Let git work ahead while we think: a pipe holds 64 kB unless it is told to hold more, which only Linux can."""
-    with suppress(ImportError, AttributeError, OSError):
-        import fcntl
-
-        fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
-
-
-def _no_git() -> UsageError:
-    return UsageError("git is not on the PATH; install it (version 2.36 or newer)")
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End a command that may have ended already, whatever it still had to say."""
-    process.kill()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with suppress(OSError):  # what nobody has read yet goes nowhere
-                pipe.close()
-    process.wait()
+    return ask(folder, *arguments, GIT_CEILING_DIRECTORIES=ceiling)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from searchmark.errors import UsageError
 from searchmark.history.repository import DIRECTORY, GITLINK, SYMLINK, TreeEntry, path_text
 
 Wanted = Callable[[str], bool]  # whether a path is to be searched
 Read = Callable[[Sequence[str]], Sequence[bytes | None]]
-_Pair = tuple[bytes, str | None, str | None]  # a path, and the folder that stands there in either tree
-_Entry = tuple[bytes, bytes, bytes]  # mode, name and object, for instance (b"100644", b"README.md", twenty bytes)
+_Pair = tuple[bytes, str | None, str | None]  # a path, and the folder of this name in either tree
 
 OWNER_MAY_RUN = 0o100
 KINDS = {SYMLINK: "is a link", GITLINK: "is a submodule"}
 UNWANTED = "is none of the files that are searched"
 ODD = "is no path that may be written below a folder"
-# How Git stores an entry, by the length of a hash in text: the hash itself is in bytes, which are half as many.
-_ENTRY = {length: rb"([0-7]+) ([^\0]+)\0(.{%d})" % (length // 2) for length in (40, 64)}
+_REMEMBERED = 1024  # folders: a few megabytes
 # Empty parts, "." and ".." lead elsewhere; ".git", in any spelling that some file system takes for it, holds commands.
 _ODD_PART = re.compile(r"(?:^|/)(?:\.{0,2}|\.git)(?:/|\Z)", re.IGNORECASE)
 
@@ -42,7 +41,7 @@ NOTHING = Snapshot("", "", {}, frozenset(), {})
 
 
 @dataclass(frozen=True)
-class _Draft:
+class _SnapshotBuilder:
     """A snapshot while it is made."""
 
     versions: dict[str, str]
@@ -51,7 +50,7 @@ class _Draft:
     wanted: Wanted
 
     @classmethod
-    def of(cls, snapshot: Snapshot, wanted: Wanted) -> _Draft:
+    def of(cls, snapshot: Snapshot, wanted: Wanted) -> _SnapshotBuilder:
         return cls(dict(snapshot.versions), set(snapshot.executable), dict(snapshot.left_out), wanted)
 
     def drop(self, path: str) -> None:
@@ -81,7 +80,7 @@ def everything(_: str) -> bool:
 
 def snapshot_of(commit: str, tree: str, entries: Iterable[TreeEntry], wanted: Wanted = everything) -> Snapshot:
     """A snapshot from the list of everything in it; files that are not wanted are left out."""
-    draft, count = _Draft.of(NOTHING, wanted), 0
+    draft, count = _SnapshotBuilder.of(NOTHING, wanted), 0
     for count, entry in enumerate(entries, 1):  # noqa: B007  # the last number is how many there were
         draft.take(entry)
     folders = {path.rpartition("/")[0] for path in draft.versions}
@@ -90,10 +89,10 @@ def snapshot_of(commit: str, tree: str, entries: Iterable[TreeEntry], wanted: Wa
     return draft.finished(commit, tree)
 
 
-def stepped(before: Snapshot, commit: str, tree: str, read: Read, wanted: Wanted = everything) -> Snapshot:
+def stepped(before: Snapshot, commit: str, tree: str, folders: FolderReader, wanted: Wanted = everything) -> Snapshot:
     """The snapshot of another commit: the one at hand with what differs between the two trees."""
-    draft = _Draft.of(before, wanted)
-    written, removed = difference(before.tree, tree, read)
+    draft = _SnapshotBuilder.of(before, wanted)
+    written, removed = difference(before.tree, tree, folders)
     for path in removed:  # first, since a file may have given way to a folder of its name
         draft.drop(path_text(path))
     for entry in written:
@@ -101,7 +100,48 @@ def stepped(before: Snapshot, commit: str, tree: str, read: Read, wanted: Wanted
     return draft.finished(commit, tree)
 
 
-def difference(before: str, after: str, read: Read) -> tuple[list[TreeEntry], list[bytes]]:
+class _TreeFormat(NamedTuple):
+    """How Git stores a folder: for each entry mode, blank, name, NUL, and the hash in bytes.
+
+    Those bytes may be any, a NUL and a newline among them, so an entry ends by its length and by nothing else.
+    """
+
+    folder: re.Pattern[bytes]
+    entry: re.Pattern[bytes]
+    name: re.Pattern[bytes]
+
+    @classmethod
+    def of(cls, hash_bytes: int) -> _TreeFormat:
+        entry, name = rb"[0-7]+ [^\0]+\0.{%d}" % hash_bytes, rb"[0-7]+ ([^\0]+)\0.{%d}" % hash_bytes
+        # Nothing is given back once it has matched: a damaged folder is refused in one pass, whatever it holds.
+        return cls(*(re.compile(pattern, re.DOTALL) for pattern in (b"(?>%s)*+" % entry, entry, name)))
+
+
+_FORMATS = {40: _TreeFormat.of(20), 64: _TreeFormat.of(32)}  # by the length of a hash in text
+
+
+class FolderReader:
+    """The folders of trees, each as the set of its entries, by their names.
+
+    Along a walk the later tree of one step is the earlier one of the next, so folders are remembered for a while.
+    """
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._known: dict[str, frozenset[bytes]] = {}
+
+    def entries(self, trees: Set[str]) -> dict[str, frozenset[bytes]]:
+        """Some folders, all that are not known in one request: waiting for git is what costs most."""
+        known = {tree: entries for tree in trees if (entries := self._known.get(tree)) is not None}
+        unknown = list(trees - known.keys())
+        read = {tree: _entries(tree, content) for tree, content in zip(unknown, self._read(unknown), strict=True)}
+        if len(self._known) > _REMEMBERED:
+            self._known.clear()
+        self._known |= read
+        return known | read
+
+
+def difference(before: str, after: str, folders: FolderReader) -> tuple[list[TreeEntry], list[bytes]]:
     """What is new or different in the second tree, and what is gone from the first.
 
     Level by level, and only folders that differ are read: the cost grows with the change and not with the tree.
@@ -110,13 +150,14 @@ def difference(before: str, after: str, read: Read) -> tuple[list[TreeEntry], li
     removed: list[bytes] = []
     pairs: list[_Pair] = [(b"", before, after)] if before != after else []
     while pairs:
-        names = list({name for _, *both in pairs for name in both if name})
-        contents = dict(zip(names, read(names), strict=True))
+        entries = folders.entries({name for _, *both in pairs for name in both if name})
         level, pairs = pairs, []
         for prefix, *both in level:
-            old, new = (_entries(name, contents) for name in both)
-            gone = _by_name(old - new)
-            for (name, is_folder), (mode, content) in _by_name(new - old).items():
+            old, new = (entries[name] if name else frozenset[bytes]() for name in both)
+            # Entries are compared as the bytes that they are, and only those few that differ are taken apart.
+            gone = dict(map(_taken_apart, old - new))
+            for (name, is_folder), (mode, content) in map(_taken_apart, new - old):
+                # A file that became a folder is no edit: the one is gone and the other has come.
                 _, former = gone.pop((name, is_folder), (mode, None))
                 if is_folder:
                     pairs.append((prefix + name + b"/", former, content))
@@ -127,23 +168,23 @@ def difference(before: str, after: str, read: Read) -> tuple[list[TreeEntry], li
     return written, removed
 
 
-def _entries(tree: str | None, contents: Mapping[str, bytes | None]) -> set[_Entry]:
-    """The entries of one folder as Git stores them; none if it is not there on this side."""
-    if tree is None:
-        return set()
-    content = contents[tree]
-    entry = _ENTRY[len(tree)]
-    if content is None or not re.fullmatch(b"(?>%s)*+" % entry, content, re.DOTALL):
+def _entries(tree: str, content: bytes | None) -> frozenset[bytes]:
+    """The entries of one folder as Git stores them."""
+    form = _FORMATS[len(tree)]
+    if content is None or not form.folder.fullmatch(content):
         raise damaged(tree)
-    entries = re.findall(entry, content, re.DOTALL)
-    if len({name for _, name, _ in entries}) < len(entries):
+    entries = form.entry.findall(content)
+    if len(set(form.name.findall(content))) < len(entries):  # one name twice: which of them would be checked out?
         raise damaged(tree)
-    return set(entries)
+    return frozenset(entries)
 
 
-def _by_name(entries: Iterable[_Entry]) -> dict[tuple[bytes, bool], tuple[int, str]]:
-    """Name, and whether it is a folder -> mode and object."""
-    return {(name, (kind := int(mode, 8)) == DIRECTORY): (kind, identity.hex()) for mode, name, identity in entries}
+def _taken_apart(entry: bytes) -> tuple[tuple[bytes, bool], tuple[int, str]]:
+    """Name, and whether it is a folder; mode and object."""
+    end = entry.index(b"\0")
+    mode, _, name = entry[:end].partition(b" ")
+    kind = int(mode, 8)
+    return (name, kind == DIRECTORY), (kind, entry[end + 1 :].hex())
 
 
 def damaged(tree: str) -> UsageError:

@@ -10,13 +10,18 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from math import inf
+from typing import TypeAlias
 from unicodedata import normalize
 
 from searchmark.errors import UsageError
 from searchmark.records import Judgment
+
+# The first and the last line of a range.
+LineRange: TypeAlias = tuple[int, int]
 
 _LINES = re.compile(r"(?P<path>.+)#L(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9}))?")
 
@@ -32,10 +37,6 @@ def normal_path(path: str) -> str:
     while path.startswith("./"):
         path = path[2:]
     return path.rstrip("/") or path
-
-
-def segments(path: str) -> list[str]:
-    return path.split("/")
 
 
 @lru_cache(maxsize=4096)
@@ -73,22 +74,36 @@ def matches_symbol(symbol: str, hit: str) -> bool:
     return any(parts[i : i + size] == wanted for i in range(len(parts) - size + 1))
 
 
-def matches_lines(target: str, hit: str) -> bool:
-    (path, first, last), (hit_path, hit_first, hit_last) = _line_range(target), _line_range(hit)
-    return path == hit_path and first <= hit_last and hit_first <= last
+def apart(text: str) -> tuple[str, LineRange | None]:
+    """An id and the lines that are spelt behind it, ``a.py#L3-L9``; None for an id that names none.
+
+    Lines are counted from 1: ``#L0`` is a part of the id.
+    """
+    found = _LINES.fullmatch(text) if "#L" in text else None
+    first = int(found["first"]) if found else 0
+    if not found or not first:
+        return text, None
+    return found["path"], (first, int(found["last"] or first))
+
+
+def matches_lines(target: str, hit: str, lines: LineRange | None) -> bool:
+    """Whether a line judgment means a line of this hit; a hit without lines is on the whole file."""
+    path, first, last = _line_range(target)
+    hit_first, hit_last = lines or (1, inf)
+    return path == normal_path(hit) and first <= hit_last and hit_first <= last
 
 
 def _line_range(text: str) -> tuple[str, int, float]:
     found = _LINES.fullmatch(text)
     if not found:
-        return normal_path(text), 1, float("inf")
+        return normal_path(text), 1, inf
     first = int(found["first"])
     return normal_path(found["path"]), first, int(found["last"] or first)
 
 
 def names_lines(text: str) -> bool:
     """Whether an id speaks of some lines and not of a whole file."""
-    return _LINES.fullmatch(text) is not None
+    return apart(text)[1] is not None
 
 
 def lines_are_reversed(target: str) -> bool:
@@ -98,7 +113,7 @@ def lines_are_reversed(target: str) -> bool:
 
 def path_of_lines(text: str) -> str:
     """The path of a hit that may name lines."""
-    return _line_range(text)[0]
+    return normal_path(apart(text)[0])
 
 
 def is_pattern(judgment: Judgment) -> bool:
@@ -106,31 +121,32 @@ def is_pattern(judgment: Judgment) -> bool:
     return judgment.match in ("glob", "symbol")
 
 
-def grade_by_description(judgments: Sequence[Judgment]) -> Callable[[str], int | None]:
-    """A function from id to grade, None for an id that no judgment speaks of.
+def fits(judgment: Judgment, hit: str, lines: LineRange | None = None) -> bool:
+    """Whether a judgment of a whole document (by id, path, glob or symbol) means this hit.
+
+    A target that names lines itself means a hit with these lines; any other means the document, whatever the lines.
+    """
+    if judgment.match == "glob":
+        return matches_glob(judgment.target, hit)
+    if judgment.match == "symbol":
+        return matches_symbol(judgment.target, hit)
+    target, wanted = (judgment.target, None) if lines is None else apart(judgment.target)
+    same_name = normal_path if judgment.match == "path" else nfc
+    return wanted in (None, lines) and same_name(target) == same_name(hit)
+
+
+def combined_grade(fitting: Iterable[Judgment]) -> int | None:
+    """The grade of a hit that some judgments fit, None if there are none.
 
     The highest grade wins, except that a glob of grade 0 excludes what other globs would include; what is
     named by id, path or symbol stays in.
     """
-    globs = [j for j in judgments if j.match == "glob"]
-    named = [j for j in judgments if j.match != "glob"]
-
-    def grade(hit: str) -> int | None:
-        by_name = [j.grade for j in named if _named(j, hit)]
-        by_glob = [j.grade for j in globs if matches_glob(j.target, hit)]
-        if by_glob and min(by_glob) == 0:
-            by_glob = [0]
-        return max([*by_name, *by_glob], default=None)
-
-    return grade
-
-
-def _named(judgment: Judgment, hit: str) -> bool:
-    if judgment.match == "symbol":
-        return matches_symbol(judgment.target, hit)
-    if judgment.match == "path":
-        return normal_path(judgment.target) == normal_path(hit)
-    return nfc(judgment.target) == nfc(hit)
+    kinds = [(judgment.match, judgment.grade) for judgment in fitting]
+    by_glob = [grade for match, grade in kinds if match == "glob"]
+    by_name = [grade for match, grade in kinds if match != "glob"]
+    if by_glob and min(by_glob) == 0:
+        by_glob = [0]
+    return max([*by_name, *by_glob], default=None)
 
 
 def expanded(judgments: Sequence[Judgment], corpus: Iterable[str]) -> tuple[Judgment, ...]:
@@ -138,9 +154,9 @@ def expanded(judgments: Sequence[Judgment], corpus: Iterable[str]) -> tuple[Judg
     if not any(map(is_pattern, judgments)):
         return tuple(judgments)
     kept = {_known_as(j): j for j in judgments if not is_pattern(j)}
-    grade_of = grade_by_description([j for j in judgments if j.match != "lines"])
+    of_documents = [j for j in judgments if j.match != "lines"]
     for hit in corpus:
-        grade = grade_of(hit)
+        grade = combined_grade(j for j in of_documents if fits(j, hit))
         if grade is not None:
             known = kept.get(nfc(hit)) or kept.get(normal_path(hit)) or Judgment(hit)
             kept[_known_as(known)] = replace(known, grade=grade)
@@ -150,22 +166,3 @@ def expanded(judgments: Sequence[Judgment], corpus: Iterable[str]) -> tuple[Judg
 def _known_as(judgment: Judgment) -> str:
     """The one name of what a judgment means, whichever way its path is spelt."""
     return normal_path(judgment.target) if judgment.match == "path" else nfc(judgment.target)
-
-
-def directory_credit(targets: Iterable[str], hits: Sequence[str]) -> float:
-    """What the hits earn of the targets: 1 for each found exactly, half for one below a directory that was hit.
-
-    Exact matches are settled first; then directories in path order each pay the first target below them, in
-    path order, that nobody has paid. A hit pays one target at most, and a target is paid once.
-    """
-    wanted = {normal_path(target) for target in targets}
-    answers = dict.fromkeys(map(normal_path, hits))
-    paid = wanted & answers.keys()
-    unpaid = sorted(wanted - paid, key=segments)
-    credit = float(len(paid))
-    for directory in sorted(answers.keys() - wanted, key=segments):
-        below = next((target for target in unpaid if target.startswith(f"{directory}/")), None)
-        if below is not None:
-            unpaid.remove(below)
-            credit += 0.5
-    return credit

@@ -9,7 +9,6 @@ the measure, the definition is trec_eval's, including the order of the additions
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,6 +26,22 @@ NEVER = np.iinfo(np.int64).max // 4
 
 
 @dataclass(frozen=True, eq=False)
+class DirectoryPairs:
+    """Every hit on a directory with every target below it, by case, then directory, then target, both in path order.
+
+    ``rank`` is that of the hit, and ``own_grade`` its grade if it is a target itself, else 0. ``target`` is the number of
+    the target among all, ``grade`` what it is worth, and ``target_rank`` where it was returned itself, NEVER if it was not.
+    """
+
+    case: Ints
+    rank: Ints
+    own_grade: Ints
+    target: Ints
+    grade: Ints
+    target_rank: Ints
+
+
+@dataclass(frozen=True, eq=False)
 class GradedHits:
     """The judged hits of all cases, and what there was to find.
 
@@ -37,8 +52,7 @@ class GradedHits:
     The remaining columns serve single measures. ``ordered_*`` describe the targets of an expected ranking:
     the place they should have and the rank they got, 0 if none. ``ranged_*`` describe the targets with a
     score range: 1 inside, 0 outside or not returned, NaN if returned without a score. ``abstained`` is 1, 0,
-    or NaN for a case that has an answer. ``directory_credit`` gives the sum of exact and half-paid
-    directory matches among the first k hits; judging supplies it, since paths are its business.
+    or NaN for a case that has an answer. ``directories`` are the hits above a target that is a path.
     """
 
     cases: int
@@ -54,7 +68,7 @@ class GradedHits:
     ranged_case: Ints
     ranged_inside: Floats
     abstained: Floats
-    directory_credit: Callable[[int | None, int], Floats]
+    directories: DirectoryPairs
 
     @cached_property
     def ideal(self) -> tuple[Ints, Ints, Ints]:
@@ -91,9 +105,27 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 
 def found(hits: GradedHits, k: int | None, rel: int, credit: str) -> Floats:
     """The relevant targets found in the first k hits; with ``credit="dir"`` directories pay half."""
-    if credit == "dir":
-        return hits.directory_credit(k, rel)
-    return hits.per_case(hits.relevant(rel, k))
+    exactly = hits.per_case(hits.relevant(rel, k))
+    return exactly + 0.5 * paid_by_directories(hits, k or NEVER - 1, rel) if credit == "dir" else exactly
+
+
+def paid_by_directories(hits: GradedHits, k: int, rel: int) -> Floats:
+    """How many relevant targets a directory among the first k hits pays for.
+
+    A target that is among the first k itself needs no other hit, and a hit that is relevant itself pays nothing else. Of
+    the rest each directory, in path order, pays the first target below it, in path order, that no other has paid.
+    """
+    pairs = hits.directories
+    pays = (pairs.rank <= k) & (pairs.own_grade < rel)
+    unpaid = (pairs.grade >= rel) & (pairs.target_rank > k)
+    counts, spent, paid = np.zeros(hits.cases), set(), set()
+    columns = (column[pays & unpaid].tolist() for column in (pairs.case, pairs.rank, pairs.target))
+    for case, rank, target in zip(*columns, strict=True):  # who has paid decides who pays next: no formula for all at once
+        if (case, rank) not in spent and target not in paid:
+            spent.add((case, rank))
+            paid.add(target)
+            counts[case] += 1
+    return counts
 
 
 def precision(hits: GradedHits, *, k: int | None = None, rel: int = 1, credit: str = "exact") -> Floats:

@@ -35,7 +35,7 @@ _FOREIGN = 0.2  # share of letters beyond ASCII
 
 
 @dataclass(frozen=True)
-class Rule:
+class CommitRule:
     """A reason to leave a commit out: ``applies`` says whether, ``why`` is for people."""
 
     name: str
@@ -87,6 +87,18 @@ def _is_mostly_new(draft: Draft, _: DatasetConfig) -> bool:
     return created - gone > len(draft.reachable)
 
 
+def _has_few_files(draft: Draft, options: DatasetConfig) -> bool:
+    return len(draft.reachable) < options.min_files
+
+
+def _has_many_files(draft: Draft, options: DatasetConfig) -> bool:
+    return len(draft.reachable) > options.max_files
+
+
+def _is_short(draft: Draft, options: DatasetConfig) -> bool:
+    return is_short(draft.wording, options.min_words)
+
+
 _BOT_NAME = re.compile(rb"(\[bot\]|(^|[\s\-_.])bot)$", re.IGNORECASE)
 _BOT_MAIL = re.compile(rb"(\[bot\]|[-_.+]bot|^bot)@", re.IGNORECASE)
 _BOTS = frozenset(
@@ -106,36 +118,36 @@ def _is_foreign(draft: Draft, _: DatasetConfig) -> bool:
     return sum(not char.isascii() for char in letters) > _FOREIGN * len(letters)
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("merge", "it merges branches, and merges were not asked for", _is_merge),
-    Rule("in_pull_request", "the pull request that brought it in stands for it", lambda draft, _: draft.in_request),
-    Rule("no_pull_request", "it is no pull request", _is_no_request),
-    Rule("root", "it has no parent that could be searched", lambda draft, _: not draft.commit.parents),
-    Rule("empty", "it changes no file", lambda draft, _: not draft.commit.paths),
-    Rule("outside_paths", "it changes nothing below the paths that were asked for", _is_outside_paths),
-    Rule("too_many_paths", "it changes more paths than one idea does", _has_many_paths),
-    Rule("no_code_file", "no file of a wanted kind is changed, or all are excluded by patterns", _has_no_code),
-    Rule("mode_only", "it changes nothing but modes", _is_mode_only),
-    Rule("links_only", "it changes nothing but links, submodules and types of files", lambda draft, _: not draft.files),
-    Rule("mass_rename", "it mostly moves files", _is_mass_rename),
-    Rule("nothing_to_find", "its parent has nothing to find: all was created, or only moved", _has_nothing_to_find),
-    Rule("mostly_new", "it creates more files than it changes, so the question is about what is not there yet", _is_mostly_new),
-    Rule("too_few_files", "fewer files than min_files are left", lambda draft, options: len(draft.reachable) < options.min_files),
-    Rule("too_many_files", "more files than max_files are left", lambda draft, options: len(draft.reachable) > options.max_files),
-    Rule("bot", "its author is a bot", _is_bot),
-    Rule("revert", "it takes another commit back", lambda draft, _: is_revert(draft.wording, draft.message)),
-    Rule("merge_message", "it has one parent and the message of a merge", lambda draft, _: is_merge_message(draft.wording)),
-    Rule("fixup", "it is unfinished or mends another commit", lambda draft, _: is_unfinished(draft.wording)),
-    Rule("backport", "it repeats a commit of another branch", lambda draft, _: is_backport(draft.message)),
-    Rule("dependency_bump", "it changes what the project depends on", lambda draft, _: is_dependency_bump(draft.wording)),
-    Rule("version_bump", "it prepares or makes a release", lambda draft, _: is_version_bump(draft.wording)),
-    Rule("formatting", "it is about typos, style, unused code or layout", lambda draft, _: is_formatting(draft.wording)),
-    Rule("review", "it answers a review and says no more", lambda draft, _: is_review(draft.wording)),
-    Rule("about_docs", "its message is about documentation or comments", lambda draft, _: is_about_docs(draft.wording)),
-    Rule("about_tests", "its message is about tests", lambda draft, _: is_about_tests(draft.wording)),
-    Rule("short", "too few words are left to ask anything", lambda draft, options: is_short(draft.wording, options.min_words)),
-    Rule("non_english", "a fifth of its letters or more are beyond ASCII", _is_foreign),
-    Rule("vague", "its words do not say what it is about", lambda draft, _: is_vague(draft.wording)),
+RULES: tuple[CommitRule, ...] = (
+    CommitRule("merge", "it merges branches, and merges were not asked for", _is_merge),
+    CommitRule("in_pull_request", "the pull request that brought it in makes the case", lambda draft, _: draft.in_request),
+    CommitRule("no_pull_request", "it is no pull request", _is_no_request),
+    CommitRule("root", "it has no parent that could be searched", lambda draft, _: not draft.commit.parents),
+    CommitRule("empty", "it changes no file", lambda draft, _: not draft.commit.paths),
+    CommitRule("outside_paths", "it changes nothing below the paths that were asked for", _is_outside_paths),
+    CommitRule("too_many_paths", "it changes more paths than one idea does", _has_many_paths),
+    CommitRule("no_code_file", "no file of a wanted kind is changed, or all are excluded by patterns", _has_no_code),
+    CommitRule("mode_only", "it changes nothing but modes", _is_mode_only),
+    CommitRule("links_only", "it changes nothing but links, submodules and types of files", lambda draft, _: not draft.files),
+    CommitRule("mass_rename", "it mostly moves files", _is_mass_rename),
+    CommitRule("nothing_to_find", "its parent has nothing to find: all was created, or only moved", _has_nothing_to_find),
+    CommitRule("mostly_new", "it creates more files than it changes, so it asks for what is not there yet", _is_mostly_new),
+    CommitRule("too_few_files", "fewer files than min_files are left", _has_few_files),
+    CommitRule("too_many_files", "more files than max_files are left", _has_many_files),
+    CommitRule("bot", "its author is a bot", _is_bot),
+    CommitRule("revert", "it takes another commit back", lambda draft, _: is_revert(draft.wording, draft.message)),
+    CommitRule("merge_message", "it has one parent and the message of a merge", lambda draft, _: is_merge_message(draft.wording)),
+    CommitRule("fixup", "it is unfinished or mends another commit", lambda draft, _: is_unfinished(draft.wording)),
+    CommitRule("backport", "it repeats a commit of another branch", lambda draft, _: is_backport(draft.message)),
+    CommitRule("dependency_bump", "it changes what the project depends on", lambda draft, _: is_dependency_bump(draft.wording)),
+    CommitRule("version_bump", "it prepares or makes a release", lambda draft, _: is_version_bump(draft.wording)),
+    CommitRule("formatting", "it is about typos, style, unused code or layout", lambda draft, _: is_formatting(draft.wording)),
+    CommitRule("review", "it answers a review and says no more", lambda draft, _: is_review(draft.wording)),
+    CommitRule("about_docs", "its message is about documentation or comments", lambda draft, _: is_about_docs(draft.wording)),
+    CommitRule("about_tests", "its message is about tests", lambda draft, _: is_about_tests(draft.wording)),
+    CommitRule("short", "too few words are left to ask anything", _is_short),
+    CommitRule("non_english", "a fifth of its letters or more are beyond ASCII", _is_foreign),
+    CommitRule("vague", "its words do not say what it is about", lambda draft, _: is_vague(draft.wording)),
 )  # fmt: skip
 
 # Rules that look beyond one commit; they are applied where that is known.
@@ -160,7 +172,7 @@ def reason(name: str) -> str:
     return BEYOND_ONE_COMMIT.get(name) or next(rule.why for rule in RULES if rule.name == name)
 
 
-class Filter:
+class ActiveRules:
     """The rules that are switched on, to be asked about one draft after the other, newest first."""
 
     def __init__(self, options: DatasetConfig, shallow: Iterable[str] = ()) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from searchmark.config import DatasetConfig
 from searchmark.corpora.file_kinds import Kind, classify, excluded_by
 from searchmark.history.log import Change, Commit, changes_of, message_text
 from searchmark.history.repository import path_text
-from searchmark.mining.laziness import lazy
 from searchmark.mining.messages import Wording
 from searchmark.mining.queries import Query
 from searchmark.mining.units import pull_request
@@ -20,7 +20,7 @@ TargetStatus = Literal["present", "deleted_or_renamed", "moved", "created"]
 _LINKS = (b"120000", b"160000")
 
 
-class Known(NamedTuple):
+class KnownPath(NamedTuple):
     """A path as text, its kind, and whether it can be a target."""
 
     path: str
@@ -28,7 +28,7 @@ class Known(NamedTuple):
     wanted: bool
 
 
-class PathBook(dict[bytes, Known]):
+class PathBook(dict[bytes, KnownPath]):
     """What is known about paths; a history names the same ones again and again."""
 
     def __init__(self, options: DatasetConfig) -> None:
@@ -36,10 +36,10 @@ class PathBook(dict[bytes, Known]):
         self._excluded = excluded_by(options.exclude_patterns)
         self._wanted = frozenset(options.kinds)
 
-    def __missing__(self, path: bytes) -> Known:
+    def __missing__(self, path: bytes) -> KnownPath:
         text = path_text(path)
         kind = classify(text)
-        known = self[path] = Known(text, kind, kind in self._wanted and not self._excluded(text))
+        known = self[path] = KnownPath(text, kind, kind in self._wanted and not self._excluded(text))
         return known
 
 
@@ -60,18 +60,18 @@ class Draft:
     def __init__(self, commit: Commit, book: PathBook, *, request: str | None = None, in_request: bool = False) -> None:
         self.commit = commit
         self.request = request  # what the pull request says, if this is one
-        self.in_request = in_request  # whether another draft, a pull request, stands for this commit
+        self.in_request = in_request  # whether a pull request makes the case of this commit
         self._book = book
 
     @property
     def unit(self) -> str:
         return "commit" if self.request is None else "pr"
 
-    @lazy
+    @cached_property
     def changes(self) -> list[Change]:
         return changes_of(self.commit)
 
-    @lazy
+    @cached_property
     def files(self) -> list[Change]:
         """The changes of file contents: no links, no submodules, no change of mode or type alone."""
         return [
@@ -83,7 +83,7 @@ class Draft:
             and change.status != b"T"
         ]
 
-    @lazy
+    @cached_property
     def moves(self) -> dict[bytes, bytes]:
         """Old path to new path of files that only moved: deleted and added with the same content."""
         if not any(change.status == b"A" for change in self.files):
@@ -91,10 +91,10 @@ class Draft:
         added = {change.new_blob: change.path for change in self.files if change.status == b"A"}
         return {c.path: added[c.old_blob] for c in self.files if c.status == b"D" and c.old_blob in added}
 
-    @lazy
+    @cached_property
     def targets(self) -> tuple[Target, ...]:
         """Every changed file that is of a wanted kind, reachable or not, in path order."""
-        arrived = set(self.moves.values())
+        arrived = set(self.moves.values())  # the same content under another path: nothing was created there
         targets = []
         for change in self.files:
             known = self._book[change.path]
@@ -112,7 +112,7 @@ class Draft:
             return Target(path, "deleted_or_renamed", old)
         return Target(path, "present", old, new)
 
-    @lazy
+    @cached_property
     def reachable(self) -> tuple[Target, ...]:
         """The targets that a search at the parent can find and that the commit really changed."""
         return tuple(target for target in self.targets if target.status in ("present", "deleted_or_renamed"))
@@ -125,7 +125,7 @@ class Draft:
     def paths_but_tests_and_docs(self) -> int:
         return sum(self._book[path].kind not in ("test", "doc") for path in self.commit.paths)
 
-    @lazy
+    @cached_property
     def decoded(self) -> tuple[str, bool]:
         return message_text(self.commit)
 
@@ -134,11 +134,11 @@ class Draft:
         """What is turned into a query: the commit's message, or title and description of the pull request."""
         return self.decoded[0] if self.request is None else self.request
 
-    @lazy
+    @cached_property
     def query(self) -> Query:
         return Query(self.message)
 
-    @lazy
+    @cached_property
     def wording(self) -> Wording:
         return Wording(self.query)
 

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 
 from searchmark.config import DatasetConfig
 from searchmark.errors import UsageError
+from searchmark.files.private_folders import private_folder
 from searchmark.history.log import Malformed
-from searchmark.history.repository import open_repository, path_text
-from searchmark.mining.cases import build_cases
+from searchmark.history.repository import Repository, open_repository, path_text
+from searchmark.history.sources import RepositorySource
+from searchmark.mining.candidates import choose
 from searchmark.mining.commits import reason
 from searchmark.mining.drafts import Draft
-from searchmark.mining.gold_sets import Source
 from searchmark.mining.selection import Selection, select
 
 
-def explain(source: Source, revision: str, options: DatasetConfig) -> Iterator[str]:
+def explain(source: RepositorySource, revision: str, options: DatasetConfig) -> Iterator[str]:
     """Lines about one commit: the verdict, every changed file with its kind, and the query that it makes."""
     with open_repository(source.path) as repository:
         commit = repository.commit(revision)
@@ -25,15 +26,21 @@ def explain(source: Source, revision: str, options: DatasetConfig) -> Iterator[s
         draft, removed_by = selection.watched
         chosen = None
         if removed_by is None:
-            rows = build_cases(repository, source.name, selection, options)
-            chosen = any(row["commit_hash"] == commit for row in rows)
-            removed_by = selection.ledger.late.get(commit)
+            chosen, removed_by = _late_verdict(repository, commit, selection, options)
     yield from _verdict(commit, removed_by, chosen)
     if isinstance(draft, Malformed):
         yield f"why: {draft.reason}"
         return
     yield from _files(draft, selection)
     yield f"query (clean): {draft.query.clean}"
+
+
+def _late_verdict(repository: Repository, commit: str, selection: Selection, options: DatasetConfig) -> tuple[bool, str | None]:
+    """Whether a commit that the first pass has let through is drawn, and which rule of the second removes it."""
+    with private_folder() as folder, repository.objects_reader() as reader:
+        choice = choose(repository, reader, selection, options, folder / "candidates")
+        chosen = any(candidate.commit == commit for candidate in choice.candidates)
+    return chosen, next((removed.rule for removed in choice.removed if removed.hash == commit), None)
 
 
 def _verdict(commit: str, removed_by: str | None, chosen: bool | None) -> Iterator[str]:

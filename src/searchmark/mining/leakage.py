@@ -7,13 +7,13 @@ A name that many files share gives little away, so the number of files that shar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
 from searchmark.corpora.file_kinds import words
-from searchmark.mining.tree_names import Snapshot, stem_of
+from searchmark.mining.tree_names import TreeNames, stem_of
 
 Level = Literal["L0", "L1", "L2", "L3", "L4"]
 BLANK = "___"
@@ -44,10 +44,10 @@ class Leak:
     files_sharing_name: int | None = None
 
 
-def leak_of(query: str, targets: Iterable[str], snapshot: Snapshot) -> Leak:
+def leak_of(query: str, targets: Iterable[str], tree: TreeNames) -> Leak:
     """The worst leak of a query."""
     tokens, parts = _named_in(query)
-    found = [_leak_of_target(tokens, parts, target.lower(), snapshot) for target in targets]
+    found = [_leak_of_target(tokens, parts, target.lower(), tree) for target in targets]
     level: Level = max((leak.level for leak in found), default="L0")
     worst = [leak for leak in found if leak.level == level]
     names = tuple(dict.fromkeys(name for leak in worst for name in leak.names))
@@ -61,18 +61,19 @@ def _named_in(query: str) -> tuple[set[str], set[str]]:
     return tokens, {part for token in tokens for part in _PART.findall(token)}
 
 
-def _leak_of_target(tokens: set[str], parts: set[str], target: str, snapshot: Snapshot) -> Leak:
+def _leak_of_target(tokens: set[str], parts: set[str], target: str, tree: TreeNames) -> Leak:
     *folders, name = target.split("/")
     stem = stem_of(name)
+    # From the worst level down, and the first that applies decides: a path contains the name, the name the stem.
     for path in _ends(target):
         if path in tokens:
             return Leak("L4", (path,), 1)
-    if name in tokens and "." in name:
-        return Leak("L3", (name,), snapshot.basenames[name])
+    if name in tokens and "." in name:  # "makefile" without an ending is a word like any other, and left to the stem
+        return Leak("L3", (name,), tree.basenames[name])
     if len(stem) >= _SHORTEST and (stem in parts or stem in tokens):
-        return Leak("L2", (stem,), snapshot.stems[stem])
-    telling = [folder for folder in folders if _tells(folder, snapshot) and (folder in parts or folder in tokens)]
-    return Leak("L1", tuple(telling), min(snapshot.folders[folder] for folder in telling)) if telling else Leak("L0")
+        return Leak("L2", (stem,), tree.stems[stem])
+    telling = [folder for folder in folders if _tells(folder, tree) and (folder in parts or folder in tokens)]
+    return Leak("L1", tuple(telling), min(tree.folders[folder] for folder in telling)) if telling else Leak("L0")
 
 
 def _ends(target: str) -> Iterable[str]:
@@ -86,25 +87,25 @@ def _ends(target: str) -> Iterable[str]:
         yield bare.replace("/", ".")
 
 
-def _tells(folder: str, snapshot: Snapshot) -> bool:
-    return len(folder) >= _SHORTEST and snapshot.folders[folder] <= _COMMON_FOLDER * snapshot.files
+def _tells(folder: str, tree: TreeNames) -> bool:
+    return len(folder) >= _SHORTEST and tree.folders[folder] <= _COMMON_FOLDER * tree.files
 
 
-def masked(query: str, snapshot: Snapshot) -> str:
+def masked(query: str, tree: TreeNames) -> str:
     """The query with a blank for every name of a file or folder of the tree, whether it is a target or not."""
-    return _TOKEN.sub(lambda found: _blanked(found[0], snapshot), query)
+    return _TOKEN.sub(lambda found: _blanked(found[0], tree), query)
 
 
-def _blanked(token: str, snapshot: Snapshot) -> str:
-    whole = token.lower().rstrip(".")
+def _blanked(token: str, tree: TreeNames) -> str:
+    whole = token.lower().rstrip(".")  # a dot at the end is one of the sentence
     name = whole.rsplit("/", 1)[-1]
-    if "." in name and snapshot.basenames[name] > 0:
+    if "." in name and tree.basenames[name] > 0:
         return BLANK + token[len(whole) :]
-    return _PART.sub(lambda part: BLANK if _is_name(part[0].lower(), snapshot) else part[0], token)
+    return _PART.sub(lambda part: BLANK if _is_name(part[0].lower(), tree) else part[0], token)
 
 
-def _is_name(word: str, snapshot: Snapshot) -> bool:
-    return len(word) >= _SHORTEST and snapshot.has_name(word)
+def _is_name(word: str, tree: TreeNames) -> bool:
+    return len(word) >= _SHORTEST and tree.has_name(word)
 
 
 def identifiers_of(query: str) -> set[str]:
@@ -113,19 +114,22 @@ def identifiers_of(query: str) -> set[str]:
     return {name for name in quoted | set(_IDENTIFIER.findall(query)) if len(name) >= _SHORTEST and not name.isdigit()}
 
 
-def rare_identifiers(query: str, inside: frozenset[bytes], snapshot: Snapshot) -> dict[str, int]:
+def rare_identifiers(query: str, inside: frozenset[bytes], tree: TreeNames) -> dict[str, int]:
     """The identifiers of a query that stand in a target and in few other files, with the number of files."""
-    counted = {name: snapshot.identifiers[name.encode()] for name in sorted(identifiers_of(query)) if name.encode() in inside}
+    counted = {name: tree.identifiers[name.encode()] for name in sorted(identifiers_of(query)) if name.encode() in inside}
     return {name: files for name, files in counted.items() if 0 < files <= _RARE}
 
 
-def overlap(query: str, contents: Iterable[bytes]) -> float:
-    """The share of the query's words that stand somewhere in the targets, inside other words too, as grep would see it."""
-    asked = content_words(query)
-    if not asked:
-        return 0.0
+def words_inside(query: str, contents: Iterable[bytes]) -> frozenset[str]:
+    """The words of a query that stand somewhere in the targets, inside other words too, as grep would see it."""
     texts = [content.lower() for content in contents]
-    return round(sum(any(word.encode() in text for text in texts) for word in asked) / len(asked), 3)
+    return frozenset(word for word in content_words(query) if any(word.encode() in text for text in texts))
+
+
+def overlap(query: str, inside: Set[str]) -> float:
+    """The share of a query's words that stand in the targets."""
+    asked = content_words(query)
+    return round(len(asked & inside) / len(asked), 3) if asked else 0.0
 
 
 def content_words(text: str) -> set[str]:

@@ -7,12 +7,12 @@ admin" is about a typo, "Added test client support" about support and not about 
 from __future__ import annotations
 
 import re
+from functools import cached_property
 
 from searchmark.corpora.file_kinds import words
-from searchmark.mining.laziness import lazy
 from searchmark.mining.queries import Query
 
-_OPENING = 4  # words in which somebody who talks says "I"
+_OPENING = 4  # words in which talk among colleagues says "I"
 _ENOUGH = 3  # telling words that make up for a missing one
 _LETTERS = 8  # fewer in a whole query say nothing
 _FILE_NAME = re.compile(r"(?:update|create|delete|rename|add|edit)d? \S+\.[a-z]{1,4}\.?", re.IGNORECASE)  # as web pages put it
@@ -96,7 +96,7 @@ _UNFINISHED = re.compile(
     r"^(?:fixup|squash|amend)!|^\W*wip\b|\[wip\]|^\W*work in progress|^\W*(?:checkpoint|temp(?:orary)? commit)\b", re.IGNORECASE
 )
 
-# Behind these stands what the phrase is about: "doc fixes" are about documentation.
+# These only close a phrase, and the word before them is what it is about: "doc fixes" are about documentation.
 _LIGHT = words(
     "fix fixes fixup fixups correction corrections tweak tweaks update updates change changes improvement improvements stuff"
 )
@@ -131,35 +131,37 @@ class Wording:
         area = len(tokens) > 2 and tokens[1] == ":" and tokens[0] not in _KINDS_OF_WORK  # noqa: PLR2004  # "area: what was done"
         self.tokens = tokens[2:] if area else tokens
 
-    @lazy
+    @cached_property
     def first(self) -> str:
         return self.tokens[0] if self.tokens else ""
 
-    @lazy
-    def plain(self) -> list[str]:
-        """The words that are plain lower case letters, and so have no parts."""
+    @cached_property
+    def whole_words(self) -> list[str]:
+        """The words in lower case letters alone, which have no parts: enough of them make a closer look needless."""
         return [token for token in self.written if token.isalpha() and token.islower()]
 
-    @lazy
+    @cached_property
     def phrase(self) -> list[str]:
-        """The first noun phrase: what stands behind verbs and fillers, up to the next small word."""
+        """The first noun phrase: what follows verbs and fillers, up to the next small word."""
         phrase: list[str] = []
-        for place, token in enumerate(self.tokens):
-            if not phrase and (token in _FILLERS or (token in _VERBS and place < len(self.tokens) - 1)):
+        for number, token in enumerate(self.tokens):
+            # The last word is never skipped as a verb: "prepare release" is about a release.
+            if not phrase and (token in _FILLERS or (token in _VERBS and number < len(self.tokens) - 1)):
                 continue
             if token in _ENDS_OF_PHRASE:
                 if phrase:
                     break
-                continue
+                continue  # "in" or "(" before the phrase has begun
             phrase.append(token)
         return phrase
 
-    @lazy
+    @cached_property
     def topic(self) -> str:
         """What the message is about, as far as a list of verbs can tell: "count quotes" might be about anything."""
         phrase = self.phrase
         if not phrase:
             return ""
+        # Without a verb that we know, the noun phrase may as well begin in the middle of the sentence: no verdict then.
         if not (self.first in _VERBS or self.first in _FILLERS or phrase[0] in _TOPICS or phrase == self.tokens):
             return ""
         return next((word for word in reversed(phrase) if word not in _LIGHT), phrase[-1])
@@ -184,6 +186,7 @@ def is_unfinished(wording: Wording) -> bool:
 
 
 def is_backport(message: str) -> bool:
+    # The pattern is searched through whole messages, so it is tried only where one of its signs is.
     suspicious = message.startswith("[") or "ackport" in message or "cherry picked" in message
     return suspicious and bool(_BACKPORTS.search(message))
 
@@ -252,7 +255,7 @@ def is_about_tests(wording: Wording) -> bool:
 
 def is_short(wording: Wording, least: int) -> bool:
     """Whether too few words are left to ask anything; one may be missing where three of the others tell something."""
-    if len(wording.plain) >= least and sum(map(len, wording.plain)) >= _LETTERS:
+    if len(wording.whole_words) >= least and sum(map(len, wording.whole_words)) >= _LETTERS:
         return False
     subject = wording.query.subject
     if _FILE_NAME.fullmatch(subject):
@@ -271,7 +274,7 @@ def is_vague(wording: Wording) -> bool:
         return True
     if not _TALK.isdisjoint(wording.query.subject.lower().replace(",", " ").split()[:_OPENING]):
         return True
-    if len(set(wording.plain) - _VAGUE) > 2:  # noqa: PLR2004  # one more than needed: single letters do not count
+    if len(set(wording.whole_words) - _VAGUE) > 2:  # noqa: PLR2004  # one more than needed: single letters do not count
         return False
     return not _telling(wording.query.subject, 2) and not _telling(wording.query.clean, 2)
 

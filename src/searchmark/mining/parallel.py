@@ -1,99 +1,99 @@
-"""Several repositories at once, a process each. Rows wait on disk until it is their turn, so order never changes."""
+"""Several repositories at once, a process each, and their results in the order in which they were given."""
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from typing import NamedTuple
 
 from searchmark.config import DatasetConfig
 from searchmark.errors import EXIT_INTERRUPTED, SearchmarkError, UsageError
 from searchmark.files.store import collector_paused
-from searchmark.mining.cases import Row
-from searchmark.mining.gold_sets import Mined, OnProgress, Progress, mine
-
-_Workers = dict[Connection, tuple[int, SpawnProcess]]
+from searchmark.history.sources import RepositorySource
+from searchmark.mining.mine import MinedRepository, MiningProgress, OnProgress, mine
 
 
-def mine_side_by_side(mined: Sequence[Mined], options: DatasetConfig, jobs: int, on_progress: OnProgress | None) -> Iterator[Row]:
-    """The rows of all repositories, in the order in which they were given."""
-    with TemporaryDirectory(prefix="searchmark-rows-") as folder:
-        files = [Path(folder) / f"{place}.jsonl" for place in range(len(mined))]
-        _run_all(mined, options, jobs, files, on_progress)
-        for file in files:
-            with file.open(encoding="ascii") as lines:
-                yield from map(json.loads, lines)
+class _MiningFailure(NamedTuple):
+    """What a process says instead of a result."""
+
+    reason: str
 
 
-def _run_all(
-    mined: Sequence[Mined], options: DatasetConfig, jobs: int, files: Sequence[Path], on_progress: OnProgress | None
-) -> None:
-    waiting, running = list(range(len(mined))), _Workers()
+class _Worker(NamedTuple):
+    """A process and the number of the repository that it mines."""
+
+    number: int
+    process: SpawnProcess
+
+
+def mine_side_by_side(
+    sources: Sequence[RepositorySource],
+    options: DatasetConfig,
+    folders: Sequence[Path],
+    jobs: int,
+    on_progress: OnProgress | None,
+) -> list[MinedRepository]:
+    """Mine every repository in a process of its own, ``jobs`` of them at a time; cases wait in the ``folders``."""
+    waiting, running = list(range(len(sources))), dict[Connection, _Worker]()
+    mined: dict[int, MinedRepository] = {}
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                place = waiting.pop(0)
-                running.update([_start(place, mined[place], options, files[place], on_progress is not None)])
+                number = waiting.pop(0)
+                running.update([_started(number, sources[number], options, folders[number], on_progress is not None)])
             for connection in wait(list(running)):
-                _listen(connection, running, mined, on_progress)  # type: ignore[arg-type]  # these are our connections
+                worker = running[connection]  # type: ignore[index]  # these are our connections
+                said = _heard(connection, sources[worker.number])  # type: ignore[arg-type]  # as above
+                if isinstance(said, MiningProgress):
+                    if on_progress is not None:
+                        on_progress(said)
+                    continue
+                del running[connection]  # type: ignore[arg-type]  # as above
+                worker.process.join()
+                mined[worker.number] = _result(said)
     finally:
-        for _, process in running.values():
-            process.terminate()
-            process.join()
+        for worker in running.values():
+            worker.process.terminate()
+            worker.process.join()
+    return [mined[number] for number in range(len(sources))]
 
 
-def _start(place: int, mined: Mined, options: DatasetConfig, file: Path, tell: bool) -> tuple[Connection, tuple[int, SpawnProcess]]:
+def _started(number: int, source: RepositorySource, options: DatasetConfig, folder: Path, tell: bool) -> tuple[Connection, _Worker]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(mined, options, file, theirs, tell), daemon=True)
+    process = context.Process(target=_work, args=(source, options, folder, theirs, tell), daemon=True)
     process.start()
     theirs.close()
-    return ours, (place, process)
+    return ours, _Worker(number, process)
 
 
-def _listen(connection: Connection, running: _Workers, mined: Sequence[Mined], on_progress: OnProgress | None) -> None:
-    place, process = running[connection]
+def _heard(connection: Connection, source: RepositorySource) -> MiningProgress | MinedRepository | _MiningFailure:
     try:
-        kind, said = connection.recv()
+        said: MiningProgress | MinedRepository | _MiningFailure = connection.recv()
     except EOFError:
-        kind, said = "failed", f"the process that mined {mined[place].source.path} ended without a word"
-    if kind == "progress":
-        if on_progress is not None:
-            on_progress(Progress(*said))
-        return
-    del running[connection]
-    process.join()
-    if kind == "failed":
-        raise UsageError(said)
-    mined[place].about, mined[place].newest = said
+        return _MiningFailure(f"the process that mined {source.path} ended without a word")
+    return said
 
 
-def _work(mined: Mined, options: DatasetConfig, file: Path, connection: Connection, tell: bool) -> None:
+def _result(said: MinedRepository | _MiningFailure) -> MinedRepository:
+    if isinstance(said, _MiningFailure):
+        raise UsageError(said.reason)
+    return said
+
+
+def _work(source: RepositorySource, options: DatasetConfig, folder: Path, connection: Connection, tell: bool) -> None:
     """What one process does. It ends quietly when it is told to, and cleans up behind itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal, which tells everybody; our parent tells us
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_INTERRUPTED))
     try:
-        _send(connection, "done", _mined(mined, options, file, connection if tell else None))
+        with collector_paused():
+            connection.send(mine(source, options, folder, None, connection.send if tell else None))
     except SearchmarkError as error:
-        _send(connection, "failed", str(error))
+        connection.send(_MiningFailure(str(error)))
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
-
-
-def _mined(mined: Mined, options: DatasetConfig, file: Path, connection: Connection | None) -> tuple[dict[str, Any], int | None]:
-    on_progress = None if connection is None else lambda progress: _send(connection, "progress", tuple(progress))
-    with file.open("w", encoding="ascii") as lines, collector_paused():
-        for row in mine(mined, options, None, on_progress):
-            lines.write(json.dumps(row) + "\n")
-    return mined.about, mined.newest
-
-
-def _send(connection: Connection, kind: str, said: Any) -> None:
-    connection.send((kind, said))

@@ -8,8 +8,7 @@ stays, stays as it was written.
 from __future__ import annotations
 
 import re
-
-from searchmark.mining.laziness import lazy
+from functools import cached_property
 
 LONGEST_BODY = 60  # words behind the first sentence that a query may have: more is an essay
 _LONGEST_MESSAGE = 8_000  # characters that are looked at
@@ -90,16 +89,16 @@ class Query:
     def __init__(self, message: str) -> None:
         self.head, self._body = split_message(message[:_LONGEST_MESSAGE])
 
-    @lazy
+    @cached_property
     def _sentences(self) -> list[str]:
         return _SENTENCE_END.split(self.head) if ". " in self.head else [self.head]
 
-    @lazy
+    @cached_property
     def subject(self) -> str:
         """The first sentence of which something is left when it is cleaned."""
         return next(filter(None, map(clean_subject, self._sentences)), "")
 
-    @lazy
+    @cached_property
     def clean(self) -> str:
         """The first sentence and as many more, whole ones, as a query can bear."""
         text, words = self.subject, 0
@@ -112,7 +111,7 @@ class Query:
             text = f"{text}{'' if text.endswith(('.', '!', '?', ':')) or not text else '.'} {sentence}".strip()
         return text
 
-    @lazy
+    @cached_property
     def _conventional(self) -> re.Match[str] | None:
         return _CONVENTIONAL.match(_TAGS_IN_FRONT.sub("", self.head)) if ":" in self.head else None
 
@@ -130,7 +129,7 @@ def split_message(message: str) -> tuple[str, str]:
     subject, _, body = message.strip().partition("\n")
     if body and body[0] != "\n":
         subject, body = _rest_of_subject(subject, body)
-    if subject.endswith(("…", "...")) and body.lstrip().startswith(("…", "...")):  # a title too long for its line goes on below
+    if subject.endswith(("…", "...")) and body.lstrip().startswith(("…", "...")):  # a title too long for one line
         rest, _, body = body.lstrip().partition("\n")
         subject = subject.rstrip("….") + rest.lstrip("….")
     return subject.strip(), body
@@ -210,7 +209,7 @@ def _prose(first: list[str], body: str) -> list[str]:
 
 
 def _paragraphs(body: str) -> list[str]:
-    """The paragraphs of plain text; code fences, lists, quotes and everything from a trailer on are left out."""
+    """The paragraphs of prose; code fences, lists, quotes and everything from a trailer on are left out."""
     paragraphs: list[list[str]] = [[]]
     fenced = False
     for line in map(str.rstrip, body.split("\n")):

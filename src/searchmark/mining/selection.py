@@ -1,10 +1,9 @@
-"""One pass over a history: every commit is read once, judged by the rules, and counted in the ledger."""
+"""The first pass over a history: every commit is read once, and the rules decide whether it is selected."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import pairwise
@@ -14,15 +13,15 @@ from searchmark.config import DatasetConfig
 from searchmark.errors import UsageError
 from searchmark.history.log import Commit, Malformed, Span, parsed, read_history, span_of
 from searchmark.history.repository import Repository
-from searchmark.mining.commits import ALL_RULES, Filter
+from searchmark.mining.commits import ActiveRules
 from searchmark.mining.drafts import Draft, PathBook, request_of
+from searchmark.mining.ledger import Ledger, RuleCount
 from searchmark.mining.units import Landings
 
-_SAMPLES = 5  # hashes that the ledger shows per rule
 _JUNK_TYPES = frozenset({"docs", "doc", "style", "ci", "build", "chore", "test", "tests", "release", "deps"})
 
 
-class Kept(NamedTuple):
+class SelectedCommit(NamedTuple):
     """A commit that passed, as small as it can be: thousands of them wait for the second pass."""
 
     hash: str
@@ -31,41 +30,21 @@ class Kept(NamedTuple):
     type: str | None
 
 
-@dataclass
-class Ledger:
-    """How many commits each rule has removed, with the first few; ``late`` has all of the second pass."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    samples: dict[str, list[str]] = field(default_factory=dict)
-    late: dict[str, str] = field(default_factory=dict)
-
-    def add_late(self, rule: str, commit: str) -> None:
-        """What is found out only when contents are looked at."""
-        self.add(rule, commit)
-        self.late[commit] = rule
-
-    def add(self, rule: str, commit: str) -> None:
-        self.counts[rule] += 1
-        shown = self.samples.setdefault(rule, [])
-        if len(shown) < _SAMPLES:
-            shown.append(commit)
-
-    def as_dict(self) -> dict[str, dict[str, object]]:
-        """In the order of the rules."""
-        return {rule: {"commits": self.counts[rule], "samples": self.samples[rule]} for rule in ALL_RULES if self.counts[rule]}
-
-
 @dataclass(frozen=True)
 class Selection:
-    """What one pass has found. ``watched`` is the verdict on the commit that somebody asked about."""
+    """What the first pass has found, newest first, and what it removed.
+
+    ``book`` is what has been learnt about paths so far, and may learn more. ``watched`` is the verdict on the commit that
+    was asked about.
+    """
 
     tip: str
     excluded: str | None
     read: int
     newest: int | None
-    kept: list[Kept]
-    ledger: Ledger
-    malformed: dict[str, str]
+    selected: tuple[SelectedCommit, ...]
+    removed: Mapping[str, RuleCount]
+    malformed: Mapping[str, str]
     book: PathBook
     watched: tuple[Draft | Malformed, str | None] | None = None
 
@@ -76,18 +55,18 @@ def select(
     on_read: Callable[[int, int], None] | None = None,
     watch: str | None = None,
 ) -> Selection:
-    """Read and judge a history. ``on_read`` hears how many commits were read and kept."""
+    """Read a history and select from it. ``on_read`` hears how many commits were read and selected."""
     tip, excluded = span_of(repository, options.revisions)
     since, until = moment(options.since, "since"), moment(options.until, "until")
     merges = options.include_merge_commits or options.unit != "commit"
     span = Span(tip, excluded, options.first_parent, merges)
-    judge = Judge(repository, options, tip, (since, until))
-    kept: list[Kept] = []
+    commits = CommitFilter(repository, options, tip, (since, until))
+    selected: list[SelectedCommit] = []
     ledger, malformed, watched = Ledger(), {}, None
     read, newest = 0, None
-    for commit in read_history(repository, span, None if on_read is None else lambda count: on_read(count, len(kept))):
+    for commit in read_history(repository, span, None if on_read is None else lambda count: on_read(count, len(selected))):
         read += 1
-        draft, removed = judge.verdict(commit)
+        draft, removed = commits.verdict(commit)
         if isinstance(draft, Malformed):
             malformed[draft.hash] = draft.reason
         else:
@@ -95,21 +74,21 @@ def select(
         if removed is not None:
             ledger.add(removed, commit.hash)
         elif isinstance(draft, Draft):
-            kept.append(Kept(commit.hash, draft.commit.record, draft.request, draft.query.type))
+            selected.append(SelectedCommit(commit.hash, draft.commit.record, draft.request, draft.query.type))
         if commit.hash == watch:
             watched = (draft, removed)
-    kept = _without_junk_types(kept, ledger, options)
-    if watched and watched[1] is None and all(one.hash != watch for one in kept):
+    left = _without_junk_types(selected, ledger, options)
+    if watched and watched[1] is None and all(one.hash != watch for one in left):
         watched = (watched[0], "junk_type")
-    return Selection(tip, excluded, read, newest, kept, ledger, malformed, judge.book, watched)
+    return Selection(tip, excluded, read, newest, tuple(left), ledger.counts(), malformed, commits.book, watched)
 
 
-class Judge:
-    """Everything that a verdict on one commit needs."""
+class CommitFilter:
+    """Says of one commit after the other, newest first, whether it is selected or which rule removes it."""
 
     def __init__(self, repository: Repository, options: DatasetConfig, tip: str, dates: tuple[int | None, int | None]) -> None:
         self.book = PathBook(options)
-        self._filter = Filter(options, repository.shallow)
+        self._rules = ActiveRules(options, repository.shallow)
         self._unit = options.unit
         self._landings = Landings(tip, lambda commit: request_of(commit) is not None)
         self._since, self._until = dates
@@ -121,22 +100,22 @@ class Judge:
         draft = self._draft(commit, in_request)
         if (self._since is not None and commit.time < self._since) or (self._until is not None and commit.time > self._until):
             return draft, "outside_dates"
-        return draft, self._filter.removed_by(draft)
+        return draft, self._rules.removed_by(draft)
 
     def _draft(self, commit: Commit, in_request: bool) -> Draft:
         merged = self._unit != "commit" and len(commit.parents) > 1
         return Draft(commit, self.book, request=request_of(commit) if merged else None, in_request=in_request)
 
 
-def _without_junk_types(kept: list[Kept], ledger: Ledger, options: DatasetConfig) -> list[Kept]:
+def _without_junk_types(selected: list[SelectedCommit], ledger: Ledger, options: DatasetConfig) -> list[SelectedCommit]:
     """Types that are not about code go, but only where most commits have a type: elsewhere the word means nothing."""
-    typed = sum(one.type is not None for one in kept)
-    if "junk_type" in options.without_rules or 2 * typed < len(kept):
-        return kept
-    for one in kept:
+    typed = sum(one.type is not None for one in selected)
+    if "junk_type" in options.without_rules or 2 * typed < len(selected):
+        return selected
+    for one in selected:
         if one.type in _JUNK_TYPES:
             ledger.add("junk_type", one.hash)
-    return [one for one in kept if one.type not in _JUNK_TYPES]
+    return [one for one in selected if one.type not in _JUNK_TYPES]
 
 
 def moment(text: str | None, name: str) -> int | None:
@@ -150,19 +129,19 @@ def moment(text: str | None, name: str) -> int | None:
     return int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
 
 
-def in_order_of_choice(kept: list[Kept], options: DatasetConfig) -> Iterator[Kept]:
+def in_order_of_choice(selected: Sequence[SelectedCommit], options: DatasetConfig) -> Iterator[SelectedCommit]:
     """The commits in the order in which they are taken until there are enough.
 
     Chance comes from a digest of seed and hash, so it is the same everywhere and one more commit does not reshuffle the
     rest. Spread over time: as many slices of history as there will be cases, and one after the other from each.
     """
     if options.max_cases is None or options.sample == "newest":
-        return iter(kept)
+        return iter(selected)
     if options.sample == "random":
-        return iter(sorted(kept, key=lambda one: _lot(options.seed, one.hash)))
-    slices = min(options.max_cases, len(kept))
-    bounds = [len(kept) * place // slices for place in range(slices + 1)] if slices else []
-    shares = [sorted(kept[low:high], key=lambda one: _lot(options.seed, one.hash)) for low, high in pairwise(bounds)]
+        return iter(sorted(selected, key=lambda one: _lot(options.seed, one.hash)))
+    slices = min(options.max_cases, len(selected))
+    bounds = [len(selected) * number // slices for number in range(slices + 1)] if slices else []
+    shares = [sorted(selected[low:high], key=lambda one: _lot(options.seed, one.hash)) for low, high in pairwise(bounds)]
     return (share[turn] for turn in range(max(map(len, shares), default=0)) for share in shares if turn < len(share))
 
 
@@ -170,9 +149,9 @@ def _lot(seed: int, commit: str) -> bytes:
     return sha256(f"{seed}:{commit}".encode()).digest()
 
 
-def draft_of(kept: Kept, book: PathBook) -> Draft:
-    """A kept commit, unpacked again."""
-    commit = parsed(kept.record)
+def draft_of(selected: SelectedCommit, book: PathBook) -> Draft:
+    """A selected commit, unpacked again."""
+    commit = parsed(selected.record)
     if isinstance(commit, Malformed):  # it was parsed once already
         raise TypeError(commit.reason)
-    return Draft(commit, book, request=kept.request)
+    return Draft(commit, book, request=selected.request)

@@ -6,8 +6,8 @@ Content is looked at only for commits that all other rules have let through.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from searchmark.config import DatasetConfig
@@ -15,6 +15,8 @@ from searchmark.history.repository import ObjectReader, Repository
 from searchmark.judging.matching import normal_path
 from searchmark.mining.drafts import Draft, Target
 
+_Hunk = tuple[int, int]  # first line at the parent, number of lines there
+_Hunks = dict[tuple[str, str], list[_Hunk]]  # by old and new content
 _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+")
 _INDEX = re.compile(rb"^index ([0-9a-f]+)\.\.([0-9a-f]+)")
 _COMMIT = re.compile(rb"^(?:[0-9a-f]{40}|[0-9a-f]{64})$")
@@ -33,8 +35,15 @@ _DIFF = (
 class Lines:
     """The lines of a file at the parent that a commit changes or deletes, and those behind which it inserts."""
 
-    changed: list[tuple[int, int]] = field(default_factory=list)
-    inserted_after: list[int] = field(default_factory=list)
+    changed: tuple[tuple[int, int], ...]
+    inserted_after: tuple[int, ...]
+
+    @classmethod
+    def of(cls, hunks: Iterable[_Hunk]) -> Lines:
+        """Git writes an insertion as no line at all behind the line that it names."""
+        found = list(hunks)
+        changed = tuple((first, first + count - 1) for first, count in found if count)
+        return cls(changed, tuple(first for first, count in found if not count))
 
 
 @dataclass(frozen=True)
@@ -48,18 +57,16 @@ class Inspected:
     removed_by: str | None = None
 
 
-def inspect(
-    repository: Repository, reader: ObjectReader, drafts: Sequence[Draft], options: DatasetConfig, *, with_lines: bool = True
-) -> Iterator[Inspected]:
+def inspect(repository: Repository, reader: ObjectReader, drafts: Sequence[Draft], options: DatasetConfig) -> Iterator[Inspected]:
     """Look at the targets of some drafts, a few processes for all of them together."""
-    lines = _lines_of(repository, drafts) if with_lines else {}
+    hunks = _hunks_of(repository, drafts)
     contents = reader.read_all(target.blob or "" for draft in drafts for target in draft.reachable)
     for draft in drafts:
         found = list(islice(contents, len(draft.reachable)))
-        yield _inspected(draft, found, lines.get(draft.commit.hash, {}), options)
+        yield _inspected(draft, found, hunks.get(draft.commit.hash, {}), options)
 
 
-def _inspected(draft: Draft, found: list[bytes | None], lines: dict[tuple[str, str], Lines], options: DatasetConfig) -> Inspected:
+def _inspected(draft: Draft, found: list[bytes | None], hunks: _Hunks, options: DatasetConfig) -> Inspected:
     contents, kept, reasons = {}, [], []
     for target, content in zip(draft.reachable, found, strict=True):
         problem = _problem(content)
@@ -69,8 +76,8 @@ def _inspected(draft: Draft, found: list[bytes | None], lines: dict[tuple[str, s
             contents[target.path] = content
             kept.append(target)
     removed_by = _removed_by(kept, reasons, options.min_files)
-    known = {t.path: lines[key] for t in kept if (key := (t.blob or "", t.new_blob or "")) in lines}
-    return Inspected(draft, tuple(kept), contents, known, removed_by)
+    lines = {t.path: Lines.of(hunks[key]) for t in kept if (key := (t.blob or "", t.new_blob or "")) in hunks}
+    return Inspected(draft, tuple(kept), contents, lines, removed_by)
 
 
 def _problem(content: bytes | None) -> str | None:
@@ -89,22 +96,25 @@ def _removed_by(kept: list[Target], reasons: list[str], least: int) -> str | Non
     return "same_name" if len({normal_path(target.path) for target in kept}) < len(kept) else None
 
 
-def _lines_of(repository: Repository, drafts: Sequence[Draft]) -> dict[str, dict[tuple[str, str], Lines]]:
-    """For each commit the changed lines by old and new blob; commits with content that is not here are passed over."""
+def _hunks_of(repository: Repository, drafts: Sequence[Draft]) -> dict[str, _Hunks]:
+    """What differs, by commit; commits with content that is not here are passed over, since Git would stop at the first.
+
+    A file is told by its two contents and not by its path, which Git would quote where it is odd.
+    """
     blobs = {draft.commit.hash: _blobs(draft) for draft in drafts}
     missing = repository.missing(sorted(set().union(*blobs.values())))
     whole = [draft for draft in drafts if not missing & blobs[draft.commit.hash]]
     asked = "".join(f"{draft.commit.hash} {draft.commit.parents[0]}\n" for draft in whole).encode()
-    found: dict[str, dict[tuple[str, str], Lines]] = {}
+    found: dict[str, _Hunks] = {}
     with repository.stream(*_DIFF, input=asked) as output:
-        current: dict[tuple[str, str], Lines] = {}
-        lines = Lines()
-        for line in output:
+        current: _Hunks = {}
+        hunks: list[_Hunk] = []
+        for line in output:  # lines of files begin with one of "+-\\", so whatever they hold, they are none of these
             if line[:1] == b"@" and (hunk := _HUNK.match(line)):
-                _add(lines, int(hunk[1]), int(hunk[2] or 1))
+                hunks.append((int(hunk[1]), int(hunk[2] or 1)))
             elif line[:1] == b"i" and (index := _INDEX.match(line)):
                 new = index[2].decode()
-                lines = current[index[1].decode(), "" if not new.strip("0") else new] = Lines()
+                hunks = current[index[1].decode(), "" if not new.strip("0") else new] = []
             elif line[:1] not in b"+-\\" and _COMMIT.match(line.rstrip()):
                 current = found[line.decode().strip()] = {}
     return found
@@ -116,10 +126,3 @@ def _blobs(draft: Draft) -> set[str]:
     old = {change.old_blob for change in draft.changes if change.old_mode not in links}
     new = {change.new_blob for change in draft.changes if change.new_mode not in links}
     return {blob.decode() for blob in old | new if blob.strip(b"0")}
-
-
-def _add(lines: Lines, first: int, count: int) -> None:
-    if count:
-        lines.changed.append((first, first + count - 1))
-    else:
-        lines.inserted_after.append(first)

@@ -40,20 +40,20 @@ class Landings:
     def __init__(self, tip: str, is_pull_request: Callable[[Commit], bool]) -> None:
         self._next = tip  # the next commit of the main line
         self._is_pull_request = is_pull_request
-        self._by_request: list[bool] = []  # for each place on the main line: a merged pull request?
-        self._pending: dict[str, int] = {}  # commits yet to come: the place where they came in
+        self._by_request: list[bool] = []  # for each step of the main line: a merged pull request?
+        self._pending: dict[str, int] = {}  # commits yet to come: the step at which they came in
 
     def came_with_request(self, commit: Commit | Malformed) -> bool:
-        """Whether this commit is part of a pull request that stands for it."""
+        """Whether this commit is part of a pull request that makes the case."""
         if commit.hash == self._next:
             self._step(commit)
             return False
-        place = self._pending.pop(commit.hash, None)
-        if place is None:
+        step = self._pending.pop(commit.hash, None)
+        if step is None:  # of a branch that the main line has not merged within this range
             return False
         for parent in commit.parents:
-            self._hand_down(parent, place)
-        return self._by_request[place]
+            self._hand_down(parent, step)
+        return self._by_request[step]
 
     def _step(self, commit: Commit | Malformed) -> None:
         self._pending.pop(commit.hash, None)
@@ -62,6 +62,6 @@ class Landings:
         for parent in commit.parents[1:]:
             self._hand_down(parent, len(self._by_request) - 1)
 
-    def _hand_down(self, parent: str, place: int) -> None:
-        """Of all ways in, the oldest is the one that counts."""
-        self._pending[parent] = max(self._pending.get(parent, place), place)
+    def _hand_down(self, parent: str, step: int) -> None:
+        """Of all ways in, the oldest is the one that counts: steps are numbered from the newest on."""
+        self._pending[parent] = max(self._pending.get(parent, step), step)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from searchmark.records.provenance import (
     AgentIdentity,
-    Candidates,
+    CandidateKinds,
     Environment,
     IndexBuild,
     Printed,
@@ -67,7 +67,7 @@ __all__ = [
     "AgentIdentity",
     "Answer",
     "AnswerDetails",
-    "Candidates",
+    "CandidateKinds",
     "Case",
     "CaseTable",
     "Defaults",

@@ -7,20 +7,20 @@ needed to compute a value, and everything that decides whether two values may be
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
+
+from searchmark.options.strict import strict_record
 
 
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class RunLabel:
     """Who was asked, about which state of a repository, and for which time."""
 
     agent: str
     snapshot: str | None = None
     repeat: int = 1
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 
 def display_names(labels: Sequence[RunLabel]) -> list[str]:
@@ -41,7 +41,7 @@ def display_names(labels: Sequence[RunLabel]) -> list[str]:
     return names
 
 
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class SuiteIdentity:
     """What was asked, what was searched and what was right, each as a digest of its own."""
 
@@ -50,10 +50,8 @@ class SuiteIdentity:
     corpus: str | None = None
     judgments: str | None = None
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class AgentIdentity:
     """An agent: how it was named, its options, a digest of its code, and what it says of itself.
 
@@ -66,10 +64,8 @@ class AgentIdentity:
     description: Mapping[str, Any] = field(default_factory=dict)
     isolated: bool = True
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class SearchedRepository:
     """The repository behind a corpus as it was during the run: its HEAD, and whether anything was not committed."""
 
@@ -77,20 +73,16 @@ class SearchedRepository:
     commit: str | None = None
     dirty: bool | None = None
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
+@strict_record(slots=True)
+class CandidateKinds:
     """Which files could be found at all, where not all of them could."""
 
     kinds: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class Environment:
     """Versions and machine."""
 
@@ -101,10 +93,8 @@ class Environment:
     cores: int | None = None
     memory_bytes: int | None = None
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class IndexBuild:
     """What it took to get an agent ready: time inside its own methods, how often from nothing, and the largest size."""
 
@@ -113,22 +103,18 @@ class IndexBuild:
     updates: int = 0
     bytes: int | None = None
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
-
 
 TrustKind = Literal["not_started", "corpus_changed", "not_isolated"]
 TRUST_KINDS: tuple[TrustKind, ...] = get_args(TrustKind)
 SPOILING: frozenset[TrustKind] = frozenset({"not_started", "corpus_changed"})
 
 
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class TrustEvent:
     """Something that happened during a run and that whoever relies on it must know."""
 
     kind: TrustKind
     message: str
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     @property
     def spoils(self) -> bool:
@@ -136,7 +122,7 @@ class TrustEvent:
         return self.kind in SPOILING
 
 
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class Printed:
     """What one worker wrote to one of its streams: how much, and the beginning of it."""
 
@@ -144,10 +130,8 @@ class Printed:
     bytes: int
     text: str
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class Provenance:
     """How a run came about. ``parts`` are the runs that it was joined from, each with the cases that it answered."""
 
@@ -159,7 +143,7 @@ class Provenance:
     agent: AgentIdentity | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     repositories: tuple[SearchedRepository, ...] = ()
-    candidates: Candidates | None = None
+    candidates: CandidateKinds | None = None
     environment: Environment | None = None
     index: IndexBuild | None = None
     start_seconds: tuple[float, ...] = ()
@@ -171,8 +155,6 @@ class Provenance:
     trust: tuple[TrustEvent, ...] = ()
     tag: str | None = None
     parts: tuple[RunPart, ...] = ()
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     @property
     def is_ours(self) -> bool:
@@ -187,14 +169,12 @@ class Provenance:
         return next((event.message for event in self.trust if event.kind == "not_started"), None)
 
 
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class RunPart:
     """One of several runs that were joined."""
 
     cases: tuple[str, ...]
     provenance: Provenance
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 
 def joined_provenance(parts: Sequence[RunPart]) -> Provenance:

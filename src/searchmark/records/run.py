@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import UsageError
+from searchmark.options.strict import strict_record
 from searchmark.records.columns import starts_of
 from searchmark.records.id_columns import Texts, ranks_by_score, texts_at
 from searchmark.records.provenance import Provenance, RunLabel
@@ -37,7 +38,7 @@ class Hit:
     lines: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class AnswerDetails:
     """How one answer came about.
 
@@ -58,8 +59,6 @@ class AnswerDetails:
     dropped: Mapping[str, int] = field(default_factory=dict)
     unreachable: tuple[str, ...] = ()
     said: Any = None
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def to_plain(self) -> dict[str, Any]:
         """What there is to say, as JSON has it; nothing for what is not known."""

@@ -9,11 +9,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any, ClassVar, Literal, TypeVar, get_args, overload
+from typing import Any, Literal, TypeVar, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from searchmark.options.strict import strict_record
 from searchmark.records.columns import starts_of
 from searchmark.records.id_columns import Texts
 
@@ -25,7 +26,7 @@ Gain = Literal["linear", "exp"]
 NO_RANK = 0  # expected ranks start at 1
 
 
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class Judgment:
     """What one target is worth to one query. Grade 0 means judged and not relevant."""
 
@@ -35,10 +36,8 @@ class Judgment:
     rank: int | None = None
     score_range: tuple[float, float] | None = None
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}  # read by pydantic where a file is checked
 
-
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class Document:
     """Something that can be found."""
 
@@ -47,10 +46,8 @@ class Document:
     title: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class Case:
     """One query and all that is known about its right answers.
 
@@ -69,17 +66,13 @@ class Case:
     documents: tuple[Document, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class Defaults:
     """What a suite wants measures to mean when they do not say it themselves."""
 
     rel: int = 1
     gain: Gain = "linear"
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +144,7 @@ class Suite:
     name: str
     table: CaseTable
     judgments: JudgmentTable
-    defaults: Defaults = Defaults()
+    defaults: Defaults = Defaults()  # noqa: RUF009  # frozen
     description: str | None = None
     model: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)

@@ -8,8 +8,8 @@ from searchmark.analysis.comparison import Pair, unique_names
 from searchmark.analysis.decisions import decide
 from searchmark.analysis.gate import Gate
 from searchmark.analysis.scores import Scores
-from searchmark.config import DecisionTable
 from searchmark.corpora.corpus import Survey
+from searchmark.options.compare_options import DecisionTable
 from searchmark.reports.notes import Note, told_apart
 from searchmark.reports.report import AgentSummary, Report
 from searchmark.reports.run_notes import noise_notes, run_notes

@@ -16,21 +16,21 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Place
+from searchmark.corpora.locations import Commit, Location
 from searchmark.errors import UsageError
-from searchmark.records import AgentIdentity, Candidates, Provenance, Run, RunLabel, Suite, SuiteIdentity, TrustEvent
-from searchmark.running.corpus_inspector import CorpusInspector, Look
+from searchmark.options.run_options import RunOptions
+from searchmark.records import AgentIdentity, CandidateKinds, Provenance, Run, RunLabel, Suite, SuiteIdentity, TrustEvent
+from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector
 from searchmark.running.environment import environment
 from searchmark.running.events import WorkerEvent, description, failure_to_start, index_build
 from searchmark.running.journal import Entry, Journal, RunStart
-from searchmark.running.options import RunOptions
 from searchmark.running.plan import Step, blocks, ordered
-from searchmark.running.redaction import scrubbed, secrets_in, without_secrets
 from searchmark.running.run_builder import assembled
 from searchmark.running.session import Outcome, Session
+from searchmark.services.redaction import scrubbed, secrets_in, without_secrets
 
 RETRIED = ("error", "timeout", "not_run")
-IRRELEVANT = ("jobs", "block", "max_failures", "foreign")  # options that change no answer
+IRRELEVANT = ("jobs", "block", "max_failures", "no_exec")  # options that change no answer
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Entrant:
     """Who is asked, where each case is searched (visited in the order of this mapping), and how the run is labelled."""
 
     spec: AgentSpec
-    places: Mapping[str, Place]
+    locations: Mapping[str, Location]
     label: RunLabel
 
 
@@ -61,12 +61,13 @@ class AgentRun:
     ) -> None:
         self._entrant, self._suite, self._world, self._options, self._report = entrant, suite, world, options, report
         self._secrets = secrets_in(entrant.spec.config)
-        self._steps = ordered(suite, entrant.places, options.seed, shuffled=options.randomize_order)
+        self._steps = ordered(suite, entrant.locations, options.seed, shuffled=options.randomize_order)
         self._blocks = list(blocks(self._steps, options.block))
         self._lock = threading.Lock()
         self._stopping = False
         self._sessions = [
-            Session(entrant.spec, options, self._steps[-1].query, self._happened) for _ in range(min(options.jobs, len(suite)))
+            Session(entrant.spec, options, self._steps[-1].query, self._happened)
+            for _ in range(min(options.jobs, len(suite)) if entrant.spec.isolated else 1)
         ]
         self._journal: Journal | None = None
         self._entries: dict[str, Entry] = {}
@@ -101,10 +102,10 @@ class AgentRun:
         config = json.dumps(spec.config, sort_keys=True, default=str)
         return {
             "queries": self._suite.hashes["queries"],
-            "corpus": self._world.digest(self._entrant.places),
+            "corpus": self._world.identity(self._entrant.locations),
             "agent": {
                 "label": asdict(self._entrant.label),
-                "source": spec.source,
+                "source": spec.source.text,
                 "code": self._code,
                 "config": hashlib.sha256(f"{salt}{config}".encode("utf-8", "surrogatepass")).hexdigest(),
             },
@@ -156,23 +157,23 @@ class AgentRun:
                 step = waiting.popleft()
             except IndexError:
                 return
-            look = self._world.ahead(step)
-            outcome = session.ask(step.query, step.place)
+            existence = self._world.prefetch(step)
+            outcome = session.ask(step.query, step.location)
             if outcome.status == "not_run":
                 waiting.appendleft(step)
             else:
-                self._record(step, outcome, look())
+                self._record(step, outcome, existence())
 
     def _ask(self, session: Session, step: Step) -> None:
-        look = self._world.ahead(step)
-        outcome = session.ask(step.query, step.place)
-        self._record(step, outcome, look())
+        existence = self._world.prefetch(step)
+        outcome = session.ask(step.query, step.location)
+        self._record(step, outcome, existence())
 
-    def _record(self, step: Step, outcome: Outcome, look: Look) -> None:
+    def _record(self, step: Step, outcome: Outcome, existence: CaseExistence) -> None:
         with self._lock:
             if self._stopping:  # its worker was ended by us, which is no failure of the agent
                 return
-            entry = _settled(outcome, look, self._secrets)
+            entry = _settled(outcome, existence, self._secrets)
             if self._journal is not None:
                 self._journal.add(step.case, entry)
             self._entries[step.case] = entry
@@ -207,17 +208,17 @@ class AgentRun:
 
     def _provenance(self) -> Provenance:
         inspector, events = self._world, self._events
-        hashes = self._suite.hashes
+        hashes, corpus = self._suite.hashes, inspector.digest(self._entrant.locations)
         return Provenance(
             id=self._start.id,
             started=self._start.started,
             ended=datetime.now(UTC),
             version=version("searchmark"),
-            suite=SuiteIdentity(self._suite.name, hashes["queries"], inspector.digest(self._entrant.places), hashes["judgments"]),
+            suite=SuiteIdentity(self._suite.name, hashes["queries"], corpus, hashes["judgments"]),
             agent=self._agent_identity(),
             options=asdict(self._options),
             repositories=inspector.repositories,
-            candidates=_candidates(self._entrant.places),
+            candidates=_candidates(self._entrant.locations),
             environment=environment(),
             index=index_build(events),
             start_seconds=tuple(event.seconds for event in events if event.event == "started" and event.seconds is not None),
@@ -232,9 +233,11 @@ class AgentRun:
     def _agent_identity(self) -> AgentIdentity:
         spec = self._entrant.spec
         said = scrubbed(dict(description(self._events)), self._secrets)
-        return AgentIdentity(spec.source, without_secrets(spec.config), self._code, said)
+        return AgentIdentity(spec.source.text, without_secrets(spec.config), self._code, said, spec.isolated)
 
     def _trust_events(self) -> Iterator[TrustEvent]:
+        if not self._entrant.spec.isolated:
+            yield TrustEvent("not_isolated", "the agent ran in the process of the runner, where no deadline can end it")
         failure = failure_to_start(self._events)
         if failure is not None:
             yield TrustEvent("not_started", failure)
@@ -248,15 +251,22 @@ def new_run_start() -> RunStart:
     return RunStart(f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", now)
 
 
-def _settled(outcome: Outcome, look: Look, hidden: frozenset[str]) -> Entry:
-    """The outcome with its hits under the names that the corpus has for them, and the targets that it lacks."""
-    settled = [look.existing.settled(hit) for hit in outcome.ids]
-    details = replace(scrubbed(outcome.details, hidden), unreachable=tuple(look.unreachable))
+def _settled(outcome: Outcome, existence: CaseExistence, hidden: frozenset[str]) -> Entry:
+    """The outcome with its hits under the names that the corpus has for them, and the targets that it lacks.
+
+    Where it is not known what exists, as at a service, hits stay as they are and nothing is said about them.
+    """
+    details = replace(scrubbed(outcome.details, hidden), unreachable=tuple(existence.unreachable or ()))
+    if existence.existing is None:
+        return Entry(replace(outcome, details=details), None)
+    settled = [existence.existing.settled(hit) for hit in outcome.ids]
     named = replace(outcome, ids=tuple(hit for hit, _ in settled), details=details)
     return Entry(named, tuple(exists for _, exists in settled))
 
 
-def _candidates(places: Mapping[str, Place]) -> Candidates | None:
+def _candidates(locations: Mapping[str, Location]) -> CandidateKinds | None:
     """Which files could be found at all, where not all of them could."""
-    place = next(iter(places.values()))
-    return Candidates(tuple(place.kinds), tuple(place.excluded)) if place.kinds or place.excluded else None
+    match next(iter(locations.values())):
+        case Commit(kinds=kinds, excluded=excluded) if kinds or excluded:
+            return CandidateKinds(kinds, excluded)
+    return None

@@ -1,4 +1,4 @@
-"""What exists in each place where a case is searched, looked at once for all agents."""
+"""What exists where each case is searched, looked up once for all agents, and the state of the searched repositories."""
 
 from __future__ import annotations
 
@@ -7,111 +7,124 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from searchmark.corpora.corpus import Survey
 from searchmark.corpora.directory import files_below
-from searchmark.corpora.file_kinds import candidates
-from searchmark.corpora.locations import Place
+from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote
 from searchmark.corpora.snapshots import SnapshotReader
 from searchmark.errors import UsageError
 from searchmark.history.repository import open_repository
+from searchmark.history.state import repository_state
 from searchmark.history.trees import NOTHING, Snapshot
 from searchmark.judging.existence import Existing
-from searchmark.judging.matching import normal_path
 from searchmark.records import SearchedRepository, Suite
-from searchmark.running.environment import git_state
 from searchmark.running.plan import Step
 
 KEPT = 64  # commits; agents take turns in blocks of fewer cases
 
 
 @dataclass(frozen=True)
-class Look:
-    """What exists where a case is searched, and which of its targets do not."""
+class CaseExistence:
+    """What exists where a case is searched, and which of its targets do not; None where that is not known."""
 
-    existing: Existing
-    unreachable: list[str]
+    existing: Existing | None
+    unreachable: list[str] | None
 
 
 class CorpusInspector:
-    """The places of a run: their ids, digests and folders."""
+    """The locations of a run: what exists there, digests, and the repositories that they belong to."""
 
-    def __init__(self, suite: Suite, mappings: Sequence[Mapping[str, Place]], until_the_end: ExitStack) -> None:
+    def __init__(self, suite: Suite, mappings: Sequence[Mapping[str, Location]], until_the_end: ExitStack) -> None:
         self._suite = suite
         self._until_the_end = until_the_end
-        self._ahead = until_the_end.enter_context(ThreadPoolExecutor(1))
-        self._existing: dict[Place, Existing] = {}
-        self._digests: dict[Place, str] = {}
-        self._histories: dict[Place, _History] = {}
-        self._looks: dict[Path, str] = {}
-        self._repositories: dict[str, SearchedRepository] = {}
+        self._prefetching = until_the_end.enter_context(ThreadPoolExecutor(1))
+        self._existing: dict[Documents | Folder, Existing] = {}
+        self._surveys: dict[Documents | Folder, Survey] = {}
+        self._histories: dict[object, _History] = {}
+        self._fingerprints: dict[Path, str] = {}
         self.changed: list[str] = []
-        distinct = dict.fromkeys(place for places in mappings for place in places.values())
-        surveys = [self._survey(place) for place in distinct if not place.commit]
-        self.survey = surveys[0] if len(distinct) == 1 and surveys else None
+        distinct = list(dict.fromkeys(location for locations in mappings for location in locations.values()))
+        for location in distinct:
+            self._look_up(location)
+        self.repositories = _searched_repositories(distinct)
+        self.survey = next(iter(self._surveys.values()), None) if len(distinct) == 1 else None
 
-    def _survey(self, place: Place) -> Survey:
-        corpus = place.open()
-        self._existing[place] = Existing(corpus.survey.ids, corpus.folder)
-        self._digests[place] = corpus.survey.digest
-        if corpus.folder is not None:
-            self._looks[corpus.folder] = _look(corpus.folder)
-            self._remember(place.name, corpus.folder)
-        return corpus.survey
+    def _look_up(self, location: Location) -> None:
+        """Survey what is small or lies there; commits are looked at when their cases come."""
+        match location:
+            case Documents() | Folder():
+                corpus = location.open()
+                self._surveys[location] = corpus.survey
+                self._existing[location] = Existing(corpus.survey.ids, corpus.folder)
+                if corpus.folder is not None:
+                    self._fingerprints[corpus.folder] = _fingerprint(corpus.folder)
 
-    def _remember(self, name: str, folder: Path) -> None:
-        state = git_state(folder)
-        if state is not None:
-            self._repositories[name] = SearchedRepository(name, state["commit"], state["dirty"])
+    def find_changes(self) -> None:
+        """Learn the names of folders whose files have changed while they were searched; a commit never does."""
+        self.changed = [folder.name for folder, seen in self._fingerprints.items() if _fingerprint(folder) != seen]
 
-    @property
-    def repositories(self) -> tuple[SearchedRepository, ...]:
-        """The repositories behind what is searched, each with its state."""
-        return tuple(self._repositories.values())
-
-    def look_again(self) -> None:
-        """Find out whether what was searched has changed meanwhile."""
-        self.changed = [folder.name for folder, seen in self._looks.items() if _look(folder) != seen]
-
-    def ahead(self, step: Step) -> Callable[[], Look]:
-        """Begin to look around while an agent is busy; the look is had by calling what is returned.
+    def prefetch(self, step: Step) -> Callable[[], CaseExistence]:
+        """Begin to look while an agent is busy; what was found is had by calling what is returned.
 
         A history is followed by one thread for all agents, since it is one way through the commits.
         """
-        return self._ahead.submit(self._look, step).result if step.place.commit else lambda: self._look(step)
+        if isinstance(step.location, Commit):
+            return self._prefetching.submit(self._existence, step).result
+        return lambda: self._existence(step)
 
-    def _look(self, step: Step) -> Look:
-        existing = self._existing_in(step.place)
-        return Look(existing, [] if self.survey is not None else self._unreachable(step.case, existing))
+    def _existence(self, step: Step) -> CaseExistence:
+        existing = self._existing_at(step.location)
+        if existing is None:
+            return CaseExistence(None, None)
+        judgments = self._suite.cases[self._suite.table.index[step.case]].judgments
+        return CaseExistence(existing, existing.missing_targets(judgments))
 
-    def _existing_in(self, place: Place) -> Existing:
-        if not place.commit:
-            return self._existing[place]
-        history = replace(place, stand=None, commit=None)
-        if history not in self._histories:
-            self._histories[history] = _History(place, self._until_the_end)
-        return self._histories[history].existing(place.commit)
+    def _existing_at(self, location: Location) -> Existing | None:
+        match location:
+            case Remote():
+                return None
+            case Commit():
+                if location.history not in self._histories:
+                    self._histories[location.history] = _History(location, self._until_the_end)
+                return self._histories[location.history].existing(location.commit)
+            case Documents() | Folder():
+                return self._existing[location]
 
-    def _unreachable(self, case: str, existing: Existing) -> list[str]:
-        """The relevant targets of a case that its place does not hold; with one corpus for all the judge looks by itself."""
-        judgments = self._suite.cases[self._suite.table.index[case]].judgments
-        named = (j.target for j in judgments if j.grade > 0 and j.match in ("id", "path"))
-        return [target for target in named if not existing.settled(normal_path(target))[1]]
+    def digest(self, locations: Mapping[str, Location]) -> str | None:
+        """One corpus has its own digest; several have one of all of theirs; what a service searches is not known."""
+        digests = {location.identity: self._digest_of(location) for location in locations.values()}
+        if None in digests.values():
+            return None
+        return next(iter(digests.values())) if len(digests) == 1 else _digest_of_all(digests)
 
-    def digest(self, places: Mapping[str, Place]) -> str:
-        """One corpus has its own digest; several have one of all of theirs."""
-        digests = {
-            f"{place.name}@{place.stand} {place.kinds} {place.excluded}": place.commit or self._digests[place]
-            for place in places.values()
-        }
-        if len(digests) == 1:
-            return next(iter(digests.values()))
-        return hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
+    def identity(self, locations: Mapping[str, Location]) -> str:
+        """What must be the same for a journal to be continued: every location, and what was found there."""
+        return _digest_of_all({location.identity: self._digest_of(location) for location in locations.values()})
+
+    def _digest_of(self, location: Location) -> str | None:
+        match location:
+            case Remote():
+                return None
+            case Commit():
+                return location.digest
+            case Documents() | Folder():
+                return self._surveys[location].digest
 
 
-def _look(folder: Path) -> str:
+def _digest_of_all(digests: Mapping[str, str | None]) -> str:
+    return hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
+
+
+def _searched_repositories(locations: Sequence[Location]) -> tuple[SearchedRepository, ...]:
+    """The repositories among the locations, each once; a folder that is none, or a file, is left out."""
+    folders = {each.path: each.name for each in locations if isinstance(each, Commit | Folder) and each.path.is_dir()}
+    states = {path: repository_state(path) for path in folders}
+    return tuple(SearchedRepository(folders[path], state.commit, state.dirty) for path, state in states.items() if state)
+
+
+def _fingerprint(folder: Path) -> str:
     """Names, sizes and times of all files below a folder: a cheap way to see that something has changed."""
     seen = hashlib.sha256()
     for path in files_below(folder):
@@ -124,10 +137,9 @@ def _look(folder: Path) -> str:
 class _History:
     """What exists at the commits of one repository; only the last few are kept, since they are visited in order."""
 
-    def __init__(self, place: Place, until_the_end: ExitStack) -> None:
-        repository = until_the_end.enter_context(open_repository(place.path or "."))
-        wanted = candidates(place.kinds, place.excluded)
-        self._snapshots = until_the_end.enter_context(SnapshotReader(repository, wanted))
+    def __init__(self, location: Commit, until_the_end: ExitStack) -> None:
+        repository = until_the_end.enter_context(open_repository(location.path))
+        self._snapshots = until_the_end.enter_context(SnapshotReader(repository, location.wanted))
         self._last: Snapshot = NOTHING
         self._kept: dict[str, Existing] = {}
 
@@ -153,6 +165,6 @@ class _History:
 
 
 @contextmanager
-def open_inspector(suite: Suite, mappings: Sequence[Mapping[str, Place]]) -> Iterator[CorpusInspector]:
+def open_inspector(suite: Suite, mappings: Sequence[Mapping[str, Location]]) -> Iterator[CorpusInspector]:
     with ExitStack() as until_the_end:
         yield CorpusInspector(suite, mappings, until_the_end)

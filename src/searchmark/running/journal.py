@@ -19,10 +19,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from searchmark.corpora.directory import OUR_FOLDER
 from searchmark.errors import FormatError, Incomparable, UsageError
 from searchmark.files.schemas import Schema
 from searchmark.files.store import parse_json
+from searchmark.options.experiment_options import OUR_FOLDER
 from searchmark.records import STATUSES, AnswerDetails
 from searchmark.running.events import WorkerEvent
 from searchmark.running.session import Outcome
@@ -45,10 +45,10 @@ class RunStart:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line: what became of a case, and which of its hits exist."""
+    """One line: what became of a case, and which of its hits exist; None where that is not known."""
 
     outcome: Outcome
-    valid: tuple[bool, ...]
+    valid: tuple[bool, ...] | None
 
 
 Identity = Callable[[str], Mapping[str, Any]]  # from a salt to what must be the same
@@ -116,7 +116,7 @@ class Journal:
             line["scores"] = outcome.scores
         if outcome.lines is not None:
             line["lines"] = outcome.lines
-        if not all(entry.valid):
+        if entry.valid is None or not all(entry.valid):
             line["valid"] = entry.valid
         self._write(line)
 
@@ -201,8 +201,7 @@ def _refuse_difference(path: Path, then: Mapping[str, Any], now: Mapping[str, An
     different = [key for key in {**then, **plain} if then.get(key) != plain.get(key)]
     if different:
         raise Incomparable(
-            f"{path} was recorded with a different {', a different '.join(different)} and cannot be resumed; "
-            "rerun without --resume to start over"
+            f"{path} cannot be resumed: different {', different '.join(different)}; rerun without --resume to start over"
         )
 
 
@@ -224,8 +223,9 @@ def _text(value: Any) -> str:
 
 def _entry(data: Mapping[str, Any]) -> Entry:
     ids, scores, lines = tuple(map(_text, data["ids"])), data.get("scores"), data.get("lines")
-    valid = tuple(map(bool, data.get("valid") or [True] * len(ids)))
-    if data["status"] not in STATUSES or len(valid) != len(ids):
+    flags = data.get("valid", [True] * len(ids))
+    valid = None if flags is None else tuple(map(bool, flags))
+    if data["status"] not in STATUSES or (valid is not None and len(valid) != len(ids)):
         raise ValueError
     if scores is not None:
         scores = tuple(None if score is None else float(score) for score in scores)

@@ -1,6 +1,6 @@
 """Which cases are asked, and in which order: a pure function of suite, seed and filters.
 
-A case has its place in the order by a digest of the seed and its own id, so that leaving out some cases does not
+A digest of the seed and its own id decides where a case comes in the order, so that leaving out some cases does not
 reorder the others.
 """
 
@@ -10,29 +10,19 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from searchmark.corpora.locations import Place
+from searchmark.corpora.locations import Location
 from searchmark.errors import NothingEvaluated, UsageError
+from searchmark.options.experiment_options import CaseSelection
 from searchmark.records import Case, RunLabel, Suite
 
 
 @dataclass(frozen=True)
-class Filters:
-    """Which cases of a suite to run; all of them unless something is said. ``shard`` is (i, n), i from 1."""
-
-    text: str | None = None
-    categories: tuple[str, ...] = ()
-    sample: int | None = None
-    shard: tuple[int, int] | None = None
-    only: frozenset[str] | None = None
-
-
-@dataclass(frozen=True)
 class Step:
-    """One case to be asked in one place."""
+    """One case, to be asked at one location."""
 
     case: str
     query: str
-    place: Place
+    location: Location
 
 
 def parse_shard(text: str) -> tuple[int, int]:
@@ -43,34 +33,34 @@ def parse_shard(text: str) -> tuple[int, int]:
     return int(first), int(second)
 
 
-def filtered(suite: Suite, filters: Filters, seed: int) -> Suite:
-    """The suite without the cases that are not wanted; at least one is left."""
-    cases = [case for case in suite.cases if _wanted(case, filters)]
-    if filters.categories:
-        _refuse_unknown_categories(suite, filters.categories)
-    if filters.sample is not None:
-        drawn = sorted(cases, key=lambda case: _position(f"sample {seed}", case.id))[: filters.sample]
-        chosen = {case.id for case in drawn}
-        cases = [case for case in cases if case.id in chosen]
-    if filters.shard is not None:
-        number, parts = filters.shard
-        dealt = sorted(cases, key=lambda case: _position("shard", case.id))[number - 1 :: parts]
-        chosen = {case.id for case in dealt}
-        cases = [case for case in cases if case.id in chosen]
-    if not cases:
+def selected(suite: Suite, cases: CaseSelection, seed: int, only: frozenset[str] | None = None) -> Suite:
+    """The suite without the cases that are not wanted; at least one is left. ``only`` limits it to some by their ids."""
+    if cases.categories:
+        _refuse_unknown_categories(suite, cases.categories)
+    kept = [case for case in suite.cases if (only is None or case.id in only) and _wanted(case, cases)]
+    if cases.sample is not None:
+        kept = _chosen(kept, sorted(kept, key=lambda case: _position(f"sample {seed}", case.id))[: cases.sample])
+    if cases.shard is not None:
+        number, parts = parse_shard(cases.shard)
+        kept = _chosen(kept, sorted(kept, key=lambda case: _position("shard", case.id))[number - 1 :: parts])
+    if not kept:
         raise NothingEvaluated(f"no case of the suite {suite.name!r} is left after filtering")
-    if len(cases) == len(suite):
+    if len(kept) == len(suite):
         return suite
-    left_out = {"cases_filtered_out": len(suite) - len(cases)}
-    return replace(suite.only({case.id for case in cases}), dropped={**suite.dropped, **left_out})
+    left_out = {"cases_filtered_out": len(suite) - len(kept)}
+    return replace(suite.only({case.id for case in kept}), dropped={**suite.dropped, **left_out})
 
 
-def _wanted(case: Case, filters: Filters) -> bool:
-    if filters.only is not None and case.id not in filters.only:
+def _chosen(cases: Sequence[Case], drawn: Iterable[Case]) -> list[Case]:
+    """The cases that were drawn, in the order of the suite."""
+    chosen = {case.id for case in drawn}
+    return [case for case in cases if case.id in chosen]
+
+
+def _wanted(case: Case, cases: CaseSelection) -> bool:
+    if cases.text is not None and cases.text.lower() not in f"{case.id}\n{case.query or ''}".lower():
         return False
-    if filters.text is not None and filters.text.lower() not in f"{case.id}\n{case.query or ''}".lower():
-        return False
-    return not filters.categories or _is_in(case, filters.categories)
+    return not cases.categories or _is_in(case, cases.categories)
 
 
 def _is_in(case: Case, categories: Collection[str]) -> bool:
@@ -86,18 +76,18 @@ def _refuse_unknown_categories(suite: Suite, wanted: Iterable[str]) -> None:
             raise UsageError(f"no case is of the category {name!r}; the categories are: {known}")
 
 
-def ordered(suite: Suite, places: Mapping[str, Place], seed: int, *, shuffled: bool = True) -> list[Step]:
-    """All cases as steps: place by place in the order of ``places``, shuffled within each."""
-    groups: dict[Place, list[Case]] = {place: [] for place in places.values()}
+def ordered(suite: Suite, locations: Mapping[str, Location], seed: int, *, shuffled: bool = True) -> list[Step]:
+    """All cases as steps: location by location in the order of ``locations``, shuffled within each."""
+    groups: dict[Location, list[Case]] = {location: [] for location in locations.values()}
     for case in suite.cases:
         if case.query is None:
             raise UsageError(
-                f"the case {case.id!r} has no query, so nobody can be asked; for TREC qrels and labels name them by --topics"
+                f"the case {case.id!r} has no query, so it cannot be asked; for TREC qrels and labels name them by --topics"
             )
-        groups[places[case.id]].append(case)
+        groups[locations[case.id]].append(case)
     return [
-        Step(case.id, case.query or "", place)
-        for place, cases in groups.items()
+        Step(case.id, case.query or "", location)
+        for location, cases in groups.items()
         for case in (sorted(cases, key=lambda case: _position(f"order {seed}", case.id)) if shuffled else cases)
     ]
 

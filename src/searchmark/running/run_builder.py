@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from searchmark.records import STATUSES, AnswerDetails, Run, RunLabel, line_columns
 from searchmark.records.columns import starts_of
@@ -23,12 +24,18 @@ def assembled(label: RunLabel, cases: Sequence[str], entries: Mapping[str, Entry
         ids=[hit for outcome in outcomes for hit in outcome.ids],
         scores=np.array([np.nan if score is None else score for score in scores], np.float64),
         status=np.array([STATUSES.index(outcome.status) for outcome in outcomes], np.uint8),
-        valid=np.array([exists for case in cases for exists in entries[case].valid], bool),
+        valid=_valid([entries[case].valid for case in cases]),
         first_line=first_line,
         last_line=last_line,
         dropped=_dropped(outcome.details for outcome in outcomes),
         details=tuple(outcome.details for outcome in outcomes),
     )
+
+
+def _valid(flags: Sequence[tuple[bool, ...] | None]) -> NDArray[np.bool_] | None:
+    """Which hits exist; None if that is not known of all of them."""
+    known = [each for each in flags if each is not None]
+    return np.array([exists for each in known for exists in each], bool) if len(known) == len(flags) else None
 
 
 def _dropped(details: Iterable[AnswerDetails]) -> dict[str, int]:

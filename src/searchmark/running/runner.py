@@ -6,17 +6,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from os import PathLike
 from pathlib import Path
 
-from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.corpus import Survey
-from searchmark.corpora.locations import Place
 from searchmark.errors import UsageError
+from searchmark.options.run_options import RunOptions
 from searchmark.records import Run, RunLabel, Suite
 from searchmark.running.agent_run import AgentRun, Entrant, Progress
 from searchmark.running.corpus_inspector import open_inspector
-from searchmark.running.options import RunOptions
 from searchmark.running.plan import turns
 
 
@@ -40,16 +37,9 @@ class Request:
 class Ran:
     """What came out: one run per agent, and what was seen of the corpus, if there was one for all cases."""
 
+    suite: Suite
     runs: tuple[Run, ...]
     survey: Survey | None
-
-
-def run_suite(suite: Suite, agent: AgentSpec, corpus: str | PathLike[str], options: RunOptions = RunOptions()) -> Run:
-    """Ask one agent every case about one corpus, in a process of its own; nothing is written to disk."""
-    path = Path(corpus)
-    place = Place(path.resolve().name, str(path.resolve()))
-    request = Request(suite, (Entrant(agent, dict.fromkeys(suite.table.ids, place), RunLabel(agent.name)),), options)
-    return run_agents(request).runs[0]
 
 
 def run_agents(request: Request, report: Callable[[Progress], None] = lambda _: None) -> Ran:
@@ -59,7 +49,7 @@ def run_agents(request: Request, report: Callable[[Progress], None] = lambda _: 
     _refuse_duplicates(labels)
     options = request.options
     with ExitStack() as until_the_end:
-        world = until_the_end.enter_context(open_inspector(request.suite, [entrant.places for entrant in request.entrants]))
+        world = until_the_end.enter_context(open_inspector(request.suite, [entrant.locations for entrant in request.entrants]))
         teams = {}
         for entrant in request.entrants:
             teams[entrant.label] = AgentRun(entrant, request.suite, world, options, report)
@@ -72,8 +62,8 @@ def run_agents(request: Request, report: Callable[[Progress], None] = lambda _: 
                 teams[label].run(number)
         for team in teams.values():
             team.close()
-        world.look_again()
-        return Ran(tuple(team.result() for team in teams.values()), world.survey)
+        world.find_changes()
+        return Ran(request.suite, tuple(team.result() for team in teams.values()), world.survey)
 
 
 def _refuse_duplicates(labels: Sequence[RunLabel]) -> None:

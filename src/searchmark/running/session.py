@@ -11,15 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Place
+from searchmark.corpora.locations import Location
 from searchmark.errors import UsageError
+from searchmark.options.run_options import RunOptions
 from searchmark.records import NOTHING_KNOWN, AnswerDetails, Printed, Status
 from searchmark.running.events import WorkerEvent
-from searchmark.running.options import RunOptions
-from searchmark.running.worker.client import Gone, Late, Output, Process
+from searchmark.running.worker.client import Gone, Late, Output
+from searchmark.running.worker.in_process import Worker, start_worker
 from searchmark.running.worker.protocol import longest_answer, wrong_shape
 
 CLOSING_SECONDS = 30.0  # an index may have to be saved
+LOADING_SECONDS = 60.0  # importing is not indexing: a short limit for that must not fail on a busy machine
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,8 @@ class Session:
         self._options = options
         self._warm_up_query = warm_up_query
         self._happened = happened
-        self._process: Process | None = None
-        self._place: Place | None = None
+        self._process: Worker | None = None
+        self._location: Location | None = None
         self._ever_ready = False
         self._in_a_row = 0
         self.given_up: str | None = None
@@ -74,12 +76,12 @@ class Session:
         if in_a_row:
             self._give_up_at_the_limit("see the journal")
 
-    def ask(self, query: str, place: Place) -> Outcome:
+    def ask(self, query: str, location: Location) -> Outcome:
         """Search one corpus once cold and then warm, as often as the options say."""
         if self.given_up:
             return Outcome("not_run", details=AnswerDetails(failure=self.given_up))
         try:
-            self._prepare(place)
+            self._prepare(location)
         except _Failure as failure:
             return self._unprepared(failure)
         try:
@@ -164,33 +166,33 @@ class Session:
             self._end()
 
     def _start(self) -> str | None:
-        process = Process(self._output, longest_answer(self._options.depth))
-        self._process, self._place = process, None
-        agent = {"name": self.spec.name, "source": self.spec.source, "config": dict(self.spec.config)}
-        limits = {"memory_limit_mb": self._options.memory_limit_mb, "foreign": self._options.foreign}
-        reply = self._told({"op": "load", "agent": agent, **limits}, self._options.initialize_seconds)
+        process = start_worker(self.spec, self._output, longest_answer(self._options.depth))
+        self._process, self._location = process, None
+        agent = self.spec.to_plain()
+        limits = {"memory_limit_mb": self._options.memory_limit_mb, "foreign": not self._options.no_exec}
+        reply = self._told({"op": "load", "agent": agent, **limits}, max(self._options.initialize_seconds, LOADING_SECONDS))
         self._happened(WorkerEvent("started", seconds=process.age()))
         code = reply.get("code")
         return code if isinstance(code, str) else None
 
-    def _prepare(self, place: Place) -> None:
-        """Have a worker whose agent is ready for this place, warmed up by a search that nobody counts."""
-        if self._bring_to(place) and self._options.warm_up and not self._in_a_row:
+    def _prepare(self, location: Location) -> None:
+        """Have a worker whose agent is ready for this location, warmed up by a search that nobody counts."""
+        if self._bring_to(location) and self._options.warm_up and not self._in_a_row:
             try:
                 self._request("search", self._warm_up_query)
             except _Failure:
-                self._bring_to(place)  # whatever it was, it must not hit the case that comes next
+                self._bring_to(location)  # whatever it was, it must not hit the case that comes next
 
-    def _bring_to(self, place: Place) -> bool:
+    def _bring_to(self, location: Location) -> bool:
         """Start and prepare the agent as far as needed; whether anything was needed."""
         if self._process is None:
             self._start()
-        if place == self._place:
+        if location == self._location:
             return False
-        reply = self._told({"op": "prepare", "place": place.to_plain()}, self._options.initialize_seconds)
-        facts = {key: reply[key] for key in ("how", "index_bytes", "memory")}
+        reply = self._told({"op": "prepare", "location": location.to_plain()}, self._options.initialize_seconds)
+        facts = {key: reply[key] for key in ("how", "index_bytes", "memory", "description")}
         self._happened(WorkerEvent("prepared", seconds=reply["ns"] / 1e9, **facts))
-        self._place, self._ever_ready = place, True
+        self._location, self._ever_ready = location, True
         return True
 
     def _request(self, operation: str, query: str) -> dict[str, Any]:
@@ -227,4 +229,4 @@ class Session:
         if self._process is not None:
             self._process.end()
             self._process = None
-            self._place = None
+            self._location = None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
 from searchmark.errors import FormatError, UsageError
-from searchmark.files.store import BOM, check_readable
-from searchmark.records import Run
+from searchmark.files.store import BOM, check_readable, file_name
+from searchmark.records import Run, display_names
 
 FORMATS = ("native", "json", "trec")
 
@@ -38,6 +39,18 @@ def save_run(run: Run, path: str | PathLike[str]) -> None:
     from searchmark.runs.native import write_native
 
     write_native(run, path)
+
+
+def save_runs(runs: Sequence[Run], target: str | PathLike[str]) -> list[Path]:
+    """Write runs into a folder, each under its name; a single one may be given the name of its file instead."""
+    path = Path(target)
+    if len(runs) == 1 and path.suffix and not path.is_dir():
+        paths = [path]
+    else:
+        paths = [path / f"{file_name(name)}.jsonl" for name in display_names([run.label for run in runs])]
+    for run, file in zip(runs, paths, strict=True):
+        save_run(run, file)
+    return paths
 
 
 def _detect(path: Path) -> str:

@@ -10,17 +10,18 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from searchmark.errors import FormatError
 from searchmark.files.schemas import Schema
 from searchmark.files.store import BOM, atomic_write, check_shape, json_number, parse_json, plain_json, read_bytes
+from searchmark.options.strict import strict_record
 from searchmark.records import NOTHING_KNOWN, STATUSES, AnswerDetails, Provenance, Run, RunLabel, Status, line_columns
 from searchmark.records.columns import starts_of
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 RUN_SCHEMA = Schema("run", 1)
 
 
-@dataclass(frozen=True)
+@strict_record
 class Header:
     """The first line of a run file."""
 
@@ -39,13 +40,11 @@ class Header:
     label: RunLabel
     answers: int
     sha256: str
-    provenance: Provenance = Provenance()  # noqa: RUF009  # frozen
+    provenance: Provenance = Provenance()
     dropped: Mapping[str, int] = field(default_factory=dict)
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-
-@dataclass(frozen=True)
+@strict_record
 class AnswerLine:
     """Every further line: a score is null where the agent gave none, lines are null for a hit on a whole document."""
 
@@ -56,8 +55,6 @@ class AnswerLine:
     valid: list[bool] | None = None
     lines: list[tuple[int, int] | None] | None = None
     details: AnswerDetails = NOTHING_KNOWN
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 
 @cache

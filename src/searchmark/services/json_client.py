@@ -1,103 +1,235 @@
-"""Asking a server politely: as often as it allows, again when it is busy, and never for ever."""
+"""Asks a service over HTTP for JSON: as often as it allows, again when it is busy, within a budget, and never for ever.
+
+No key and no password leaves it except in the request itself: addresses are shown without them, and whatever a service
+says in an error is searched for them.
+"""
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from searchmark.errors import UsageError, shortened
+from searchmark.errors import FormatError, ServiceError
+from searchmark.files.store import BOM, parse_json
+from searchmark.services.budget import Budget, tokens_of
+from searchmark.services.exchange import ClientOptions, Reply, Request, Unusable
+from searchmark.services.outgoing import Outgoing, check_address, outgoing
+from searchmark.services.rate_limit import RateLimit
+from searchmark.services.redaction import scrubbed, without_credentials, without_secrets
+from searchmark.services.response_cache import ResponseCache
+from searchmark.services.retrying import HOPELESS, backoff, is_retried, retry_after
 
 if TYPE_CHECKING:
     import httpx
 
-BUSY = {408, 409, 429, 500, 502, 503, 504}
+DEFAULTS = ClientOptions()
+_LOOKED_AT = 1 << 16  # characters of an answer that are searched for secrets before the first of them are shown
+_SHOWN = 200
+
+T = TypeVar("T")
 
 
-@dataclass
+@dataclass(frozen=True)
+class _Answer:
+    content: bytes
+    status: int
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """Why an attempt gave no answer, and what the service said.
+
+    ``again``: another attempt may help, after ``wait`` seconds if the service says so. ``lasting``: every other request
+    would fail as well.
+    """
+
+    reason: str
+    said: str | None = None
+    status: int | None = None
+    again: bool = False
+    wait: float | None = None
+    lasting: bool = False
+
+
 class JsonClient:
-    """Posts JSON to one address. ``key_variable`` names the environment variable that holds the key, if one is needed."""
+    """One service. Safe between threads; connections are opened when first needed and kept until `close`."""
 
-    url: str
-    key_variable: str | None = None
-    timeout_seconds: float = 60.0
-    retries: int = 5
-    requests_per_minute: float | None = None
-    sleep: Callable[[float], None] = time.sleep
-    clock: Callable[[], float] = time.monotonic
-    _http: httpx.Client | None = field(default=None, init=False, repr=False)
-    _last: float | None = field(default=None, init=False, repr=False)
+    def __init__(
+        self,
+        url: str,
+        options: ClientOptions = DEFAULTS,
+        *,
+        budget: Budget | None = None,
+        cache: ResponseCache | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.shown_url = without_credentials(url)
+        check_address(url)
+        self.budget = Budget() if budget is None else budget
+        self._url, self._options, self._cache = url, options, cache
+        self._clock, self._sleep = clock, sleep
+        self._limit = RateLimit(options.requests_per_second, clock, sleep)
+        self._lock = Lock()
+        self._http: httpx.Client | None = None
+        self._given_up: ServiceError | None = None
 
-    def post(self, body: Mapping[str, Any]) -> Any:
-        """The answer to a request, asked again while the server is busy, up to ``retries`` times."""
-        import httpx
+    def __repr__(self) -> str:
+        return f"JsonClient({self.shown_url!r})"
 
-        for attempt in range(self.retries + 1):
-            self._wait_for_turn()
-            try:
-                response = self._client().post(self.url, json=body)
-            except httpx.HTTPError as error:
-                problem, wait = f"{type(error).__name__}: {error}", None
-            else:
-                if response.is_success:
-                    return self._parsed(response)
-                problem, wait = f"{response.status_code} {shortened(response.text.strip(), 200)}", _asked_to_wait(response.headers)
-                if response.status_code not in BUSY:
-                    break
-            if attempt < self.retries:
-                self.sleep(min(2.0**attempt / 2, 30.0) if wait is None else wait)
-        self.close()
-        raise UsageError(f"{self.url} did not answer as it should: {problem}")
+    def send(self, request: Request, read: Callable[[Any], T]) -> Reply[T]:
+        """What ``read`` makes of the answer. It raises `Unusable` for one of the wrong shape, which is then not cached."""
+        question = self._question(request)
+        kept = self._cached(question, read)
+        if kept is not None:
+            return kept
+        sent = self._outgoing(request)
+        answer, attempts, waited = self._answered(sent)
+        content = self._parsed(answer, sent, attempts)
+        tokens = self._charged(content, sent, attempts)
+        try:
+            value = read(content)
+        except Unusable as error:
+            unusable = _Failure(str(error), status=answer.status)
+        else:
+            if self._cache is not None:
+                self._cache.put(question, content)
+            return Reply(value, attempts, waited, tokens)
+        raise self._error(unusable, sent, attempts)
 
     def close(self) -> None:
-        """Let go of the connection; the next request opens another."""
-        if self._http is not None:
-            self._http.close()
-        self._http = None
+        """Let go of the connections; the next request opens others."""
+        with self._lock:
+            http, self._http = self._http, None
+        if http is not None:
+            http.close()
 
-    def _client(self) -> httpx.Client:
+    def _cached(self, question: Any, read: Callable[[Any], T]) -> Reply[T] | None:
+        content = None if self._cache is None else self._cache.get(question)
+        try:
+            return None if content is None else Reply(read(content))
+        except Unusable:
+            return None
+
+    def _question(self, request: Request) -> Any:
+        """What tells one request from another, without secrets: another key gets the same answer."""
+        headers = without_secrets({**self._options.headers, **request.headers})
+        parameters = without_secrets(dict(request.parameters))
+        return [request.method, self.shown_url, request.path, parameters, headers, request.body]
+
+    def _answered(self, sent: Outgoing) -> tuple[_Answer, int, float]:
+        """Ask, and ask again where that may help; the answer, how many attempts it took and how long they waited."""
+        if self._given_up is not None:
+            raise ServiceError(f"{self._given_up}; not asked again", self._given_up.status)
+        waited = 0.0
+        for attempt in range(1, self._options.retries + 2):
+            self.budget.take_request()
+            waited += self._limit.wait()
+            outcome = self._attempt(sent.request)
+            if isinstance(outcome, _Answer):
+                return outcome, attempt, waited
+            if not outcome.again or attempt > self._options.retries:
+                raise self._error(outcome, sent, attempt)
+            pause = backoff(self._options.backoff_seconds, attempt) if outcome.wait is None else outcome.wait
+            self._sleep(pause)
+            waited += pause
+        raise AssertionError("the last attempt either answers or raises")
+
+    def _error(self, failure: _Failure, sent: Outgoing, attempts: int) -> ServiceError:
+        tries = f" ({attempts} attempts)" if attempts > 1 else ""
+        said = "" if failure.said is None else f" {_excerpt(failure.said, sent.secrets)}"
+        sentence = f"{self.shown_url} {_harmless(failure.reason, sent.secrets)}{said}{tries}"
+        error = ServiceError(sentence, failure.status, attempts)
+        if self._options.gives_up and failure.lasting:
+            self._given_up = error
+        return error
+
+    def _attempt(self, request: httpx.Request) -> _Answer | _Failure:
         import httpx
 
-        if self._http is None:
-            self._http = httpx.Client(headers=self._headers(), timeout=self.timeout_seconds)
-        return self._http
-
-    def _headers(self) -> dict[str, str]:
-        if self.key_variable is None:
-            return {}
-        key = os.environ.get(self.key_variable)
-        if not key:
-            raise UsageError(f"{self.url} needs a key; put it into the environment variable {self.key_variable}")
-        return {"Authorization": f"Bearer {key}"}
-
-    def _wait_for_turn(self) -> None:
-        if self.requests_per_minute is not None:
-            now = self.clock()
-            if self._last is not None and now < self._last + 60 / self.requests_per_minute:
-                self.sleep(self._last + 60 / self.requests_per_minute - now)
-            self._last = self.clock()
-
-    def _parsed(self, response: httpx.Response) -> Any:
         try:
-            return response.json()
-        except ValueError as error:
-            self.close()
-            raise UsageError(f"{self.url} gave no JSON: {shortened(response.text, 200)!r}") from error
+            response = self._opened().send(request, stream=True)
+            try:
+                return self._received(response)
+            finally:
+                response.close()
+        except httpx.HTTPError as error:
+            ours = isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol)
+            again = isinstance(error, httpx.TransportError) and not ours
+            return _Failure(f"did not answer as it should: {type(error).__name__}: {error}", again=again, lasting=True)
 
+    def _received(self, response: httpx.Response) -> _Answer | _Failure:
+        status = response.status_code
+        if not response.is_success:
+            wait, said = retry_after(response.headers.get("retry-after")), _text(self._read(response, _LOOKED_AT))
+            return _Failure(_refusal(response), said, status, is_retried(status), wait, lasting=status in HOPELESS)
+        limit = self._options.max_response_bytes
+        content = self._read(response, limit)
+        return _Answer(content, status) if len(content) <= limit else _Failure(f"gave more than {limit} bytes", status=status)
 
-def _asked_to_wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds, from Retry-After, which holds a number or a date; at most five minutes."""
-    value = headers.get("retry-after")
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
+    def _read(self, response: httpx.Response, limit: int) -> bytes:
+        """The content, or its first bytes if there are more than allowed. httpx bounds the time between two pieces alone."""
+        import httpx
+
+        content, end = bytearray(), self._clock() + self._options.timeout_seconds
+        for piece in response.iter_bytes():
+            content += piece
+            if len(content) > limit:
+                break
+            if self._clock() > end:
+                raise httpx.ReadTimeout(f"the answer is not complete after {self._options.timeout_seconds:g} seconds")
+        return bytes(content)
+
+    def _parsed(self, answer: _Answer, sent: Outgoing, attempts: int) -> Any:
+        text = _text(answer.content)
         try:
-            seconds = parsedate_to_datetime(value).timestamp() - time.time()
-        except ValueError:
-            return None
-    return min(max(seconds, 0.0), 300.0)
+            return parse_json(self.shown_url, text)
+        except FormatError as error:
+            failure = _Failure(f"gave no JSON: {_excerpt(text, sent.secrets)} ({error.reason})", status=answer.status)
+        raise self._error(failure, sent, attempts)
+
+    def _charged(self, content: Any, sent: Outgoing, attempts: int) -> int | None:
+        """Count the tokens of an answer. A bound that cannot be kept is an error, or else it would be none."""
+        tokens = tokens_of(content)
+        if tokens is not None:
+            self.budget.add_tokens(tokens)
+        elif self.budget.max_tokens is not None:
+            silent = "does not say how many tokens it used, so max_tokens cannot hold; use max_requests instead"
+            raise self._error(_Failure(silent, lasting=True), sent, attempts)
+        return tokens
+
+    def _outgoing(self, request: Request) -> Outgoing:
+        key = {} if self._options.key is None else self._options.key.header_for(self.shown_url)
+        return outgoing(self._url, request, {**self._options.headers, **request.headers, **key})
+
+    def _opened(self) -> httpx.Client:
+        import httpx
+
+        with self._lock:
+            if self._http is None:
+                self._http = httpx.Client(timeout=self._options.timeout_seconds, follow_redirects=False)
+            return self._http
+
+
+def _refusal(response: httpx.Response) -> str:
+    said = f"did not answer as it should: {response.status_code}"
+    if response.has_redirect_location:
+        return f"{said}, which points to {response.headers['location']!r} (configure that address if it is right):"
+    return said
+
+
+def _text(content: bytes) -> str:
+    return content.removeprefix(BOM).decode("utf-8", "replace").strip()
+
+
+def _harmless(text: str, secrets: frozenset[str]) -> str:
+    return scrubbed(without_credentials(text), secrets)
+
+
+def _excerpt(text: str, secrets: frozenset[str]) -> str:
+    """The beginning of a stranger's words, without secrets, and with everything escaped that a terminal might obey."""
+    known = _harmless(text[:_LOOKED_AT], secrets)
+    return repr(known if len(known) <= _SHOWN else f"{known[: _SHOWN - 3]}...")

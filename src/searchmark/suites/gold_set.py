@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from searchmark.files.store import atomic_write
 from searchmark.records import Case, Judgment, Suite
@@ -18,14 +19,23 @@ _READ = ("id", "query", "ground_truth_files", "category", "tags")
 
 def read_gold_set(source: Source) -> Suite:
     """Every changed file is a target of grade 1, matched by path; cases of one commit share their origin."""
-    entries = source.entries()
-    cases = [_case(entry) for entry in entries]
-    check_cases(source.path, cases, "test_cases")
-    top = source.top()
+    entries, top = source.entries(), source.top()
     if top.has("metadata"):
         top.mapping("metadata")  # refuses anything else
     metadata = top.rest("test_cases", "metadata") | (top.values.get("metadata") or {})
-    return Suite.from_cases(source.path.stem, cases, metadata=metadata)
+    return _suite(source.path.stem, source.path, entries, metadata)
+
+
+def suite_of_rows(name: str, rows: Iterable[Mapping[str, Any]], metadata: Mapping[str, Any]) -> Suite:
+    """The suite that a gold set with these rows and this metadata would be read as."""
+    path = Path(name)  # what an error would name
+    return _suite(name, path, [Entry.of(path, f"test_cases.{number}", row) for number, row in enumerate(rows)], metadata)
+
+
+def _suite(name: str, path: Path, entries: Iterable[Entry], metadata: Mapping[str, Any]) -> Suite:
+    cases = [_case(entry) for entry in entries]
+    check_cases(path, cases, "test_cases")
+    return Suite.from_cases(name, cases, metadata=metadata)
 
 
 def _case(entry: Entry) -> Case:
@@ -42,20 +52,20 @@ def _case(entry: Entry) -> Case:
 
 def write_gold_set(suite: Suite, path: str | PathLike[str]) -> Iterator[str]:
     """Write a gold set; yields what it could not hold."""
-    write_rows(path, map(_row, suite.cases), lambda: suite.metadata)
+    with atomic_write(path) as file:
+        write_rows(file, map(_row, suite.cases), suite.metadata)
     return losses(suite, match="path", queries=True, groups=True, fields=True, metadata=True, origins=True)
 
 
-def write_rows(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]], metadata: Callable[[], Mapping[str, Any]]) -> None:
-    """Write rows one by one as they come; ``metadata`` is asked for when the last one is written."""
-    with atomic_write(path) as file:
-        file.write(b'{\n  "test_cases": [')
-        separator = "\n"
-        for row in rows:
-            file.write(f"{separator}    {_indented(row, 4)}".encode("ascii"))
-            separator = ",\n"
-        file.write(b"]" if separator == "\n" else b"\n  ]")
-        file.write(f',\n  "metadata": {_indented(metadata(), 2)}\n}}\n'.encode("ascii"))
+def write_rows(file: IO[bytes], rows: Iterable[Mapping[str, Any]], metadata: Mapping[str, Any]) -> None:
+    """Write a gold set row by row: there may be more of them than fit into memory."""
+    file.write(b'{\n  "test_cases": [')
+    separator = "\n"
+    for row in rows:
+        file.write(f"{separator}    {_indented(row, 4)}".encode("ascii"))
+        separator = ",\n"
+    file.write(b"]" if separator == "\n" else b"\n  ]")
+    file.write(f',\n  "metadata": {_indented(metadata, 2)}\n}}\n'.encode("ascii"))
 
 
 def _indented(value: Mapping[str, Any], by: int) -> str:

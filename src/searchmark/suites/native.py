@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.schemas import Schema
 from searchmark.files.store import check_shape, write_text
+from searchmark.options.strict import strict_record
 from searchmark.records import Case, Defaults, Suite
 from searchmark.suites.checks import check_cases
 from searchmark.suites.source import Source
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 SUITE_SCHEMA = Schema("suite", 1)
 
 
-@dataclass(frozen=True)
+@strict_record
 class SuiteFile:
     """What a native suite file holds; in JSONL all but the cases stands in the first line."""
 
@@ -36,8 +37,6 @@ class SuiteFile:
     model: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     cases: tuple[Case, ...] = ()
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 
 @cache

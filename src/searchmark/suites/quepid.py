@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterator
 
 from searchmark.errors import FormatError
+from searchmark.files.csv_rows import csv_rows
 from searchmark.records import Case, Judgment, Suite
 from searchmark.suites.checks import check_cases
 from searchmark.suites.source import Entry, Source, snake
@@ -41,17 +41,12 @@ def read_quepid(source: Source) -> Suite:
 
 def csv_entries(source: Source) -> Iterator[Entry]:
     """The lines of a CSV file under the names of its header."""
-    csv.field_size_limit(1 << 30)
-    reader = csv.reader(io.StringIO(source.text, newline=""), strict=True)
-    try:
-        header = [snake(name) for name in next(reader, [])]
-        if len(set(header)) < len(header):
-            raise FormatError(source.path, "line 1", "two columns have the same name")
-        for row in reader:
-            if any(cell.strip() for cell in row):
-                if len(row) != len(header):
-                    reason = f"has {len(row)} columns, the header {len(header)}"
-                    raise FormatError(source.path, f"line {reader.line_num}", reason)
-                yield Entry(source.path, f"line {reader.line_num}", dict(zip(header, row, strict=True)))
-    except csv.Error as error:
-        raise FormatError(source.path, f"line {reader.line_num}", f"not valid CSV: {error}") from error
+    rows = csv_rows(source.path, io.StringIO(source.text, newline=""))
+    header = [snake(name) for name in next(rows, (0, []))[1]]
+    if len(set(header)) < len(header):
+        raise FormatError(source.path, "line 1", "two columns have the same name")
+    for line, row in rows:
+        if any(cell.strip() for cell in row):
+            if len(row) != len(header):
+                raise FormatError(source.path, f"line {line}", f"has {len(row)} columns, the header {len(header)}")
+            yield Entry(source.path, f"line {line}", dict(zip(header, row, strict=True)))

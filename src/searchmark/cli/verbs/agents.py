@@ -26,12 +26,14 @@ def command(name: str | None) -> None:
 
 def _listing() -> Iterator[str]:
     """Built-in agents with what they do; those of plug-ins are named, and not imported for that."""
-    from searchmark.registry import BUILT_IN, agent_class_of, known_agents, spec_of
+    from searchmark.agents.agent import AgentSpec
+    from searchmark.registry import agent_class_of, known_agents
 
     known = known_agents()
     width = max(len(each.name) for each in known)
     for each in known:
-        summary = _summary(agent_class_of(spec_of(each.name))) if each.name in BUILT_IN else f"{each.source}, from {each.origin}"
+        foreign = each.source.executes
+        summary = f"{each.code}, from {each.origin}" if foreign else _summary(agent_class_of(AgentSpec(each.name, each.source)))
         yield f"{each.name:<{width}}  {summary}"
     yield ""
     yield "Your own: --agent module:Class or --agent file.py:Class; see docs/agents.md."

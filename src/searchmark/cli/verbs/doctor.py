@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from searchmark.cli._output import show
-from searchmark.errors import EXIT_OK, EXIT_USAGE
+from searchmark.errors import EXIT_OK, EXIT_USAGE, UsageError
 
 OLDEST_GIT = (2, 36)
 
@@ -47,6 +47,8 @@ def _isolation() -> tuple[str, bool, str]:
     """A worker is started for real, asked, and ended."""
     if sys.platform == "win32":
         return "isolation", False, "agents are not run on Windows; saved runs can be scored and compared"
+    from searchmark.agents.agent import AgentSpec
+    from searchmark.agents.source import BuiltIn
     from searchmark.running.worker.client import Gone, Late, Output, Process
     from searchmark.running.worker.protocol import longest_answer
 
@@ -57,9 +59,9 @@ def _isolation() -> tuple[str, bool, str]:
         process.ask(
             {
                 "op": "load",
-                "agent": {"name": "probe", "source": "in-memory", "config": {}},
+                "agent": AgentSpec("probe", BuiltIn("in-memory")).to_plain(),
                 "memory_limit_mb": None,
-                "foreign": True,
+                "foreign": False,
             },
             30,
         )
@@ -102,15 +104,15 @@ def _extras() -> Iterator[tuple[str, bool, str]]:
 
 
 def _agents() -> Iterator[tuple[str, bool, str]]:
-    from searchmark.errors import UsageError
-    from searchmark.registry import BUILT_IN, agent_class_of, known_agents, spec_of
+    from searchmark.agents.agent import AgentSpec
+    from searchmark.registry import agent_class_of, known_agents
 
     for known in known_agents():
-        if known.name not in BUILT_IN:
-            yield f"agent {known.name}", True, f"{known.source}, from {known.origin} (not tried)"
+        if known.source.executes:
+            yield f"agent {known.name}", True, f"{known.code}, from {known.origin} (not tried)"
             continue
         try:
-            lacks = agent_class_of(spec_of(known.name)).missing()
+            lacks = agent_class_of(AgentSpec(known.name, known.source)).missing()
         except UsageError as error:
             lacks = str(error)
         yield f"agent {known.name}", lacks is None, lacks or "ready"

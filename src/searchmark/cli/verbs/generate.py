@@ -6,58 +6,51 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from searchmark.cli._options import HOW_TO_RUN, OUTPUT, Given, SectionedCommand, config_options, option, precedence
 from searchmark.cli._output import show
 from searchmark.config import DatasetConfig, load_config
 from searchmark.errors import UsageError
-from searchmark.mining.gold_sets import OnProgress, Progress, Source, generate_gold_set, parse_sources
+from searchmark.history.sources import RepositorySource, parse_repositories
+from searchmark.mining.gold_sets import generate_gold_set
+from searchmark.mining.mine import MiningFacts, MiningProgress, OnProgress
 
 if TYPE_CHECKING:
     from searchmark.mining.cases import Rewrite
 
-# Options of the command line that stand for a field of the config, where they are given.
-_FIELDS = (
-    "unit", "revisions", "since", "until", "first_parent", "max_cases", "sample", "seed", "query",
-    "min_files", "max_files", "include_merge_commits",
-)  # fmt: skip
+WHAT_TO_MINE, WHICH_COMMITS = "What to mine", "Which commits"
 
 
-@click.command("generate", short_help="Mine a gold set from the history of Git repositories.")
-@click.option("--repo", "repos", multiple=True, metavar="[NAME=]PATH", help="Repository to mine; repeatable.")
-@click.option("-o", "--output", metavar="FILE", help="Gold set to write (.json).")
-@click.option("--config", "config_path", metavar="FILE", help="YAML or TOML with a section 'dataset'; see docs/gold-sets.md.")
-@click.option("--max-cases", type=int, metavar="N", help="At most so many cases from each repository.")
-@click.option(
-    "--sample", type=click.Choice(["newest", "spread", "random"]), help="Which ones if there are more: plain is the newest."
+@click.command(
+    "generate",
+    cls=SectionedCommand,
+    short_help="Mine a gold set from the history of Git repositories.",
+    epilog=precedence("dataset", "max_cases"),
 )
-@click.option("--seed", type=int, help="Seed of the sample (plain: 0).")
-@click.option(
-    "--unit", type=click.Choice(["commit", "pr", "auto"]), help="What makes a case: commits, pull requests, or these before those."
+@option(WHAT_TO_MINE, "--repo", "repos", multiple=True, metavar="[NAME=]PATH", help="Repository to mine; repeatable.")
+@option(WHAT_TO_MINE, "--config", "config_path", metavar="FILE", help="YAML or TOML file with a section 'dataset'.")
+@config_options(DatasetConfig, "given", WHICH_COMMITS, "dataset")
+@option(
+    HOW_TO_RUN,
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    show_default="one per processor",
+    help="Number of repositories to mine in parallel.",
 )
-@click.option("--range", "revisions", metavar="REV|A..B", help="Which commits are read: all that lead to HEAD otherwise.")
-@click.option("--since", metavar="DATE", help="Only commits from this date on, as 2024-03-15.")
-@click.option("--until", metavar="DATE", help="Only commits up to this date.")
-@click.option("--path", "paths", multiple=True, metavar="PATH", help="Only commits that change something below; repeatable.")
-@click.option("--first-parent", is_flag=True, default=None, help="Follow only the first parent of merges.")
-@click.option("--include-merges", "include_merge_commits", is_flag=True, default=None, help="Let merges make cases as well.")
-@click.option("--min-files", type=int, metavar="N", help="Fewest files that a case must have (plain: 1).")
-@click.option("--max-files", type=int, metavar="N", help="Most files that a case may have (plain: 20).")
-@click.option("--exclude", "exclude_patterns", multiple=True, metavar="GLOB", help="Files that are never targets; repeatable.")
-@click.option("--without-rule", "without_rules", multiple=True, metavar="RULE", help="Switch a rule off; repeatable.")
-@click.option(
-    "--query",
-    type=click.Choice(["clean", "subject", "masked", "raw", "llm"]),
-    help="Which wording becomes the query (plain: clean).",
-)
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Repositories mined at a time (plain: one per processor).")
-@click.option("--explain", "explained", metavar="COMMIT", help="Say why this commit is in or out, and write nothing.")
+@option(OUTPUT, "-o", "--output", metavar="FILE", help="Gold set to write (.json).")
+@option(OUTPUT, "--explain", "explained", metavar="COMMIT", help="Say why this commit is in or out, and write nothing.")
 def command(
-    repos: tuple[str, ...], output: str | None, config_path: str | None, jobs: int | None, explained: str | None, **given: Any
+    repos: tuple[str, ...],
+    output: str | None,
+    config_path: str | None,
+    jobs: int | None,
+    explained: str | None,
+    given: Given[DatasetConfig],
 ) -> None:
     """Mine a gold set from the history of Git repositories.
 
@@ -68,29 +61,22 @@ def command(
     searchmark generate --repo . --output gold_set.json --max-cases 200 --sample spread
     searchmark generate --repo api=../api --repo web=../web --output gold_set.json --unit auto
     """
-    options = _options(load_config(config_path).dataset, given)
-    sources = parse_sources(repos or _configured(options))
+    options = given.over(load_config(config_path).dataset)
+    sources = parse_repositories(repos or _configured(options))
     if explained is not None:
         return _explain(sources, explained, options)
     if output is None:
         raise UsageError("--output is missing: where should the gold set go?")
     if Path(output).is_dir():
         raise UsageError(f"{output} cannot be written: it is a folder")
-    with _progress() as on_progress:
-        metadata = generate_gold_set(
-            sources, output, options, jobs=jobs or os.cpu_count() or 1, rewrite=_rewriter(options), on_progress=on_progress
+    with _rewriting(options) as rewrite, _progress() as on_progress:
+        mined = generate_gold_set(
+            sources, output, options, jobs=jobs or os.cpu_count() or 1, rewrite=rewrite, on_progress=on_progress
         )
-    for sentence in summary(metadata):
+    for sentence in (sentence for facts in mined for sentence in summary(facts)):
         click.echo(sentence, err=True)
     click.echo(f"written: {output}", err=True)
     return None
-
-
-def _options(config: DatasetConfig, given: dict[str, Any]) -> DatasetConfig:
-    """The config with everything that the command line says differently."""
-    fields = {name: given[name] for name in _FIELDS if given[name] is not None}
-    lists = {name: given[name] for name in ("paths", "exclude_patterns", "without_rules") if given[name]}
-    return replace(config, **fields, **lists)
 
 
 def _configured(options: DatasetConfig) -> tuple[str, ...]:
@@ -100,17 +86,20 @@ def _configured(options: DatasetConfig) -> tuple[str, ...]:
     return paths
 
 
-def _rewriter(options: DatasetConfig) -> Rewrite | None:
+@contextmanager
+def _rewriting(options: DatasetConfig) -> Iterator[Rewrite | None]:
     if options.query != "llm":
-        return None
+        yield None
+        return
     if options.rewriter is None:
         raise UsageError("--query llm needs a section 'dataset.rewriter' with a model in the config; see docs/gold-sets.md")
     from searchmark.mining.rewriting import Rewriter
 
-    return Rewriter(options.rewriter, lambda sentence: click.echo(sentence, err=True)).rewrite
+    with Rewriter(options.rewriter, lambda sentence: click.echo(sentence, err=True)) as rewriter:
+        yield rewriter.rewrite
 
 
-def _explain(sources: list[Source], commit: str, options: DatasetConfig) -> None:
+def _explain(sources: list[RepositorySource], commit: str, options: DatasetConfig) -> None:
     from searchmark.mining.explanation import explain
     from searchmark.reports.quoting import visible
 
@@ -120,19 +109,18 @@ def _explain(sources: list[Source], commit: str, options: DatasetConfig) -> None
         show(f"{visible(line)}\n")
 
 
-def summary(metadata: dict[str, Any]) -> Iterator[str]:
-    """What was mined, and what was removed by which rule."""
-    for name, about in metadata["repositories"].items():
-        removed = ", ".join(f"{rule} {entry['commits']}" for rule, entry in about["ledger"].items())
-        yield f"{name}: {about['commits_analyzed']} commits read, {about['commits_passed']} passed, {about['test_cases']} cases"
-        if removed:
-            yield f"{name}: removed: {removed}"
-        if about["unreachable_files"]:
-            yield f"{name}: {about['unreachable_files']} files were created by their commit and cannot be found: kept apart"
-        if about["shallow"]:
-            yield f"{name}: the clone is shallow, so its history ends early"
-        if about.get("malformed"):
-            yield f"{name}: malformed and skipped: {', '.join(about['malformed'])}"
+def summary(facts: MiningFacts) -> Iterator[str]:
+    """What was mined from a repository, and what was removed by which rule."""
+    name, removed = facts.repository, ", ".join(f"{rule} {count.commits}" for rule, count in facts.ledger.items())
+    yield f"{name}: {facts.commits_analyzed} commits read, {facts.commits_passed} passed, {facts.cases} cases"
+    if removed:
+        yield f"{name}: removed: {removed}"
+    if facts.unreachable_files:
+        yield f"{name}: {facts.unreachable_files} files were created by their commit and cannot be found: kept apart"
+    if facts.shallow:
+        yield f"{name}: the clone is shallow, so its history ends early"
+    if facts.malformed:
+        yield f"{name}: malformed and skipped: {', '.join(facts.malformed)}"
 
 
 @contextmanager
@@ -142,8 +130,7 @@ def _progress() -> Iterator[OnProgress | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("{task.description}"),
@@ -152,13 +139,13 @@ def _progress() -> Iterator[OnProgress | None]:
         TextColumn("kept {task.fields[kept]}"),
         TimeRemainingColumn(),
     )
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[tuple[str, str], Any] = {}
 
-        def tell(progress: Progress) -> None:
-            key = progress.name, progress.phase
+        def tell(progress: MiningProgress) -> None:
+            key = progress.repository, progress.phase
             if key not in tasks:
-                tasks[key] = bars.add_task(f"{progress.name}: {progress.phase}", total=progress.total, kept=0)
+                tasks[key] = bars.add_task(f"{progress.repository}: {progress.phase}", total=progress.total, kept=0)
             bars.update(tasks[key], completed=progress.done, kept=progress.kept)
 
         yield tell

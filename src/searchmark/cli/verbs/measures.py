@@ -35,7 +35,7 @@ def describe(definition: Definition) -> Iterator[str]:
     yield f"  range      {definition.low:g} to {high}; higher is better"
     for name in definition.parameters:
         parameter = PARAMETERS[name]
-        yield f"  {name:<10} {parameter.summary}; {parameter.wanted}, plain: {parameter.default}"
+        yield f"  {name:<10} {parameter.summary}; {parameter.wanted}, default: {parameter.default}"
     yield f"  ties       {definition.ties}"
     yield f"  empty      {definition.empty}"
     yield f"  missing    {definition.missing}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 LONGEST_ID = 4096
 LONGEST_METADATA = 4096
+LONGEST_DESCRIPTION = 1 << 14  # characters of JSON; several arms describe themselves in it
 _ESCAPED = 6  # bytes that one character takes in JSON at most
 _ROOM = 1 << 20
 
@@ -67,12 +69,25 @@ def _are_counts(value: Any, _: int) -> bool:
 
 
 def _is_how(value: Any, _: int) -> bool:
-    return value in ("initialised", "updated")
+    return value in ("initialised", "updated", "remote")
+
+
+def _is_description(value: Any, _: int) -> bool:
+    try:
+        return isinstance(value, dict) and len(json.dumps(value, allow_nan=False)) <= LONGEST_DESCRIPTION
+    except (ValueError, RecursionError):
+        return False
 
 
 _Check = tuple[Callable[[Any, int], bool], bool]
 _SHAPES: dict[str, dict[str, _Check]] = {
-    "prepare": {"ns": (_is_time, True), "how": (_is_how, True), "index_bytes": (_is_size, True), "memory": (_is_size, True)},
+    "prepare": {
+        "ns": (_is_time, True),
+        "how": (_is_how, True),
+        "index_bytes": (_is_size, True),
+        "memory": (_is_size, True),
+        "description": (_is_description, True),
+    },
     "search": {
         "ns": (_is_time, True),
         "ids": (_are_ids, True),

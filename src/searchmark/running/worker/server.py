@@ -1,6 +1,7 @@
 """What a worker does on request: load an agent, give it a corpus, search, and say how long each took.
 
-The clock runs around the agent's own method and nothing else. Nothing that an agent raises gets out of here.
+The clock runs around the agent's own method and nothing else: not while we walk through a history, and not while we make
+the folder that an agent asks for. Nothing that an agent raises gets out of here.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import ExitStack
 from itertools import islice
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from searchmark.agents.agent import AgentSpec, RetrievalAgent
 from searchmark.corpora.corpus import Corpus
-from searchmark.corpora.locations import Place, place_from_plain
-from searchmark.errors import SearchmarkError, shortened
+from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_from_plain
+from searchmark.errors import SearchmarkError, UsageError, shortened
 from searchmark.running.worker.process_tree import limit_memory, peak_memory
-from searchmark.running.worker.protocol import LONGEST_ID, LONGEST_METADATA, is_line_range
+from searchmark.running.worker.protocol import LONGEST_DESCRIPTION, LONGEST_ID, LONGEST_METADATA, is_line_range
 
 if TYPE_CHECKING:
     from searchmark.corpora.walk import HistoryWalk
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 LONGEST_REASON = 500
 
 Reply = dict[str, Any]
+T = TypeVar("T")
 
 
 class BadAnswer(Exception):
@@ -36,12 +38,13 @@ class BadAnswer(Exception):
 class Server:
     """One agent, the corpus that it searches, and its last answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, spec: AgentSpec | None = None) -> None:
+        self._spec = spec  # given where the agent belongs to this process, and therefore cannot come in a request
         self._agent: RetrievalAgent | None = None
-        self._place: Place | None = None
+        self._location: Location | None = None
         self._last: Reply | None = None
         self._corpus: Corpus | None = None
-        self._journey: HistoryWalk | None = None
+        self._walk: HistoryWalk | None = None
         self._until_the_end = ExitStack()
         self._operations: dict[str, Callable[[Reply], Reply]] = {
             "load": self._load,
@@ -58,6 +61,10 @@ class Server:
             return {"failed": _said(error), "spent": True}
         except SearchmarkError as error:
             return {"failed": shortened(str(error), LONGEST_REASON)}
+        except KeyboardInterrupt as error:
+            if self._spec is not None:  # Ctrl-C is meant for this process
+                raise
+            return {"failed": _said(error)}
         except BaseException as error:  # noqa: BLE001  # an agent may raise anything, SystemExit included
             return {"failed": _said(error)}
 
@@ -72,41 +79,60 @@ class Server:
             limit_memory(request["memory_limit_mb"])
         from searchmark.registry import code_digest, create
 
-        spec = AgentSpec(**request["agent"])
+        spec = self._spec or AgentSpec.from_plain(request["agent"])
         self._agent = create(spec, foreign=request["foreign"])
         return {"code": code_digest(spec)}
 
     def _prepare(self, request: Reply) -> Reply:
-        """Bring the agent to a corpus, from nothing or from the one before."""
-        place = place_from_plain(request["place"])
-        start = perf_counter_ns()
-        how = self._travel(place) if place.commit else self._open(place)
-        elapsed = perf_counter_ns() - start
-        self._place = place
-        return {"ns": elapsed, "how": how, "index_bytes": _whole(self.agent.index_bytes()), "memory": peak_memory()}
+        """Bring the agent to a location, from nothing or from the one before."""
+        location = location_from_plain(request["location"])
+        before, self._location = self._location, None  # an agent that fails on its way is nowhere
+        how, elapsed = self._brought(location, before)
+        self._location = location
+        return {
+            "ns": elapsed,
+            "how": how,
+            "index_bytes": _whole(self.agent.index_bytes()),
+            "memory": peak_memory(),
+            "description": described(self.agent),
+        }
 
-    def _open(self, place: Place) -> str:
-        self._corpus = place.open()
-        self.agent.initialize(self._corpus)
-        return "initialised"
+    def _brought(self, location: Location, before: Location | None) -> tuple[str, int]:
+        """How the agent became ready, and in how many nanoseconds of its own."""
+        match location:
+            case Remote():
+                return self._left_alone(location)
+            case Commit():
+                return self._moved(location, before)
+            case Documents() | Folder():
+                return "initialised", self._initialised(location.open())
 
-    def _travel(self, place: Place) -> str:
+    def _left_alone(self, location: Remote) -> tuple[str, int]:
+        """A service has its own corpus: its agent is given none, and is asked as it is."""
+        if self.agent.needs_corpus:
+            raise UsageError(f"the agent searches a corpus that it is given, and {location.name!r} is a service, which has its own")
+        self._corpus = None
+        return "remote", 0
+
+    def _moved(self, location: Commit, before: Location | None) -> tuple[str, int]:
         """Go to a commit, from wherever the agent is in the same repository."""
-        from searchmark.corpora.file_kinds import candidates
         from searchmark.corpora.walk import open_walk
 
-        assert place.path is not None and place.commit is not None  # noqa: S101, PT018  # what a place in history has
-        before, self._place = self._place, None
-        if self._journey is None or before is None or not _same_history(before, place):
+        follows = self._walk is not None and before is not None and location.same_history(before)
+        if self._walk is None or not follows:
             self._until_the_end.close()
-            self._journey = self._until_the_end.enter_context(open_walk(place.path, candidates(place.kinds, place.excluded)))
-            before = None
-        changes = self._journey.move_to(place.commit)
+            self._walk = self._until_the_end.enter_context(open_walk(location.path, location.wanted))
+        changes = self._walk.move_to(location.commit)
         self._corpus = changes.corpus
-        if before is not None and self.agent.update(changes):
-            return "updated"
-        self.agent.initialize(changes.corpus)
-        return "initialised"
+        elapsed, updated = _clocked(changes.corpus, lambda: self.agent.update(changes)) if follows else (0, False)
+        if updated:
+            return "updated", elapsed
+        return "initialised", elapsed + self._initialised(changes.corpus)
+
+    def _initialised(self, corpus: Corpus) -> int:
+        self._corpus = corpus
+        elapsed, _ = _clocked(corpus, lambda: self.agent.initialize(corpus))
+        return elapsed
 
     def _search(self, request: Reply) -> Reply:
         """Search after a reset: the cold answer."""
@@ -123,8 +149,8 @@ class Server:
         return {"ns": elapsed, "same": same}
 
     def _settled(self, answer: Reply) -> Reply:
-        """The answer with paths relative to the folder that the agent was given, which nobody else knows."""
-        folder = None if self._corpus is None else vars(self._corpus).get("folder")  # only if it was asked for
+        """The answer with paths relative to the folder that the agent was given, which only this process knows."""
+        folder = None if self._corpus is None else self._corpus.folder_if_made
         if folder is not None:
             root = f"{folder}/"
             answer["ids"] = [hit.removeprefix(root) for hit in answer["ids"]]
@@ -138,8 +164,15 @@ class Server:
         return {"memory": memory}
 
 
-def _same_history(one: Place, other: Place) -> bool:
-    return (one.path, one.kinds, one.excluded, bool(one.commit)) == (other.path, other.kinds, other.excluded, bool(other.commit))
+def _clocked(corpus: Corpus, call: Callable[[], T]) -> tuple[int, T]:
+    """What an agent's own method gives, and how long it took without the folder that we have made for it meanwhile.
+
+    Documents that it reads through the corpus are its own time: whoever indexes has to read.
+    """
+    ours, start = corpus.folder_ns, perf_counter_ns()
+    result = call()
+    elapsed = perf_counter_ns() - start
+    return max(0, elapsed - (corpus.folder_ns - ours)), result
 
 
 def _timed(agent: RetrievalAgent, request: Reply) -> tuple[int, Any]:
@@ -160,6 +193,21 @@ class _Listed:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._result, name)
+
+
+def described(agent: RetrievalAgent) -> Reply:
+    """What an agent says of itself, as short plain data; one that cannot say it can search all the same."""
+    try:
+        said: Any = agent.describe()
+        text = json.dumps(dict(said), allow_nan=False)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  # an agent may raise anything, SystemExit included
+        return {"describe_failed": _said(error)}
+    if len(text) > LONGEST_DESCRIPTION:
+        return {"describe_failed": f"describe returned {len(text)} characters of JSON, more than {LONGEST_DESCRIPTION}"}
+    plain: Reply = json.loads(text)
+    return plain
 
 
 def plain_answer(result: Any, depth: int) -> Reply:

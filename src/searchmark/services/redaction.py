@@ -44,8 +44,11 @@ def _is_secret_name(name: str) -> bool:
 
 
 def _without_secret_parts(text: str) -> str:
-    if _LOOKS_SECRET.search(text):
-        return HIDDEN
+    return HIDDEN if _LOOKS_SECRET.search(text) else without_credentials(text)
+
+
+def without_credentials(text: str) -> str:
+    """A text whose addresses show no user, no password and no key among their parameters."""
     user, parameter = _IN_URL
     return parameter.sub(rf"\1{HIDDEN}", user.sub(HIDDEN, text))
 

@@ -1,0 +1,200 @@
+"""Where each case is searched: what was named, what a case brings along, a state of its repository, or a service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from searchmark.corpora.field_mapping import FieldMapping
+from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote
+from searchmark.errors import UsageError
+from searchmark.history.repository import FULL_HASH
+from searchmark.history.sources import parse_repository
+from searchmark.options.option import Option
+from searchmark.records import Case, Suite
+
+if TYPE_CHECKING:
+    from searchmark.history.repository import Repository
+
+PARENT, HEAD, WORK_TREE = "parent", "head", "worktree"
+
+
+@dataclass(frozen=True)
+class Where:
+    """What is searched, as far as the suite does not say it itself.
+
+    ``corpus`` is a folder or file for all cases. ``repositories`` are folders, each ``PATH`` or ``NAME=PATH`` where cases
+    name theirs, and ``snapshots`` their states: parent, head, worktree or a revision. ``candidates`` says which files of a
+    snapshot are searched: those that the targets of the gold set were chosen from, or all. A path that a gold set names is
+    looked for from ``base`` too, the folder it lies in, and ``repository_path`` is where cases go that name no repository.
+    ``service`` is the name of one that searches a corpus of its own.
+    """
+
+    corpus: Annotated[str | None, Option("Documents to search: .json, .jsonl, .csv or a directory.", metavar="PATH")] = None
+    mapping: Annotated[
+        tuple[str, ...], Option("Fields of the corpus: id=asin, title=name, text=a,b; repeatable.", ("--map",), "FIELD=NAME")
+    ] = ()
+    repositories: Annotated[
+        tuple[str, ...],
+        Option("Folder to search; with NAME for the cases that name it; repeatable.", ("--repo",), "[NAME=]PATH"),
+    ] = ()
+    snapshots: Annotated[
+        tuple[str, ...],
+        Option("State of the repository: parent (of each case's commit), head, worktree, or a revision.", ("--snapshot",), "WHEN"),
+    ] = ()
+    candidates: Annotated[
+        Literal["gold", "all"], Option("Files of a snapshot that are searched: those that targets were chosen from, or all.")
+    ] = "gold"
+    base: Path | None = None
+    repository_path: str | None = None
+    service: str | None = None
+
+
+def snapshots_of(suite: Suite, where: Where) -> list[str | None]:
+    """The snapshots to search: those that were named, or the parents for a suite that was mined, or none."""
+    if where.snapshots:
+        if where.corpus is not None:
+            raise UsageError("--snapshot is a state of a repository, and --corpus is none; name a repository by --repo")
+        return list(dict.fromkeys(where.snapshots))
+    elsewhere = where.corpus is not None or where.service is not None
+    mined = suite.table.fields is not None and all("parent_commit" in fields for fields in suite.table.fields)
+    return [PARENT] if mined and not elsewhere else [None]
+
+
+def locations_of(suite: Suite, where: Where, snapshot: str | None = None) -> dict[str, Location]:
+    """The location of every case, in the order in which they should be visited."""
+    _refuse_contradictions(where)
+    if where.service is not None:
+        return dict.fromkeys(suite.table.ids, Remote(where.service))
+    if where.corpus is not None:
+        path = Path(where.corpus).resolve()
+        return dict.fromkeys(suite.table.ids, Folder(path.name, path, FieldMapping.parse(where.mapping)))
+    if suite.table.documents is not None and not where.repositories:
+        return _brought_along(suite)
+    known = _repositories(suite, where)
+    folders = {case.id: _folder_of(case, known) for case in suite.cases}
+    if snapshot is None or snapshot == WORK_TREE:
+        return _in_folders(folders)
+    return _in_history(suite, folders, snapshot, where)
+
+
+def _refuse_contradictions(where: Where) -> None:
+    if where.service is not None and (where.corpus is not None or where.repositories or where.snapshots):
+        raise UsageError(f"the service {where.service!r} searches what it has; leave out --corpus, --repo and --snapshot")
+    if where.corpus is not None and where.repositories:
+        raise UsageError("--corpus and --repo both say what to search; name one of them")
+    if where.mapping and where.corpus is None:
+        raise UsageError("--map names the fields of a corpus, and there is no --corpus")
+
+
+def _brought_along(suite: Suite) -> dict[str, Location]:
+    """Cases that bring documents along are each searched in their own; those with the same ones follow each other."""
+    brought: dict[str, Documents] = {}
+    for case in suite.cases:
+        if not case.documents:
+            raise UsageError(f"the case {case.id!r} brings no documents along, as others do; name what to search by --corpus")
+        brought[case.id] = Documents.of(suite.name, case.documents)
+    return {case: brought[case] for case in sorted(brought, key=lambda case: brought[case].digest)}
+
+
+def _in_folders(folders: Mapping[str, Path]) -> dict[str, Location]:
+    """Every case in the files as they lie there, folder by folder."""
+    names = _names(folders.values())
+    by_name = sorted(folders.items(), key=lambda item: names[item[1]])
+    return {case: Folder(names[folder], folder) for case, folder in by_name}
+
+
+def _names(folders: Iterable[Path]) -> dict[Path, str]:
+    """A name for every folder: its own, with a number where several have the same."""
+    names: dict[Path, str] = {}
+    for folder in dict.fromkeys(folders):
+        alike = sum(other.name == folder.name for other in names)
+        names[folder] = f"{folder.name}#{alike + 1}" if alike else folder.name
+    return names
+
+
+def _given(text: str) -> tuple[str | None, Path]:
+    source = parse_repository(text)
+    return source.name, Path(source.path)
+
+
+def _near(path: str, base: Path | None) -> Path:
+    """A path that a gold set names: as it is, or else from the folder that the gold set lies in."""
+    here = Path(path)
+    return base / here if base is not None and not here.is_dir() and (base / here).is_dir() else here
+
+
+def _repositories(suite: Suite, where: Where) -> dict[str | None, Path]:
+    """Folders by name; the one under None is for cases that name none, or one that is not among them."""
+    given = dict(map(_given, where.repositories))
+    mined = suite.metadata.get("repositories")
+    known: dict[str | None, Path] = {}
+    if isinstance(mined, Mapping) and None not in given:  # a folder without a name is meant for all cases
+        known |= {name: _near(entry["path"], where.base) for name, entry in mined.items() if "path" in entry}
+    known |= given
+    single = suite.metadata.get("repository") if where.repository_path is None else where.repository_path
+    if not known and isinstance(single, str):
+        known[None] = _near(single, where.base)
+    if not known:
+        raise UsageError("nothing says what is searched: name a folder by --repo or documents by --corpus")
+    for folder in known.values():
+        if not folder.is_dir():
+            raise UsageError(f"{folder} is not a folder that could be searched; say where the repository is by --repo")
+    return known
+
+
+def _folder_of(case: Case, known: Mapping[str | None, Path]) -> Path:
+    name = case.fields.get("repository")
+    path = known.get(name if isinstance(name, str) else None) or known.get(None)
+    if path is None and name is None and len(known) == 1:
+        path = next(iter(known.values()))
+    if path is None:
+        raise UsageError(f"the case {case.id!r} belongs to the repository {name!r}, which was not named: --repo {name}=PATH")
+    return path.resolve()
+
+
+def _in_history(suite: Suite, folders: Mapping[str, Path], snapshot: str, where: Where) -> dict[str, Location]:
+    """Every case at its commit, repository by repository, each along its history: neighbours differ in few files."""
+    from searchmark.history.objects import order_along_history
+    from searchmark.history.repository import open_repository
+
+    kinds, excluded = _candidates(suite) if where.candidates == "gold" else ((), ())
+    locations: dict[str, Location] = {}
+    for folder, name in _names(folders.values()).items():
+        cases = [case for case in suite.cases if folders[case.id] == folder]
+        with open_repository(folder) as repository:
+            commits = _commits(cases, snapshot, repository)
+            order = {commit: number for number, commit in enumerate(order_along_history(repository, commits.values()))}
+        for case in sorted(cases, key=lambda case: order[commits[case.id]]):
+            locations[case.id] = Commit(name, folder, commits[case.id], kinds, excluded)
+    return locations
+
+
+def _candidates(suite: Suite) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The kinds of files that targets were chosen from, and the patterns that none of them falls under."""
+    options = suite.metadata.get("options")
+    if not isinstance(options, Mapping):
+        return (), ()
+    return tuple(options.get("kinds") or ()), tuple(options.get("exclude_patterns") or ())
+
+
+def _commits(cases: Sequence[Case], snapshot: str, repository: Repository) -> dict[str, str]:
+    """The commit of each case; one revision is the same for all, and Git is asked for it once."""
+    if snapshot == PARENT:
+        return {case.id: _parent(case, repository) for case in cases}
+    return dict.fromkeys((case.id for case in cases), repository.commit("HEAD" if snapshot == HEAD else snapshot))
+
+
+def _parent(case: Case, repository: Repository) -> str:
+    """The state that the author of a change saw."""
+    known = case.fields.get("parent_commit")
+    if isinstance(known, str):
+        return known if FULL_HASH.fullmatch(known) else repository.commit(known)
+    commit = case.fields.get("commit_hash") or case.origin
+    if not isinstance(commit, str):
+        raise UsageError(
+            f"the case {case.id!r} names no commit, so that it has no parent to search; say --snapshot head or a revision"
+        )
+    return repository.commit(f"{commit}^")

@@ -1,0 +1,154 @@
+"""One library call for what the verbs do: a suite and agents become runs, runs become scores, a report or a comparison.
+
+from searchmark import Experiment, Where, compare_runs, load_agent, load_suite
+
+suite = load_suite("gold_set.json")
+agents = (load_agent("bm25"), load_agent("keyword"))
+ran = Experiment(suite, agents, Where(repositories=("shop=../shop",), snapshots=("parent",))).run()
+report = compare_runs(ran.suite, ran.runs, measures=["nDCG@10"], corpus=ran.survey)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from searchmark.agents.agent import AgentSpec
+from searchmark.analysis.comparison import compare
+from searchmark.analysis.decisions import tables_about
+from searchmark.analysis.gate import Evidence, Rule, check_gate
+from searchmark.analysis.scores import Scores, default_measures, default_splits, score
+from searchmark.comparability import comparable
+from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
+from searchmark.corpora.corpus import Survey
+from searchmark.judging.judge import judge
+from searchmark.measures.grammar import AnyMeasure
+from searchmark.options.compare_options import CompareOptions, DecisionTable
+from searchmark.options.experiment_options import CaseSelection, Resumption
+from searchmark.options.run_options import RunOptions
+from searchmark.records import Run, RunLabel, Suite
+from searchmark.registry import load_agent
+from searchmark.reports import Report, build_comparison, build_report
+from searchmark.running.agent_run import Entrant, Progress
+from searchmark.running.journals import journal_path, last_failed, only_failed
+from searchmark.running.plan import selected
+from searchmark.running.runner import Ran, Request, run_agents
+from searchmark.runs.join import joined
+
+OnProgress = Callable[[Progress], None]
+MeasureLike = str | AnyMeasure
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """Agents to be asked the cases of a suite.
+
+    ``where`` says what is searched, ``cases`` which are asked, ``options`` how. With a ``resumption`` every answer is
+    recorded as it arrives, so that an interrupted experiment can be resumed; without one nothing is written to disk.
+    """
+
+    suite: Suite
+    agents: Sequence[AgentSpec]
+    where: Where = Where()  # noqa: RUF009  # frozen
+    cases: CaseSelection = CaseSelection()  # noqa: RUF009  # frozen
+    options: RunOptions = RunOptions()
+    resumption: Resumption | None = None
+    repeats: int = 1
+
+    @property
+    def labels(self) -> list[RunLabel]:
+        """The labels of the runs to come, in their order."""
+        snapshots, repeats = snapshots_of(self.suite, self.where), range(1, self.repeats + 1)
+        return [RunLabel(each.name, snapshot, repeat) for each in self.agents for repeat in repeats for snapshot in snapshots]
+
+    def run(self, on_progress: OnProgress = lambda _: None) -> Ran:
+        """Ask every agent every case, the agents taking turns."""
+        journals = self._journals()
+        only = last_failed(journals.values()) if self.cases.last_failed else None
+        suite = selected(self.suite, self.cases, self.options.seed, only)
+        if only is not None:
+            journals = {label: only_failed(path) for label, path in journals.items()}
+        again = self.resumption or Resumption()
+        request = Request(suite, self._entrants(suite), self.options, journals, again.wanted, again.retry_errors)
+        return run_agents(request, on_progress)
+
+    def _journals(self) -> dict[RunLabel, Path]:
+        if self.resumption is None:
+            return {}
+        folder = Path(self.resumption.journal_folder)
+        return {label: journal_path(folder, self.suite, label, self.cases, self.options.seed) for label in self.labels}
+
+    def _entrants(self, suite: Suite) -> tuple[Entrant, ...]:
+        specs = {spec.name: spec for spec in self.agents}
+        locations = {
+            snapshot: locations_of(suite, self.where, snapshot) for snapshot in dict.fromkeys(each.snapshot for each in self.labels)
+        }
+        return tuple(Entrant(specs[label.agent], locations[label.snapshot], label) for label in self.labels)
+
+
+def run_suite(
+    suite: Suite,
+    agent: Any,
+    corpus: str | PathLike[str] | None = None,
+    options: RunOptions = RunOptions(),
+    *,
+    where: Where | None = None,
+) -> Run:
+    """Ask one agent every case; nothing is written to disk.
+
+    The agent is a name, a class, an instance, or a function ``(query, k)`` that returns hits. What a worker can import
+    runs in a process of its own; anything else runs in this one, where no deadline is enforced, and the run says so.
+    """
+    place = where or Where(corpus=None if corpus is None else str(corpus))
+    return Experiment(suite, (load_agent(agent),), place, options=options).run().runs[0]
+
+
+def score_runs(
+    suite: Suite,
+    runs: Sequence[Run],
+    measures: Iterable[MeasureLike] = (),
+    *,
+    corpus: Survey | None = None,
+    intersect: bool = False,
+) -> list[Scores]:
+    """Every run on this suite, after the checks of what may be held against what."""
+    fitting = comparable(suite, runs, intersect=intersect)
+    wanted = list(measures) or default_measures(fitting.suite)
+    return [score(judge(fitting.suite, run, None if corpus is None else corpus.ids), wanted) for run in fitting.runs]
+
+
+def evaluate_run(
+    suite: Suite,
+    parts: Sequence[Run],
+    measures: Iterable[MeasureLike] = (),
+    *,
+    by: Sequence[str] = (),
+    rules: Sequence[Rule] = (),
+    corpus: Survey | None = None,
+) -> Report:
+    """The report on one run, whole or in shards, checked by rules if there are any."""
+    wanted = [*(list(measures) or default_measures(suite)), *(measure for rule in rules for measure in rule.measures)]
+    (scores,) = score_runs(suite, [joined(parts)], wanted, corpus=corpus)
+    gate = check_gate(Evidence.of(scores), rules) if rules else None
+    return build_report(scores, by or default_splits(suite), gate, corpus)
+
+
+def compare_runs(
+    suite: Suite,
+    runs: Sequence[Run],
+    measures: Iterable[MeasureLike] = (),
+    *,
+    by: Sequence[str] = (),
+    options: CompareOptions = CompareOptions(),
+    tables: Sequence[DecisionTable] = (),
+    corpus: Survey | None = None,
+    intersect: bool = False,
+) -> Report:
+    """The report on several runs of one suite, each held against the others or against the baseline."""
+    scores = score_runs(suite, runs, measures, corpus=corpus, intersect=intersect)
+    splits = by or default_splits(scores[0].judged.suite)
+    pairs = compare(scores, splits, options)
+    return build_comparison(scores, pairs, splits, tables_about((*options.decisions, *tables), pairs), corpus)

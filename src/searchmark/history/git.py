@@ -1,0 +1,139 @@
+"""Git as a child process, started here and nowhere else: sealed from everybody's settings, streamed, errors in one sentence."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, cast
+
+from searchmark.errors import UsageError, shortened
+
+_PIPE = 1 << 20
+_SEALED = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",  # what older versions of git have instead of the line above
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+# A repository may be a stranger's. Where its own config is read, nothing that it names is run and nothing is fetched; that
+# is also why it does not matter whose files they are.
+_HARMLESS = (
+    "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.sshCommand=false",
+    "-c", "protocol.allow=never", "--no-pager",
+)  # fmt: skip
+
+
+def sealed_environment(**more: str) -> dict[str, str]:
+    """The environment without a word about Git from outside, and with ours."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") and name != "LANGUAGE"}
+    return kept | _SEALED | more
+
+
+def ask(folder: Path, *arguments: str, timeout: float | None = None, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Ask the repository that a folder belongs to, with its own config; for answers that are known to be small."""
+    command = _inside(folder, arguments)
+    try:
+        return subprocess.run(  # noqa: S603  # git itself
+            command,
+            env=sealed_environment(**environment),
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=timeout,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise _no_git() from error
+
+
+@contextmanager
+def stream_inside(folder: Path, *arguments: str) -> Iterator[io.BufferedReader]:
+    """The output of one command about the repository that a folder belongs to, with its own config."""
+    with stream(_inside(folder, arguments), sealed_environment(), f"{folder}: git {arguments[0]}") as output:
+        yield output
+
+
+def _inside(folder: Path, arguments: Sequence[str]) -> list[str]:
+    return ["git", "-C", str(folder), *_HARMLESS, *arguments]
+
+
+@contextmanager
+def stream(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    called: str,
+    input: bytes | None = None,  # noqa: A002  # as subprocess calls it
+) -> Iterator[io.BufferedReader]:
+    """The output of one command to read from. One that ends with an error is an error, however much it has said.
+
+    Leaving before the end of the output stops the command, and so does an exception. ``called`` is what an error calls it.
+    """
+    # Input and complaints go through files: a pipe that is full on one side while we wait on the other would never end.
+    with TemporaryFile() as words, TemporaryFile() as stdin:
+        stdin.write(input or b"")
+        stdin.seek(0)
+        process = start(command, environment, stdin, words)
+        output = cast(io.BufferedReader, process.stdout)  # a buffered pipe
+        code = 0
+        try:
+            yield output
+            if not output.read(1):  # the reader has seen the end, so the exit code means something
+                code = process.wait()
+        finally:
+            stop(process)
+        if code:
+            words.seek(0)
+            said = " ".join(words.read(4000).decode("utf-8", "replace").split()) or f"exit code {code}"
+            raise UsageError(f"{called} failed: {shortened(said, 300)}")
+
+
+def start(
+    command: Sequence[str], environment: Mapping[str, str], stdin: IO[bytes] | int, words: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    """Start git; what it complains about goes to ``words``."""
+    try:
+        process = subprocess.Popen(command, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=words)  # noqa: S603  # git itself
+    except FileNotFoundError as error:
+        raise _no_git() from error
+    assert process.stdout is not None  # noqa: S101  # it is a pipe
+    _widen(process.stdout)
+    return process
+
+
+def _widen(pipe: IO[bytes]) -> None:
+    """Let git work ahead while we think: a pipe holds 64 kB unless it is told to hold more, which only Linux can."""
+    with suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a command that may have ended already, whatever it still had to say."""
+    process.kill()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):  # what was not read goes nowhere
+                pipe.close()
+    process.wait()
+
+
+def _no_git() -> UsageError:
+    return UsageError("git is not on the PATH; install it (version 2.36 or newer)")
+
+
+def nul_ended(output: IO[bytes], size: int = 1 << 20) -> Iterator[bytes]:
+    """The NUL-ended pieces of a stream."""
+    rest = b""
+    while chunk := output.read(size):
+        *pieces, rest = (rest + chunk).split(b"\0")
+        yield from pieces

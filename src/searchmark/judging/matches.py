@@ -1,0 +1,118 @@
+"""Which hit met which judgment, in columns: found part by part, kept as one record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.judging.credit import PairRow, pair_columns
+from searchmark.measures.formulas import DirectoryPairs, Ints
+from searchmark.records import Run, Suite
+
+NO_JUDGMENT = -1
+NOT_MET = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """Every hit that is judged, and every judgment that was met.
+
+    Per judged hit, by case and rank: its ``case``, its ``rank`` among the distinct hits of the answer, its ``row`` in the
+    run, the ``judgment`` that it alone meets (a row of the suite's; NO_JUDGMENT where only descriptions fit), its ``grade``,
+    and whether it is ``valid``: a hit that does not exist is worth nothing, whatever it meets.
+
+    Per judgment, ``met`` is the number of the hit above that stands for it, NOT_MET if none does. Per case, ``returned``
+    counts the distinct hits. ``duplicates`` counts those that were dropped; ``directories`` are hits above targets.
+    """
+
+    case: Ints
+    rank: Ints
+    row: Ints
+    judgment: Ints
+    grade: Ints
+    valid: NDArray[np.bool_]
+    met: Ints
+    returned: Ints
+    duplicates: int
+    directories: DirectoryPairs
+
+    def of_judgments(self, values: Ints, otherwise: int) -> Ints:
+        """A value of the hit that stands for each judgment, if it exists."""
+        standing = self.met != NOT_MET
+        standing[standing] = self.valid[self.met[standing]]
+        column = np.full(len(self.met), otherwise)
+        column[standing] = values[self.met[standing]]
+        return column
+
+
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """A suite and the run that it is matched with, whose ids name no lines.
+
+    ``rows`` says where in the run the answer to each case is, -1 for none; ``valid`` which hits exist, None if all do;
+    ``composed`` whether all ids of the run have their accents composed.
+    """
+
+    suite: Suite
+    run: Run
+    rows: Ints
+    valid: NDArray[np.bool_] | None
+    composed: bool
+
+    def exists(self, row: int) -> bool:
+        return self.valid is None or bool(self.valid[row])
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The matches of some cases: ``hits`` has five rows, the case, rank, row, judgment and grade of every judged hit.
+
+    ``met`` has two, the judgments that were met and the numbers of the hits in this part that stand for them.
+    ``repeats`` is the case of every duplicate that was dropped.
+    """
+
+    hits: Ints
+    met: Ints
+    repeats: Ints
+    pairs: Sequence[PairRow]
+
+
+def put_together(matching: Matching, parts: Sequence[Part]) -> Matches:
+    """All parts as one, by case and rank."""
+    hits = np.concatenate([np.zeros((5, 0), np.int64), *(part.hits for part in parts)], axis=1)
+    order = np.lexsort((hits[1], hits[0]))
+    case, rank, row, judgment, grade = hits[:, order]
+    repeats = np.concatenate([np.zeros(0, np.int64), *(part.repeats for part in parts)])
+    return Matches(
+        case=case,
+        rank=rank,
+        row=row,
+        judgment=judgment,
+        grade=grade,
+        valid=np.ones(len(row), bool) if matching.valid is None else matching.valid[row],
+        met=_met(parts, order, len(matching.suite.judgments)),
+        returned=_lengths(matching) - np.bincount(repeats, minlength=len(matching.suite)),
+        duplicates=len(repeats),
+        directories=pair_columns([pair for part in parts for pair in part.pairs]),
+    )
+
+
+def _met(parts: Sequence[Part], order: Ints, judgments: int) -> Ints:
+    """The hits that stand for the judgments, by the number that each has after sorting."""
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    met, before = np.full(judgments, NOT_MET), 0
+    for part in parts:
+        judgment, hit = part.met
+        met[judgment] = number[before + hit]
+        before += part.hits.shape[1]
+    return met
+
+
+def _lengths(matching: Matching) -> Ints:
+    """How many hits the answer to every case has, duplicates included."""
+    rows, starts = matching.rows, matching.run.starts
+    return np.where(rows >= 0, starts[rows + 1] - starts[rows], 0)

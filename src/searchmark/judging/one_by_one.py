@@ -1,0 +1,160 @@
+"""Matching one case by itself: globs, symbols and line ranges, beside ids and paths.
+
+In a case that judges lines, ranges of one document are different hits; in any other they are the document, again. A
+judgment of a whole document is met by the first of its hits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from searchmark.judging.credit import PairRow, pairs_of_case
+from searchmark.judging.matches import NO_JUDGMENT, Matching, Part
+from searchmark.judging.matching import LineRange, apart, combined_grade, fits, is_pattern, matches_lines, nfc, normal_path
+from searchmark.judging.names import CaseKinds
+from searchmark.measures.formulas import Ints
+from searchmark.records import Judgment, Run
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctHit:
+    """One hit of an answer that does not repeat another.
+
+    ``name`` is its id as it is compared, ``lines`` those that it means, where they matter, ``row`` its row in the run.
+    """
+
+    id: str
+    name: str
+    lines: LineRange | None
+    row: int
+
+
+@dataclass(frozen=True)
+class CaseMatches:
+    """The matches of one case; hits and judgments by number, from 0.
+
+    ``graded`` holds a hit, the judgment that it meets alone (NO_JUDGMENT where only descriptions fit) and its grade;
+    ``met`` the first hit that every judgment fits.
+    """
+
+    graded: list[tuple[int, int, int]]
+    met: dict[int, int]
+
+
+def match_one_by_one(matching: Matching, cases: Ints, kinds: CaseKinds) -> Part:
+    """All matches of these cases, each taken by itself."""
+    hits: list[tuple[int, int, int, int, int]] = []
+    met: list[tuple[int, int]] = []
+    repeats: list[int] = []
+    pairs: list[PairRow] = []
+    for case in cases.tolist():
+        judgments, first = matching.suite.cases[case].judgments, int(matching.suite.judgments.starts[case])
+        answer = int(matching.rows[case])
+        found = distinct_hits(matching.run, answer, paths=bool(kinds.paths[case]), lines=bool(kinds.lines[case]))
+        matches = match_case(judgments, found)
+        numbers = {place: number for number, (place, _, _) in enumerate(matches.graded, len(hits))}
+        met += [(first + row, numbers[place]) for row, place in matches.met.items()]
+        for place, row, grade in matches.graded:
+            hits.append((case, place + 1, found[place].row, row if row == NO_JUDGMENT else first + row, grade))
+        repeats += [case] * (len(matching.run.rows_of(answer)) - len(found))
+        pairs += _directory_pairs(matching, case, judgments, found)
+    return Part(
+        hits=np.array(hits, np.int64).reshape(-1, 5).T,
+        met=np.array(met, np.int64).reshape(-1, 2).T,
+        repeats=np.array(repeats, np.int64),
+        pairs=pairs,
+    )
+
+
+def _directory_pairs(
+    matching: Matching, case: int, judgments: Sequence[Judgment], hits: Sequence[DistinctHit]
+) -> Iterator[PairRow]:
+    first = int(matching.suite.judgments.starts[case])
+    wanted = {normal_path(j.target): (row, j.grade) for row, j in enumerate(judgments, first) if j.match == "path"}
+    ranks: dict[str, int] = {}
+    for rank, hit in enumerate(hits, 1):
+        if matching.exists(hit.row):
+            ranks.setdefault(normal_path(hit.id), rank)
+    return pairs_of_case(case, wanted, ranks)
+
+
+def distinct_hits(run: Run, row: int, *, paths: bool, lines: bool) -> list[DistinctHit]:
+    """The hits of one answer, best first, each once; with ``paths`` two spellings of a path are one hit."""
+    name_of = normal_path if paths else nfc
+    first: dict[tuple[str, LineRange | None], DistinctHit] = {}
+    for hit, hit_row in zip(run.ids_of(row), run.rows_of(row).tolist(), strict=True):
+        meant = run.lines_of(hit_row) if lines else None
+        name = name_of(hit)
+        first.setdefault((name, meant), DistinctHit(hit, name, meant, hit_row))
+    return list(first.values())
+
+
+def match_case(judgments: Sequence[Judgment], hits: Sequence[DistinctHit]) -> CaseMatches:
+    return (_described if any(map(is_pattern, judgments)) else _exact)(judgments, hits)
+
+
+def _described(judgments: Sequence[Judgment], hits: Sequence[DistinctHit]) -> CaseMatches:
+    """Hit by hit: without a corpus a description cannot say what was missed, but it can say what was hit."""
+    paid = _lines_paid(judgments, hits)
+    matches = CaseMatches([], {row: place for place, row in paid.items()})
+    seen: set[str] = set()  # documents, of which a case that judges lines may have several hits
+    for place, hit in enumerate(hits):
+        fitting = [] if hit.name in seen else _fitting(judgments, hit)
+        seen.add(hit.name)
+        for row in fitting:
+            matches.met.setdefault(row, place)
+        of_lines = judgments[paid[place]].grade if place in paid else None
+        grades = [grade for grade in (combined_grade(judgments[row] for row in fitting), of_lines) if grade is not None]
+        if grades:
+            matches.graded.append((place, NO_JUDGMENT, max(grades)))
+    return matches
+
+
+def _fitting(judgments: Sequence[Judgment], hit: DistinctHit) -> list[int]:
+    return [row for row, judgment in enumerate(judgments) if judgment.match != "lines" and fits(judgment, hit.id, hit.lines)]
+
+
+def _exact(judgments: Sequence[Judgment], hits: Sequence[DistinctHit]) -> CaseMatches:
+    """One hit pays one judgment: by its name with its lines, by its lines, or else by the name of its document."""
+    named, paid = _NamedJudgments(judgments), _lines_paid(judgments, hits)
+    matches = CaseMatches([], {})
+    for place, hit in enumerate(hits):
+        candidates = (named.get(hit.id, hit.lines), paid.get(place), named.get(hit.id, None))
+        row = next((row for row in candidates if row is not None and row not in matches.met), None)
+        if row is not None:
+            matches.met[row] = place
+            matches.graded.append((place, row, judgments[row].grade))
+    return matches
+
+
+class _NamedJudgments:
+    """The judgments of a case that name their targets by id or path, by that name and the lines that it ends in."""
+
+    def __init__(self, judgments: Sequence[Judgment]) -> None:
+        split = [(row, judgment.match, *apart(judgment.target)) for row, judgment in enumerate(judgments)]
+        self._ids = {(nfc(target), lines): row for row, match, target, lines in split if match == "id"}
+        self._paths = {(normal_path(target), lines): row for row, match, target, lines in split if match == "path"}
+
+    def get(self, hit: str, lines: LineRange | None) -> int | None:
+        row = self._ids.get((nfc(hit), lines))
+        if row is None and self._paths:
+            name = normal_path(hit), lines
+            row = self._paths.get(name, self._ids.get(name))
+        return row
+
+
+def _lines_paid(judgments: Sequence[Judgment], hits: Sequence[DistinctHit]) -> dict[int, int]:
+    """Which line judgment each hit pays: the best one not paid yet, hits that name lines before whole files."""
+    lines = sorted((-j.grade, j.target, row) for row, j in enumerate(judgments) if j.match == "lines")
+    unpaid = [row for _, _, row in lines]
+    paid: dict[int, int] = {}
+    for place in sorted(range(len(hits)) if unpaid else (), key=lambda place: hits[place].lines is None):
+        hit = hits[place]
+        row = next((row for row in unpaid if matches_lines(judgments[row].target, hit.id, hit.lines)), None)
+        if row is not None:
+            unpaid.remove(row)
+            paid[place] = row
+    return paid

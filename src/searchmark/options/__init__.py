@@ -1,0 +1,1 @@
+"""What can be set: one record per section of the config file, from which the command line and the environment follow."""

@@ -1,0 +1,51 @@
+"""An agent that only this process has, behind the methods of a worker; sessions do not notice.
+
+Nothing protects the run from it: a deadline cannot end it, so an answer that came too late is a time-out afterwards; its
+memory is ours and has no limit; what it prints goes where the program prints; if it crashes, so does the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import monotonic, perf_counter
+from typing import Any
+
+from searchmark.agents.agent import AgentSpec
+from searchmark.running.worker.client import Late, Output, Process
+from searchmark.running.worker.server import Server
+
+
+class InProcessWorker:
+    """Answers requests in the thread that asks; Ctrl-C goes through to whoever runs the program."""
+
+    def __init__(self, spec: AgentSpec) -> None:
+        self._server = Server(spec)
+        self._born = perf_counter()
+        self._closed = False
+
+    def age(self) -> float:
+        """Seconds since the start."""
+        return perf_counter() - self._born
+
+    def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Have a request answered, however long that takes, and then look at the clock."""
+        start = monotonic()
+        self._closed = self._closed or message["op"] == "close"
+        reply = self._server.answer(message | {"memory_limit_mb": None})  # a limit would be ours for good
+        if monotonic() - start > seconds:
+            raise Late
+        return reply | {"memory": None}  # that of the whole program would say nothing about the agent
+
+    def end(self) -> None:
+        """Close the agent and give back what was opened for it: no process ends here that would do so."""
+        if not self._closed:
+            self._closed = True
+            self._server.answer({"op": "close"})
+
+
+Worker = Process | InProcessWorker
+
+
+def start_worker(spec: AgentSpec, output: Mapping[str, Output], longest_answer: int) -> Worker:
+    """A process of its own for every agent that can have one."""
+    return Process(output, longest_answer) if spec.isolated else InProcessWorker(spec)

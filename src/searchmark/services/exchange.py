@@ -1,0 +1,92 @@
+"""What travels between us and a service: a request, a reply, and how the service is to be asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar
+
+from searchmark.errors import UsageError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """Where the key of a service is and how it is sent: ``variable`` names the environment variable that holds it."""
+
+    variable: str
+    header: str = "Authorization"
+    prefix: str = "Bearer "
+    required: bool = True
+
+    def header_for(self, address: str) -> dict[str, str]:
+        """The header with the key, read now; none where there is no key and none is required."""
+        key = os.environ.get(self.variable, "").strip()
+        if not key and self.required:
+            raise UsageError(f"{address} needs a key; put it into the environment variable {self.variable}")
+        if not key.isascii() or not key.isprintable():
+            raise UsageError(f"the environment variable {self.variable} holds characters that no key has; set it again")
+        return {self.header: f"{self.prefix}{key}"} if key else {}
+
+
+@dataclass(frozen=True)
+class ClientOptions:
+    """How a service is asked.
+
+    ``timeout_seconds`` bounds one attempt, ``retries`` how many follow the first. Waits between them start at
+    ``backoff_seconds`` and double, unless the service says how long. ``gives_up``: once a call has failed for a reason that
+    holds for every other one (no connection, a refused key, a wrong address), later calls fail without a request.
+    """
+
+    key: ApiKey | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    timeout_seconds: float = 60.0
+    retries: int = 5
+    backoff_seconds: float = 0.5
+    requests_per_second: float | None = None
+    max_response_bytes: int = 64 << 20
+    gives_up: bool = False
+
+    def __post_init__(self) -> None:
+        _check("timeout_seconds", self.timeout_seconds, self.timeout_seconds > 0, "more than 0")
+        _check("retries", self.retries, self.retries >= 0, "0 or more")
+        _check("backoff_seconds", self.backoff_seconds, self.backoff_seconds >= 0, "0 or more")
+        rate = self.requests_per_second
+        _check("requests_per_second", rate, rate is None or rate > 0, "more than 0")
+        _check("max_response_bytes", self.max_response_bytes, self.max_response_bytes > 0, "more than 0")
+
+
+def _check(name: str, value: float | None, holds: bool, rule: str) -> None:
+    if not holds:
+        raise UsageError(f"{name} is {value}, and must be {rule}")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question to a service. ``path`` follows the address of the client; ``body`` travels as JSON, None as nothing."""
+
+    method: Literal["GET", "POST"] = "POST"
+    path: str = ""
+    body: Any = None
+    parameters: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Reply(Generic[T]):
+    """What was made of an answer, and what it took: attempts (none if it was cached), seconds of waiting, tokens."""
+
+    value: T
+    attempts: int = 0
+    waited_seconds: float = 0.0
+    tokens: int | None = None
+
+    @property
+    def cached(self) -> bool:
+        return self.attempts == 0
+
+
+class Unusable(Exception):
+    """An answer of another shape than expected; the text goes behind the address: "gave 3 vectors for 4 texts"."""

@@ -1,0 +1,110 @@
+"""Where each case is searched follows from the suite and from what was said, without a command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from searchmark import Case, Document, FieldMapping, Judgment, Suite
+from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
+from searchmark.corpora.locations import Commit, Documents, Folder, Remote
+from searchmark.errors import UsageError
+from tests.support.small_histories import FILE, write_history
+
+TREES = [{b"app.py": (FILE, b"%d\n" % number)} for number in range(4)]
+OPTIONS = {"kinds": ["code"], "exclude_patterns": ["*.min.js"]}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> tuple[Path, list[str]]:
+    return tmp_path / "shop", write_history(tmp_path / "shop", TREES)
+
+
+def suite_of(*cases: Case, **metadata: object) -> Suite:
+    return Suite.from_cases("s", cases, metadata=metadata)
+
+
+def mined(commits: list[str], repository: str = "shop") -> Suite:
+    """Cases of the commits 3 and 1, in this order; the second names no parent in full."""
+    judged = (Judgment("app.py", "path"),)
+    fields = [{"parent_commit": commits[2]}, {"parent_commit": commits[0][:12]}]
+    cases = [Case(f"c{3 - 2 * i}", "x", judged, fields=each) for i, each in enumerate(fields)]
+    return suite_of(*cases, repositories={"shop": {"path": repository}}, options=OPTIONS)
+
+
+def test_a_corpus_is_for_all_cases(tmp_path: Path) -> None:
+    mapping = FieldMapping(id="asin")
+    located = locations_of(suite_of(Case("a"), Case("b")), Where(corpus=str(tmp_path), mapping=mapping))
+    assert located == dict.fromkeys("ab", Folder(tmp_path.name, tmp_path.resolve(), mapping))
+
+
+def test_documents_that_cases_bring_along_are_searched_case_by_case() -> None:
+    red, blue = (Document("1", "red"),), (Document("1", "blue"),)
+    located = locations_of(suite_of(Case("a", documents=red), Case("b", documents=blue), Case("c", documents=red)), Where())
+    assert located == {"a": Documents.of("s", red), "b": Documents.of("s", blue), "c": Documents.of("s", red)}
+    digests = [location.identity for location in located.values()]
+    assert digests == sorted(digests)
+
+
+def test_parents_are_visited_along_the_history_with_the_candidates_of_the_gold_set(shop: tuple[Path, list[str]]) -> None:
+    folder, commits = shop
+    suite = mined(commits, str(folder))
+    assert snapshots_of(suite, Where()) == ["parent"]
+    located = locations_of(suite, Where(), "parent")
+    assert list(located.items()) == [
+        ("c1", Commit("shop", folder, commits[0], ("code",), ("*.min.js",))),
+        ("c3", Commit("shop", folder, commits[2], ("code",), ("*.min.js",))),
+    ]
+
+
+@pytest.mark.parametrize(("snapshot", "number"), [("head", 3), ("HEAD~2", 1)])
+def test_a_revision_is_the_same_for_all_cases(snapshot: str, number: int, shop: tuple[Path, list[str]]) -> None:
+    folder, commits = shop
+    located = locations_of(mined(commits, str(folder)), Where(candidates="all"), snapshot)
+    assert set(located.values()) == {Commit("shop", folder, commits[number])}
+
+
+@pytest.mark.parametrize("snapshot", ["worktree", None])
+def test_the_work_tree_is_a_folder(snapshot: str | None, shop: tuple[Path, list[str]]) -> None:
+    folder, commits = shop
+    assert set(locations_of(mined(commits, str(folder)), Where(), snapshot).values()) == {Folder("shop", folder)}
+
+
+def test_a_path_of_the_gold_set_is_found_from_where_the_gold_set_lies(shop: tuple[Path, list[str]]) -> None:
+    folder, commits = shop
+    located = locations_of(mined(commits, "shop"), Where(base=folder.parent), "head")
+    assert {location.name for location in located.values()} == {"shop"}
+
+
+def test_cases_without_a_repository_go_where_the_config_says(shop: tuple[Path, list[str]]) -> None:
+    folder, _ = shop
+    assert locations_of(suite_of(Case("a")), Where(repository_path=str(folder))) == {"a": Folder("shop", folder)}
+
+
+def test_a_service_is_for_all_cases_and_nothing_asks_for_a_corpus(shop: tuple[Path, list[str]]) -> None:
+    suite = mined(shop[1], "nowhere")
+    assert snapshots_of(suite, Where(service="shop")) == [None]
+    assert locations_of(suite, Where(service="shop")) == dict.fromkeys(["c3", "c1"], Remote("shop"))
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        (Where(), "nothing says what is searched"),
+        (Where(corpus="a", repositories=("b",)), "--corpus and --repo both say what to search"),
+        (Where(mapping=FieldMapping(id="x")), "there is no --corpus"),
+        (Where(repositories=("nowhere",)), "nowhere is not a folder"),
+        (Where(repositories=("x=",)), "names no folder"),
+        (Where(service="shop", corpus="a"), "the service 'shop' searches what it has"),
+        (Where(service="shop", snapshots=("head",)), "the service 'shop' searches what it has"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(where: Where, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        locations_of(suite_of(Case("a")), where)
+
+
+def test_a_case_without_a_commit_has_no_parent(shop: tuple[Path, list[str]]) -> None:
+    with pytest.raises(UsageError, match="the case 'a' names no commit"):
+        locations_of(suite_of(Case("a")), Where(repositories=(str(shop[0]),)), "parent")

@@ -1,0 +1,106 @@
+"""Runs put together from parts: nothing is lost, and what spoils one part spoils the whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from searchmark import Answer, Case, Hit, Incomparable, Judgment, Run, Suite, UsageError, judge, load_run, save_run, score
+from searchmark.analysis.scores import untrusted_because
+from searchmark.records import (
+    AgentIdentity,
+    AnswerDetails,
+    IndexBuild,
+    Provenance,
+    RunLabel,
+    SearchedRepository,
+    SuiteIdentity,
+    TrustEvent,
+)
+from searchmark.runs.join import completed, joined
+
+SUITE = Suite.from_cases("shop", [Case(f"c{n}", f"query {n}", (Judgment("a", "path"),)) for n in range(4)])
+BM25 = AgentIdentity("bm25", {"k1": 1.2}, "code", {"tokens": 7})
+
+
+def part(*cases: int, trust: tuple[TrustEvent, ...] = ()) -> Run:
+    first = cases[0]
+    answers = [
+        Answer(f"c{n}", "ok", (Hit("a", 1, 2.0, True, (n + 1, n + 2)),), AnswerDetails(cold_ms=(float(n),), cost=0.5))
+        for n in cases
+    ]
+    provenance = Provenance(
+        id=f"run-{first}",
+        started=datetime(2026, 1, 1, first, tzinfo=UTC),
+        ended=datetime(2026, 1, 1, first + 1, tzinfo=UTC),
+        version="1.0",
+        suite=SuiteIdentity("shop", SUITE.only({f"c{n}" for n in cases}).hashes["queries"], f"corpus {first}"),
+        agent=BM25,
+        options={"depth": 10},
+        repositories=(SearchedRepository("shop", "abc", False),),
+        index=IndexBuild(1.5, 1, 2, 100 + first),
+        trust=trust,
+    )
+    return Run.from_answers(RunLabel("bm25", "parent"), answers, provenance=provenance, dropped={"beyond_depth": 2})
+
+
+def test_answers_with_their_lines_scores_validity_and_details_are_those_of_the_parts() -> None:
+    whole = joined([part(0, 1), part(2, 3)])
+    assert list(whole.answers) == [*part(0, 1).answers, *part(2, 3).answers]
+    assert whole.label == RunLabel("bm25", "parent")
+    assert whole.dropped == {"beyond_depth": 4}
+
+
+def test_provenance_is_that_of_all_parts_and_every_part_is_kept() -> None:
+    known = joined([part(0, 1), part(2, 3)]).provenance
+    assert (known.started, known.ended) == (datetime(2026, 1, 1, 0, tzinfo=UTC), datetime(2026, 1, 1, 3, tzinfo=UTC))
+    assert (known.agent, known.version, known.options) == (BM25, "1.0", {"depth": 10})
+    assert known.repositories == (SearchedRepository("shop", "abc", False),)
+    assert known.index == IndexBuild(3.0, 2, 4, 102)
+    assert [(each.cases, each.provenance) for each in known.parts] == [
+        (("c0", "c1"), part(0, 1).provenance),
+        (("c2", "c3"), part(2, 3).provenance),
+    ]
+
+
+def test_a_joined_run_is_saved_and_joined_further_without_loss(tmp_path: Path) -> None:
+    save_run(joined([part(0), part(1)]), tmp_path / "half.jsonl")
+    whole = joined([load_run(tmp_path / "half.jsonl"), part(2, 3)])
+    assert [each.cases for each in whole.provenance.parts] == [("c0",), ("c1",), ("c2", "c3")]
+    assert list(whole.answers) == [*part(0, 1, 2, 3).answers]
+
+
+def test_a_run_is_untrusted_where_a_part_was() -> None:
+    changed = TrustEvent("corpus_changed", "what was searched changed during the run: shop")
+    whole = joined([part(0, 1, trust=(changed,)), part(2, 3, trust=(changed,))])
+    assert untrusted_because(score(judge(SUITE, whole), ["RR"])) == ["what was searched changed during the run: shop"]
+
+
+def test_an_agent_that_started_in_one_part_has_not_failed_and_is_untrusted() -> None:
+    failed = TrustEvent("not_started", "the agent could not be started: no memory")
+    half = joined([part(0, 1, trust=(failed,)), part(2, 3)])
+    assert half.provenance.failure is None
+    assert untrusted_because(score(judge(SUITE, half), ["RR"])) == ["the agent could not be started: no memory"]
+    assert joined([part(0, trust=(failed,)), part(1, trust=(failed,))]).provenance.failure == failed.message
+
+
+def test_what_is_not_a_part_of_one_run_is_refused() -> None:
+    one, other = part(0, 1), part(2, 3)
+    with pytest.raises(UsageError, match="runs of different agents"):
+        joined([one, replace(other, label=RunLabel("bm25", "head"))])
+    with pytest.raises(Incomparable, match="they differ in version of Searchmark, options"):
+        joined([one, replace(other, provenance=replace(other.provenance, version="2.0", options={"depth": 20}))])
+    with pytest.raises(Incomparable, match="they differ in agent"):
+        joined([one, replace(other, provenance=replace(other.provenance, agent=replace(BM25, code="changed")))])
+    with pytest.raises(UsageError, match="answers the case 'c0' twice"):
+        joined([one, one])
+
+
+def test_a_run_of_ours_has_not_run_what_it_lacks_and_an_imported_one_has_answered_nothing() -> None:
+    cases = SUITE.table.ids
+    assert [answer.status for answer in completed(part(0, 1), cases).answers] == ["ok", "ok", "not_run", "not_run"]
+    imported = Run.from_answers("bm25", [Answer("c0", "ok", (Hit("a", 1),))])
+    assert completed(imported, cases) is imported
