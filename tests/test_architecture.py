@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,13 @@ def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
 def test_no_module_has_the_name_of_a_public_function() -> None:
     """Importing searchmark.x sets the attribute x of the package, so a function x would be lost."""
     assert not set(searchmark.__all__) & rooms()
+
+
+def class_names() -> list[str]:
+    trees = [ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")]
+    return [node.name.lstrip("_") for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+
+
+def test_no_class_name_is_used_twice() -> None:
+    """Searching for a name is how a newcomer finds the way."""
+    assert [name for name, count in Counter(class_names()).items() if count > 1] == []

@@ -11,7 +11,7 @@ import click
 from searchmark.analysis.comparison import check_baseline
 from searchmark.analysis.decisions import PRESETS
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteFile, config_option
+from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import COMPARISON, OUTPUT, WHAT_TO_RUN, Given, config_options, option, option_group, precedence
 from searchmark.cli._output import STDOUT, deliver, output_files
@@ -44,7 +44,7 @@ class ComparedCases:
     short_help="Compare agents or saved runs on one suite, with evidence.",
     epilog=precedence("compare", "min_effect"),
 )
-@option_group(SuiteFile, "source", WHAT_TO_RUN)
+@option_group(SuiteChoice, "source", WHAT_TO_RUN)
 @option(
     WHAT_TO_RUN,
     "--agents",
@@ -63,7 +63,7 @@ class ComparedCases:
 @option_group(ReportChoice, "wanted", OUTPUT)
 @option(OUTPUT, "--brief", is_flag=True, help="Print only the verdicts; files hold everything.")
 def command(
-    source: SuiteFile,
+    source: SuiteChoice,
     agents: tuple[str, ...],
     repeat_agent: bool,
     saved: SavedRuns,

@@ -8,7 +8,7 @@ import click
 
 from searchmark.analysis.gate import parse_threshold
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteFile, config_option
+from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
 from searchmark.cli._output import STDOUT, deliver, output_files
@@ -26,7 +26,7 @@ from searchmark.suites import load_suite
     short_help="Run an agent on a suite, or score a saved run.",
     epilog=precedence("evaluation", "num_runs"),
 )
-@option_group(SuiteFile, "source", WHAT_TO_RUN)
+@option_group(SuiteChoice, "source", WHAT_TO_RUN)
 @option(
     WHAT_TO_RUN,
     "--agent",
@@ -48,7 +48,7 @@ from searchmark.suites import load_suite
     help="Exit with 1 if the mean is lower; repeatable.",
 )
 def command(
-    source: SuiteFile,
+    source: SuiteChoice,
     agent: str | None,
     saved: SavedRuns,
     config_path: str | None,
