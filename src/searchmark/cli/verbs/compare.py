@@ -18,7 +18,6 @@ from searchmark.cli._output import STDOUT, deliver, output_files
 from searchmark.cli._variadic import VariadicCommand
 from searchmark.config import load_config
 from searchmark.errors import UsageError
-from searchmark.experiments import compare_runs
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.option import Option
 from searchmark.records import display_names
@@ -84,6 +83,8 @@ def command(
     searchmark compare --gold-set suite.yaml --agents keyword bm25 --corpus docs/ -o report.md
     searchmark compare --gold-set suite.yaml --run bm25.trec --run semantic.json -m nDCG@10 -o report.md
     """
+    from searchmark.experiments import compare_runs  # which brings the runner along, too much for --help
+
     config = load_config(config_path)
     options = given.over(config.compare)
     files = output_files(wanted.outputs, config.output, comparison=True)

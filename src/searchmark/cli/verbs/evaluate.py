@@ -14,7 +14,6 @@ from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, optio
 from searchmark.cli._output import STDOUT, deliver, output_files
 from searchmark.config import load_config
 from searchmark.errors import UsageError
-from searchmark.experiments import evaluate_run
 from searchmark.measures.grammar import parse_measure
 from searchmark.runs import load_run
 from searchmark.suites import load_suite
@@ -65,6 +64,8 @@ def command(
     searchmark evaluate --gold-set gold_set.json --agent my.module:Agent --repo . --timeout 5
     searchmark evaluate --gold-set qrels.txt --run bm25.run -m nDCG@10 -m MRR -o out.json
     """
+    from searchmark.experiments import evaluate_run  # which brings the runner along, too much for --help
+
     config = load_config(config_path)
     files = output_files(wanted.outputs, config.output)
     asked = [parse_measure(text) for text in wanted.measures]
