@@ -86,7 +86,7 @@ def test_unreachable_targets_are_recorded_case_by_case_wherever_it_is_known(shop
 
 def test_one_corpus_for_all_cases_has_its_unreachable_targets_in_the_run(shop: tuple[Path, list[str]]) -> None:
     run = run_at(everywhere(Folder("shop", shop[0])), "bm25")
-    assert (run.details or ())[0]["unreachable"] == ["app.py"]
+    assert run.details_of(0).unreachable == ("app.py",)
     assert run.dropped["unreachable_targets"] == 1
 
 
