@@ -98,9 +98,8 @@ PUBLIC = {"errors", "records", "testing", "agents", "corpora", "embedders"}
 
 
 def test_every_room_is_public_or_says_that_it_is_private() -> None:
-    files = [path if path.suffix == ".py" else path / "__init__.py" for path in SOURCE.iterdir() if path.name != "__pycache__"]
-    rooms = {path.stem if path.parent == SOURCE else path.parent.name: path for path in files if path.suffix == ".py"}
-    silent = {name for name, path in rooms.items() if "Private:" not in (ast.get_docstring(ast.parse(path.read_text())) or "")}
+    files = {path.stem: path for path in SOURCE.glob("*.py")} | {path.parent.name: path for path in SOURCE.glob("*/__init__.py")}
+    silent = {name for name, path in files.items() if "Private:" not in (ast.get_docstring(ast.parse(path.read_text())) or "")}
     assert silent - {"__init__", "__main__"} == PUBLIC
 
 
