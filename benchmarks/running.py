@@ -26,7 +26,7 @@ from searchmark.options.run_options import RunOptions
 from searchmark.records import Case, Judgment, RunLabel, Suite
 from searchmark.registry import create, load_agent
 from searchmark.running.agent_run import Entrant, Progress
-from searchmark.running.runner import Request, run_agents
+from searchmark.running.runner import RunRequest, run_agents
 
 CASES = 1000
 REPEATS = 3
@@ -57,7 +57,7 @@ def agreement(folder: Path, suite: Suite) -> float:
     """How far the reported p50 is from that by the agent's own clock."""
     locations = dict.fromkeys(suite.table.ids, Folder("corpus", folder))
     spec = AgentSpec("self-timing", PythonClass(__file__, "SelfTimingAgent"))
-    run = run_agents(Request(suite, (Entrant(spec, locations, RunLabel(spec.name)),), RunOptions(num_runs=1))).runs[0]
+    run = run_agents(RunRequest(suite, (Entrant(spec, locations, RunLabel(spec.name)),), RunOptions(num_runs=1))).runs[0]
     own = statistics.median(each.said["own_ms"] for each in run.details or ())
     return abs(latencies_of(run)["cold"].p50 / own - 1)
 
@@ -100,7 +100,7 @@ def own_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunOptions
 def run_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunOptions, journal: Path) -> float:
     locations = dict.fromkeys(suite.table.ids, Folder("corpus", folder))
     start = time.perf_counter()
-    ran = run_agents(Request(suite, (Entrant(spec, locations, RunLabel(spec.name)),), options, {RunLabel(spec.name): journal}))
+    ran = run_agents(RunRequest(suite, (Entrant(spec, locations, RunLabel(spec.name)),), options, {RunLabel(spec.name): journal}))
     seconds = time.perf_counter() - start
     assert all(answer.status in ("ok", "empty") for answer in ran.runs[0].answers)
     return seconds
@@ -118,7 +118,7 @@ def overhead_us(folder: Path, suite: Suite, num_runs: int, journal: Path) -> flo
             begun.append(time.perf_counter())
 
     ran = run_agents(
-        Request(suite, (Entrant(spec, locations, RunLabel(spec.name)),), options, {RunLabel(spec.name): journal}), answered
+        RunRequest(suite, (Entrant(spec, locations, RunLabel(spec.name)),), options, {RunLabel(spec.name): journal}), answered
     )
     run = ran.runs[0]
     own = sum(sum(each["cold_ms"]) + sum(each.get("warm_ms", ())) for each in (run.details or ())[1:]) / 1e3

@@ -28,7 +28,7 @@ from searchmark.options.run_options import RunOptions
 from searchmark.records import Suite
 from searchmark.registry import create, load_agent
 from searchmark.running.agent_run import Entrant
-from searchmark.running.runner import Request, run_agents
+from searchmark.running.runner import RunRequest, run_agents
 from searchmark.suites import load_suite
 from snapshots import repositories
 
@@ -98,7 +98,7 @@ def fresh_seconds(suite: Suite, path: Path) -> float:
 
 
 def travel(suite: Suite, path: Path) -> tuple[float, dict[str, object]]:
-    request = Request(suite, (Entrant(load_agent("bm25"), at_parents(suite, path), "parent"),), RunOptions(num_runs=1))
+    request = RunRequest(suite, (Entrant(load_agent("bm25"), at_parents(suite, path), "parent"),), RunOptions(num_runs=1))
     start = time.perf_counter()
     run = run_agents(request).runs[0]
     seconds = time.perf_counter() - start

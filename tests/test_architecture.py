@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import searchmark
+from searchmark.cli.main import VERBS
 from tests.conftest import ROOT
 
 SOURCE = Path(searchmark.__file__).parent
@@ -47,6 +49,12 @@ def test_help_loads_nothing_heavy_and_only_the_way_in() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_checks_and_draws_nothing(verb: str) -> None:
+    """Options are made from records without pydantic; numpy alone comes along, with the records of runs and suites."""
+    assert not loaded_modules(f"from searchmark.cli.main import main; main(['{verb}', '--help'])") & (HEAVY - {"numpy"})
+
+
 def test_scoring_python_dicts_needs_no_polars() -> None:
     statement = (
         "import searchmark as s; "
@@ -73,3 +81,13 @@ def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
 def test_no_module_has_the_name_of_a_public_function() -> None:
     """Importing searchmark.x sets the attribute x of the package, so a function x would be lost."""
     assert not set(searchmark.__all__) & rooms()
+
+
+def class_names() -> list[str]:
+    trees = [ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")]
+    return [node.name.lstrip("_") for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+
+
+def test_no_class_name_is_used_twice() -> None:
+    """Searching for a name is how a newcomer finds the way."""
+    assert [name for name, count in Counter(class_names()).items() if count > 1] == []

@@ -104,6 +104,11 @@ def test_a_run_for_another_suite_is_refused() -> None:
         comparable(SUITE, [run_of(0, 1, 2, 3), imported("c0", "x")])
 
 
+def test_a_run_alone_may_answer_other_cases_and_lack_some_as_trec_runs_do() -> None:
+    alone = imported("c0", "x")
+    assert comparable(SUITE, [alone]).runs == (alone,)
+
+
 def test_on_request_only_the_cases_that_all_were_asked_are_compared() -> None:
     not_run = replace(run_of(0, 1, 2), status=run_of(0, 1, 2).status + [0, 0, 4])
     found = comparable(SUITE, [not_run, imported("c0", "c1", "c2", "x")], intersect=True)

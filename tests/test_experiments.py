@@ -155,7 +155,7 @@ def test_without_a_place_to_resume_from_nothing_is_written(tmp_path: Path, monke
     assert list(tmp_path.iterdir()) == []
 
 
-TIMES = {"started", "ended", "seconds", "latency_ms", "cold_ms", "warm_ms", "first_hit_ms", "memory_bytes"}
+TIMES = {"started", "ended", "start_seconds", "seconds", "latency_ms", "cold_ms", "warm_ms", "first_hit_ms", "memory_bytes"}
 IDS = {"id"}
 
 

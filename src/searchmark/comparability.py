@@ -32,7 +32,7 @@ def comparable(suite: Suite, runs: Sequence[Run], *, intersect: bool = False) ->
         check_asked(suite, run)
     if intersect:
         return Comparable(_common_cases(suite, runs), tuple(runs))
-    for run in runs:
+    for run in runs if len(runs) > 1 else ():  # one run alone is held against nothing: what is foreign is counted and said
         _refuse_foreign(suite, run)
     return Comparable(suite, tuple(completed(run, suite.table.ids) for run in runs))
 

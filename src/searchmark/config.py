@@ -53,7 +53,7 @@ class RewriterConfig:
 
 @strict_record
 class OutputConfig:
-    """The section ``output``: where reports go when the command line names no place, and as what."""
+    """The section ``output``: where reports go when the command line names no file, and as what."""
 
     directory: str | None = None
     formats: tuple[str, ...] = ("json", "markdown")  # names of reports.RENDERERS, checked where reports are written
@@ -76,9 +76,10 @@ class DatasetConfig:
         Literal["commit", "pr", "auto"],
         Option("Unit of a case: commit, pr, or auto (pull requests, then remaining commits)."),
     ] = "commit"
-    include_merge_commits: Annotated[bool, Option("Make cases of merges as well.", ("--include-merges/--no-include-merges",))] = (
-        False
-    )
+    include_merge_commits: Annotated[
+        bool,
+        Option("Make cases of merges as well.", ("--include-merges/--no-include-merges",)),
+    ] = False
     without_rules: Annotated[
         tuple[str, ...], Option("Switch off a rule that removes commits; repeatable.", ("--without-rule",), "RULE")
     ] = ()

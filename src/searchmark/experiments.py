@@ -35,7 +35,7 @@ from searchmark.reports import Report, build_comparison, build_report
 from searchmark.running.agent_run import Entrant, Progress
 from searchmark.running.journals import journal_path, last_failed, only_failed
 from searchmark.running.plan import selected
-from searchmark.running.runner import Ran, Request, run_agents
+from searchmark.running.runner import Ran, RunRequest, run_agents
 from searchmark.runs.join import joined
 
 OnProgress = Callable[[Progress], None]
@@ -72,7 +72,7 @@ class Experiment:
         if only is not None:
             journals = {label: only_failed(path) for label, path in journals.items()}
         again = self.resumption or Resumption()
-        request = Request(suite, self._entrants(suite), self.options, journals, again.wanted, again.retry_errors)
+        request = RunRequest(suite, self._entrants(suite), self.options, journals, again.wanted, again.retry_errors)
         return run_agents(request, on_progress)
 
     def _journals(self) -> dict[RunLabel, Path]:

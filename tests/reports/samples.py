@@ -24,7 +24,7 @@ from searchmark import (
 from searchmark.records import (
     AgentIdentity,
     AnswerDetails,
-    Candidates,
+    CandidateKinds,
     Environment,
     IndexBuild,
     Provenance,
@@ -88,7 +88,7 @@ def watched_run(cases: list[str], minutes: int = 0, label: RunLabel = AT_PARENTS
         agent=AgentIdentity("bm25", {"k1": 1.2}, "digest", {"documents": len(cases)}),
         options={"num_runs": 2},
         repositories=(SearchedRepository("shop", "abc", False),),
-        candidates=Candidates(("code",)),
+        candidates=CandidateKinds(("code",)),
         environment=Environment("3.12", "Linux", {"numpy": "2"}, "cpu", 2, 10**9),
         index=IndexBuild(0.5 + minutes, 1, len(cases), 4096),
         start_seconds=(0.25 + minutes,),

@@ -13,7 +13,7 @@ from searchmark.corpora.locations import Folder
 from searchmark.options.run_options import RunOptions
 from searchmark.records import Case, Judgment, Run, RunLabel, Suite
 from searchmark.running.agent_run import Entrant
-from searchmark.running.runner import Request, run_agents
+from searchmark.running.runner import RunRequest, run_agents
 from searchmark.running.worker.process_tree import LINUX
 from tests.running.faulty import TRIGGER
 
@@ -100,7 +100,7 @@ def ask(fault: str, corpus: Path, **options: object) -> Run:
     )
     given = {"timeout_seconds": 30.0, "initialize_timeout_seconds": 30.0, "depth": 10, "num_runs": 2, **options}
     locations = dict.fromkeys(QUERIES, Folder("corpus", corpus))
-    return run_agents(Request(suite, (Entrant(spec, locations, RunLabel("faulty")),), RunOptions(**given))).runs[0]  # type: ignore[arg-type]
+    return run_agents(RunRequest(suite, (Entrant(spec, locations, RunLabel("faulty")),), RunOptions(**given))).runs[0]  # type: ignore[arg-type]
 
 
 def left_behind(mark: str, pids: Path) -> list[int]:
@@ -184,7 +184,7 @@ def test_after_some_failures_in_a_row_the_rest_is_not_run(corpus: Path) -> None:
     spec = AgentSpec("faulty", PythonClass(str(HERE / "faulty.py"), "FaultyAgent"), {"fault": "raises"})
     locations = {case.id: Folder("corpus", corpus) for case in cases}
     run = run_agents(
-        Request(
+        RunRequest(
             Suite.from_cases("s", cases),
             (Entrant(spec, locations, RunLabel("faulty")),),
             RunOptions(max_failures=3, randomize_order=False),

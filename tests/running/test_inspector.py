@@ -15,7 +15,7 @@ from searchmark.errors import Incomparable
 from searchmark.running.agent_run import Entrant
 from searchmark.running.corpus_inspector import SearchedRepository, open_inspector
 from searchmark.running.plan import ordered
-from searchmark.running.runner import Request, run_agents
+from searchmark.running.runner import RunRequest, run_agents
 from searchmark.runs import load_run, save_run
 from tests.support.small_histories import FILE, git, write_history
 
@@ -45,7 +45,7 @@ def everywhere(location: Location) -> dict[str, Location]:
 def run_at(locations: Mapping[str, Location], source: str, journal: Path | None = None, *, resume: bool = False) -> Run:
     journals = {} if journal is None else {"agent": journal}
     options = RunOptions(num_runs=1, initialize_timeout_seconds=60.0)
-    return run_agents(Request(SUITE, (Entrant(AgentSpec("agent", source), locations),), options, journals, resume)).runs[0]
+    return run_agents(RunRequest(SUITE, (Entrant(AgentSpec("agent", source), locations),), options, journals, resume)).runs[0]
 
 
 @pytest.mark.parametrize("dirty", [False, True])

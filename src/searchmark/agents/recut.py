@@ -37,19 +37,19 @@ def cut_again(text: str, former: Sequence[str], longest: int = LONGEST) -> list[
     return [*result, chunks(text[position:], longest)] if position < len(text) else result
 
 
-class _Run(NamedTuple):
+class _Stretch(NamedTuple):
     end: int
     size: int
 
 
-def _common(text: str, former: Sequence[str], first: int, position: int) -> _Run:
+def _common(text: str, former: Sequence[str], first: int, position: int) -> _Stretch:
     """Up to which of the former chunks the text goes on in the same way."""
     start = position
     for number in range(first, len(former)):
         if not text.startswith(former[number], position):
-            return _Run(number, position - start)
+            return _Stretch(number, position - start)
         position += len(former[number])
-    return _Run(len(former), position - start)
+    return _Stretch(len(former), position - start)
 
 
 def _back_to_border(former: Sequence[str], place: int, first: int) -> int:

@@ -180,7 +180,7 @@ def _differences(
 
 
 @dataclass(frozen=True)
-class _Evidence:
+class _PairEvidence:
     """The numbers of one difference before they are judged."""
 
     rows: Rows
@@ -194,14 +194,14 @@ class _Evidence:
 
 def _group_differences(
     scores: Sequence[Scores], pairs: list[tuple[int, int]], rows: Rows, column: int, binary: bool
-) -> list[_Evidence]:
+) -> list[_PairEvidence]:
     values = [scores[second].values[rows, column] - scores[first].values[rows, column] for first, second in pairs]
     if not len(rows):
-        return [_Evidence(rows, value) for value in values]
+        return [_PairEvidence(rows, value) for value in values]
     sums, sizes = cluster_sums(np.column_stack(values), clusters_of(scores[0].judged.suite.table, rows))
     clusters = len(sizes)
     if clusters < FEWEST_CASES:
-        return [_Evidence(rows, value, clusters=clusters) for value in values]
+        return [_PairEvidence(rows, value, clusters=clusters) for value in values]
     low, high, error = difference_intervals(sums, sizes)
     p = randomisation_p(sums, mid=binary)
     worth = effective_size(clusters_of(scores[0].judged.suite.table, rows))
@@ -210,12 +210,12 @@ def _group_differences(
         bounds = (float(low[place]), float(high[place]))
         if binary:
             bounds = newcombe(scores[first].values[rows, column], scores[second].values[rows, column], worth)
-        found.append(_Evidence(rows, values[place], *bounds, float(p[place]), float(error[place]), clusters))
+        found.append(_PairEvidence(rows, values[place], *bounds, float(p[place]), float(error[place]), clusters))
     return found
 
 
 def _verdict(
-    scores: Sequence[Scores], names: list[str], pair: tuple[int, int], column: int, evidence: _Evidence, options: CompareOptions
+    scores: Sequence[Scores], names: list[str], pair: tuple[int, int], column: int, evidence: _PairEvidence, options: CompareOptions
 ) -> Difference:
     first, second = scores[pair[0]], scores[pair[1]]
     values = evidence.values
@@ -272,7 +272,7 @@ def _judged_by_interval(mean: float | None, low: float | None, high: float | Non
     return "INCONCLUSIVE", "the interval holds 0 and more than noise"
 
 
-def _without_failures(first: Scores, second: Scores, column: int, evidence: _Evidence, min_effect: float) -> str | None:
+def _without_failures(first: Scores, second: Scores, column: int, evidence: _PairEvidence, min_effect: float) -> str | None:
     """The verdict on the cases that neither side failed on; None if neither failed on any."""
     failed = np.isin(first.judged.status[evidence.rows], (ERROR, TIMEOUT)) | np.isin(
         second.judged.status[evidence.rows], (ERROR, TIMEOUT)

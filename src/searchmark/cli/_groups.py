@@ -20,7 +20,7 @@ config_option = option(
 
 
 @dataclass(frozen=True)
-class SuiteFile:
+class SuiteChoice:
     """Which suite."""
 
     path: Annotated[str, Option("Suite, in any of the formats that --format lists.", ("--gold-set", "--suite"), "SUITE")]

@@ -45,7 +45,7 @@ RUN = Layout(("query", "iteration", "document", "rank", "score", "tag"), "score"
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class TrecTable:
     """The rows of a file, in its order. ``query`` counts the distinct queries in order of appearance."""
 
     queries: tuple[str, ...]
@@ -55,7 +55,7 @@ class Table:
     tag: str | None
 
 
-def read_table(path: str | PathLike[str], layout: Layout) -> Table:
+def read_table(path: str | PathLike[str], layout: Layout) -> TrecTable:
     """Read a qrels or run file; any flaw is a `FormatError` that names its line."""
     table = _read_clean(Path(path), layout) or _read_careful(Path(path), layout)
     if not len(table.query):
@@ -63,7 +63,7 @@ def read_table(path: str | PathLike[str], layout: Layout) -> Table:
     return table
 
 
-def grouped_by_query(table: Table) -> tuple[NDArray[np.int64], Texts, NDArray[Any]]:
+def grouped_by_query(table: TrecTable) -> tuple[NDArray[np.int64], Texts, NDArray[Any]]:
     """Where the rows of each query start, and documents and numbers with the rows of a query together."""
     starts = np.concatenate([[0], np.cumsum(np.bincount(table.query, minlength=len(table.queries)))])
     if (table.query[1:] >= table.query[:-1]).all():
@@ -74,7 +74,7 @@ def grouped_by_query(table: Table) -> tuple[NDArray[np.int64], Texts, NDArray[An
     return starts, taken, table.numbers[order]
 
 
-def _read_careful(path: Path, layout: Layout) -> Table:
+def _read_careful(path: Path, layout: Layout) -> TrecTable:
     index: dict[str, int] = {}
     query: list[int] = []
     documents: list[str] = []
@@ -87,7 +87,7 @@ def _read_careful(path: Path, layout: Layout) -> Table:
         numbers.append(number)
         if tag is None and layout is RUN:
             tag = _text(fields[5])
-    return Table(tuple(index), np.array(query, np.int64), documents, np.array(numbers, np.float64), tag)
+    return TrecTable(tuple(index), np.array(query, np.int64), documents, np.array(numbers, np.float64), tag)
 
 
 def _lines(path: Path, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
@@ -127,7 +127,7 @@ def _number(path: Path, line_number: int, layout: Layout, field: bytes) -> float
     raise FormatError(path, f"line {line_number}", f"the {layout.number} {shown!r} is not {wanted}")
 
 
-def _read_clean(path: Path, layout: Layout) -> Table | None:
+def _read_clean(path: Path, layout: Layout) -> TrecTable | None:
     """The same table by way of polars, or None if the file is not clean enough to be sure."""
     index: dict[str, int] = {}
     parts: list[tuple[NDArray[np.int64], pl.Series, NDArray[Any]]] = []
@@ -147,7 +147,7 @@ def _read_clean(path: Path, layout: Layout) -> Table | None:
     import polars as pl
 
     queries, documents, numbers = zip(*parts, strict=True)
-    return Table(tuple(index), np.concatenate(queries), pl.concat(documents, rechunk=False), np.concatenate(numbers), tag)
+    return TrecTable(tuple(index), np.concatenate(queries), pl.concat(documents, rechunk=False), np.concatenate(numbers), tag)
 
 
 def _blocks(path: Path) -> Iterator[bytes]:

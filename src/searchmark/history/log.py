@@ -23,7 +23,7 @@ _CHUNK = 1 << 17  # small, so that git and we work at the same time
 _LAST_SECOND = 253402300799  # of the year 9999: what a date can hold
 
 
-class Commit(NamedTuple):
+class LoggedCommit(NamedTuple):
     """One commit as Git tells it. ``raw`` holds modes, blobs and status of each change, ``paths`` the paths beside them."""
 
     hash: str
@@ -88,7 +88,9 @@ def log_arguments(span: Span, mark: str) -> list[str]:
     ]  # fmt: skip
 
 
-def read_history(repository: Repository, span: Span, on_read: Callable[[int], None] | None = None) -> Iterator[Commit | Malformed]:
+def read_history(
+    repository: Repository, span: Span, on_read: Callable[[int], None] | None = None
+) -> Iterator[LoggedCommit | Malformed]:
     """Every commit of a span; ``on_read`` hears now and then how many have been read."""
     mark = secrets.token_hex(8)
     separator = b"\0" + mark.encode()
@@ -116,7 +118,7 @@ def commits_per_path(folder: Path, revisions: str) -> Counter[str]:
         return Counter(path_text(path) for path in nul_ended(output) if path)
 
 
-def parsed(record: bytes) -> Commit | Malformed:
+def parsed(record: bytes) -> LoggedCommit | Malformed:
     """One record of the log, by position."""
     fields = record.split(b"\0", _FIELDS)
     name = fields[0].decode("ascii", "replace")
@@ -135,10 +137,10 @@ def parsed(record: bytes) -> Commit | Malformed:
         raw[0] = raw[0].lstrip(b"\n")  # git sets the changes off from the message
     if len(raw) != len(paths) or (raw and not (raw[0].startswith(b":") and raw[-1].startswith(b":"))):
         return Malformed(name, "its changes cannot be told apart", parents)
-    return Commit(name, parents, int(time), author, email, message, raw, paths, record)
+    return LoggedCommit(name, parents, int(time), author, email, message, raw, paths, record)
 
 
-def changes_of(commit: Commit) -> list[Change]:
+def changes_of(commit: LoggedCommit) -> list[Change]:
     """The changes of a commit, taken apart."""
     changes = []
     for meta, path in zip(commit.raw, commit.paths, strict=True):
@@ -147,7 +149,7 @@ def changes_of(commit: Commit) -> list[Change]:
     return changes
 
 
-def message_text(commit: Commit) -> tuple[str, bool]:
+def message_text(commit: LoggedCommit) -> tuple[str, bool]:
     """The message, and whether its encoding had to be guessed: Git says UTF-8, and not every commit listens."""
     try:
         text, guessed = commit.message.decode("utf-8"), False

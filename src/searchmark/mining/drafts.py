@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from searchmark.config import DatasetConfig
 from searchmark.corpora.file_kinds import Kind, classify, excluded_by
-from searchmark.history.log import Change, Commit, changes_of, message_text
+from searchmark.history.log import Change, LoggedCommit, changes_of, message_text
 from searchmark.history.repository import path_text
 from searchmark.mining.messages import Wording
 from searchmark.mining.queries import Query
@@ -57,7 +57,7 @@ class Target:
 class Draft:
     """One commit, or one pull request, under examination."""
 
-    def __init__(self, commit: Commit, book: PathBook, *, request: str | None = None, in_request: bool = False) -> None:
+    def __init__(self, commit: LoggedCommit, book: PathBook, *, request: str | None = None, in_request: bool = False) -> None:
         self.commit = commit
         self.request = request  # what the pull request says, if this is one
         self.in_request = in_request  # whether a pull request makes the case of this commit
@@ -143,6 +143,6 @@ class Draft:
         return Wording(self.query)
 
 
-def request_of(commit: Commit) -> str | None:
+def request_of(commit: LoggedCommit) -> str | None:
     """What the pull request says that this merge has brought in."""
     return pull_request(message_text(commit)[0])

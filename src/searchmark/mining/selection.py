@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from searchmark.config import DatasetConfig
 from searchmark.errors import UsageError
-from searchmark.history.log import Commit, Malformed, Span, parsed, read_history, span_of
+from searchmark.history.log import LoggedCommit, Malformed, Span, parsed, read_history, span_of
 from searchmark.history.repository import Repository
 from searchmark.mining.commits import ActiveRules
 from searchmark.mining.drafts import Draft, PathBook, request_of
@@ -93,7 +93,7 @@ class CommitFilter:
         self._landings = Landings(tip, lambda commit: request_of(commit) is not None)
         self._since, self._until = dates
 
-    def verdict(self, commit: Commit | Malformed) -> tuple[Draft | Malformed, str | None]:
+    def verdict(self, commit: LoggedCommit | Malformed) -> tuple[Draft | Malformed, str | None]:
         in_request = self._unit != "commit" and self._landings.came_with_request(commit)
         if isinstance(commit, Malformed):
             return commit, "malformed"
@@ -102,7 +102,7 @@ class CommitFilter:
             return draft, "outside_dates"
         return draft, self._rules.removed_by(draft)
 
-    def _draft(self, commit: Commit, in_request: bool) -> Draft:
+    def _draft(self, commit: LoggedCommit, in_request: bool) -> Draft:
         merged = self._unit != "commit" and len(commit.parents) > 1
         return Draft(commit, self.book, request=request_of(commit) if merged else None, in_request=in_request)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from searchmark.history.log import Commit, Malformed
+from searchmark.history.log import LoggedCommit, Malformed
 
 _GITHUB = re.compile(r"^Merge pull request #\d+ from \S+")
 _GITLAB = re.compile(r"^Merge branch '.+' into '?.+'?$|^Merge branch '.+'$")
@@ -37,13 +37,13 @@ def is_squashed(subject: str) -> bool:
 class Landings:
     """Tells of each commit whether it came with a pull request; to be fed every commit, children first."""
 
-    def __init__(self, tip: str, is_pull_request: Callable[[Commit], bool]) -> None:
+    def __init__(self, tip: str, is_pull_request: Callable[[LoggedCommit], bool]) -> None:
         self._next = tip  # the next commit of the main line
         self._is_pull_request = is_pull_request
         self._by_request: list[bool] = []  # for each step of the main line: a merged pull request?
         self._pending: dict[str, int] = {}  # commits yet to come: the step at which they came in
 
-    def came_with_request(self, commit: Commit | Malformed) -> bool:
+    def came_with_request(self, commit: LoggedCommit | Malformed) -> bool:
         """Whether this commit is part of a pull request that makes the case."""
         if commit.hash == self._next:
             self._step(commit)
@@ -55,10 +55,10 @@ class Landings:
             self._hand_down(parent, step)
         return self._by_request[step]
 
-    def _step(self, commit: Commit | Malformed) -> None:
+    def _step(self, commit: LoggedCommit | Malformed) -> None:
         self._pending.pop(commit.hash, None)
         self._next = commit.parents[0] if commit.parents else ""
-        self._by_request.append(isinstance(commit, Commit) and len(commit.parents) > 1 and self._is_pull_request(commit))
+        self._by_request.append(isinstance(commit, LoggedCommit) and len(commit.parents) > 1 and self._is_pull_request(commit))
         for parent in commit.parents[1:]:
             self._hand_down(parent, len(self._by_request) - 1)
 

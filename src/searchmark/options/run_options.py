@@ -42,9 +42,10 @@ class RunOptions:
     ] = None
     jobs: Annotated[int, Ge(1), Option("Number of parallel workers; with several, latencies are marked as under load.")] = 1
     block: Annotated[int, Ge(1), Option("Number of cases that an agent is asked before the next one takes its turn.")] = 25
-    no_exec: Annotated[bool, Option("Run only built-in agents. Use this with config files you do not trust.", ("--no-exec",))] = (
-        False
-    )
+    no_exec: Annotated[
+        bool,
+        Option("Run only built-in agents. Use this with config files you do not trust.", ("--no-exec",)),
+    ] = False
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -23,7 +23,7 @@ from searchmark.records import AgentIdentity, CandidateKinds, Provenance, Run, R
 from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector
 from searchmark.running.environment import environment
 from searchmark.running.events import WorkerEvent, description, failure_to_start, index_build
-from searchmark.running.journal import Entry, Journal, RunStart
+from searchmark.running.journal import Journal, JournalEntry, RunStart
 from searchmark.running.plan import Step, blocks, ordered
 from searchmark.running.run_builder import assembled
 from searchmark.running.session import Outcome, Session
@@ -70,7 +70,7 @@ class AgentRun:
             for _ in range(min(options.jobs, len(suite)) if entrant.spec.isolated else 1)
         ]
         self._journal: Journal | None = None
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, JournalEntry] = {}
         self._events: list[WorkerEvent] = []
         self._start = new_run_start()
         self._code: str | None = None
@@ -251,17 +251,17 @@ def new_run_start() -> RunStart:
     return RunStart(f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", now)
 
 
-def _settled(outcome: Outcome, existence: CaseExistence, hidden: frozenset[str]) -> Entry:
+def _settled(outcome: Outcome, existence: CaseExistence, hidden: frozenset[str]) -> JournalEntry:
     """The outcome with its hits under the names that the corpus has for them, and the targets that it lacks.
 
     Where it is not known what exists, as at a service, hits stay as they are and nothing is said about them.
     """
     details = replace(scrubbed(outcome.details, hidden), unreachable=tuple(existence.unreachable or ()))
     if existence.existing is None:
-        return Entry(replace(outcome, details=details), None)
+        return JournalEntry(replace(outcome, details=details), None)
     settled = [existence.existing.settled(hit) for hit in outcome.ids]
     named = replace(outcome, ids=tuple(hit for hit, _ in settled), details=details)
-    return Entry(named, tuple(exists for _, exists in settled))
+    return JournalEntry(named, tuple(exists for _, exists in settled))
 
 
 def _candidates(locations: Mapping[str, Location]) -> CandidateKinds | None:

@@ -44,7 +44,7 @@ class RunStart:
 
 
 @dataclass(frozen=True)
-class Entry:
+class JournalEntry:
     """One line: what became of a case, and which of its hits exist; None where that is not known."""
 
     outcome: Outcome
@@ -60,7 +60,7 @@ class Journal:
     def __init__(self, path: Path, identity: Identity, start: RunStart, *, resume: bool) -> None:
         self.path = path
         self.start = start
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, JournalEntry] = {}
         self.events: list[WorkerEvent] = []
         self._synced = time.monotonic()
         self._descriptor = _opened(path)
@@ -109,7 +109,7 @@ class Journal:
         """Write down something that happened to a worker."""
         self._write(event.to_plain())
 
-    def add(self, case: str, entry: Entry) -> None:
+    def add(self, case: str, entry: JournalEntry) -> None:
         outcome = entry.outcome
         line: dict[str, Any] = {"case": case, "status": outcome.status, "ids": outcome.ids, "details": outcome.details.to_plain()}
         if outcome.scores is not None:
@@ -205,7 +205,7 @@ def _refuse_difference(path: Path, then: Mapping[str, Any], now: Mapping[str, An
         )
 
 
-def _records(path: Path, lines: list[str]) -> Iterator[tuple[str, Entry] | WorkerEvent]:
+def _records(path: Path, lines: list[str]) -> Iterator[tuple[str, JournalEntry] | WorkerEvent]:
     """What follows the header: answers with their cases, and events."""
     for number, line in enumerate(lines[1:], 2):
         data = parse_json(path, line, number)
@@ -221,7 +221,7 @@ def _text(value: Any) -> str:
     return value
 
 
-def _entry(data: Mapping[str, Any]) -> Entry:
+def _entry(data: Mapping[str, Any]) -> JournalEntry:
     ids, scores, lines = tuple(map(_text, data["ids"])), data.get("scores"), data.get("lines")
     flags = data.get("valid", [True] * len(ids))
     valid = None if flags is None else tuple(map(bool, flags))
@@ -235,7 +235,7 @@ def _entry(data: Mapping[str, Any]) -> Entry:
         lines = tuple(None if span is None else (int(span[0]), int(span[1])) for span in lines)
         if len(lines) != len(ids):
             raise ValueError
-    return Entry(Outcome(data["status"], ids, scores, lines, _details().validate_python(data["details"])), valid)
+    return JournalEntry(Outcome(data["status"], ids, scores, lines, _details().validate_python(data["details"])), valid)
 
 
 @cache
@@ -245,7 +245,7 @@ def _details() -> TypeAdapter[AnswerDetails]:
     return TypeAdapter(AnswerDetails)
 
 
-def journal_entries(path: Path) -> dict[str, Entry]:
+def journal_entries(path: Path) -> dict[str, JournalEntry]:
     """What a journal holds, whatever it was made for; nothing if there is none."""
     try:
         content = path.read_bytes()

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from searchmark.records import STATUSES, AnswerDetails, Run, RunLabel, line_columns
 from searchmark.records.columns import starts_of
-from searchmark.running.journal import Entry
+from searchmark.running.journal import JournalEntry
 
 
-def assembled(label: RunLabel, cases: Sequence[str], entries: Mapping[str, Entry]) -> Run:
+def assembled(label: RunLabel, cases: Sequence[str], entries: Mapping[str, JournalEntry]) -> Run:
     """The answers as a run, in the order of the cases."""
     outcomes = [entries[case].outcome for case in cases]
     scores = [score for outcome in outcomes for score in outcome.scores or [None] * len(outcome.ids)]

@@ -18,7 +18,7 @@ from searchmark.running.plan import turns
 
 
 @dataclass(frozen=True)
-class Request:
+class RunRequest:
     """What to run: a suite, and who is asked.
 
     ``journals`` says for each agent where its answers are written down; without it they live in memory only.
@@ -42,7 +42,7 @@ class Ran:
     survey: Survey | None
 
 
-def run_agents(request: Request, report: Callable[[Progress], None] = lambda _: None) -> Ran:
+def run_agents(request: RunRequest, report: Callable[[Progress], None] = lambda _: None) -> Ran:
     """Ask every agent every case, the agents taking turns; the answers come in the order of the suite."""
     _refuse_without_isolation()
     labels = [entrant.label for entrant in request.entrants]
@@ -79,7 +79,7 @@ def _refuse_without_isolation() -> None:
         raise UsageError("agents cannot be isolated where /proc is not mounted: their processes could not be found")
 
 
-def _open_journals(teams: Mapping[RunLabel, AgentRun], request: Request) -> None:
+def _open_journals(teams: Mapping[RunLabel, AgentRun], request: RunRequest) -> None:
     """Open them all; where a run is resumed, an agent that had not begun begins now."""
     begun = {label: path.exists() and path.stat().st_size > 0 for label, path in request.journals.items()}
     if request.resume and not any(begun.values()):

@@ -38,7 +38,7 @@ class Outcome:
     details: AnswerDetails = NOTHING_KNOWN
 
 
-class _Failure(Exception):
+class _RequestFailed(Exception):
     """A request did not end well; ``status`` is what that makes of a case."""
 
     def __init__(self, status: Status, reason: str) -> None:
@@ -65,7 +65,7 @@ class Session:
         """Start the worker and load the agent; a digest of its code. One that cannot be loaded is a wrong request."""
         try:
             return self._start()
-        except _Failure as failure:
+        except _RequestFailed as failure:
             self._end()
             raise UsageError(str(failure)) from failure
 
@@ -82,11 +82,11 @@ class Session:
             return Outcome("not_run", details=AnswerDetails(failure=self.given_up))
         try:
             self._prepare(location)
-        except _Failure as failure:
+        except _RequestFailed as failure:
             return self._unprepared(failure)
         try:
             cold = self._request("search", query)
-        except _Failure as failure:
+        except _RequestFailed as failure:
             return self._failed(failure)
         self._warm_up_query = query
         return self._outcome(cold, query)
@@ -133,7 +133,7 @@ class Session:
         for _ in range(self._options.num_runs - 1):
             try:
                 reply = self._request("again", query)
-            except _Failure as failure:
+            except _RequestFailed as failure:
                 self._in_a_row += 1
                 self._give_up_at_the_limit(str(failure))
                 return replace(self._at_the_deadline(samples, details), repeat_failure=str(failure))
@@ -147,13 +147,13 @@ class Session:
         at_the_deadline = [self._options.timeout_seconds * 1e3] * missing
         return replace(details, warm_ms=(*samples, *at_the_deadline), repeat_failures=missing)
 
-    def _failed(self, failure: _Failure) -> Outcome:
+    def _failed(self, failure: _RequestFailed) -> Outcome:
         self._in_a_row += 1
         self._give_up_at_the_limit(str(failure))
         details = AnswerDetails(cold_ms=(self._options.timeout_seconds * 1e3,), failure=str(failure))
         return Outcome(failure.status, details=self._at_the_deadline([], details))
 
-    def _unprepared(self, failure: _Failure) -> Outcome:
+    def _unprepared(self, failure: _RequestFailed) -> Outcome:
         if self._ever_ready:
             return self._failed(failure)
         self.given_up = f"the agent could not be started: {failure}"
@@ -180,7 +180,7 @@ class Session:
         if self._bring_to(location) and self._options.warm_up and not self._in_a_row:
             try:
                 self._request("search", self._warm_up_query)
-            except _Failure:
+            except _RequestFailed:
                 self._bring_to(location)  # whatever it was, it must not hit the case that comes next
 
     def _bring_to(self, location: Location) -> bool:
@@ -206,18 +206,18 @@ class Session:
             reply = self._process.ask(message, seconds)
         except Late:
             self._lose("timeout")
-            raise _Failure("timeout", f"no answer within {seconds:g} s") from None
+            raise _RequestFailed("timeout", f"no answer within {seconds:g} s") from None
         except Gone as gone:
             self._lose(str(gone))
-            raise _Failure("error", str(gone)) from None
+            raise _RequestFailed("error", str(gone)) from None
         if "failed" in reply:
             if reply.get("spent"):
                 self._lose("out of memory")
-            raise _Failure("error", str(reply["failed"]))
+            raise _RequestFailed("error", str(reply["failed"]))
         problem = wrong_shape(message["op"], reply, self._options.depth)
         if problem:
             self._lose(problem)
-            raise _Failure("error", problem)
+            raise _RequestFailed("error", problem)
         return reply
 
     def _lose(self, reason: str) -> None:

@@ -33,13 +33,13 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _Received:
     content: bytes
     status: int
 
 
 @dataclass(frozen=True)
-class _Failure:
+class _Refusal:
     """Why an attempt gave no answer, and what the service said.
 
     ``again``: another attempt may help, after ``wait`` seconds if the service says so. ``lasting``: every other request
@@ -93,7 +93,7 @@ class JsonClient:
         try:
             value = read(content)
         except Unusable as error:
-            unusable = _Failure(str(error), status=answer.status)
+            unusable = _Refusal(str(error), status=answer.status)
         else:
             if self._cache is not None:
                 self._cache.put(question, content)
@@ -120,7 +120,7 @@ class JsonClient:
         parameters = without_secrets(dict(request.parameters))
         return [request.method, self.shown_url, request.path, parameters, headers, request.body]
 
-    def _answered(self, sent: Outgoing) -> tuple[_Answer, int, float]:
+    def _answered(self, sent: Outgoing) -> tuple[_Received, int, float]:
         """Ask, and ask again where that may help; the answer, how many attempts it took and how long they waited."""
         if self._given_up is not None:
             raise ServiceError(f"{self._given_up}; not asked again", self._given_up.status)
@@ -129,7 +129,7 @@ class JsonClient:
             self.budget.take_request()
             waited += self._limit.wait()
             outcome = self._attempt(sent.request)
-            if isinstance(outcome, _Answer):
+            if isinstance(outcome, _Received):
                 return outcome, attempt, waited
             if not outcome.again or attempt > self._options.retries:
                 raise self._error(outcome, sent, attempt)
@@ -138,7 +138,7 @@ class JsonClient:
             waited += pause
         raise AssertionError("the last attempt either answers or raises")
 
-    def _error(self, failure: _Failure, sent: Outgoing, attempts: int) -> ServiceError:
+    def _error(self, failure: _Refusal, sent: Outgoing, attempts: int) -> ServiceError:
         tries = f" ({attempts} attempts)" if attempts > 1 else ""
         said = "" if failure.said is None else f" {_excerpt(failure.said, sent.secrets)}"
         sentence = f"{self.shown_url} {_harmless(failure.reason, sent.secrets)}{said}{tries}"
@@ -147,7 +147,7 @@ class JsonClient:
             self._given_up = error
         return error
 
-    def _attempt(self, request: httpx.Request) -> _Answer | _Failure:
+    def _attempt(self, request: httpx.Request) -> _Received | _Refusal:
         import httpx
 
         try:
@@ -159,16 +159,16 @@ class JsonClient:
         except httpx.HTTPError as error:
             ours = isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol)
             again = isinstance(error, httpx.TransportError) and not ours
-            return _Failure(f"did not answer as it should: {type(error).__name__}: {error}", again=again, lasting=True)
+            return _Refusal(f"did not answer as it should: {type(error).__name__}: {error}", again=again, lasting=True)
 
-    def _received(self, response: httpx.Response) -> _Answer | _Failure:
+    def _received(self, response: httpx.Response) -> _Received | _Refusal:
         status = response.status_code
         if not response.is_success:
             wait, said = retry_after(response.headers.get("retry-after")), _text(self._read(response, _LOOKED_AT))
-            return _Failure(_refusal(response), said, status, is_retried(status), wait, lasting=status in HOPELESS)
+            return _Refusal(_refusal(response), said, status, is_retried(status), wait, lasting=status in HOPELESS)
         limit = self._options.max_response_bytes
         content = self._read(response, limit)
-        return _Answer(content, status) if len(content) <= limit else _Failure(f"gave more than {limit} bytes", status=status)
+        return _Received(content, status) if len(content) <= limit else _Refusal(f"gave more than {limit} bytes", status=status)
 
     def _read(self, response: httpx.Response, limit: int) -> bytes:
         """The content, or its first bytes if there are more than allowed. httpx bounds the time between two pieces alone."""
@@ -183,12 +183,12 @@ class JsonClient:
                 raise httpx.ReadTimeout(f"the answer is not complete after {self._options.timeout_seconds:g} seconds")
         return bytes(content)
 
-    def _parsed(self, answer: _Answer, sent: Outgoing, attempts: int) -> Any:
+    def _parsed(self, answer: _Received, sent: Outgoing, attempts: int) -> Any:
         text = _text(answer.content)
         try:
             return parse_json(self.shown_url, text)
         except FormatError as error:
-            failure = _Failure(f"gave no JSON: {_excerpt(text, sent.secrets)} ({error.reason})", status=answer.status)
+            failure = _Refusal(f"gave no JSON: {_excerpt(text, sent.secrets)} ({error.reason})", status=answer.status)
         raise self._error(failure, sent, attempts)
 
     def _charged(self, content: Any, sent: Outgoing, attempts: int) -> int | None:
@@ -198,7 +198,7 @@ class JsonClient:
             self.budget.add_tokens(tokens)
         elif self.budget.max_tokens is not None:
             silent = "does not say how many tokens it used, so max_tokens cannot hold; use max_requests instead"
-            raise self._error(_Failure(silent, lasting=True), sent, attempts)
+            raise self._error(_Refusal(silent, lasting=True), sent, attempts)
         return tokens
 
     def _outgoing(self, request: Request) -> Outgoing:

@@ -13,7 +13,7 @@ import numpy as np
 
 from searchmark.errors import FormatError
 from searchmark.files.store import BOM, write_text
-from searchmark.files.trec_text import QRELS, Table, grouped_by_query, read_table
+from searchmark.files.trec_text import QRELS, TrecTable, grouped_by_query, read_table
 from searchmark.records import Case, CaseTable, JudgmentTable, Suite
 from searchmark.records.id_columns import pair_keys
 from searchmark.suites.losses import losses, refuse_blanks
@@ -52,7 +52,7 @@ def read_qrels(path: str | PathLike[str], topics: str | PathLike[str] | None = N
     return Suite.from_cases(path.stem, [*suite.cases, *silent], dropped=dropped) if silent else suite
 
 
-def _refuse_repetition(path: Path, table: Table) -> None:
+def _refuse_repetition(path: Path, table: TrecTable) -> None:
     """Name the line of the first document that is judged twice for one query."""
     if not isinstance(table.documents, list) and pair_keys(table.query, table.documents).n_unique() == len(table.query):
         return

@@ -11,14 +11,13 @@ import click
 from searchmark.analysis.comparison import check_baseline
 from searchmark.analysis.decisions import PRESETS
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteFile, config_option
+from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import COMPARISON, OUTPUT, WHAT_TO_RUN, Given, config_options, option, option_group, precedence
 from searchmark.cli._output import STDOUT, deliver, output_files
 from searchmark.cli._variadic import VariadicCommand
 from searchmark.config import load_config
 from searchmark.errors import UsageError
-from searchmark.experiments import compare_runs
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.option import Option
 from searchmark.records import display_names
@@ -44,7 +43,7 @@ class ComparedCases:
     short_help="Compare agents or saved runs on one suite, with evidence.",
     epilog=precedence("compare", "min_effect"),
 )
-@option_group(SuiteFile, "source", WHAT_TO_RUN)
+@option_group(SuiteChoice, "source", WHAT_TO_RUN)
 @option(
     WHAT_TO_RUN,
     "--agents",
@@ -63,7 +62,7 @@ class ComparedCases:
 @option_group(ReportChoice, "wanted", OUTPUT)
 @option(OUTPUT, "--brief", is_flag=True, help="Print only the verdicts; files hold everything.")
 def command(
-    source: SuiteFile,
+    source: SuiteChoice,
     agents: tuple[str, ...],
     repeat_agent: bool,
     saved: SavedRuns,
@@ -84,6 +83,8 @@ def command(
     searchmark compare --gold-set suite.yaml --agents keyword bm25 --corpus docs/ -o report.md
     searchmark compare --gold-set suite.yaml --run bm25.trec --run semantic.json -m nDCG@10 -o report.md
     """
+    from searchmark.experiments import compare_runs
+
     config = load_config(config_path)
     options = given.over(config.compare)
     files = output_files(wanted.outputs, config.output, comparison=True)

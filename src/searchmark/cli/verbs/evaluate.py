@@ -8,13 +8,12 @@ import click
 
 from searchmark.analysis.gate import parse_threshold
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteFile, config_option
+from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
 from searchmark.cli._output import STDOUT, deliver, output_files
 from searchmark.config import load_config
 from searchmark.errors import UsageError
-from searchmark.experiments import evaluate_run
 from searchmark.measures.grammar import parse_measure
 from searchmark.runs import load_run
 from searchmark.suites import load_suite
@@ -26,7 +25,7 @@ from searchmark.suites import load_suite
     short_help="Run an agent on a suite, or score a saved run.",
     epilog=precedence("evaluation", "num_runs"),
 )
-@option_group(SuiteFile, "source", WHAT_TO_RUN)
+@option_group(SuiteChoice, "source", WHAT_TO_RUN)
 @option(
     WHAT_TO_RUN,
     "--agent",
@@ -48,7 +47,7 @@ from searchmark.suites import load_suite
     help="Exit with 1 if the mean is lower; repeatable.",
 )
 def command(
-    source: SuiteFile,
+    source: SuiteChoice,
     agent: str | None,
     saved: SavedRuns,
     config_path: str | None,
@@ -65,6 +64,8 @@ def command(
     searchmark evaluate --gold-set gold_set.json --agent my.module:Agent --repo . --timeout 5
     searchmark evaluate --gold-set qrels.txt --run bm25.run -m nDCG@10 -m MRR -o out.json
     """
+    from searchmark.experiments import evaluate_run
+
     config = load_config(config_path)
     files = output_files(wanted.outputs, config.output)
     asked = [parse_measure(text) for text in wanted.measures]
