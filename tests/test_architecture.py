@@ -91,3 +91,10 @@ def class_names() -> list[str]:
 def test_no_class_name_is_used_twice() -> None:
     """Searching for a name is how a newcomer finds the way."""
     assert [name for name, count in Counter(class_names()).items() if count > 1] == []
+
+
+def test_no_class_name_stands_twice() -> None:
+    """A name is the way to a class for those who search the code, so it leads to one."""
+    trees = [ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")]
+    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    assert [name for name, times in names.items() if times > 1] == []
