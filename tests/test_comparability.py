@@ -13,7 +13,7 @@ import pytest
 from searchmark import Answer, Case, Hit, Incomparable, Judgment, NothingEvaluated, Run, Suite
 from searchmark.cli.main import main
 from searchmark.comparability import check_asked, comparable
-from searchmark.records import Provenance, SuiteIdentity
+from searchmark.records import AnswerDetails, Provenance, SuiteIdentity, query_digest
 from searchmark.runs.join import joined
 from tests.conftest import ROOT
 
@@ -68,9 +68,9 @@ SUITE = Suite.from_cases("s", [Case(f"c{n}", f"query {n}", (Judgment("a"),)) for
 
 def run_of(*cases: int, agent: str = "bm25", asked: Suite = SUITE) -> Run:
     """A run that an agent made of us, on some cases of a suite."""
-    answers = [Answer(f"c{n}", "ok", (Hit("a", 1),)) for n in cases]
-    queries = asked.only({f"c{n}" for n in cases}).hashes["queries"]
-    return Run.from_answers(agent, answers, provenance=Provenance(suite=SuiteIdentity("s", queries)))
+    queries = {case.id: case.query or "" for case in asked.cases}
+    answers = [Answer(c, "ok", (Hit("a", 1),), AnswerDetails(asked=query_digest(queries[c]))) for c in (f"c{n}" for n in cases)]
+    return Run.from_answers(agent, answers, provenance=Provenance(suite=SuiteIdentity("s")))
 
 
 def imported(*cases: str) -> Run:
@@ -91,6 +91,14 @@ def test_every_part_of_a_joined_run_must_have_been_asked_the_same() -> None:
     check_asked(SUITE, joined([run_of(0, 1), run_of(2, 3)]))
     with pytest.raises(Incomparable, match="was asked different queries"):
         check_asked(SUITE, joined([run_of(0, 1), run_of(2, 3, asked=OTHER)]))
+
+
+def test_different_queries_are_noticed_where_only_common_cases_are_compared() -> None:
+    """One case of another suite must not switch the check off."""
+    queries = {f"c{n}": f"another question {n}" for n in range(2)} | {"x": "elsewhere"}
+    answers = [Answer(case, "ok", (Hit("a", 1),), AnswerDetails(asked=query_digest(query))) for case, query in queries.items()]
+    with pytest.raises(Incomparable, match="was asked different queries"):
+        comparable(SUITE, [run_of(0, 1, 2, 3), Run.from_answers("theirs", answers)], intersect=True)
 
 
 def test_what_a_run_of_ours_lacks_was_not_run() -> None:

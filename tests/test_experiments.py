@@ -15,6 +15,7 @@ from searchmark import (
     CaseSelection,
     CompareOptions,
     Experiment,
+    Incomparable,
     Judgment,
     NothingEvaluated,
     Report,
@@ -200,6 +201,50 @@ def test_runs_are_saved_under_their_names(tmp_path: Path) -> None:
     names = [path.name for path in save_runs(ran.runs, tmp_path / "runs")]
     assert names == ["bm25.jsonl", "bm25#2.jsonl", "random.jsonl", "random#2.jsonl"]
     assert [load_run(tmp_path / "runs" / name) for name in names] == list(ran.runs)
+
+
+def test_shards_of_different_corpora_are_not_one_run(tmp_path: Path) -> None:
+    small = tmp_path / "corpus.jsonl"
+    small.write_text("".join(CORPUS.read_text().splitlines(keepends=True)[:15]))
+    first = experiment(cases=CaseSelection(shard="1/2")).run().runs[0]
+    second = experiment(cases=CaseSelection(shard="2/2"), where=Where(corpus=str(small))).run().runs[0]
+    with pytest.raises(Incomparable, match="they differ in corpus"):
+        evaluate_run(SUITE, [first, second], ["RR"])
+
+
+class Moody(RetrievalAgent):
+    """Fails on one case as long as a file says so."""
+
+    def initialize(self, corpus: Any) -> None:
+        """Nothing to do."""
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        assert not Path("broken").exists() or query != "query 1"
+        return RetrievalResult(["a"])
+
+
+def test_what_failed_last_is_what_failed_in_the_newest_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("corpus.jsonl").write_text('{"id": "a", "text": "tea"}\n')
+    suite = Suite.from_cases("s", [Case(f"c{n}", f"query {n}", (Judgment("a"),)) for n in range(3)])
+    whole = Experiment(suite, [Moody], Where(corpus="corpus.jsonl"), options=ONCE, resumption=Resumption())
+    failed = replace(whole, cases=CaseSelection(last_failed=True))
+    Path("broken").touch()
+    whole.run()
+    Path("broken").unlink()
+    assert [answer.status for answer in failed.run().runs[0].answers] == ["ok"]
+    Path("broken").touch()
+    whole.run()
+    assert failed.run().suite.table.ids == ("c1",)
+
+
+def test_what_cannot_be_run_or_scored_is_said_in_one_sentence() -> None:
+    with pytest.raises(UsageError, match="an experiment needs an agent at least"):
+        Experiment(SUITE, ())
+    with pytest.raises(UsageError, match="there is no run to score"):
+        evaluate_run(SUITE, [])
+    with pytest.raises(UsageError, match="there is no run to score"):
+        compare_runs(SUITE, [])
 
 
 def test_two_agents_of_one_name_are_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from datetime import UTC, datetime
@@ -53,6 +54,26 @@ def test_an_empty_answer_with_hits_contradicts_itself(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     save_run(Run.from_answers("a", [Answer("q", "empty", (Hit("x", 1),))]), path)
     with pytest.raises(FormatError, match=r"line 2\.status: is 'empty', yet there are 1 hits"):
+        load_run(path)
+
+
+@pytest.mark.parametrize("lines", [(1, 10**11), (0, 5), (-4, -2)])
+def test_lines_that_no_file_has_are_refused(tmp_path: Path, lines: tuple[int, int]) -> None:
+    path = tmp_path / "run.jsonl"
+    save_run(Run.from_answers("a", [Answer("q", "ok", (Hit("x", 1, lines=(3, 4)),))]), path)
+    header, answer = path.read_text().splitlines()
+    answer = answer.replace("[3, 4]", f"[{lines[0]}, {lines[1]}]") + "\n"
+    digest = hashlib.sha256(answer.encode()).hexdigest()
+    path.write_text(json.dumps(json.loads(header) | {"sha256": digest}) + "\n" + answer)
+    with pytest.raises(FormatError, match=r"line 2\.lines: is not a list of first and last lines"):
+        load_run(path)
+
+
+def test_a_time_without_a_zone_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    save_run(RUN, path)
+    path.write_text(path.read_text().replace("+00:00", ""))
+    with pytest.raises(FormatError, match="a time has no time zone"):
         load_run(path)
 
 

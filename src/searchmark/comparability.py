@@ -9,12 +9,12 @@ Private: what is meant for others is a name of `searchmark`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.judging.judge import Judged
-from searchmark.records import NOT_RUN, Run, Suite, SuiteIdentity
+from searchmark.records import NOT_RUN, Run, Suite, query_digest
 from searchmark.runs.join import completed
 
 LEFT_OUT = "cases_not_in_all_runs"
@@ -40,18 +40,16 @@ def comparable(suite: Suite, runs: Sequence[Run], *, intersect: bool = False) ->
 
 
 def check_asked(suite: Suite, run: Run) -> None:
-    """A run that knows what it was asked must have been asked this, and so must every part of it."""
-    for cases, identity in _asked(run):
-        known = set(cases) <= suite.table.index.keys()
-        if known and identity.queries is not None and suite.only(set(cases)).hashes["queries"] != identity.queries:
-            raise Incomparable(f"the run {run.agent!r} was asked different queries than those of the suite {suite.name!r}")
-
-
-def _asked(run: Run) -> Iterator[tuple[Sequence[str], SuiteIdentity]]:
-    """What was asked, part by part, as far as the run knows."""
-    parts = run.provenance.parts
-    known = [(part.cases, part.provenance.suite) for part in parts] if parts else [(run.case_ids, run.provenance.suite)]
-    return ((cases, identity) for cases, identity in known if identity is not None)
+    """A run that knows what it was asked must have been asked this, case by case."""
+    table = suite.table
+    if run.details is None or table.queries is None:
+        return
+    for case, details in zip(run.case_ids, run.details, strict=True):
+        query = table.queries[table.index[case]] if case in table.index else None
+        if query is not None and details.asked not in (None, query_digest(query)):
+            raise Incomparable(
+                f"the run {run.agent!r} was asked different queries than those of the suite {suite.name!r}: {case!r} is one of them"
+            )
 
 
 def _refuse_foreign(suite: Suite, run: Run) -> None:

@@ -1,11 +1,12 @@
 """One library call for what the verbs do: a suite and agents become runs, runs become scores, a report or a comparison.
 
-from searchmark import Experiment, Where, compare_runs, load_agent, load_suite
+What ``compare --snapshot parent`` does, in a notebook:
 
-suite = load_suite("gold_set.json")
-agents = (load_agent("bm25"), load_agent("keyword"))
-ran = Experiment(suite, agents, Where(repositories=("shop=../shop",), snapshots=("parent",))).run()
-report = compare_runs(ran.suite, ran.runs, measures=["nDCG@10"], corpus=ran.survey)
+    from searchmark import Experiment, Where, compare_runs, load_suite
+
+    suite = load_suite("gold_set.json")
+    ran = Experiment(suite, ["bm25", "keyword"], Where(repositories=("shop=../shop",), snapshots=("parent",))).run()
+    report = compare_runs(ran.suite, ran.runs, ["nDCG@10"], corpus=ran.survey)
 
 Private: what is meant for others is a name of `searchmark`.
 """
@@ -18,7 +19,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from searchmark.agents.agent import AgentSpec
 from searchmark.analysis.comparison import compare
 from searchmark.analysis.decisions import tables_about
 from searchmark.analysis.gate import Evidence, Rule, check_gate
@@ -26,6 +26,7 @@ from searchmark.analysis.scores import Scores, default_measures, default_splits,
 from searchmark.comparability import comparable
 from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
 from searchmark.corpora.corpus import Survey
+from searchmark.errors import UsageError
 from searchmark.judging.judge import judge
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.compare_options import CompareOptions, DecisionTable
@@ -46,19 +47,24 @@ MeasureLike = str | AnyMeasure
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """Agents to be asked the cases of a suite.
+    """Agents to be asked the cases of a suite, each whatever `load_agent` takes.
 
     ``where`` says what is searched, ``cases`` which are asked, ``options`` how. With a ``resumption`` every answer is
     recorded as it arrives, so that an interrupted experiment can be resumed; without one nothing is written to disk.
     """
 
     suite: Suite
-    agents: Sequence[AgentSpec]
+    agents: Sequence[Any]
     where: Where = Where()  # noqa: RUF009  # frozen
     cases: CaseSelection = CaseSelection()  # noqa: RUF009  # frozen
     options: RunOptions = RunOptions()
     resumption: Resumption | None = None
     repeats: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.agents or self.repeats < 1:
+            raise UsageError("an experiment needs an agent at least, and asks it once at least")
+        object.__setattr__(self, "agents", tuple(map(load_agent, self.agents)))
 
     @property
     def labels(self) -> list[RunLabel]:
@@ -71,9 +77,12 @@ class Experiment:
         journals = self._journals()
         only = last_failed(journals.values()) if self.cases.last_failed else None
         suite = selected(self.suite, self.cases, self.options.seed, only)
+        again = self.resumption or Resumption()
         if only is not None:
             journals = {label: only_failed(path) for label, path in journals.items()}
-        again = self.resumption or Resumption()
+        elif not again.wanted:  # what failed before this run is not what failed last
+            for path in journals.values():
+                only_failed(path).unlink(missing_ok=True)
         request = RunRequest(suite, self._entrants(suite), self.options, journals, again.wanted, again.retry_errors)
         return run_agents(request, on_progress)
 
@@ -105,7 +114,7 @@ def run_suite(
     runs in a process of its own; anything else runs in this one, where no deadline is enforced, and the run says so.
     """
     place = where or Where(corpus=None if corpus is None else str(corpus))
-    return Experiment(suite, (load_agent(agent),), place, options=options).run().runs[0]
+    return Experiment(suite, (agent,), place, options=options).run().runs[0]
 
 
 def score_runs(
@@ -117,6 +126,8 @@ def score_runs(
     intersect: bool = False,
 ) -> list[Scores]:
     """Every run on this suite, after the checks of what may be held against what."""
+    if not runs:
+        raise UsageError("there is no run to score")
     fitting = comparable(suite, runs, intersect=intersect)
     wanted = list(measures) or default_measures(fitting.suite)
     return [score(judge(fitting.suite, run, None if corpus is None else corpus.ids), wanted) for run in fitting.runs]
@@ -133,7 +144,7 @@ def evaluate_run(
 ) -> Report:
     """The report on one run, whole or in shards, checked by rules if there are any."""
     wanted = [*(list(measures) or default_measures(suite)), *(measure for rule in rules for measure in rule.measures)]
-    (scores,) = score_runs(suite, [joined(parts)], wanted, corpus=corpus)
+    (scores,) = score_runs(suite, [joined(parts)] if parts else [], wanted, corpus=corpus)
     gate = check_gate(Evidence.of(scores), rules) if rules else None
     return build_report(scores, by or default_splits(suite), gate, corpus)
 

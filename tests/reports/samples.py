@@ -85,7 +85,7 @@ def watched_run(cases: list[str], minutes: int = 0, label: RunLabel = AT_PARENTS
         ended=NOON + timedelta(minutes=minutes + 1),
         version="1.2",
         suite=SuiteIdentity("watched", "q", "c", "j"),
-        agent=AgentIdentity("bm25", {"k1": 1.2}, "digest", {"documents": len(cases)}),
+        agent=AgentIdentity("bm25", {"k1": 1.2}, "digest", {"ranking": "bm25"}),
         options={"num_runs": 2},
         repositories=(SearchedRepository("shop", "abc", False),),
         candidates=CandidateKinds(("code",)),

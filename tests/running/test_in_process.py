@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-import time
 from collections.abc import Callable
 from itertools import repeat
 from pathlib import Path
@@ -291,13 +290,9 @@ def test_no_limit_is_laid_on_this_process(corpus: Path) -> None:
 
 
 def test_times_are_measured_all_the_same(corpus: Path) -> None:
-    def working(query: str, k: int) -> list[str]:
-        until = time.perf_counter() + 0.002
-        while time.perf_counter() < until:
-            pass
-        return ["a.py"]
-
-    assert all(details.cold_ms[0] >= 2.0 for details in run(working, corpus).details or ())
+    details = run(lambda query, k: ["a.py"], corpus).details or ()
+    assert details
+    assert all(len(each.cold_ms) == 1 and each.cold_ms[0] > 0 for each in details)
 
 
 def test_a_worker_in_this_process_ends_once_and_closes_what_it_has_made() -> None:

@@ -89,14 +89,33 @@ def test_an_agent_that_started_in_one_part_has_not_failed_and_is_untrusted() -> 
 
 def test_what_is_not_a_part_of_one_run_is_refused() -> None:
     one, other = part(0, 1), part(2, 3)
-    with pytest.raises(UsageError, match="runs of different agents"):
+    with pytest.raises(UsageError, match="runs of different agents or snapshots, not parts of one: bm25@parent, bm25@head"):
         joined([one, replace(other, label=RunLabel("bm25", "head"))])
     with pytest.raises(Incomparable, match="they differ in version of Searchmark, options"):
         joined([one, replace(other, provenance=replace(other.provenance, version="2.0", options={"depth": 20}))])
     with pytest.raises(Incomparable, match="they differ in agent"):
         joined([one, replace(other, provenance=replace(other.provenance, agent=replace(BM25, code="changed")))])
+    other_model = replace(BM25, description={"model": "another"})
+    with pytest.raises(Incomparable, match="they differ in agent"):
+        joined([one, replace(other, provenance=replace(other.provenance, agent=other_model))])
     with pytest.raises(UsageError, match="answers the case 'c0' twice"):
         joined([one, one])
+
+
+def test_parts_that_searched_different_corpora_are_refused() -> None:
+    """Half a corpus finds less, which would look like a worse agent."""
+    one, other = part(0, 1), part(2, 3)
+    small = replace(other, provenance=replace(other.provenance, shared_corpus="half of it"))
+    with pytest.raises(Incomparable, match="they differ in corpus"):
+        joined([replace(one, provenance=replace(one.provenance, shared_corpus="all of it")), small])
+
+
+def test_the_head_of_a_repository_may_move_between_parts_only_where_parents_are_searched() -> None:
+    one, other = part(0, 1), part(2, 3)
+    moved = replace(other, provenance=replace(other.provenance, repositories=(SearchedRepository("shop", "def", True),)))
+    assert len(joined([one, moved]).provenance.repositories) == 2
+    with pytest.raises(Incomparable, match="they differ in state of the repository"):
+        joined([replace(each, label=RunLabel("bm25", "worktree")) for each in (one, moved)])
 
 
 def test_a_run_of_ours_has_not_run_what_it_lacks_and_an_imported_one_has_answered_nothing() -> None:

@@ -43,13 +43,6 @@ def text_for_terminal(report: Report, *, brief: bool = False) -> str:
     return to_text(report, brief=brief, colour="NO_COLOR" not in os.environ, width=shutil.get_terminal_size((WIDTH, 0)).columns)
 
 
-def output_help(*, comparison: bool) -> str:
-    """What ``--output`` takes."""
-    from searchmark.reports import suffixes
-
-    return f"Report file ({', '.join(suffixes(comparison=comparison))}), directory, or - for JSON on stdout; repeatable."
-
-
 def output_files(outputs: tuple[str, ...], config: OutputConfig = OutputConfig(), *, comparison: bool = False) -> list[Path]:
     """Every file that is to be written; refused before any work is done if one cannot be."""
     from searchmark.reports import renderer_of

@@ -14,12 +14,12 @@ from searchmark.errors import UsageError
 from searchmark.history.repository import FULL_HASH
 from searchmark.history.sources import parse_repository
 from searchmark.options.option import Option
-from searchmark.records import Case, Suite
+from searchmark.records import PARENT, Case, Suite
 
 if TYPE_CHECKING:
     from searchmark.history.repository import Repository
 
-PARENT, HEAD, WORK_TREE = "parent", "head", "worktree"
+HEAD, WORK_TREE = "head", "worktree"
 
 
 @dataclass(frozen=True)

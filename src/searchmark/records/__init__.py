@@ -8,6 +8,7 @@ here reads, checks or computes a measure.
 from __future__ import annotations
 
 from searchmark.records.provenance import (
+    PARENT,
     AgentIdentity,
     CandidateKinds,
     Environment,
@@ -37,6 +38,7 @@ from searchmark.records.run import (
     Hit,
     Run,
     Status,
+    is_line_range,
     line_columns,
 )
 from searchmark.records.suite import (
@@ -51,6 +53,7 @@ from searchmark.records.suite import (
     JudgmentTable,
     Match,
     Suite,
+    query_digest,
 )
 
 __all__ = [
@@ -62,6 +65,7 @@ __all__ = [
     "NO_LINE",
     "NO_RANK",
     "OK",
+    "PARENT",
     "STATUSES",
     "TIMEOUT",
     "AgentIdentity",
@@ -91,6 +95,8 @@ __all__ = [
     "TrustEvent",
     "TrustKind",
     "display_names",
+    "is_line_range",
     "joined_provenance",
     "line_columns",
+    "query_digest",
 ]

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
+
+from annotated_types import Ge
 
 from searchmark.options.strict import strict_record
 
@@ -20,7 +22,10 @@ class RunLabel:
 
     agent: str
     snapshot: str | None = None
-    repeat: int = 1
+    repeat: Annotated[int, Ge(1)] = 1
+
+
+PARENT = "parent"  # the snapshot that the author of a mined case saw
 
 
 def display_names(labels: Sequence[RunLabel]) -> list[str]:
@@ -133,7 +138,11 @@ class Printed:
 
 @strict_record(slots=True)
 class Provenance:
-    """How a run came about. ``parts`` are the runs that it was joined from, each with the cases that it answered."""
+    """How a run came about. ``parts`` are the runs that it was joined from, each with the cases that it answered.
+
+    ``shared_corpus`` is the digest of the one corpus that all cases of the suite are searched in; None where each case has
+    its own, such as the parent of its commit.
+    """
 
     id: str | None = None
     started: datetime | None = None
@@ -142,15 +151,16 @@ class Provenance:
     suite: SuiteIdentity | None = None
     agent: AgentIdentity | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    shared_corpus: str | None = None
     repositories: tuple[SearchedRepository, ...] = ()
     candidates: CandidateKinds | None = None
     environment: Environment | None = None
     index: IndexBuild | None = None
     start_seconds: tuple[float, ...] = ()
     memory_bytes: int | None = None
-    restarts: int = 0
-    workers: int = 1
-    resumed: int = 0
+    restarts: Annotated[int, Ge(0)] = 0
+    workers: Annotated[int, Ge(1)] = 1
+    resumed: Annotated[int, Ge(0)] = 0
     printed: tuple[Printed, ...] = ()
     trust: tuple[TrustEvent, ...] = ()
     tag: str | None = None
@@ -189,6 +199,7 @@ def joined_provenance(parts: Sequence[RunPart]) -> Provenance:
         suite=None if first.suite is None else SuiteIdentity(first.suite.name),
         agent=first.agent,
         options=first.options,
+        shared_corpus=first.shared_corpus,
         repositories=_distinct(repository for each in known for repository in each.repositories),
         candidates=first.candidates,
         environment=first.environment,

@@ -42,6 +42,7 @@ class Hit:
 class AnswerDetails:
     """How one answer came about.
 
+    ``asked`` is a digest of the query.
     ``cold_ms`` and ``warm_ms`` are samples of latency; a search that failed stands at its deadline, and
     ``repeat_failures`` of the warm ones did. ``failure`` is why there is no answer, ``repeat_failure`` why a repeat had
     none. ``unstable`` counts the repeats with another answer, ``dropped`` what the runner left out of this one, and
@@ -59,6 +60,7 @@ class AnswerDetails:
     dropped: Mapping[str, int] = field(default_factory=dict)
     unreachable: tuple[str, ...] = ()
     said: Any = None
+    asked: str | None = None
 
     def to_plain(self) -> dict[str, Any]:
         """What there is to say, as JSON has it; nothing for what is not known."""
@@ -201,6 +203,11 @@ class Run:
         return (self.label, self.provenance, self.dropped)
 
     __hash__ = None  # type: ignore[assignment]  # holds arrays: compared by value, never a key
+
+
+def is_line_range(value: Any) -> bool:
+    """Whether this is a first and a last line."""
+    return isinstance(value, tuple | list) and len(value) == 2 and all(type(line) is int and 0 < line < 10**9 for line in value)  # noqa: PLR2004  # first and last
 
 
 def line_columns(lines: Sequence[tuple[int, int] | None]) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:

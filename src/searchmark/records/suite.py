@@ -248,6 +248,11 @@ def _judgment_table(rows: Sequence[Case], judgments: Sequence[Judgment]) -> Judg
     )
 
 
+def query_digest(query: str) -> str:
+    """What tells queries apart, short enough to be kept with every answer."""
+    return hashlib.sha256(query.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 def _digest(rows: Iterable[Any]) -> str:
     digest = hashlib.sha256()
     for row in rows:

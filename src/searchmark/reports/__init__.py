@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from os import PathLike
 from pathlib import Path
 from typing import cast
 
@@ -72,7 +73,8 @@ def format_of(path: Path) -> str:
     raise UsageError(f"{path}: the extension must be one of {', '.join(suffixes(comparison=True))}")
 
 
-def write_report(report: Report, path: Path) -> None:
+def write_report(report: Report, path: str | PathLike[str]) -> None:
+    """Write a report in the format that the extension names."""
     from searchmark.files.store import write_text
 
-    write_text(path, render(report, format_of(path)))
+    write_text(path, render(report, format_of(Path(path))))

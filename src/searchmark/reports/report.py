@@ -72,6 +72,7 @@ class RunSummary:
     version: str | None = None
     commit: str | None = None
     dirty: bool | None = None
+    corpus: str | None = None
     agent: AgentIdentity | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     repositories: tuple[SearchedRepository, ...] = ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -54,10 +53,7 @@ def _in_order(dropped: Mapping[str, int]) -> dict[str, int]:
 
 
 def run_summary(run: Run) -> RunSummary:
-    """What a report tells of where a run comes from; with one repository behind it, its commit is that of the run.
-
-    What an agent says of itself may speak of the shard that it has seen last: that stays in the raw run.
-    """
+    """What a report tells of where a run comes from; with one repository behind it, its commit is that of the run."""
     known = run.provenance
     searched = known.repositories[0] if len(known.repositories) == 1 else None
     return RunSummary(
@@ -67,7 +63,8 @@ def run_summary(run: Run) -> RunSummary:
         version=known.version,
         commit=None if searched is None else searched.commit,
         dirty=None if searched is None else searched.dirty,
-        agent=None if known.agent is None else replace(known.agent, description={}),
+        corpus=known.shared_corpus,
+        agent=known.agent,
         options=known.options,
         repositories=tuple(sorted(known.repositories, key=lambda repository: repository.name)),
         environment=known.environment,

@@ -16,10 +16,21 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Commit, Location
+from searchmark.corpora.locations import Commit, Documents, Location
 from searchmark.errors import UsageError
 from searchmark.options.run_options import RunOptions
-from searchmark.records import AgentIdentity, CandidateKinds, Provenance, Run, RunLabel, Suite, SuiteIdentity, TrustEvent
+from searchmark.records import (
+    PARENT,
+    AgentIdentity,
+    CandidateKinds,
+    Provenance,
+    Run,
+    RunLabel,
+    Suite,
+    SuiteIdentity,
+    TrustEvent,
+    query_digest,
+)
 from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector
 from searchmark.running.environment import environment
 from searchmark.running.events import WorkerEvent, description, failure_to_start, index_build
@@ -57,9 +68,9 @@ class AgentRun:
     """One agent with its workers: one, or several if the work is to be done side by side."""
 
     def __init__(
-        self, entrant: Entrant, suite: Suite, world: CorpusInspector, options: RunOptions, report: Callable[[Progress], None]
+        self, entrant: Entrant, suite: Suite, inspector: CorpusInspector, options: RunOptions, report: Callable[[Progress], None]
     ) -> None:
-        self._entrant, self._suite, self._world, self._options, self._report = entrant, suite, world, options, report
+        self._entrant, self._suite, self._inspector, self._options, self._report = entrant, suite, inspector, options, report
         self._secrets = secrets_in(entrant.spec.config)
         self._steps = ordered(suite, entrant.locations, options.seed, shuffled=options.randomize_order)
         self._blocks = list(blocks(self._steps, options.block))
@@ -102,7 +113,7 @@ class AgentRun:
         config = json.dumps(spec.config, sort_keys=True, default=str)
         return {
             "queries": self._suite.hashes["queries"],
-            "corpus": self._world.identity(self._entrant.locations),
+            "corpus": self._inspector.identity(self._entrant.locations),
             "agent": {
                 "label": asdict(self._entrant.label),
                 "source": spec.source.text,
@@ -157,7 +168,7 @@ class AgentRun:
                 step = waiting.popleft()
             except IndexError:
                 return
-            existence = self._world.prefetch(step)
+            existence = self._inspector.prefetch(step)
             outcome = session.ask(step.query, step.location)
             if outcome.status == "not_run":
                 waiting.appendleft(step)
@@ -165,7 +176,7 @@ class AgentRun:
                 self._record(step, outcome, existence())
 
     def _ask(self, session: Session, step: Step) -> None:
-        existence = self._world.prefetch(step)
+        existence = self._inspector.prefetch(step)
         outcome = session.ask(step.query, step.location)
         self._record(step, outcome, existence())
 
@@ -173,7 +184,7 @@ class AgentRun:
         with self._lock:
             if self._stopping:  # its worker was ended by us, which is no failure of the agent
                 return
-            entry = _settled(outcome, existence, self._secrets)
+            entry = _settled(step, outcome, existence, self._secrets)
             if self._journal is not None:
                 self._journal.add(step.case, entry)
             self._entries[step.case] = entry
@@ -207,7 +218,7 @@ class AgentRun:
         return replace(run, provenance=self._provenance())
 
     def _provenance(self) -> Provenance:
-        inspector, events = self._world, self._events
+        inspector, events = self._inspector, self._events
         hashes, corpus = self._suite.hashes, inspector.digest(self._entrant.locations)
         return Provenance(
             id=self._start.id,
@@ -217,6 +228,7 @@ class AgentRun:
             suite=SuiteIdentity(self._suite.name, hashes["queries"], corpus, hashes["judgments"]),
             agent=self._agent_identity(),
             options=asdict(self._options),
+            shared_corpus=_shared(self._entrant, corpus),
             repositories=inspector.repositories,
             candidates=_candidates(self._entrant.locations),
             environment=environment(),
@@ -241,8 +253,8 @@ class AgentRun:
         failure = failure_to_start(self._events)
         if failure is not None:
             yield TrustEvent("not_started", failure)
-        if self._world.changed:
-            yield TrustEvent("corpus_changed", f"what was searched changed during the run: {', '.join(self._world.changed)}")
+        if self._inspector.changed:
+            yield TrustEvent("corpus_changed", f"what was searched changed during the run: {', '.join(self._inspector.changed)}")
 
 
 def new_run_start() -> RunStart:
@@ -251,17 +263,27 @@ def new_run_start() -> RunStart:
     return RunStart(f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", now)
 
 
-def _settled(outcome: Outcome, existence: CaseExistence, hidden: frozenset[str]) -> JournalEntry:
+def _settled(step: Step, outcome: Outcome, existence: CaseExistence, hidden: frozenset[str]) -> JournalEntry:
     """The outcome with its hits under the names that the corpus has for them, and the targets that it lacks.
 
     Where it is not known what exists, as at a service, hits stay as they are and nothing is said about them.
     """
-    details = replace(scrubbed(outcome.details, hidden), unreachable=tuple(existence.unreachable or ()))
+    details = replace(
+        scrubbed(outcome.details, hidden), asked=query_digest(step.query), unreachable=tuple(existence.unreachable or ())
+    )
+    ids = scrubbed(outcome.ids, hidden)  # an agent may return anything, its own key included
     if existence.existing is None:
-        return JournalEntry(replace(outcome, details=details), None)
-    settled = [existence.existing.settled(hit) for hit in outcome.ids]
+        return JournalEntry(replace(outcome, ids=ids, details=details), None)
+    settled = [existence.existing.settled(hit) for hit in ids]
     named = replace(outcome, ids=tuple(hit for hit, _ in settled), details=details)
     return JournalEntry(named, tuple(exists for _, exists in settled))
+
+
+def _shared(entrant: Entrant, corpus: str | None) -> str | None:
+    """The digest of the corpus if it is one for all cases of the suite, and not by chance for the few that were asked."""
+    distinct = set(entrant.locations.values())
+    own = entrant.label.snapshot == PARENT or any(isinstance(location, Documents) for location in distinct)
+    return None if own or len(distinct) > 1 else corpus
 
 
 def _candidates(locations: Mapping[str, Location]) -> CandidateKinds | None:

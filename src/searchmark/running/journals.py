@@ -6,11 +6,10 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from searchmark.corpora.case_locations import PARENT
 from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.files.store import file_name
 from searchmark.options.experiment_options import CaseSelection
-from searchmark.records import RunLabel, Suite
+from searchmark.records import PARENT, RunLabel, Suite
 from searchmark.running.agent_run import RETRIED
 from searchmark.running.journal import journal_entries
 

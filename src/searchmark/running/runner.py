@@ -49,21 +49,21 @@ def run_agents(request: RunRequest, report: Callable[[Progress], None] = lambda 
     _refuse_duplicates(labels)
     options = request.options
     with ExitStack() as until_the_end:
-        world = until_the_end.enter_context(open_inspector(request.suite, [entrant.locations for entrant in request.entrants]))
-        teams = {}
+        inspector = until_the_end.enter_context(open_inspector(request.suite, [entrant.locations for entrant in request.entrants]))
+        agent_runs = {}
         for entrant in request.entrants:
-            teams[entrant.label] = AgentRun(entrant, request.suite, world, options, report)
-            until_the_end.callback(teams[entrant.label].abandon)
-        for team in teams.values():
-            team.load()
-        _open_journals(teams, request)
+            agent_runs[entrant.label] = AgentRun(entrant, request.suite, inspector, options, report)
+            until_the_end.callback(agent_runs[entrant.label].abandon)
+        for agent_run in agent_runs.values():
+            agent_run.load()
+        _open_journals(agent_runs, request)
         for number in range(-(-len(request.suite) // options.block)):
             for label in turns(labels, number):
-                teams[label].run(number)
-        for team in teams.values():
-            team.close()
-        world.find_changes()
-        return Ran(request.suite, tuple(team.result() for team in teams.values()), world.survey)
+                agent_runs[label].run(number)
+        for agent_run in agent_runs.values():
+            agent_run.close()
+        inspector.find_changes()
+        return Ran(request.suite, tuple(agent_run.result() for agent_run in agent_runs.values()), inspector.survey)
 
 
 def _refuse_duplicates(labels: Sequence[RunLabel]) -> None:
@@ -79,10 +79,10 @@ def _refuse_without_isolation() -> None:
         raise UsageError("agents cannot be isolated where /proc is not mounted: their processes could not be found")
 
 
-def _open_journals(teams: Mapping[RunLabel, AgentRun], request: RunRequest) -> None:
+def _open_journals(agent_runs: Mapping[RunLabel, AgentRun], request: RunRequest) -> None:
     """Open them all; where a run is resumed, an agent that had not begun begins now."""
     begun = {label: path.exists() and path.stat().st_size > 0 for label, path in request.journals.items()}
     if request.resume and not any(begun.values()):
         raise UsageError(f"nothing to resume: no journal at {', '.join(map(str, request.journals.values()))}")
     for label, path in request.journals.items():
-        teams[label].open_journal(path, resume=request.resume and begun[label], retry=request.retry)
+        agent_runs[label].open_journal(path, resume=request.resume and begun[label], retry=request.retry)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from searchmark.errors import Incomparable, UsageError
-from searchmark.records import Answer, Run, RunPart, joined_provenance
+from searchmark.records import PARENT, Answer, Run, RunPart, display_names, joined_provenance
 
 
 def joined(runs: Sequence[Run]) -> Run:
@@ -26,24 +25,22 @@ def joined(runs: Sequence[Run]) -> Run:
 
 def _refuse_different(first: Run, other: Run) -> None:
     if first.label != other.label:
-        raise UsageError(f"these are runs of different agents, not parts of one: {first.label}, {other.label}")
+        names = ", ".join(display_names([first.label, other.label]))
+        raise UsageError(f"these are runs of different agents or snapshots, not parts of one: {names}")
     one, two = first.provenance, other.provenance
     facts = {
         "version of Searchmark": (one.version, two.version),
-        "agent": (_without_description(first), _without_description(other)),
+        "agent": (one.agent, two.agent),
         "options": (one.options, two.options),
         "candidates": (one.candidates, two.candidates),
+        "corpus": (one.shared_corpus, two.shared_corpus),
+        # At the parents it does not matter where the head of a repository is meanwhile.
+        "state of the repository": ((), ()) if first.label.snapshot == PARENT else (one.repositories, two.repositories),
         "suite": (one.suite and one.suite.name, two.suite and two.suite.name),
     }
     different = [name for name, (here, there) in facts.items() if here != there]
     if different:
         raise Incomparable(f"the runs of {first.agent!r} are not parts of one: they differ in {', '.join(different)}")
-
-
-def _without_description(run: Run) -> object:
-    """The agent without what it says of itself, which may speak of the part that it has seen."""
-    agent = run.provenance.agent
-    return None if agent is None else replace(agent, description={})
 
 
 def completed(run: Run, cases: Sequence[str]) -> Run:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, field
+from datetime import datetime
 from functools import cache
 from os import PathLike
 from pathlib import Path
@@ -22,7 +23,17 @@ from searchmark.errors import FormatError
 from searchmark.files.schemas import Schema
 from searchmark.files.store import BOM, atomic_write, check_shape, json_number, parse_json, plain_json, read_bytes
 from searchmark.options.strict import strict_record
-from searchmark.records import NOTHING_KNOWN, STATUSES, AnswerDetails, Provenance, Run, RunLabel, Status, line_columns
+from searchmark.records import (
+    NOTHING_KNOWN,
+    STATUSES,
+    AnswerDetails,
+    Provenance,
+    Run,
+    RunLabel,
+    Status,
+    is_line_range,
+    line_columns,
+)
 from searchmark.records.columns import starts_of
 
 if TYPE_CHECKING:
@@ -102,6 +113,8 @@ def read_native(path: str | PathLike[str]) -> Run:
     if not isinstance(data, dict):
         raise FormatError(path, "line 1", "is not the header of a run")
     header = check_shape(path, _adapters()[0], RUN_SCHEMA.upgraded(path, data), "line 1")
+    if any(moment is not None and moment.tzinfo is None for moment in _moments(header.provenance)):
+        raise FormatError(path, "line 1.provenance", "a time has no time zone")
     lines = body.decode("utf-8", "replace").removesuffix("\n").split("\n") if body else []
     if len(lines) != header.answers:
         raise FormatError(path, "answers", f"the header counts {header.answers} answers, the file holds {len(lines)}: cut short?")
@@ -111,6 +124,12 @@ def read_native(path: str | PathLike[str]) -> Run:
     answers = [_read_line(path, number, line) for number, line in enumerate(lines, 2)]
     _refuse_repetition(path, answers)
     return _assemble(header, answers)
+
+
+def _moments(provenance: Provenance) -> Iterator[datetime | None]:
+    yield from (provenance.started, provenance.ended)
+    for part in provenance.parts:
+        yield from _moments(part.provenance)
 
 
 def _refuse_repetition(path: Path, answers: list[AnswerLine]) -> None:
@@ -134,6 +153,8 @@ def _read_line(path: Path, number: int, line: str) -> AnswerLine:
         column = getattr(answer, name)
         if column is not None and len(column) != len(answer.ids):
             raise FormatError(path, f"{place}.{name}", f"has {len(column)} entries for {len(answer.ids)} ids")
+    if not all(span is None or is_line_range(span) for span in answer.lines or ()):
+        raise FormatError(path, f"{place}.lines", "is not a list of first and last lines, counted from 1")
     if answer.status == "empty" and answer.ids:
         raise FormatError(path, f"{place}.status", f"is 'empty', yet there are {len(answer.ids)} hits")
     if any(score is not None and math.isnan(score) for score in answer.scores or ()):

@@ -87,7 +87,7 @@ def _scrubbed(value: Any, secrets: list[str]) -> Any:
             value = value.replace(secret, HIDDEN)
         return value
     if isinstance(value, Mapping):
-        return {key: _scrubbed(each, secrets) for key, each in value.items()}
+        return {_scrubbed(key, secrets): _scrubbed(each, secrets) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(_scrubbed(each, secrets) for each in value)
     if is_dataclass(value) and not isinstance(value, type):

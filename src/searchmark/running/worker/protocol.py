@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from searchmark.records import is_line_range
+
 LONGEST_ID = 4096
 LONGEST_METADATA = 4096
 LONGEST_DESCRIPTION = 1 << 14  # characters of JSON; several arms describe themselves in it
@@ -29,11 +31,6 @@ def wrong_shape(operation: str, reply: Mapping[str, Any], depth: int) -> str | N
         if reply.get(column) is not None and len(reply[column]) != len(reply["ids"]):
             return f"the worker's answer is not one: {column!r} is wrong"
     return None
-
-
-def is_line_range(value: Any) -> bool:
-    """Whether this is a first and a last line."""
-    return isinstance(value, tuple | list) and len(value) == 2 and all(type(line) is int and 0 < line < 10**9 for line in value)  # noqa: PLR2004  # first and last
 
 
 def _is_time(value: Any, _: int) -> bool:

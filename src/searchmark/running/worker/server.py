@@ -19,8 +19,9 @@ from searchmark.agents.agent import AgentSpec, RetrievalAgent
 from searchmark.corpora.corpus import Corpus
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_from_plain
 from searchmark.errors import SearchmarkError, UsageError, shortened
+from searchmark.records import is_line_range
 from searchmark.running.worker.process_tree import limit_memory, peak_memory
-from searchmark.running.worker.protocol import LONGEST_DESCRIPTION, LONGEST_ID, LONGEST_METADATA, is_line_range
+from searchmark.running.worker.protocol import LONGEST_DESCRIPTION, LONGEST_ID, LONGEST_METADATA
 
 if TYPE_CHECKING:
     from searchmark.corpora.walk import HistoryWalk
