@@ -88,7 +88,7 @@ class TestPopular:
         monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
         with pytest.raises(UsageError, match=r"needs a Git history; .*: git log failed: fatal: not a git repository"):
             PopularAgent().initialize(load_corpus(tmp_path))
-        with pytest.raises(UsageError, match="is no folder with a history"):
+        with pytest.raises(UsageError, match="is not a folder with a Git history"):
             PopularAgent().initialize(FILES)
 
 

@@ -176,7 +176,7 @@ def test_the_arms_are_plain_data_that_a_registry_can_load() -> None:
         ({"arms": [{"source": "bm25"}]}, "an arm is a name, or has a name, .* the name is missing"),
         ({"arms": [{"name": "x", "colour": "red"}]}, "'colour' is not one of these"),
         ({"arms": [{"name": "x", "config": 3}]}, "the config of 'x' is not a mapping"),
-        ({"weights": {"fts5": 2.0}}, "there is a weight for 'fts5', which is no arm"),
+        ({"weights": {"fts5": 2.0}}, "there is a weight for 'fts5', which is not an arm"),
     ],
 )
 def test_a_config_that_makes_no_sense_is_one_sentence(options: dict, sentence: str) -> None:

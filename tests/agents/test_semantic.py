@@ -161,7 +161,7 @@ def test_a_file_that_is_no_index_is_one_sentence(tmp_path: Path) -> None:
     place = tmp_path / "index.npz"
     for content in (b"", b"nonsense", b"PK\x03\x04 broken"):
         place.write_bytes(content)
-        with pytest.raises(UsageError, match="is no saved index"):
+        with pytest.raises(UsageError, match="is not a saved index"):
             ready(index_file=str(place))
 
 

@@ -78,7 +78,7 @@ class TestExitCodes:
             (["evaluate", "--colour"], "No such option"),
             (["--colour"], "No such option"),
             (["evaluate", "--gold-set", "nowhere", "--run", "nowhere"], "nowhere: cannot be read: No such file or directory"),
-            (["measures", "nDGC"], "there is no measure 'nDGC'; the nearest are nDCG"),
+            (["measures", "nDGC"], "there is no measure 'nDGC'; did you mean nDCG"),
         ],
     )
     def test_4_usage_error(self, arguments: list[str], complaint: str, capsys) -> None:

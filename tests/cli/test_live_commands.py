@@ -127,7 +127,7 @@ def test_cases_that_bring_documents_are_searched_in_their_own(shop: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["--agent", "bm25"], 4, "name a folder by --repo"),
+        (["--agent", "bm25"], 4, "name a folder with --repo"),
         (["--agent", "bm25", "--repo", "nowhere"], 4, "nowhere is not a folder"),
         (["--agent", "bm25", "--repo", "shop", "--corpus", "shop"], 4, "name one of them"),
         (["--agent", "bm25", "--repo", "shop", "--run", "x"], 4, "either which agent"),

@@ -91,11 +91,11 @@ def test_a_service_is_for_all_cases_and_nothing_asks_for_a_corpus(shop: tuple[Pa
 @pytest.mark.parametrize(
     ("where", "said"),
     [
-        (Where(), "nothing says what is searched"),
+        (Where(), "there is nothing to search"),
         (Where(corpus="a", repositories=("b",)), "--corpus and --repo both say what to search"),
-        (Where(mapping=FieldMapping(id="x")), "there is no --corpus"),
+        (Where(mapping=FieldMapping(id="x")), "it needs --corpus"),
         (Where(repositories=("nowhere",)), "nowhere is not a folder"),
-        (Where(repositories=("x=",)), "'x=' is no repository"),
+        (Where(repositories=("x=",)), "'x=' is not a repository"),
         (Where(service="shop", corpus="a"), "the service 'shop' searches what it has"),
         (Where(service="shop", snapshots=("head",)), "the service 'shop' searches what it has"),
     ],

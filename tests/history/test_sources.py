@@ -45,9 +45,9 @@ def test_both_verbs_take_an_existing_folder_with_an_equals_sign_for_a_path(shop:
 def test_both_verbs_refuse_half_a_name_and_a_path_and_say_which(shop: Path, text: str, capsys) -> None:
     assert main(["generate", "--repo", "shop", "-o", "gold.json"]) == 0
     assert main(["generate", "--repo", text, "-o", "other.json"]) == 4
-    assert f"{text!r} is no repository" in capsys.readouterr().err
+    assert f"{text!r} is not a repository" in capsys.readouterr().err
     assert main(["evaluate", "--gold-set", "gold.json", "--agent", "path-match", "--repo", text]) == 4
-    assert f"{text!r} is no repository" in capsys.readouterr().err
+    assert f"{text!r} is not a repository" in capsys.readouterr().err
 
 
 class TestParsing:

@@ -95,7 +95,7 @@ def test_what_is_not_a_part_of_one_run_is_refused() -> None:
         joined([one, replace(other, provenance=replace(other.provenance, version="2.0", options={"depth": 20}))])
     with pytest.raises(Incomparable, match="they differ in agent"):
         joined([one, replace(other, provenance=replace(other.provenance, agent=replace(BM25, code="changed")))])
-    with pytest.raises(UsageError, match="answers the case 'c0' twice"):
+    with pytest.raises(UsageError, match="duplicate answer to the case 'c0'"):
         joined([one, one])
 
 

@@ -155,7 +155,7 @@ def test_a_redirect_is_not_followed(client: Make, server: str) -> None:
     [
         ("nonsense", "gave no JSON: '<html>' (not valid JSON: Expecting value)"),
         ("nan", "(not valid JSON: NaN)"),
-        ("twice", "(the key 'data' stands twice in one object)"),
+        ("twice", "(duplicate key 'data')"),
         ("terminal", r"400 '\x1b[31mred\x1b[0m\n::error::x'"),
     ],
 )

@@ -150,7 +150,7 @@ def fixture_with(**changes: object) -> str:
             "0.documents.1.id: 'a' is the id of another document",
         ),
         ({"expected_ranking": ["a", "z"]}, "0.expected_ranking.1: 'z' is not one of the documents"),
-        ({"expected_ranking": ["a", "a"]}, "0.expected_ranking.1: 'a' stands there twice"),
+        ({"expected_ranking": ["a", "a"]}, "0.expected_ranking.1: duplicate id 'a'"),
         ({"relevant": ["z"]}, "0.relevant.0: 'z' is not one of the documents"),
         ({"expected_score_ranges": {"a": {"min": 0.9, "max": 0.1}}}, "a: its min 0.9 is not below its max 0.1"),
         ({"expected_score_ranges": {"a": [1]}}, "a: is not a range of two numbers"),
@@ -394,7 +394,7 @@ class TestQrels:
         assert list(again.cases) == list(suite.cases)
 
     def test_ids_with_blanks_cannot_be_written(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="the id 'star maps' cannot stand in a line"):
+        with pytest.raises(UsageError, match="the id 'star maps' cannot be written to a line"):
             save_suite(example("quepid"), tmp_path / "out.qrels", format="qrels")
         assert list(tmp_path.iterdir()) == []
 

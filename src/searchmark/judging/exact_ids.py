@@ -52,7 +52,7 @@ class CaseBatch:
         return zip(self.cases.tolist(), starts[:-1], starts[1:], strict=True)
 
     def ids(self, run: Run) -> Texts:
-        """The ids of these hits; no copy of an Arrow column where they stand together in the run."""
+        """The ids of these hits; no copy of an Arrow column where they are neighbours in the run."""
         first, size = int(self.row[0]), len(self.row)
         if bool((self.row[1:] - self.row[:-1] == 1).all()):
             return run.ids[first : first + size]
@@ -95,7 +95,7 @@ def distinct_ranks(run: Run, batch: CaseBatch, names: Texts, repetitive: list[in
         start, end = batch.starts[number : number + 2].tolist()
         best_first = start + np.argsort(ranks[start:end])
         ordered = [names[place] for place in best_first.tolist()]
-        # Written from behind, a dictionary keeps the first place of every name.
+        # Written from behind, a dictionary keeps the first position of every name.
         firsts = sorted(dict(zip(reversed(ordered), range(end - start - 1, -1, -1), strict=True)).values())
         ranks[start:end] = 0
         ranks[best_first[firsts]] = np.arange(1, len(firsts) + 1)

@@ -33,7 +33,7 @@ _LONGEST_MESSAGE = 4_000
 
 
 class Rewriter:
-    """Words queries anew, one request each, within the bounds of its config. ``tell`` hears why one has failed."""
+    """Rewrites queries, one request each, within the bounds of its config. ``tell`` hears why one has failed."""
 
     def __init__(self, config: RewriterConfig, tell: Callable[[str], None] = lambda _: None) -> None:
         self.budget = Budget(config.max_requests, config.max_tokens)
@@ -57,7 +57,7 @@ class Rewriter:
         try:
             return Rewriting(self._model.ask(self._prompt, told, _query).value)
         except ServiceError as error:
-            self._tell(f"not rewritten, the rule's query stays: {error}")
+            self._tell(f"not rewritten, the query of the rules is used: {error}")
             return Rewriting(None, str(error))
 
 

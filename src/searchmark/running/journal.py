@@ -158,12 +158,12 @@ def _opened(path: Path) -> int:
             pass
         except OSError as error:
             os.close(descriptor)
-            raise UsageError(f"another run is writing to {path}; wait for it, or name another folder by --journal") from error
+            raise UsageError(f"another run is writing to {path}; wait for it, or name a different folder with --journal") from error
         os.close(descriptor)
 
 
 def _unwritable(path: Path, error: OSError) -> UsageError:
-    return UsageError(f"{path} cannot be written: {error.strerror}; name another folder by --journal")
+    return UsageError(f"{path} cannot be written: {error.strerror}; name a different folder with --journal")
 
 
 def _keep_out_of_git(folder: Path) -> None:
