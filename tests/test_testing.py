@@ -64,7 +64,7 @@ def test_a_good_agent_passes(agent: str | type) -> None:
     [
         (Greedy, ["returns more than 3 hits"]),
         (Doubling, ["the same file twice", "do not exist: 'ghost'", "not finite numbers"]),
-        (Fickle, ["gives another answer when it is called again"]),
+        (Fickle, ["gives a different answer when it is called again"]),
         (Touchy, ["ValueError: syntax error"]),
         (Dying, ["SystemExit: 1", "AssertionError"]),
         (Stillborn, ["Stillborn failed 1 check:", "initialize: OSError: no space"]),

@@ -131,7 +131,7 @@ def test_a_server_may_decide(server: str, style: str, behaviour: str) -> None:
     ("behaviour", "sentence"),
     [
         ("down", "did not answer as it should: 503"),
-        ("nonsense", "gave no JSON"),
+        ("nonsense", "gave an answer that is not JSON"),
         ("odd", "did not score every text: KeyError 'results'"),
         ("short", "did not score every text: KeyError"),
     ],

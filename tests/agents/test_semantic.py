@@ -174,10 +174,10 @@ def test_a_saved_index_whose_parts_do_not_fit_together_is_one_sentence(tmp_path:
     place = tmp_path / "index.npz"
     ready(index_file=str(place))
     spoiled(place, keys=np.zeros((1, 32), np.uint8))
-    with pytest.raises(UsageError, match="do not belong together"):
+    with pytest.raises(UsageError, match="keys do not fit"):
         ready(index_file=str(place))
     spoiled(place, vectors=np.zeros((1, 256), np.float32))
-    with pytest.raises(UsageError, match="do not stand for the 1 vectors"):
+    with pytest.raises(UsageError, match="do not fit its 1 vectors"):
         ready(index_file=str(place))
 
 

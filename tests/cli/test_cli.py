@@ -93,7 +93,7 @@ class TestExitCodes:
             (["--by", "colour"], "no case of the suite 'qrels' has a field 'colour'"),
             (["-o", "report.pdf"], "the extension must be one of"),
             (["-o", "/dev/null/report.json"], "cannot be written"),
-            (["--format", "native"], "holds no mapping with 'schema_version'"),
+            (["--format", "native"], "is not a mapping with 'schema_version'"),
             (["--run-format", "json"], "not valid JSON"),
             (["--topics", "nowhere"], "nowhere: cannot be read"),
         ],

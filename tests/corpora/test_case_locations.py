@@ -92,7 +92,7 @@ def test_a_service_is_for_all_cases_and_nothing_asks_for_a_corpus(shop: tuple[Pa
     ("where", "said"),
     [
         (Where(), "there is nothing to search"),
-        (Where(corpus="a", repositories=("b",)), "--corpus and --repo both say what to search"),
+        (Where(corpus="a", repositories=("b",)), "--corpus and --repo both name what to search"),
         (Where(mapping=FieldMapping(id="x")), "it needs --corpus"),
         (Where(repositories=("nowhere",)), "nowhere is not a folder"),
         (Where(repositories=("x=",)), "'x=' is not a repository"),

@@ -72,11 +72,11 @@ def test_an_unreadable_mapping_is_refused(text: str) -> None:
         ("c.jsonl", '{"id": "a"\n', "line 1, column 11: not valid JSON"),
         ("c.csv", "id,text\na\n", "line 2: has 1 columns, the header 2"),
         ("c.csv", 'id,text\na,"b\n', "not valid CSV"),
-        ("c.json", '[{"id": "a"} {"id": "b"}]', "a comma or the end of the array should stand before it"),
+        ("c.json", '[{"id": "a"} {"id": "b"}]', "a comma or the end of the array is missing before it"),
         ("c.json", '[{"id": "a"}] more', "something follows the array"),
         ("c.json", '[{"id": "a", "id": "b"}]', "duplicate key 'id'"),
         ("c.json", '[{"id": "a", "x": NaN}]', "not valid JSON: NaN"),
-        ("c.csv", "id,id,text\na,b,c\n", "line 1: two columns have the same name"),
+        ("c.csv", "id,id,text\na,b,c\n", "line 1: duplicate column name"),
         ("c.parquet", "x", "is not a corpus: its extension must be"),
     ],
 )

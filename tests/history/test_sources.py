@@ -60,5 +60,5 @@ class TestParsing:
         assert parse_repository("a=b=c") == RepositorySource("b=c", "a")
 
     def test_two_repositories_of_one_name_are_refused(self) -> None:
-        with pytest.raises(UsageError, match="two repositories are named 'x'"):
+        with pytest.raises(UsageError, match="duplicate repository name 'x'"):
             parse_repositories(["/a/x", RepositorySource("/b/x")])

@@ -117,7 +117,7 @@ def test_what_a_measure_says_itself_beats_the_suite() -> None:
 
 
 def test_two_formulas_of_one_name_are_refused() -> None:
-    with pytest.raises(UsageError, match="'mine' is the name of two different formulas"):
+    with pytest.raises(UsageError, match="'mine' names two different formulas"):
         parse_measures(["mine = 1*P@1", "mine = 1*RR"])
 
 

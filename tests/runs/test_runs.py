@@ -40,7 +40,7 @@ def test_infinity_is_a_score(file) -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("[]", "holds no mapping"),
+        ("[]", "is not a mapping"),
         ('{"q": 3}', "q: is int, not a list of hits"),
         ('{"q": [{"score": 1}]}', "q.0.id: is missing"),
         ('{"q": [{"id": null}]}', "q.0.id: None is not an id"),

@@ -61,7 +61,7 @@ CASE = '{{"schema_version": 1, "cases": [{{"id": "a"}}, {}]}}'
     ("content", "complaint"),
     [
         ("", "line 1, column 1: not valid JSON"),
-        ("[]", "holds no mapping"),
+        ("[]", "is not a mapping"),
         ("{", "line 1, column 2: not valid JSON"),
         ('{"cases": []}', "schema_version: is missing"),
         ('{"schema_version": 1, "case": []}', "case: is not a known field"),
@@ -97,9 +97,9 @@ def test_refuses_with_file_field_and_reason(file, content: str, complaint: str) 
         ("cases: [", "not valid YAML"),
         ("schema_version: 1\nschema_version: 1", "not valid YAML: found duplicate key"),
         ("schema_version: !!python/object:os.system {}", "not valid YAML: could not determine a constructor"),
-        ("- 1", "holds no mapping"),
+        ("- 1", "is not a mapping"),
         ("schema_version: two", "schema_version: is 'two'"),
-        ("", "holds no mapping"),
+        ("", "is not a mapping"),
         ("a\x00b", "not valid YAML"),
     ],
 )
