@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -91,3 +92,20 @@ def class_names() -> list[str]:
 def test_no_class_name_is_used_twice() -> None:
     """Searching for a name is how a newcomer finds the way."""
     assert [name for name, count in Counter(class_names()).items() if count > 1] == []
+
+
+PUBLIC = {"errors", "records", "testing", "agents", "corpora", "embedders"}
+
+
+def test_every_room_is_public_or_says_that_it_is_private() -> None:
+    files = {path.stem: path for path in SOURCE.glob("*.py")} | {path.parent.name: path for path in SOURCE.glob("*/__init__.py")}
+    silent = {name for name, path in files.items() if "Private:" not in (ast.get_docstring(ast.parse(path.read_text())) or "")}
+    assert silent - {"__init__", "__main__"} == PUBLIC
+
+
+def test_docs_import_public_packages_only() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    imported = {
+        name for page in pages for name in re.findall(r"^(?:from|import) searchmark\.(\w+)", page.read_text(), re.MULTILINE)
+    }
+    assert imported <= PUBLIC

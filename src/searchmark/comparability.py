@@ -3,6 +3,8 @@
 A case that was not run is not a zero: a run of ours that lacks cases has not run them, and is untrusted. An imported
 run that lacks cases has answered them with nothing. A run that was made for something else is refused, and what not all
 runs have can be left out on request.
+
+Private: what is meant for others is a name of `searchmark`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 YAML, TOML, or ``[tool.searchmark]`` in ``pyproject.toml``. Without ``--config`` the nearest ``searchmark.yaml``,
 ``searchmark.toml`` or ``pyproject.toml`` with such a table, from the working directory upwards, is used.
+
+Private: what is meant for others is a name of `searchmark`.
 """
 
 from __future__ import annotations

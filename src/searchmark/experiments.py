@@ -6,6 +6,8 @@ suite = load_suite("gold_set.json")
 agents = (load_agent("bm25"), load_agent("keyword"))
 ran = Experiment(suite, agents, Where(repositories=("shop=../shop",), snapshots=("parent",))).run()
 report = compare_runs(ran.suite, ran.runs, measures=["nDCG@10"], corpus=ran.survey)
+
+Private: what is meant for others is a name of `searchmark`.
 """
 
 from __future__ import annotations

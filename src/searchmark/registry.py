@@ -1,6 +1,8 @@
 """From names, config and Python objects to agents: built-in ones, those of plug-ins, and those that the user names as code.
 
 Nothing foreign is imported here before `create`, which only a worker calls, or the runner for an agent of its own process.
+
+Private: what is meant for others is a name of `searchmark`.
 """
 
 from __future__ import annotations

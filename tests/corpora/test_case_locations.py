@@ -34,9 +34,8 @@ def mined(commits: list[str], repository: str = "shop") -> Suite:
 
 
 def test_a_corpus_is_for_all_cases(tmp_path: Path) -> None:
-    mapping = FieldMapping(id="asin")
-    located = locations_of(suite_of(Case("a"), Case("b")), Where(corpus=str(tmp_path), mapping=mapping))
-    assert located == dict.fromkeys("ab", Folder(tmp_path.name, tmp_path.resolve(), mapping))
+    located = locations_of(suite_of(Case("a"), Case("b")), Where(corpus=str(tmp_path), mapping=("id=asin",)))
+    assert located == dict.fromkeys("ab", Folder(tmp_path.name, tmp_path.resolve(), FieldMapping(id="asin")))
 
 
 def test_documents_that_cases_bring_along_are_searched_case_by_case() -> None:
@@ -93,7 +92,9 @@ def test_a_service_is_for_all_cases_and_nothing_asks_for_a_corpus(shop: tuple[Pa
     [
         (Where(), "there is nothing to search"),
         (Where(corpus="a", repositories=("b",)), "--corpus and --repo both name what to search"),
-        (Where(mapping=FieldMapping(id="x")), "it needs --corpus"),
+        (Where(mapping=("id=x",)), "it needs --corpus"),
+        (Where(repositories=(".", "..")), "two repositories have no name; give each a name of its own: --repo NAME=PATH"),
+        (Where(repositories=("a=.", "a=..")), "duplicate repository name 'a'"),
         (Where(repositories=("nowhere",)), "nowhere is not a folder"),
         (Where(repositories=("x=",)), "'x=' is not a repository"),
         (Where(service="shop", corpus="a"), "the service 'shop' searches what it has"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from searchmark import RunOptions
-from searchmark.corpora.locations import Place
+from searchmark.corpora.locations import Folder
 from searchmark.registry import load_agent
 from searchmark.running.events import WorkerEvent
 from searchmark.running.session import Session
@@ -20,7 +20,7 @@ def prepared(agent: Any, folder: Path) -> list[Any]:
     events: list[WorkerEvent] = []
     (folder / "a.py").write_text("text\n")
     session = Session(load_agent(agent), RunOptions(num_runs=1), "text", events.append)
-    outcome = session.ask("text", Place("corpus", str(folder)))
+    outcome = session.ask("text", Folder("corpus", folder))
     session.close()
     return [*(event.description for event in events if event.event == "prepared"), outcome.status]
 

@@ -190,7 +190,7 @@ def test_a_saved_run_of_other_queries_is_not_scored(place: Path, capsys) -> None
     run("def retrieve(self, query): return ['f1.txt']", "--save-run", "run.jsonl")
     Path("other.json").write_text(Path("suite.json").read_text().replace("word", "other"))
     assert main(["evaluate", "--gold-set", "other.json", "--run", "run.jsonl"]) == 2
-    assert "was asked other queries" in capsys.readouterr().err
+    assert "was asked different queries" in capsys.readouterr().err
 
 
 def test_a_forgotten_shard_is_not_run_and_not_empty(place: Path, capsys) -> None:

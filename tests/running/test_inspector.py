@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from searchmark.running.options import RunOptions
 
 from searchmark import Case, Document, Judgment, Run, Suite, judge
 from searchmark.agents.agent import AgentSpec
+from searchmark.agents.source import parse_source
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote
 from searchmark.errors import Incomparable
+from searchmark.options.run_options import RunOptions
+from searchmark.records import IndexBuild, RunLabel, SearchedRepository
 from searchmark.running.agent_run import Entrant
-from searchmark.running.corpus_inspector import SearchedRepository, open_inspector
+from searchmark.running.corpus_inspector import open_inspector
 from searchmark.running.plan import ordered
 from searchmark.running.runner import RunRequest, run_agents
 from searchmark.runs import load_run, save_run
@@ -43,9 +45,13 @@ def everywhere(location: Location) -> dict[str, Location]:
 
 
 def run_at(locations: Mapping[str, Location], source: str, journal: Path | None = None, *, resume: bool = False) -> Run:
-    journals = {} if journal is None else {"agent": journal}
+    journals = {} if journal is None else {RunLabel("agent"): journal}
     options = RunOptions(num_runs=1, initialize_timeout_seconds=60.0)
-    return run_agents(RunRequest(SUITE, (Entrant(AgentSpec("agent", source), locations),), options, journals, resume)).runs[0]
+    return run_agents(
+        RunRequest(
+            SUITE, (Entrant(AgentSpec("agent", parse_source(source)), locations, RunLabel("agent")),), options, journals, resume
+        )
+    ).runs[0]
 
 
 @pytest.mark.parametrize("dirty", [False, True])
@@ -54,14 +60,14 @@ def test_a_searched_repository_is_recorded_whatever_the_snapshot(dirty: bool, sh
     (folder / ("more.py" if dirty else ".git/more")).write_text("x\n")
     for location in (Folder("shop", folder), Commit("shop", folder, commits[0])):
         with open_inspector(SUITE, [everywhere(location)]) as inspector:
-            assert inspector.repositories == (SearchedRepository("shop", folder, commits[1], dirty),)
+            assert inspector.repositories == (SearchedRepository("shop", commits[1], dirty),)
 
 
 def test_a_bare_repository_has_a_commit_and_no_work_tree_that_could_be_dirty(shop: tuple[Path, list[str]], tmp_path: Path) -> None:
     folder, commits = shop
     git(folder, "clone", "-q", "--bare", ".", str(tmp_path / "bare.git"))
     with open_inspector(SUITE, [everywhere(Commit("bare.git", tmp_path / "bare.git", commits[0]))]) as inspector:
-        assert inspector.repositories == (SearchedRepository("bare.git", tmp_path / "bare.git", commits[1], None),)
+        assert inspector.repositories == (SearchedRepository("bare.git", commits[1], None),)
 
 
 def test_unreachable_targets_are_recorded_case_by_case_wherever_it_is_known(shop: tuple[Path, list[str]]) -> None:
@@ -80,16 +86,18 @@ def test_unreachable_targets_are_recorded_case_by_case_wherever_it_is_known(shop
 
 def test_one_corpus_for_all_cases_has_its_unreachable_targets_in_the_run(shop: tuple[Path, list[str]]) -> None:
     run = run_at(everywhere(Folder("shop", shop[0])), "bm25")
-    assert (run.details or ())[0]["unreachable"] == ["app.py"]
+    assert run.details_of(0).unreachable == ("app.py",)
     assert run.dropped["unreachable_targets"] == 1
 
 
 def test_files_that_change_during_a_run_are_noticed(shop: tuple[Path, list[str]]) -> None:
     folder, _ = shop
     with open_inspector(SUITE, [everywhere(Folder("shop", folder))]) as inspector:
-        assert inspector.changed_since_start() == []
+        inspector.find_changes()
+        assert inspector.changed == []
         (folder / "main.py").write_text("changed\n")
-        assert inspector.changed_since_start() == ["shop"]
+        inspector.find_changes()
+        assert inspector.changed == ["shop"]
 
 
 class TestService:
@@ -114,20 +122,20 @@ class TestService:
         assert (judged.hits.rank.tolist(), judged.hits.grade.tolist()) == ([1], [1])
 
     def test_nothing_is_said_about_its_corpus_or_its_index(self, source: str) -> None:
-        metadata = run_at(everywhere(Remote("shop")), source).metadata
-        assert metadata["suite"]["hashes"]["corpus"] is None
-        assert "repositories" not in metadata
-        assert (metadata["index"]["seconds"], metadata["index"]["initialised"]) == (None, 0)
+        known = run_at(everywhere(Remote("shop")), source).provenance
+        assert known.suite is not None
+        assert (known.suite.corpus, known.repositories) == (None, ())
+        assert known.index == IndexBuild()
 
     def test_its_journal_can_be_resumed_at_the_same_service_only(self, source: str, tmp_path: Path) -> None:
         journal = tmp_path / "journal.jsonl"
         first = run_at(everywhere(Remote("shop")), source, journal)
         again = run_at(everywhere(Remote("shop")), source, journal, resume=True)
         assert (again.valid, list(again.ids)) == (None, list(first.ids))
-        with pytest.raises(Incomparable, match="another corpus"):
+        with pytest.raises(Incomparable, match="different corpus"):
             run_at(everywhere(Remote("other")), source, journal, resume=True)
 
     def test_an_agent_that_needs_a_corpus_is_not_asked_there(self) -> None:
         run = run_at(everywhere(Remote("shop")), "bm25")
         assert [answer.status for answer in run.answers] == ["not_run"]
-        assert "'shop' is a service, which searches its own" in run.metadata["failure"]
+        assert "'shop' is a service, which searches its own" in (run.provenance.failure or "")

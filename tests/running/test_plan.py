@@ -8,8 +8,9 @@ import pytest
 
 from searchmark.corpora.locations import Folder
 from searchmark.errors import NothingEvaluated, UsageError
+from searchmark.options.experiment_options import CaseSelection
 from searchmark.records import Case, Suite
-from searchmark.running.plan import Filters, blocks, filtered, ordered, parse_shard, turns
+from searchmark.running.plan import blocks, ordered, parse_shard, selected, turns
 
 HERE = Folder("here", Path("/somewhere"))
 
@@ -36,7 +37,7 @@ def test_without_shuffling_the_order_is_that_of_the_suite() -> None:
 
 
 def test_leaving_out_cases_does_not_reorder_the_others() -> None:
-    smaller = filtered(suite(), Filters(categories=("cat1",)), 0)
+    smaller = selected(suite(), CaseSelection(categories=("cat1",)), 0)
     assert order(smaller) == [case for case in order(suite()) if case in smaller.table.index]
 
 
@@ -54,32 +55,35 @@ def test_a_case_without_a_query_cannot_be_asked() -> None:
 @pytest.mark.parametrize(
     ("filters", "left"),
     [
-        (Filters(text="QUERY 1"), ["c1", *(f"c1{i}" for i in range(10))]),
-        (Filters(text="c39"), ["c39"]),
-        (Filters(categories=("cat2", "1")), [f"c{i}" for i in range(40) if i % 3 != 1]),
-        (Filters(only=frozenset({"c3", "c5"})), ["c3", "c5"]),
-        (Filters(text="c1", categories=("cat1",)), ["c1", "c10", "c13", "c16", "c19"]),
+        (CaseSelection(text="QUERY 1"), ["c1", *(f"c1{i}" for i in range(10))]),
+        (CaseSelection(text="c39"), ["c39"]),
+        (CaseSelection(categories=("cat2", "1")), [f"c{i}" for i in range(40) if i % 3 != 1]),
+        (CaseSelection(text="c1", categories=("cat1",)), ["c1", "c10", "c13", "c16", "c19"]),
     ],
 )
-def test_filters_keep_what_they_say(filters: Filters, left: list[str]) -> None:
-    smaller = filtered(suite(), filters, 0)
+def test_filters_keep_what_they_say(filters: CaseSelection, left: list[str]) -> None:
+    smaller = selected(suite(), filters, 0)
     assert list(smaller.table.ids) == left
     assert smaller.dropped["cases_filtered_out"] == 40 - len(left)
 
 
+def test_cases_can_be_named() -> None:
+    assert selected(suite(), CaseSelection(), 0, frozenset({"c3", "c5"})).table.ids == ("c3", "c5")
+
+
 def test_a_sample_has_the_size_and_depends_on_the_seed() -> None:
-    samples = [filtered(suite(), Filters(sample=7), seed).table.ids for seed in (0, 0, 1)]
+    samples = [selected(suite(), CaseSelection(sample=7), seed).table.ids for seed in (0, 0, 1)]
     assert len(samples[0]) == 7
     assert samples[0] == samples[1] != samples[2]
 
 
 def test_a_larger_sample_holds_the_smaller_one() -> None:
-    small, large = (set(filtered(suite(), Filters(sample=size), 3).table.ids) for size in (5, 15))
+    small, large = (set(selected(suite(), CaseSelection(sample=size), 3).table.ids) for size in (5, 15))
     assert small < large
 
 
 def test_shards_part_the_suite_among_them() -> None:
-    parts = [filtered(suite(), Filters(shard=(number, 3)), 0).table.ids for number in (1, 2, 3)]
+    parts = [selected(suite(), CaseSelection(shard=f"{number}/{3}"), 0).table.ids for number in (1, 2, 3)]
     assert sorted(case for part in parts for case in part) == sorted(suite().table.ids)
 
 
@@ -91,17 +95,17 @@ def test_a_shard_that_cannot_be_read_is_refused(text: str) -> None:
 
 def test_an_unknown_category_is_refused_with_those_that_exist() -> None:
     with pytest.raises(UsageError, match="the categories are: cat0, cat1, cat2"):
-        filtered(suite(), Filters(categories=("dog",)), 0)
+        selected(suite(), CaseSelection(categories=("dog",)), 0)
 
 
 def test_at_least_one_case_must_be_left() -> None:
     with pytest.raises(NothingEvaluated, match="no case of the suite 's' is left"):
-        filtered(suite(), Filters(text="zebra"), 0)
+        selected(suite(), CaseSelection(text="zebra"), 0)
 
 
 def test_a_suite_that_needs_no_filter_is_left_alone() -> None:
     whole = suite()
-    assert filtered(whole, Filters(), 0) is whole
+    assert selected(whole, CaseSelection(), 0) is whole
 
 
 def test_agents_take_turns_and_each_comes_first() -> None:

@@ -217,4 +217,4 @@ def test_a_journal_of_some_candidates_is_not_continued_with_others(history: list
     command = ["evaluate", "--gold-set", "gold.json", "--agent", "bm25", "--num-runs", "1", "--snapshot", "head"]
     assert main(command) == 0
     assert main([*command, "--candidates", "all", "--resume"]) == 2
-    assert "another corpus" in capsys.readouterr().err
+    assert "different corpus" in capsys.readouterr().err

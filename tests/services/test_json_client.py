@@ -206,18 +206,18 @@ def test_a_bound_on_tokens_that_cannot_be_kept_is_an_error(client: Make) -> None
 
 
 def test_an_answer_is_cached_once_it_was_of_use(client: Make, server: str, tmp_path: Path) -> None:
-    service = client("/ok/cache", cache=ResponseCache(tmp_path))
+    service = client("/ok/of-use", cache=ResponseCache(tmp_path))
 
     def refuse(answer: object) -> object:
         raise Unusable("gave what nobody wants")
 
-    with pytest.raises(ServiceError, match="/ok/cache gave what nobody wants"):
+    with pytest.raises(ServiceError, match="/ok/of-use gave what nobody wants"):
         service.send(TEXT, refuse)
     first, second = asked(service), asked(service)
     assert (first.cached, second.cached, second.value) == (False, True, first.value)
     with pytest.raises(ServiceError, match="gave what nobody wants"):
         service.send(TEXT, refuse)
-    assert len(requests_to(server, "/ok/cache")) == 3
+    assert len(requests_to(server, "/ok/of-use")) == 3
     assert service.budget.tokens == 3
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,9 +118,14 @@ def _names(folders: Iterable[Path]) -> dict[Path, str]:
     return names
 
 
-def _given(text: str) -> tuple[str | None, Path]:
-    source = parse_repository(text)
-    return source.name, Path(source.path)
+def _given(texts: Sequence[str]) -> dict[str | None, Path]:
+    """Folders by the names that were given to them, one at most without a name."""
+    sources = [parse_repository(text) for text in texts]
+    twice = next((name for name, count in Counter(source.name for source in sources).items() if count > 1), "")
+    if twice != "":
+        which = "have no name" if twice is None else f"are named {twice!r}"
+        raise UsageError(f"two repositories {which}; give each a name of its own: --repo NAME=PATH")
+    return {source.name: Path(source.path) for source in sources}
 
 
 def _near(path: str, base: Path | None) -> Path:
@@ -130,7 +136,7 @@ def _near(path: str, base: Path | None) -> Path:
 
 def _repositories(suite: Suite, where: Where) -> dict[str | None, Path]:
     """Folders by name; the one under None is for cases that name none, or one that is not among them."""
-    given = dict(map(_given, where.repositories))
+    given = _given(where.repositories)
     mined = suite.metadata.get("repositories")
     known: dict[str | None, Path] = {}
     if isinstance(mined, Mapping) and None not in given:  # a folder without a name is meant for all cases

@@ -1,1 +1,4 @@
-"""Vectors to neighbours."""
+"""Vectors to neighbours.
+
+Private: what is meant for others is a name of `searchmark`.
+"""

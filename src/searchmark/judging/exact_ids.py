@@ -17,7 +17,7 @@ from searchmark.judging.matches import NO_JUDGMENT
 from searchmark.judging.names import judged_by_path
 from searchmark.measures.formulas import Ints
 from searchmark.records import Run, Suite
-from searchmark.records.id_columns import Texts, pair_keys
+from searchmark.records.id_columns import Texts, pair_keys, texts_at
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,40 +28,60 @@ BATCH = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class CaseBatch:
-    """The answers to some cases: those to ``cases[i]`` are the hits ``starts[i]:starts[i + 1]`` of the batch.
+    """The answers to some cases: that to ``cases[i]`` is the hits ``starts[i]:starts[i + 1]`` of the batch.
 
-    ``row`` is the row of each hit in the run, ``case`` its case.
+    In the run it begins at the row ``begins[i]``.
     """
 
     cases: Ints
     starts: Ints
-    row: Ints
-    case: Ints
+    begins: Ints
 
     @classmethod
     def of(cls, run: Run, rows: Ints, cases: Ints) -> CaseBatch:
-        first = run.starts[rows[cases]]
-        lengths = run.starts[rows[cases] + 1] - first
-        starts = np.r_[0, np.cumsum(lengths)]
-        row = np.arange(starts[-1]) + np.repeat(first - starts[:-1], lengths)
-        return cls(cases, starts, row, np.repeat(cases, lengths))
+        begins = run.starts[rows[cases]]
+        return cls(cases, np.r_[0, np.cumsum(run.starts[rows[cases] + 1] - begins)], begins)
 
-    def answers(self) -> Iterator[tuple[int, int, int]]:
-        """Case, first hit and end of every answer."""
-        starts = self.starts.tolist()
-        return zip(self.cases.tolist(), starts[:-1], starts[1:], strict=True)
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def answers_of(self, hits: Ints) -> Ints:
+        """The answers, by number, that some hits belong to."""
+        return np.searchsorted(self.starts, hits, side="right") - 1
+
+    def rows_of(self, hits: Ints) -> Ints:
+        """The rows that some hits have in the run."""
+        return hits + (self.begins - self.starts[:-1])[self.answers_of(hits)]
+
+    def ranks_of(self, run: Run, hits: Ints) -> Ints:
+        """The ranks of some hits in their answers, duplicates counted."""
+        if run.rank is None:
+            return hits - self.starts[self.answers_of(hits)] + 1
+        return run.rank[self.rows_of(hits)].astype(np.int64)
 
     def ids(self, run: Run) -> Texts:
-        """The ids of these hits; no copy of an Arrow column where they are neighbours in the run."""
-        first, size = int(self.row[0]), len(self.row)
-        if bool((self.row[1:] - self.row[:-1] == 1).all()):
-            return run.ids[first : first + size]
-        return list(map(run.ids.__getitem__, self.row.tolist())) if isinstance(run.ids, list) else run.ids[self.row]
+        """The ids of these hits, one after the other; of an Arrow column no copy where they are so in the run."""
+        if bool((self.begins - self.starts[:-1] == self.begins[0]).all()):
+            return run.ids[int(self.begins[0]) : int(self.begins[0]) + len(self)]
+        rows = self.rows_of(np.arange(len(self)))
+        return texts_at(run.ids, rows) if isinstance(run.ids, list) else run.ids[rows]
 
-    def ranks(self, run: Run) -> Ints:
-        if run.rank is None:
-            return np.arange(len(self.row)) - np.repeat(self.starts[:-1], np.diff(self.starts)) + 1
-        return run.rank[self.row].astype(np.int64)
+
+@dataclass(frozen=True, eq=False)
+class BatchNames:
+    """The names of the hits of a batch: answer ``i`` has those from ``begins[i]`` on.
+
+    They may be a list of their own, or the ids of the whole run: a copy would cost as much as the lookup.
+    """
+
+    texts: list[str]
+    begins: Ints
+
+    def answers(self, batch: CaseBatch) -> Iterator[tuple[int, list[str]]]:
+        """Every case with the names of its hits."""
+        ends = self.begins + np.diff(batch.starts)
+        for case, begin, end in zip(batch.cases.tolist(), self.begins.tolist(), ends.tolist(), strict=True):
+            yield case, self.texts[begin:end]
 
 
 def batches(run: Run, rows: Ints, cases: Ints) -> Iterator[CaseBatch]:
@@ -73,65 +93,36 @@ def batches(run: Run, rows: Ints, cases: Ints) -> Iterator[CaseBatch]:
             yield CaseBatch.of(run, rows, group)
 
 
-def repetitive_answers(batch: CaseBatch, names: Texts) -> list[int]:
-    """The answers of a batch, by number, that name something twice."""
-    if isinstance(names, list):
-        return [number for number, (_, start, end) in enumerate(batch.answers()) if len(set(names[start:end])) < end - start]
-    keys = names.hash().to_numpy()
-    found: list[int] = []
-    lengths = np.diff(batch.starts)
-    for length in np.unique(lengths).tolist():  # answers of one length are sorted together, each by itself
-        numbers = np.flatnonzero(lengths == length)
-        ordered = np.sort(keys[batch.starts[numbers][:, None] + np.arange(length)], axis=1)
-        doubtful = numbers[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)]  # two ids may have one key, if hardly ever
-        found += [n for n in doubtful.tolist() if names[batch.starts[n] : batch.starts[n + 1]].n_unique() < length]
-    return found
-
-
-def distinct_ranks(run: Run, batch: CaseBatch, names: Texts, repetitive: list[int]) -> Ints:
-    """The rank of every hit among the distinct hits of its answer, 0 for one that repeats a name."""
-    ranks = batch.ranks(run)
-    for number in repetitive:
-        start, end = batch.starts[number : number + 2].tolist()
-        best_first = start + np.argsort(ranks[start:end])
-        ordered = [names[place] for place in best_first.tolist()]
-        # Written from behind, a dictionary keeps the first position of every name.
-        firsts = sorted(dict(zip(reversed(ordered), range(end - start - 1, -1, -1), strict=True)).values())
-        ranks[start:end] = 0
-        ranks[best_first[firsts]] = np.arange(1, len(firsts) + 1)
-    return ranks
-
-
-def by_lookup(suite: Suite, targets: list[str], batch: CaseBatch, names: list[str]) -> tuple[Ints, Ints]:
+def by_lookup(suite: Suite, targets: list[str], batch: CaseBatch, names: BatchNames) -> tuple[Ints, Ints]:
     """Hits of a batch and the judgments that they meet, through one dictionary per case."""
     starts = suite.judgments.starts.tolist()
 
     def judgments() -> Iterator[Iterator[int]]:
-        for case, start, end in batch.answers():
+        for case, hits in names.answers(batch):
             first, last = starts[case], starts[case + 1]
             wanted = dict(zip(targets[first:last], range(first, last), strict=True))
-            yield map(wanted.get, names[start:end], repeat(NO_JUDGMENT))
+            yield map(wanted.get, hits, repeat(NO_JUDGMENT))
 
-    return _found(judgments(), len(names))
+    return _judged(judgments(), batch)
 
 
-def by_id_or_path(suite: Suite, targets: list[str], batch: CaseBatch, ids: list[str], paths: list[str]) -> tuple[Ints, Ints]:
+def by_id_or_path(suite: Suite, targets: list[str], batch: CaseBatch, ids: BatchNames, paths: BatchNames) -> tuple[Ints, Ints]:
     """The same where a case has both: the id of a hit is held against the ids first, then its path against either."""
     starts, by_path = suite.judgments.starts.tolist(), judged_by_path(suite).tolist()
 
     def judgments() -> Iterator[Iterator[int]]:
-        for case, start, end in batch.answers():
-            first, last = starts[case], starts[case + 1]
-            wanted_ids = {targets[row]: row for row in range(first, last) if not by_path[row]}
-            wanted = wanted_ids | {targets[row]: row for row in range(first, last) if by_path[row]}
-            yield map(wanted_ids.get, ids[start:end], map(wanted.get, paths[start:end], repeat(NO_JUDGMENT)))
+        for (case, hits), (_, hit_paths) in zip(ids.answers(batch), paths.answers(batch), strict=True):
+            rows = range(starts[case], starts[case + 1])
+            wanted_ids = {targets[row]: row for row in rows if not by_path[row]}
+            wanted = wanted_ids | {targets[row]: row for row in rows if by_path[row]}
+            yield map(wanted_ids.get, hits, map(wanted.get, hit_paths, repeat(NO_JUDGMENT)))
 
-    return _found(judgments(), len(ids))
+    return _judged(judgments(), batch)
 
 
-def _found(judgments: Iterator[Iterator[int]], size: int) -> tuple[Ints, Ints]:
-    judgment = np.fromiter(chain.from_iterable(judgments), np.int64, size)
-    hit = np.flatnonzero(judgment >= 0)
+def _judged(judgments: Iterator[Iterator[int]], batch: CaseBatch) -> tuple[Ints, Ints]:
+    judgment = np.fromiter(chain.from_iterable(judgments), np.int64, len(batch))
+    hit = np.flatnonzero(judgment != NO_JUDGMENT)
     return hit, judgment[hit]
 
 
@@ -153,8 +144,8 @@ def by_join(suite: Suite, column: pl.Series, batch: CaseBatch, ids: pl.Series) -
     first, last = int(judgments.starts[batch.cases[0]]), int(judgments.starts[batch.cases[-1] + 1])
     targets = column[first:last]
     wanted = pl.DataFrame({"key": pair_keys(judgments.case[first:last], targets)}).with_row_index("judgment")
-    found = pl.DataFrame({"key": pair_keys(batch.case, ids)}).with_row_index("hit")
+    found = pl.DataFrame({"key": pair_keys(np.repeat(batch.cases, np.diff(batch.starts)), ids)}).with_row_index("hit")
     pairs = wanted.join(found, on="key")
     hit, judgment = pairs["hit"].to_numpy().astype(np.int64), pairs["judgment"].to_numpy().astype(np.int64)
-    same = (ids[hit] == targets[judgment]).to_numpy() & (batch.case[hit] == judgments.case[first + judgment])
+    same = (ids[hit] == targets[judgment]).to_numpy() & (batch.cases[batch.answers_of(hit)] == judgments.case[first + judgment])
     return hit[same], first + judgment[same]

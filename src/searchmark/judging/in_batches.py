@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from searchmark.judging.credit import PairRow, directories_above, pairs_of_case
+from searchmark.judging.duplicates import distinct_ranks
 from searchmark.judging.exact_ids import (
+    BatchNames,
     CaseBatch,
     batches,
     by_id_or_path,
     by_join,
     by_lookup,
-    distinct_ranks,
-    repetitive_answers,
     text_column,
 )
 from searchmark.judging.matches import Matching, Part
 from searchmark.judging.names import CaseKinds, composed, judged_by_path, normal_paths, target_names
 from searchmark.measures.formulas import Ints
+from searchmark.records import Run
 from searchmark.records.id_columns import Texts
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def match_in_batches(matching: Matching, cases: Ints, kinds: CaseKinds) -> Iterator[Part]:
@@ -28,58 +34,81 @@ def match_in_batches(matching: Matching, cases: Ints, kinds: CaseKinds) -> Itera
     paths, ids = kinds.paths[cases], kinds.ids[cases]
     targets = target_names(matching.suite)
     yield from _by_id(matching, cases[~paths], targets)
-    yield from _by_path(matching, cases[paths & ~ids], list(targets), mixed=False)
-    yield from _by_path(matching, cases[paths & ids], list(targets), mixed=True)
+    if paths.any():
+        yield from _by_path(matching, cases[paths & ~ids], list(targets), mixed=False)
+        yield from _by_path(matching, cases[paths & ids], list(targets), mixed=True)
 
 
 def _by_id(matching: Matching, cases: Ints, targets: Texts) -> Iterator[Part]:
     """Ids as they are, except that accents may be encoded in two ways."""
-    suite, run = matching.suite, matching.run
-    column = text_column(targets) if matching.composed and not isinstance(run.ids, list) else None
+    suite, run, clean = matching.suite, matching.run, matching.spelling.composed
+    column = text_column(targets) if clean and not isinstance(run.ids, list) else None
     texts = list(targets) if column is None else []
     for batch in batches(run, matching.rows, cases):
-        ids = batch.ids(run)
-        if column is not None and not isinstance(ids, list):
-            found = by_join(suite, column, batch, ids)
+        ids = None if column is None else batch.ids(run)
+        if column is None or ids is None or isinstance(ids, list):
+            names = _names(batch, run, None if clean else composed)
+            yield _part(matching, batch, by_lookup(suite, texts, batch, names), _ranks(run, batch, names, clean=clean))
         else:
-            ids = list(ids) if matching.composed else composed(list(ids))
-            found = by_lookup(suite, texts, batch, ids)
-        ranks = distinct_ranks(run, batch, ids, [] if run.unique and matching.composed else repetitive_answers(batch, ids))
-        yield _part(matching, batch, ranks, *found)
+            yield _part(matching, batch, by_join(suite, column, batch, ids), _ranks(run, batch, ids, clean=clean))
 
 
 def _by_path(matching: Matching, cases: Ints, targets: list[str], *, mixed: bool) -> Iterator[Part]:
     """Paths in their normal form; ``mixed`` if every case judges ids as well."""
-    suite, run = matching.suite, matching.run
+    suite, run, clean = matching.suite, matching.run, matching.spelling.normal
+    directories = directories_above(compress(targets, judged_by_path(suite)))
     for batch in batches(run, matching.rows, cases):
-        ids = list(batch.ids(run))
-        names = normal_paths(ids)
-        ranks = distinct_ranks(run, batch, names, repetitive_answers(batch, names))
-        found = by_id_or_path(suite, targets, batch, composed(ids), names) if mixed else by_lookup(suite, targets, batch, names)
-        yield _part(matching, batch, ranks, *found, list(_directory_pairs(matching, batch, targets, names, ranks)))
+        names = _names(batch, run, None if clean else normal_paths)
+        if mixed:
+            found = by_id_or_path(suite, targets, batch, _names(batch, run, None if clean else composed), names)
+        else:
+            found = by_lookup(suite, targets, batch, names)
+        ranks = _ranks(run, batch, names, clean=clean)
+        pairs = list(_directory_pairs(matching, batch, targets, directories, names, ranks))
+        yield _part(matching, batch, found, ranks, pairs)
 
 
-def _part(matching: Matching, batch: CaseBatch, ranks: Ints, hit: Ints, judgment: Ints, pairs: Sequence[PairRow] = ()) -> Part:
+def _names(batch: CaseBatch, run: Run, cleaned: Callable[[list[str]], list[str]] | None) -> BatchNames:
+    """The ids of a batch as names: those of the run itself where nothing has to be cleaned."""
+    if cleaned is None and isinstance(run.ids, list):
+        return BatchNames(run.ids, batch.begins)
+    ids = list(batch.ids(run))
+    return BatchNames(ids if cleaned is None else cleaned(ids), batch.starts[:-1])
+
+
+def _ranks(run: Run, batch: CaseBatch, names: BatchNames | pl.Series, *, clean: bool) -> Ints | None:
+    """Ranks among distinct hits; None where all are, as a run may promise for ids that are their own names."""
+    return None if run.unique and clean else distinct_ranks(run, batch, names)
+
+
+def _part(
+    matching: Matching, batch: CaseBatch, found: tuple[Ints, Ints], ranks: Ints | None, pairs: Sequence[PairRow] = ()
+) -> Part:
     """The matches of a batch without those of duplicates."""
-    distinct = ranks[hit] > 0
-    hit, judgment = hit[distinct], judgment[distinct]
-    grades = matching.suite.judgments.grades[judgment]
+    hit, judgment = found
+    rank = batch.ranks_of(matching.run, hit) if ranks is None else ranks[hit]
+    hit, judgment, rank = hit[rank > 0], judgment[rank > 0], rank[rank > 0]
+    case = batch.cases[batch.answers_of(hit)]
+    repeats = np.zeros(0, np.int64) if ranks is None else np.flatnonzero(ranks == 0)
     return Part(
-        hits=np.stack([batch.case[hit], ranks[hit], batch.row[hit], judgment, grades]),
+        hits=np.stack([case, rank, batch.rows_of(hit), judgment, matching.suite.judgments.grades[judgment]]),
         met=np.stack([judgment, np.arange(len(hit))]),
-        repeats=batch.case[ranks == 0],
+        repeats=batch.cases[batch.answers_of(repeats)],
         pairs=pairs,
     )
 
 
-def _directory_pairs(matching: Matching, batch: CaseBatch, targets: list[str], names: list[str], ranks: Ints) -> Iterator[PairRow]:
-    """The hits above targets; few cases have any, and only these are looked into."""
-    judgments = matching.suite.judgments
-    starts, by_path = judgments.starts.tolist(), judged_by_path(matching.suite).tolist()
-    for case, start, end in batch.answers():
-        wanted = [row for row in range(starts[case], starts[case + 1]) if by_path[row]]
-        if directories_above(targets[row] for row in wanted).isdisjoint(names[start:end]):
+def _directory_pairs(
+    matching: Matching, batch: CaseBatch, targets: list[str], directories: set[str], names: BatchNames, ranks: Ints | None
+) -> Iterator[PairRow]:
+    """The hits above targets. Few answers have any, and only these are looked into."""
+    judgments, by_path = matching.suite.judgments, judged_by_path(matching.suite)
+    for number, (case, hits) in enumerate(names.answers(batch)):
+        if directories.isdisjoint(hits):
             continue
-        graded = {targets[row]: (row, int(judgments.grades[row])) for row in wanted}
-        places = (place for place in range(start, end) if ranks[place] and matching.exists(int(batch.row[place])))
-        yield from pairs_of_case(case, graded, {names[place]: int(ranks[place]) for place in places})
+        places = np.arange(*batch.starts[number : number + 2])
+        rank = (batch.ranks_of(matching.run, places) if ranks is None else ranks[places]).tolist()
+        exists = [matching.exists(row) for row in batch.rows_of(places).tolist()]
+        rows = range(*judgments.starts[case : case + 2].tolist())
+        wanted = {targets[row]: (row, int(judgments.grades[row])) for row in rows if by_path[row]}
+        yield from pairs_of_case(case, wanted, {hits[n]: rank[n] for n in range(len(hits)) if rank[n] and exists[n]})

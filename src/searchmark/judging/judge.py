@@ -54,19 +54,22 @@ def judge(suite: Suite, run: Run, corpus: Collection[str] | None = None) -> Judg
     status[(status == OK) & (run.starts[rows + 1] == run.starts[rows])] = EMPTY
     kinds = CaseKinds.of(suite)
     valid = run.valid if existing is None else _existing_hits(run, existing)
-    spelling = Spelling.of(run.ids)
-    matched_run = lines_apart(run) if spelling.lines else run
-    matches = _match(Matching(suite, matched_run, np.where(status == OK, rows, -1), valid, spelling.composed), kinds)
+    matches = _match(suite, run, np.where(status == OK, rows, -1), kinds, valid)
     answerable = np.ones(len(suite), bool) if suite.table.unanswerable is None else ~suite.table.unanswerable
     hits = _graded_hits(suite, run, matches, np.where(answerable, np.nan, (status == EMPTY).astype(float)))
     dropped = _dropped(suite, run, matches, existing) | {"invalid": 0 if valid is None else int((~valid).sum())}
     return Judged(suite, run, matches, hits, status, answerable, ~kinds.described, kinds.paths, dropped)
 
 
-def _match(matching: Matching, kinds: CaseKinds) -> Matches:
+def _match(suite: Suite, run: Run, rows: Ints, kinds: CaseKinds, valid: NDArray[np.bool_] | None) -> Matches:
     """Names are matched in batches; globs, symbols and lines need more thought, and go one by one."""
-    kinds = kinds.for_run(matching.suite, matching.run)
-    answered, alone = matching.rows >= 0, kinds.described | kinds.lines
+    spelling = Spelling.of(run.ids, paths=bool(kinds.paths.any()))
+    if spelling.lines:
+        run = lines_apart(run)
+        spelling = Spelling.of(run.ids, paths=True)
+    kinds = kinds.for_run(suite, run)
+    matching = Matching(suite, run, rows, valid, spelling)
+    answered, alone = rows >= 0, kinds.described | kinds.lines
     in_batches = match_in_batches(matching, np.flatnonzero(answered & ~alone), kinds)
     return put_together(matching, [*in_batches, match_one_by_one(matching, np.flatnonzero(answered & alone), kinds)])
 

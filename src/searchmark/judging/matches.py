@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.judging.credit import PairRow, pair_columns
+from searchmark.judging.names import Spelling
 from searchmark.measures.formulas import DirectoryPairs, Ints
 from searchmark.records import Run, Suite
 
@@ -53,14 +54,14 @@ class Matching:
     """A suite and the run that it is matched with, whose ids name no lines.
 
     ``rows`` says where in the run the answer to each case is, -1 for none; ``valid`` which hits exist, None if all do;
-    ``composed`` whether all ids of the run have their accents composed.
+    ``spelling`` how clean the ids are.
     """
 
     suite: Suite
     run: Run
     rows: Ints
     valid: NDArray[np.bool_] | None
-    composed: bool
+    spelling: Spelling
 
     def exists(self, row: int) -> bool:
         return self.valid is None or bool(self.valid[row])

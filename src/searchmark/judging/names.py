@@ -20,8 +20,9 @@ from searchmark.records.id_columns import Texts
 ID, PATH, LINES = MATCHES.index("id"), MATCHES.index("path"), MATCHES.index("lines")
 DESCRIPTIONS = [MATCHES.index("glob"), MATCHES.index("symbol")]
 
-# Texts that are looked through at once: bounds the memory that the look takes.
-_LOOKED_AT_ONCE = 1 << 16
+# Texts that are looked through at once: of a list so few that they stay in the cache of a processor, of an Arrow column so
+# many that the calls do not matter.
+_LISTED_AT_ONCE, _ARROW_AT_ONCE = 1 << 12, 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,18 +63,28 @@ def _cases_where(suite: Suite, judgments: NDArray[np.bool_]) -> NDArray[np.bool_
 
 @dataclass(frozen=True)
 class Spelling:
-    """Of many texts: whether all accents are composed, and whether any text may name lines."""
+    """Of many texts: whether all have their accents composed, all are paths in normal form, any may name lines."""
 
     composed: bool
+    normal: bool
     lines: bool
 
     @classmethod
-    def of(cls, texts: Texts) -> Spelling:
-        composed, lines = True, False
+    def of(cls, texts: Texts, *, paths: bool = False) -> Spelling:
+        """Look through the texts; whether they are normal only if they are said to be ``paths``."""
+        composed, normal, lines = True, paths, False
         for many in joined(texts):
             composed = composed and (many.isascii() or is_normalized("NFC", many))
-            lines = lines or "#L" in many
-        return cls(composed, lines)
+            normal = normal and composed and not _is_any_dotted_or_slashed(many)
+            lines = lines or ("#" in many and "#L" in many)  # one letter is found much faster than two
+        return cls(composed, normal, lines)
+
+
+def _is_any_dotted_or_slashed(many: str) -> bool:
+    """Whether one of many lines begins with ``./`` or ends with ``/``: as numbers, because slashes are too common to search."""
+    letters = np.frombuffer(f"\n{many}\n".encode("utf-8", "surrogatepass"), np.uint8)
+    breaks, dots, slashes = (letters == ord(letter) for letter in "\n./")
+    return bool((breaks[1:] & slashes[:-1]).any() or (breaks[:-2] & dots[1:-1] & slashes[2:]).any())
 
 
 def lines_apart(run: Run) -> Run:
@@ -90,10 +101,11 @@ def lines_apart(run: Run) -> Run:
 
 
 def joined(texts: Texts) -> Iterator[str]:
-    """All texts, many to a string, with a line break before and behind each."""
-    for start in range(0, len(texts), _LOOKED_AT_ONCE):
-        part = texts[start : start + _LOOKED_AT_ONCE]
-        yield "\n" + ("\n".join(part) if isinstance(part, list) else part.str.join("\n").item()) + "\n"
+    """All texts, many to a string, a line each."""
+    if isinstance(texts, list):
+        yield from ("\n".join(texts[start : start + _LISTED_AT_ONCE]) for start in range(0, len(texts), _LISTED_AT_ONCE))
+    else:
+        yield from (texts.slice(start, _ARROW_AT_ONCE).str.join("\n").item() for start in range(0, len(texts), _ARROW_AT_ONCE))
 
 
 def composed(texts: list[str]) -> list[str]:
@@ -103,8 +115,7 @@ def composed(texts: list[str]) -> list[str]:
 
 def normal_paths(texts: list[str]) -> list[str]:
     """Paths as they are compared: without ``./`` in front or ``/`` behind, accents composed."""
-    clean = all(many.isascii() and "\n./" not in many and "/\n" not in many for many in joined(texts))
-    return texts if clean else list(map(normal_path, texts))
+    return texts if Spelling.of(texts, paths=True).normal else list(map(normal_path, texts))
 
 
 def judged_by_path(suite: Suite) -> NDArray[np.bool_]:

@@ -1,4 +1,7 @@
-"""What people and machines get to read: one report, several renderers."""
+"""What people and machines get to read: one report, several renderers.
+
+Private: what is meant for others is a name of `searchmark`.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class WorkerEvent:
 
     event: EventKind
     seconds: float | None = None
-    how: Literal["initialised", "updated"] | None = None
+    how: Literal["initialised", "updated", "remote"] | None = None
     index_bytes: int | None = None
     memory: int | None = None
     reason: str | None = None
@@ -40,8 +40,11 @@ class WorkerEvent:
 
 
 def index_build(events: Sequence[WorkerEvent]) -> IndexBuild:
-    """What it took to get the agent ready, in this run and in those that it resumes."""
-    prepared = [event for event in events if event.event == "prepared"]
+    """What it took to get the agent ready, in this run and in those that it resumes.
+
+    What a service has indexed, and when, is not known.
+    """
+    prepared = [event for event in events if event.event == "prepared" and event.how != "remote"]
     return IndexBuild(
         seconds=sum(event.seconds or 0.0 for event in prepared) if prepared else None,
         full_builds=sum(event.how == "initialised" for event in prepared),

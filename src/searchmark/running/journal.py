@@ -7,7 +7,6 @@ be damaged.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import secrets
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from searchmark.errors import FormatError, Incomparable, UsageError
+from searchmark.files.locks import lock_file
 from searchmark.files.schemas import Schema
 from searchmark.files.store import parse_json
 from searchmark.options.experiment_options import OUR_FOLDER
@@ -145,21 +145,14 @@ def _opened(path: Path) -> int:
         _keep_out_of_git(path.parent)
     except OSError as error:
         raise _unwritable(path, error) from error
-    while True:
-        try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise _unwritable(path, error) from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(descriptor), path.stat()):
-                return descriptor
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            os.close(descriptor)
-            raise UsageError(f"another run is writing to {path}; wait for it, or name a different folder with --journal") from error
-        os.close(descriptor)
+    try:
+        while (descriptor := lock_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC)) is None:
+            pass  # another run has set the file aside just now: what is there next is locked
+    except BlockingIOError as error:
+        raise UsageError(f"another run is writing to {path}; wait for it, or name a different folder with --journal") from error
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return descriptor
 
 
 def _unwritable(path: Path, error: OSError) -> UsageError:

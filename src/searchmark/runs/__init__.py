@@ -1,4 +1,7 @@
-"""Saved runs: one reader per file format, chosen by what the file holds."""
+"""Saved runs: one reader per file format, chosen by what the file holds.
+
+Private: what is meant for others is a name of `searchmark`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Where cases come from: one reader per file format, chosen by what the file holds."""
+"""Where cases come from: one reader per file format, chosen by what the file holds.
+
+Private: what is meant for others is a name of `searchmark`.
+"""
 
 from __future__ import annotations
 
