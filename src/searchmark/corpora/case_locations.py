@@ -123,8 +123,8 @@ def _given(texts: Sequence[str]) -> dict[str | None, Path]:
     sources = [parse_repository(text) for text in texts]
     twice = next((name for name, count in Counter(source.name for source in sources).items() if count > 1), "")
     if twice != "":
-        which = "have no name" if twice is None else f"are named {twice!r}"
-        raise UsageError(f"two repositories {which}; give each a name of its own: --repo NAME=PATH")
+        which = "two repositories have no name" if twice is None else f"duplicate repository name {twice!r}"
+        raise UsageError(f"{which}; give each a name of its own: --repo NAME=PATH")
     return {source.name: Path(source.path) for source in sources}
 
 
