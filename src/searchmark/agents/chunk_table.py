@@ -27,13 +27,13 @@ class ChunkLayout:
 
     def found(self, near: Neighbours) -> tuple[Numbers, Scores]:
         """Where the chunks that were found are, in order, and their scores; one that many files hold occurs often."""
-        # A table by number, looked up for all chunks at once, is quicker than an index from numbers to files would be to
-        # keep: most states of a corpus are asked once.
-        scores = np.full(int(self.numbers.max(initial=-1)) + 1, -np.inf)
-        scores[near.numbers] = near.scores
-        everywhere = scores[self.numbers]
-        where = np.flatnonzero(everywhere > -np.inf)
-        return where, everywhere[where]
+        # Marks by number, looked up for all chunks at once: an index from numbers to files would take longer to keep, since
+        # most states of a corpus are asked once.
+        marked = np.zeros(int(self.numbers.max(initial=-1)) + 1, dtype=np.bool_)
+        marked[near.numbers] = True
+        where = np.flatnonzero(marked[self.numbers])
+        order = np.argsort(near.numbers)
+        return where, near.scores[order][np.searchsorted(near.numbers[order], self.numbers[where])]
 
     def files_at(self, where: Numbers) -> Numbers:
         """The file of each of these chunks."""

@@ -84,7 +84,8 @@ def nearest_files(index: VectorIndex, layout: ChunkLayout, query: Vectors, k: in
     """The best ``k`` files, best first; equal scores are ordered by name. A query of zeros finds nothing."""
     if k < 1 or not layout.names or not query.any():
         return []
-    scored = None if pooling.kind == "sum" else _from_the_nearest(index, layout, query, k, pooling)
+    every = pooling.kind == "sum" or k >= len(layout.names)
+    scored = None if every else _from_the_nearest(index, layout, query, k, pooling)
     return (scored or _from_all(index, layout, query, k, pooling)).best(layout, k)
 
 

@@ -14,6 +14,7 @@ from searchmark.agents.lexical.tokens import tokens
 from searchmark.errors import UsageError
 from searchmark.files.store import check_shape
 from searchmark.files.text_encoding import encodable
+from searchmark.options.strict import strict_record
 from searchmark.services.exchange import ApiKey, ClientOptions, Request, Unusable
 from searchmark.services.json_client import JsonClient
 
@@ -29,14 +30,12 @@ class Reranker:
         """Let go of connections."""
 
 
-@dataclass(frozen=True)
+@strict_record
 class ProximityOptions:
     """Options of ``proximity``: ``k1`` and ``b`` are those of BM25."""
 
     k1: float = 1.2
     b: float = 0.5
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def load(self) -> Reranker:
         return Proximity(self)
@@ -82,7 +81,7 @@ def cross_encoder_problem() -> str | None:
     return None
 
 
-@dataclass(frozen=True)
+@strict_record
 class CrossEncoderOptions:
     """Options of ``cross-encoder``: ``model`` is a name on the hub or a folder; ``batch`` is texts at a time."""
 
@@ -90,8 +89,6 @@ class CrossEncoderOptions:
     batch: int = 32
     longest_text: int = 8000
     offline: bool = False
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def load(self) -> Reranker:
         reason = cross_encoder_problem()
