@@ -47,7 +47,7 @@ test-oldest: $(READY)  ## run the tests with the oldest versions that pyproject.
 	$(BIN)/uv pip install --quiet --python $(VENV)-oldest/bin/python --resolution lowest-direct --editable . --group dev
 	$(VENV)-oldest/bin/python -m pytest -n 2
 
-test-kills: $(READY)  ## kill the runner a hundred times and go on each time
+test-kills: $(READY)  ## kill the runner a hundred times and resume each time
 	SEARCHMARK_TEST_KILLS=100 $(BIN)/python -m pytest tests/running/test_resume.py
 
 test-models: $(READY)  ## run the tests that need a real transformer; installs it (5 GB with torch), fails without it
@@ -61,11 +61,11 @@ check: $(READY)  ## lint, types, import direction
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(READY)  ## let the formatter have its way
+format: $(READY)  ## format, and apply safe lint fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(READY)  ## write the generated parts of the docs anew
+docs: $(READY)  ## regenerate the generated parts of the docs
 	$(BIN)/python -m tests.generated_docs
 
 bench: $(READY)  ## compare speed and memory with other tools, side by side

@@ -53,7 +53,7 @@ def test_a_run_that_was_ordered_by_score_is_read_back_in_that_order(tmp_path: Pa
 def test_an_empty_answer_with_hits_contradicts_itself(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     save_run(Run.from_answers("a", [Answer("q", "empty", (Hit("x", 1),))]), path)
-    with pytest.raises(FormatError, match=r"line 2\.status: is 'empty', yet there are 1 hits"):
+    with pytest.raises(FormatError, match=r"line 2\.status: is 'empty', but there are 1 hits"):
         load_run(path)
 
 
@@ -78,7 +78,7 @@ def test_a_time_without_a_zone_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_case_that_is_answered_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="answers the case 'q' twice"):
+    with pytest.raises(UsageError, match="duplicate answer to the case 'q'"):
         Run.from_answers("a", [Answer("q", "ok"), Answer("q", "ok")])
 
 

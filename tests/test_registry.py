@@ -62,7 +62,7 @@ def test_code_that_only_a_config_names_is_not_run() -> None:
 
 @pytest.mark.parametrize("text", ["my.module:Agent", "a.py:B", "mine=my.module:Agent", "plugged"])
 def test_without_foreign_code_only_built_in_agents_will_do(text: str, plugin) -> None:
-    with pytest.raises(UsageError, match="--no-exec refuses"):
+    with pytest.raises(UsageError, match="--no-exec allows built-in agents only"):
         spec_of(text, foreign=False)
     assert spec_of("bm25", foreign=False).source == BuiltIn("bm25")
 
@@ -197,7 +197,7 @@ def test_an_agent_is_adapted_by_its_signature(initialize: str, retrieve: str, gi
 def test_an_agent_that_wants_a_folder_says_so_where_there_is_none(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("class Agent:\n    def initialize(self, repo_path: str): pass\n    def retrieve(self, query): return []\n")
-    with pytest.raises(UsageError, match="wants a folder to search"):
+    with pytest.raises(UsageError, match="needs a folder to search"):
         create(spec_of(f"{file}:Agent")).initialize(CORPUS)
 
 
@@ -214,9 +214,9 @@ NESTED = {"name": "inner", "source": "rerank", "config": {"arm": {"name": "inner
 def test_without_foreign_code_every_arm_is_checked_before_anything_is_started(arms: list, plugin: Path) -> None:
     configured = [AgentSpec("both", BuiltIn("hybrid"), {"arms": arms})]
     assert spec_of("both", configured)
-    with pytest.raises(UsageError, match="'plugged' is not built in, and --no-exec refuses"):
+    with pytest.raises(UsageError, match="'plugged' is not built in, and --no-exec allows built-in agents only"):
         spec_of("both", configured, foreign=False)
-    with pytest.raises(UsageError, match="'plugged' is not built in, and --no-exec refuses"):
+    with pytest.raises(UsageError, match="'plugged' is not built in, and --no-exec allows built-in agents only"):
         create(configured[0], foreign=False)
 
 

@@ -59,7 +59,7 @@ def _refuse_foreign(suite: Suite, run: Run) -> None:
     if foreign and missing and missing < len(known):
         raise Incomparable(
             f"the run {run.agent!r} lacks {missing} cases of the suite and answers {foreign} that are not in it: "
-            "it was made for another suite (--intersect compares on what all runs answer)"
+            "it was made for a different suite (--intersect compares on the cases that all runs answer)"
         )
 
 

@@ -30,7 +30,7 @@ WHICH_FILES, QUERIES = "Which files", "Queries"
 
 @strict_record
 class RewriterConfig:
-    """The section ``dataset.rewriter``: a service with OpenAI's or Anthropic's chat API that words queries anew.
+    """The section ``dataset.rewriter``: a service with OpenAI's or Anthropic's chat API that rewrites queries.
 
     ``base_url`` and ``key_variable`` default to those of the API. The latter names the environment variable with the key;
     the key itself does not belong into a file. ``max_requests`` and ``max_tokens`` bound what one call of the program may

@@ -9,7 +9,7 @@
     ├── Incomparable          2   the numbers exist and must not be held against each other
     └── NothingEvaluated      5   there is no number at all
 
-A gate that failed (1) and a result that nobody should believe (2) are results, not exceptions: the report says
+A gate that failed (1) and an untrusted result (2) are results, not exceptions: the report says
 so and the command line exits accordingly. Anything else that escapes is our own mistake and exits with 3; Ctrl-C
 exits with 130.
 """

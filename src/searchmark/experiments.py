@@ -113,8 +113,8 @@ def run_suite(
     The agent is a name, a class, an instance, or a function ``(query, k)`` that returns hits. What a worker can import
     runs in a process of its own; anything else runs in this one, where no deadline is enforced, and the run says so.
     """
-    place = where or Where(corpus=None if corpus is None else str(corpus))
-    return Experiment(suite, (agent,), place, options=options).run().runs[0]
+    searched = where or Where(corpus=None if corpus is None else str(corpus))
+    return Experiment(suite, (agent,), searched, options=options).run().runs[0]
 
 
 def score_runs(

@@ -124,7 +124,7 @@ def check_spec(spec: AgentSpec, *, foreign: bool = True, depth: int = 0) -> None
     """Refuse an agent that is not available or not allowed, and likewise all that it asks; nothing is started for that."""
     _refuse_unavailable(spec.source)
     if spec.source.executes and not foreign:
-        raise UsageError(f"{spec.source.text!r} is not built in, and --no-exec refuses everything else")
+        raise UsageError(f"{spec.source.text!r} is not built in, and --no-exec allows built-in agents only")
     if depth > DEEPEST:
         raise UsageError(f"the arm {spec.name!r} is nested more than {DEEPEST} deep")
     for arm in _arms_by_config(spec).values():

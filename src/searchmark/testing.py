@@ -73,7 +73,7 @@ def _problems(process: Worker, spec: AgentSpec, folder: Path, seconds: float) ->
         again = _asked(process, {"op": "again", "query": query, "depth": K, "lines": False}, seconds)
         problem = _failure(again, f"retrieve({shown}, {K}), called again")
         if problem or not again.get("same"):
-            problems.append(problem or f"retrieve({shown}, {K}) gives another answer when it is called again")
+            problems.append(problem or f"retrieve({shown}, {K}) gives a different answer when it is called again")
     closed = _failure(_asked(process, {"op": "close"}, seconds), "close")
     return [*problems, *([closed] if closed else [])]
 
@@ -96,12 +96,12 @@ def _odd(answer: Mapping[str, Any], query: str, existing: Existing) -> list[str]
     said = {
         "beyond_depth": f"retrieve({query}, {K}) returns more than {K} hits",
         "not_text": f"retrieve({query}, {K}) returns hits that are neither text nor a path",
-        "scores_unusable": f"retrieve({query}, {K}) returns scores that are no finite numbers, or too few",
+        "scores_unusable": f"retrieve({query}, {K}) returns scores that are not finite numbers, or too few",
     }
     unknown = [hit for hit in answer["ids"] if not existing.settled(hit)[1]]
     twice = len(answer["ids"]) - len({existing.settled(hit)[0] for hit in answer["ids"]})
     return [
         *(sentence for key, sentence in said.items() if dropped.get(key)),
-        *([f"retrieve({query}, {K}) returns what does not exist: {', '.join(map(repr, unknown[:3]))}"] if unknown else []),
+        *([f"retrieve({query}, {K}) returns files that do not exist: {', '.join(map(repr, unknown[:3]))}"] if unknown else []),
         *([f"retrieve({query}, {K}) returns the same file twice"] if twice else []),
     ]

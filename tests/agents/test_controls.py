@@ -80,7 +80,7 @@ class TestPopular:
     def test_files_that_were_never_committed_have_no_history(self, repository: Path) -> None:
         (repository / "new").mkdir()
         (repository / "new" / "file.py").write_text("x")
-        with pytest.raises(UsageError, match="Git knows none of its files"):
+        with pytest.raises(UsageError, match="no file of it is in Git"):
             PopularAgent().initialize(load_corpus(repository / "new"))
 
     def test_without_a_history_it_is_an_error_that_says_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ class TestPopular:
         monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
         with pytest.raises(UsageError, match=r"needs a Git history; .*: git log failed: fatal: not a git repository"):
             PopularAgent().initialize(load_corpus(tmp_path))
-        with pytest.raises(UsageError, match="is no folder with a history"):
+        with pytest.raises(UsageError, match="is not a folder with a Git history"):
             PopularAgent().initialize(FILES)
 
 

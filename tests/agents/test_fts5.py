@@ -150,7 +150,7 @@ def test_a_sqlite_without_fts5_is_one_sentence_that_says_what_to_do(monkeypatch)
         execute = without
 
     monkeypatch.setattr("searchmark.files.sqlite.open_database", Bare)
-    with pytest.raises(UsageError, match=r"no FTS5 that we can use .*pip install --force-reinstall"):
+    with pytest.raises(UsageError, match=r"no usable FTS5 .*pip install --force-reinstall"):
         Fts5Agent().initialize(corpus_from(FILES))
 
 

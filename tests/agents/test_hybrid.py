@@ -129,7 +129,7 @@ def test_an_arm_that_finds_nothing_is_alive() -> None:
 def test_scores_cannot_be_fused_where_there_are_none(result: RetrievalResult) -> None:
     arm = Fixed({})
     arm.answer = result
-    with pytest.raises(UsageError, match=r"gives no score for every hit; fuse by ranks \(fusion: rrf\)"):
+    with pytest.raises(UsageError, match=r"does not score every hit; fuse by ranks \(fusion: rrf\)"):
         hybrid({"x": arm}, fusion="scores").retrieve("q", 5)
 
 
@@ -172,11 +172,11 @@ def test_the_arms_are_plain_data_that_a_registry_can_load() -> None:
     ("options", "sentence"),
     [
         ({"arms": []}, "needs at least one arm"),
-        ({"arms": ["bm25", "bm25"]}, "two arms are called 'bm25'"),
+        ({"arms": ["bm25", "bm25"]}, "duplicate arm name 'bm25'"),
         ({"arms": [{"source": "bm25"}]}, "an arm is a name, or has a name, .* the name is missing"),
         ({"arms": [{"name": "x", "colour": "red"}]}, "'colour' is not one of these"),
         ({"arms": [{"name": "x", "config": 3}]}, "the config of 'x' is not a mapping"),
-        ({"weights": {"fts5": 2.0}}, "there is a weight for 'fts5', which is no arm"),
+        ({"weights": {"fts5": 2.0}}, "there is a weight for 'fts5', which is not an arm"),
     ],
 )
 def test_a_config_that_makes_no_sense_is_one_sentence(options: dict, sentence: str) -> None:

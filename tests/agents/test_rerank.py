@@ -131,7 +131,7 @@ def test_a_server_may_decide(server: str, style: str, behaviour: str) -> None:
     ("behaviour", "sentence"),
     [
         ("down", "did not answer as it should: 503"),
-        ("nonsense", "gave no JSON"),
+        ("nonsense", "gave an answer that is not JSON"),
         ("odd", "did not score every text: KeyError 'results'"),
         ("short", "did not score every text: KeyError"),
     ],
@@ -145,7 +145,7 @@ def test_a_server_that_fails_is_an_error_and_not_the_old_order(server: str, beha
 @pytest.mark.parametrize(
     ("choice", "sentence"),
     [
-        ("nonsense", "there is no reranker 'nonsense'; there are proximity, cross-encoder, http"),
+        ("nonsense", "there is no reranker 'nonsense'; available: proximity, cross-encoder, http"),
         ({"url": "x"}, "there is no reranker None"),
         ({"name": "http"}, "reranker http, url: is missing"),
         ({"name": "proximity", "k2": 1}, "reranker proximity, k2: is not a known field"),

@@ -161,7 +161,7 @@ def test_a_file_that_is_no_index_is_one_sentence(tmp_path: Path) -> None:
     place = tmp_path / "index.npz"
     for content in (b"", b"nonsense", b"PK\x03\x04 broken"):
         place.write_bytes(content)
-        with pytest.raises(UsageError, match="is no saved index"):
+        with pytest.raises(UsageError, match="is not a saved index"):
             ready(index_file=str(place))
 
 
@@ -174,10 +174,10 @@ def test_a_saved_index_whose_parts_do_not_fit_together_is_one_sentence(tmp_path:
     place = tmp_path / "index.npz"
     ready(index_file=str(place))
     spoiled(place, keys=np.zeros((1, 32), np.uint8))
-    with pytest.raises(UsageError, match="do not belong together"):
+    with pytest.raises(UsageError, match="keys do not fit"):
         ready(index_file=str(place))
     spoiled(place, vectors=np.zeros((1, 256), np.float32))
-    with pytest.raises(UsageError, match="do not stand for the 1 vectors"):
+    with pytest.raises(UsageError, match="do not fit its 1 vectors"):
         ready(index_file=str(place))
 
 

@@ -55,7 +55,7 @@ def test_only_built_in_agents_execute_nothing_foreign() -> None:
     "text", ["", "=", "mine=", "=bm25", ":Class", "module:", "module:1", "http:/one", "in-process:a.b", "in-process:a.<lambda>"]
 )
 def test_what_names_no_agent_is_one_sentence(text: str) -> None:
-    with pytest.raises(UsageError, match=r"names no agent; write it as NAME, module:Class or file.py:Class"):
+    with pytest.raises(UsageError, match=r"does not name an agent; write it as NAME, module:Class or file.py:Class"):
         parse_named(text)
 
 
@@ -78,7 +78,7 @@ def test_an_agent_of_this_process_stays_there() -> None:
     assert source.text.startswith("in-process:tests.agents.test_source.")
     assert not AgentSpec("mine", source).isolated
     assert AgentSpec("mine", BuiltIn("bm25")).isolated
-    with pytest.raises(TypeError, match="cannot be sent to another"):
+    with pytest.raises(TypeError, match="cannot be sent to a different one"):
         pickle.dumps(source)
 
 
@@ -101,7 +101,7 @@ def test_an_entry_of_a_config_file_is_a_spec(tmp_path) -> None:
         ("{class: bm25}", "the name is missing"),
         ("{name: a, class: 3}", "the source of 'a' is not text"),
         ("{name: a, config: [1]}", "the config of 'a' is not a mapping"),
-        ("{name: a, class: 'module:'}", "agents.0: 'module:' names no agent"),
+        ("{name: a, class: 'module:'}", "agents.0: 'module:' does not name an agent"),
         ("[a]", "list is neither"),
     ],
 )

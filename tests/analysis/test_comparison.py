@@ -99,7 +99,7 @@ class TestVerdicts:
     def test_an_untrusted_run_is_invalid_and_never_significantly_worse(self) -> None:
         never_ran = run_of("dead", BASE, dict.fromkeys(range(200), "not_run"))
         (found,) = differences(suite_of(200), run_of("a", BASE), never_ran)
-        assert (found.verdict, found.reason) == ("INVALID", "dead cannot be trusted")
+        assert (found.verdict, found.reason) == ("INVALID", "untrusted: dead")
 
     def test_a_verdict_that_rests_on_failures_is_inconclusive(self) -> None:
         """The candidate is a little better where it answers, and lost 9 of 200 cases to time-outs."""

@@ -78,7 +78,7 @@ class TestExitCodes:
             (["evaluate", "--colour"], "No such option"),
             (["--colour"], "No such option"),
             (["evaluate", "--gold-set", "nowhere", "--run", "nowhere"], "nowhere: cannot be read: No such file or directory"),
-            (["measures", "nDGC"], "there is no measure 'nDGC'; the nearest are nDCG"),
+            (["measures", "nDGC"], "there is no measure 'nDGC'; did you mean nDCG"),
         ],
     )
     def test_4_usage_error(self, arguments: list[str], complaint: str, capsys) -> None:
@@ -93,7 +93,7 @@ class TestExitCodes:
             (["--by", "colour"], "no case of the suite 'qrels' has a field 'colour'"),
             (["-o", "report.pdf"], "the extension must be one of"),
             (["-o", "/dev/null/report.json"], "cannot be written"),
-            (["--format", "native"], "holds no mapping with 'schema_version'"),
+            (["--format", "native"], "is not a mapping with 'schema_version'"),
             (["--run-format", "json"], "not valid JSON"),
             (["--topics", "nowhere"], "nowhere: cannot be read"),
         ],

@@ -97,12 +97,12 @@ class TestPrecedence:
     def test_a_file_that_allows_all_agents_does_not_undo_no_exec(self, capsys) -> None:
         Path("searchmark.yaml").write_text("evaluation: {no_exec: false}\n")
         assert main(["evaluate", *SUITE, "--agent", "my.module:Agent", "--corpus", ".", "--no-exec"]) == 4
-        assert "--no-exec refuses" in capsys.readouterr().err
+        assert "--no-exec allows built-in agents only" in capsys.readouterr().err
 
     def test_the_environment_can_allow_built_in_agents_only(self, monkeypatch, capsys) -> None:
         monkeypatch.setenv("SEARCHMARK_EVALUATION_NO_EXEC", "true")
         assert main(["evaluate", *SUITE, "--agent", "my.module:Agent", "--corpus", "."]) == 4
-        assert "--no-exec refuses" in capsys.readouterr().err
+        assert "--no-exec allows built-in agents only" in capsys.readouterr().err
 
     def test_a_sample_has_a_journal_of_its_own_for_every_seed(self) -> None:
         for seed in (1, 2):

@@ -90,13 +90,13 @@ def test_a_service_is_for_all_cases_and_nothing_asks_for_a_corpus(shop: tuple[Pa
 @pytest.mark.parametrize(
     ("where", "said"),
     [
-        (Where(), "nothing says what is searched"),
-        (Where(corpus="a", repositories=("b",)), "--corpus and --repo both say what to search"),
-        (Where(mapping=("id=x",)), "there is no --corpus"),
+        (Where(), "there is nothing to search"),
+        (Where(corpus="a", repositories=("b",)), "--corpus and --repo both name what to search"),
+        (Where(mapping=("id=x",)), "it needs --corpus"),
         (Where(repositories=(".", "..")), "two repositories have no name; give each a name of its own: --repo NAME=PATH"),
-        (Where(repositories=("a=.", "a=..")), "two repositories are named 'a'"),
+        (Where(repositories=("a=.", "a=..")), "duplicate repository name 'a'"),
         (Where(repositories=("nowhere",)), "nowhere is not a folder"),
-        (Where(repositories=("x=",)), "'x=' is no repository"),
+        (Where(repositories=("x=",)), "'x=' is not a repository"),
         (Where(service="shop", corpus="a"), "the service 'shop' searches what it has"),
         (Where(service="shop", snapshots=("head",)), "the service 'shop' searches what it has"),
     ],

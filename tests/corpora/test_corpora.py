@@ -72,12 +72,12 @@ def test_an_unreadable_mapping_is_refused(text: str) -> None:
         ("c.jsonl", '{"id": "a"\n', "line 1, column 11: not valid JSON"),
         ("c.csv", "id,text\na\n", "line 2: has 1 columns, the header 2"),
         ("c.csv", 'id,text\na,"b\n', "not valid CSV"),
-        ("c.json", '[{"id": "a"} {"id": "b"}]', "a comma or the end of the array should stand before it"),
+        ("c.json", '[{"id": "a"} {"id": "b"}]', "a comma or the end of the array is missing before it"),
         ("c.json", '[{"id": "a"}] more', "something follows the array"),
-        ("c.json", '[{"id": "a", "id": "b"}]', "the key 'id' stands twice"),
+        ("c.json", '[{"id": "a", "id": "b"}]', "duplicate key 'id'"),
         ("c.json", '[{"id": "a", "x": NaN}]', "not valid JSON: NaN"),
-        ("c.csv", "id,id,text\na,b,c\n", "line 1: two columns have the same name"),
-        ("c.parquet", "x", "is no corpus: its extension must be"),
+        ("c.csv", "id,id,text\na,b,c\n", "line 1: duplicate column name"),
+        ("c.parquet", "x", "is not a corpus: its extension must be"),
     ],
 )
 def test_refuses_with_file_place_and_reason(file, name: str, content: str, complaint: str) -> None:
@@ -154,7 +154,7 @@ class TestDirectory:
 def test_a_suite_may_bring_its_documents_along() -> None:
     corpus = corpus_of(load_suite(ROOT / "examples/formats/fixtures.json"))
     assert corpus.survey.ids == {"bread", "cake", "tyres"}
-    with pytest.raises(NothingEvaluated, match="brings no documents along"):
+    with pytest.raises(NothingEvaluated, match="has no documents of its own"):
         corpus_of(load_suite(ROOT / "examples/formats/gold_set.json"))
 
 

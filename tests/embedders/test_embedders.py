@@ -63,7 +63,7 @@ def test_a_dimension_that_the_model_does_not_have_is_refused(dimension: int) -> 
 @pytest.mark.parametrize(
     ("choice", "complaint"),
     [
-        ("nonsense", "there is no embedder 'nonsense'; there are wordllama"),
+        ("nonsense", "there is no embedder 'nonsense'; available: wordllama"),
         ({"model": "x"}, "there is no embedder None"),
         ({"name": "hashing", "sise": 3}, "embedder hashing, sise: is not a known field"),
         ({"name": "openai"}, "embedder openai, model: is missing"),

@@ -65,8 +65,8 @@ def test_a_busy_server_is_asked_again(served, server: str) -> None:
     [
         ("down", "did not answer as it should: 503"),
         ("denied", "did not answer as it should: 401 .*no such key"),
-        ("nonsense", "gave no JSON: '<html>'"),
-        ("odd", r"holds no vectors: keys \['result'\]"),
+        ("nonsense", "gave an answer that is not JSON: '<html>'"),
+        ("odd", r"without vectors: keys \['result'\]"),
         ("short", "gave 0 vectors for 1 texts"),
     ],
 )

@@ -162,7 +162,7 @@ def test_a_yaml_bomb_is_refused_without_its_memory(file) -> None:
     path = file("suite.yaml", bomb + "schema_version: 1\nmetadata: *a11\n")
     tracemalloc.start()
     try:
-        with pytest.raises(UsageError, match="its aliases stand for more than the file itself"):
+        with pytest.raises(UsageError, match="its aliases expand to more than the file itself"):
             load_suite(path)
         assert tracemalloc.get_traced_memory()[1] < 30_000_000
     finally:

@@ -136,7 +136,7 @@ class TestTopics:
         ("content", "complaint"),
         [
             ("q1 no tab\n", "line 1: is not 'id<tab>query'"),
-            ("q1\ta\nq1\tb\n", "line 2: topic 'q1' was given before"),
+            ("q1\ta\nq1\tb\n", "line 2: duplicate topic 'q1'"),
             ("<top><num>1</num></top>", "topic 1: needs both a number and a title"),
             ("", "holds neither"),
             ("<top><num>1<title>x</top><top><num>2<title>y", "topic 2: is not closed by </top>"),

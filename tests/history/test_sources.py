@@ -45,9 +45,9 @@ def test_both_verbs_take_an_existing_folder_with_an_equals_sign_for_a_path(shop:
 def test_both_verbs_refuse_half_a_name_and_a_path_and_say_which(shop: Path, text: str, capsys) -> None:
     assert main(["generate", "--repo", "shop", "-o", "gold.json"]) == 0
     assert main(["generate", "--repo", text, "-o", "other.json"]) == 4
-    assert f"{text!r} is no repository" in capsys.readouterr().err
+    assert f"{text!r} is not a repository" in capsys.readouterr().err
     assert main(["evaluate", "--gold-set", "gold.json", "--agent", "path-match", "--repo", text]) == 4
-    assert f"{text!r} is no repository" in capsys.readouterr().err
+    assert f"{text!r} is not a repository" in capsys.readouterr().err
 
 
 class TestParsing:
@@ -60,5 +60,5 @@ class TestParsing:
         assert parse_repository("a=b=c") == RepositorySource("b=c", "a")
 
     def test_two_repositories_of_one_name_are_refused(self) -> None:
-        with pytest.raises(UsageError, match="two repositories are named 'x'"):
+        with pytest.raises(UsageError, match="duplicate repository name 'x'"):
             parse_repositories(["/a/x", RepositorySource("/b/x")])

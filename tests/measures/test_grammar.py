@@ -67,7 +67,7 @@ def test_every_alias_means_a_measure(alias: str) -> None:
     ("written", "nearest"), [("nDGC@10", "nDCG"), ("Precison@5", "P"), ("Sucess@5", "Success"), ("recip_rnk", "RR")]
 )
 def test_an_unknown_name_lists_the_nearest(written: str, nearest: str) -> None:
-    with pytest.raises(UnknownMeasure, match=f"the nearest are .*{nearest}"):
+    with pytest.raises(UnknownMeasure, match=f"did you mean .*{nearest}"):
         parse_measure(written)
 
 
@@ -91,12 +91,12 @@ def test_an_unknown_name_lists_the_nearest(written: str, nearest: str) -> None:
         ("0.5*P@5 +", "is not 'weight\\*measure'"),
         ("0.5*Relevance + 0.5*RR", "is not 'weight\\*measure'"),
         ("Relevance@5", "takes no cutoff or option"),
-        ("MRR = 0.5*P@5 + 0.5*RR", "already is the name of a measure"),
+        ("MRR = 0.5*P@5 + 0.5*RR", "is the name of a measure"),
         ("xyzzy@3", "no measure 'xyzzy'"),
         ("P@" + "9" * 400, "whole number from 1"),
         ("P" + " " * 30_000 + "!", "longer than 500 characters"),
-        ("P(rel=1,rel=2)@5", "an option is given twice"),
-        ("P(cutoff=5)@10", "an option is given twice"),
+        ("P(rel=1,rel=2)@5", "duplicate option"),
+        ("P(cutoff=5)@10", "duplicate option"),
         ("1" * 400 + "*P@5 + RR", "a weight is too large"),
     ],
 )
@@ -117,7 +117,7 @@ def test_what_a_measure_says_itself_beats_the_suite() -> None:
 
 
 def test_two_formulas_of_one_name_are_refused() -> None:
-    with pytest.raises(UsageError, match="'mine' is the name of two different formulas"):
+    with pytest.raises(UsageError, match="'mine' names two different formulas"):
         parse_measures(["mine = 1*P@1", "mine = 1*RR"])
 
 

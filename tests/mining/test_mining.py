@@ -326,7 +326,7 @@ class TestExplaining:
             ("renames", ["is out, by the rule mass_rename"]),
             ("binary", ["is out, by the rule binary: what is left of its targets is binary"]),
             ("docs", ["is out, by the rule no_code_file", "README.md (doc; not of a wanted kind, or excluded)"]),
-            ("malformed", ["is out, by the rule malformed", "why: it has no date"]),
+            ("malformed", ["is out, by the rule malformed", "why: its date is not valid"]),
         ],
     )
     def test_says_why(self, odd: Odd, name: str, sentences: list[str]) -> None:

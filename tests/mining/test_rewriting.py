@@ -141,11 +141,11 @@ def test_a_busy_service_is_asked_again(service: Service, rewriter: Make) -> None
     [
         ("denied", "did not answer as it should: 401", 1),
         ("down", r"did not answer as it should: 503 .* \(4 attempts\)", 4),
-        ("nonsense", "gave no JSON", 1),
+        ("nonsense", "gave an answer that is not JSON", 1),
         ("silent", "gave an answer that is empty", 1),
         ("endless", "too long to be a query", 1),
-        ("list", "gave an answer that is no (chat completion|message)", 1),
-        ("odd", "gave an answer that is no (chat completion|message)", 1),
+        ("list", "gave an answer that is not a (chat completion|message)", 1),
+        ("odd", "gave an answer that is not a (chat completion|message)", 1),
         ("blockless", "gave an answer that has no text", 1),
         ("cut", "cut its answer off; raise max_answer_tokens", 1),
         ("refused", "refused to answer", 1),
@@ -160,7 +160,7 @@ def test_a_failure_has_its_reason_and_an_end(
     assert failed.text is None
     assert re.search(reason, failed.reason or "")
     assert len(service.requests(behaviour)) == requests
-    assert told == [f"not rewritten, the rule's query stays: {failed.reason}"]
+    assert told == [f"not rewritten, the query of the rules is used: {failed.reason}"]
 
 
 def test_what_failed_is_not_cached(service: Service, rewriter: Make) -> None:

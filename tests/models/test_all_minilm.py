@@ -89,7 +89,7 @@ def test_a_folder_and_the_package_are_one_model(minilm: Embedder, folder: Path) 
 
 
 def test_a_model_that_is_nowhere_is_one_sentence() -> None:
-    with pytest.raises(UsageError, match="is neither a folder nor can it be had from the hub"):
+    with pytest.raises(UsageError, match="is not a folder, and cannot be downloaded from the hub"):
         load_embedder({"name": "transformer", "model": "nobody/no-such-model", "offline": True})
 
 

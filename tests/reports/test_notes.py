@@ -113,8 +113,8 @@ class TestSeveralRuns:
         runs = [watched_run(CASES, label=RunLabel("one")), watched_run(CASES, 1, RunLabel("two"), restarts=9)]
         messages = [each.message for each in self.notes(*runs)]
         assert "all runs: failures for this reason: 2 (crash)" in messages
-        assert "one: times that the worker had to be started again: 3" in messages
-        assert "two: times that the worker had to be started again: 9" in messages
+        assert "one: restarts of the worker: 3" in messages
+        assert "two: restarts of the worker: 9" in messages
 
     def test_equal_counts_of_different_cases_are_told_apart(self) -> None:
         runs = [

@@ -66,5 +66,5 @@ PREPARED = {"ns": 1, "how": "initialised", "index_bytes": None, "memory": None, 
 def test_the_runner_takes_no_description_that_the_worker_would_not_send(description: Any) -> None:
     assert wrong_shape("prepare", PREPARED, 10) is None
     assert wrong_shape("prepare", PREPARED | {"description": description}, 10) == (
-        "the worker's answer is not one: 'description' is wrong"
+        "the worker's answer is malformed: 'description' is wrong"
     )

@@ -40,7 +40,7 @@ OUTCOMES = [
     ("calls sys.exit", "error", [], "SystemExit: 0"),
     ("exhausts memory", "error", [], "MemoryError"),
     ("prints 100 MB", "ok", ALL, ""),
-    ("writes garbage everywhere", "error", [], "something that is no frame"),
+    ("writes garbage everywhere", "error", [], "something that is not a frame"),
     ("closes everything", "error", [], "exited with code 0"),
     ("leaks descriptors", "ok", ALL, ""),
     ("keeps threads", "ok", ALL, ""),
@@ -191,4 +191,4 @@ def test_after_some_failures_in_a_row_the_rest_is_not_run(corpus: Path) -> None:
         )
     ).runs[0]
     assert [answer.status for answer in run.answers] == ["error", "error", "error", "not_run", "not_run"]
-    assert (run.details_of(4).failure or "").startswith("3 failures in a row, the last one: ValueError")
+    assert (run.details_of(4).failure or "").startswith("3 consecutive failures, the last one: ValueError")

@@ -110,7 +110,7 @@ def test_a_forged_answer_costs_its_case(frame: dict[str, Any], place: Path) -> N
 def test_an_answer_is_bounded_by_what_was_asked_for() -> None:
     assert longest_answer(100) < 4 << 20
     assert (
-        wrong_shape("search", {"ns": 1, "ids": ["a"] * 11, "dropped": {}}, 10) == "the worker's answer is not one: 'ids' is wrong"
+        wrong_shape("search", {"ns": 1, "ids": ["a"] * 11, "dropped": {}}, 10) == "the worker's answer is malformed: 'ids' is wrong"
     )
     assert wrong_shape("search", {"ns": 1, "ids": ["a"] * 10, "scores": [None] * 10, "dropped": {}}, 10) is None
 

@@ -138,4 +138,4 @@ class TestService:
     def test_an_agent_that_needs_a_corpus_is_not_asked_there(self) -> None:
         run = run_at(everywhere(Remote("shop")), "bm25")
         assert [answer.status for answer in run.answers] == ["not_run"]
-        assert "'shop' is a service, which has its own" in (run.provenance.failure or "")
+        assert "'shop' is a service, which searches its own" in (run.provenance.failure or "")

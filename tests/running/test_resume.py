@@ -119,7 +119,7 @@ def test_interrupted_the_runner_takes_its_workers_along(number: int, code: int, 
     process.send_signal(number)
     _, said = process.communicate()
     assert process.returncode == code
-    assert "searchmark: the answers so far are kept; run the same command with --resume to continue\n" in said.decode()
+    assert "searchmark: the answers so far are saved; run the same command with --resume to continue\n" in said.decode()
     assert said.decode().endswith("searchmark: interrupted\n")
     deadline = time.monotonic() + PATIENCE
     while marked(mark) and time.monotonic() < deadline:

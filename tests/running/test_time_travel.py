@@ -104,7 +104,7 @@ def test_any_revision_and_the_work_tree_can_be_searched(history: list[str]) -> N
 
 def test_files_that_could_be_no_target_are_not_searched_unless_asked_for(history: list[str], capsys) -> None:
     assert firsts(evaluate("--agent", "bm25"))["c1"] == ["app/login.py"]
-    assert "files of these kinds only, as in the gold set: code" in capsys.readouterr().out
+    assert "files searched, by kind, as in the gold set: code" in capsys.readouterr().out
     assert set(firsts(evaluate("--agent", "bm25", "--candidates", "all"))["c1"]) == {"docs/login.md", "app/login.py"}
 
 

@@ -153,9 +153,9 @@ def test_a_redirect_is_not_followed(client: Make, server: str) -> None:
 @pytest.mark.parametrize(
     ("behaviour", "sentence"),
     [
-        ("nonsense", "gave no JSON: '<html>' (not valid JSON: Expecting value)"),
+        ("nonsense", "gave an answer that is not JSON: '<html>' (not valid JSON: Expecting value)"),
         ("nan", "(not valid JSON: NaN)"),
-        ("twice", "(the key 'data' stands twice in one object)"),
+        ("twice", "(duplicate key 'data')"),
         ("terminal", r"400 '\x1b[31mred\x1b[0m\n::error::x'"),
     ],
 )
@@ -194,7 +194,7 @@ def test_a_budget_is_shared_between_clients_and_threads(client: Make, server: st
 
 def test_retries_are_paid_for(client: Make, server: str) -> None:
     budget = Budget(max_requests=2)
-    with pytest.raises(BudgetSpent, match="the bound of 2 requests is reached"):
+    with pytest.raises(BudgetSpent, match="the budget of 2 requests is spent"):
         asked(client("/busy/paid", budget=budget))
     assert len(requests_to(server, "/busy/paid")) == 2
 
@@ -282,7 +282,7 @@ def test_no_secret_is_in_an_error_a_log_or_a_repr(client: Make, server: str, cap
 @pytest.mark.parametrize("key", ["secret\nkey", "secrét-key", "\x00secret-key"])
 def test_a_key_that_cannot_be_sent_is_not_quoted(client: Make, monkeypatch, key: str) -> None:
     monkeypatch.setattr("os.environ", {"MY_KEY": key})
-    with pytest.raises(UsageError, match="the environment variable MY_KEY holds characters that no key has"):
+    with pytest.raises(UsageError, match="the environment variable MY_KEY holds characters that a key cannot have"):
         asked(client("/ok/x", key=ApiKey("MY_KEY")))
 
 

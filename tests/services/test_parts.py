@@ -63,7 +63,7 @@ def test_a_budget_counts_without_bounds_and_refuses_beyond_them() -> None:
         budget.add_tokens(10)
     free.take_request()
     assert (free.requests, free.tokens) == (2, 10)
-    with pytest.raises(BudgetSpent, match=r"the bound of 10 tokens is reached \(max_tokens\)"):
+    with pytest.raises(BudgetSpent, match=r"the budget of 10 tokens is spent \(max_tokens\)"):
         bounded.take_request()
     assert bounded.requests == 1
 

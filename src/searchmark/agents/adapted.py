@@ -52,7 +52,7 @@ def _initialize(agent: Any, name: str) -> Callable[[Corpus], None] | None:
     def with_path(corpus: Corpus) -> None:
         if corpus.folder is None:
             raise UsageError(
-                f"the agent {name!r} wants a folder to search, and the corpus {corpus.name!r} is none: name one by --repo"
+                f"the agent {name!r} needs a folder to search, and the corpus {corpus.name!r} is not one; name a folder with --repo"
             )
         agent.initialize(kind(corpus.folder))
 

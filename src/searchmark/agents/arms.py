@@ -21,7 +21,7 @@ class AgentWithArms(RetrievalAgent):
         self._specs: dict[str, AgentSpec] = {}
         for spec in (AgentSpec.from_plain(choice, "arm") for choice in choices):
             if spec.name in self._specs:
-                raise UsageError(f"two arms are called {spec.name!r}; give one of them another name, and its agent as source")
+                raise UsageError(f"duplicate arm name {spec.name!r}; give one of them a different name, and its agent as source")
             self._specs[spec.name] = spec
         self._arms: dict[str, RetrievalAgent] = {}
 

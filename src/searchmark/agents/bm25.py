@@ -37,7 +37,7 @@ class Bm25Config:
     ``b``: how much long documents are held back, from 0 (not at all) to 1 (in proportion to their length).
     ``name_weight``: how many times an occurrence in the path or title counts; 0 leaves that field out.
     ``content_weight``: the same for the content.
-    ``cache``: keep what was counted on disk for the next run. Unless it is given, that is done where a corpus names the
+    ``cache``: cache what was counted on disk for the next run. The default is to do so where a corpus names the
     contents of its documents, as Git does, because then they need not even be read.
     """
 
@@ -65,7 +65,7 @@ class Bm25Agent(RetrievalAgent):
         self._vocabulary = Vocabulary()
         self._contents = Contents(self._vocabulary)
         self._known: RowsByContent = {}  # the chunks of a content, by its name
-        self._new: RowsByContent = {}  # those of them that are not kept yet
+        self._new: RowsByContent = {}  # those of them that are not in the cache yet
         self._cache: ChunkCache | None = None
         self._postings = self._empty()
 
@@ -132,7 +132,7 @@ class Bm25Agent(RetrievalAgent):
         return [(name_of(document), document.id, rows) for document, rows in self._contents.rows_of_versions(documents)]
 
     def _read(self, documents: Iterable[Document]) -> list[tuple[str, str, Ints]]:
-        """Documents whose contents have no names: they get some if they are to be kept."""
+        """Documents whose contents have no names: they get some if they are to be cached."""
         if self._cache is None:
             return [(name_of(document), document.id, rows) for document, rows in self._contents.rows(documents)]
         found: list[tuple[str, str, Ints]] = []
@@ -146,7 +146,7 @@ class Bm25Agent(RetrievalAgent):
         return found
 
     def _learn(self, names: Iterable[str]) -> None:
-        """Load what is kept of contents that are not known yet."""
+        """Load what the cache has of contents that are not known yet."""
         if self._cache is not None:
             self._known |= self._cache.find(name for name in names if name not in self._known)
 

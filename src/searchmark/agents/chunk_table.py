@@ -26,7 +26,7 @@ class ChunkLayout:
     counts: Numbers
 
     def found(self, near: Neighbours) -> tuple[Numbers, Scores]:
-        """Where the chunks that were found stand, in order, and their scores; one that many files hold stands often."""
+        """Where the chunks that were found are, in order, and their scores; one that many files hold occurs often."""
         # Marks by number, looked up for all chunks at once: an index from numbers to files would take longer to keep, since
         # most states of a corpus are asked once.
         marked = np.zeros(int(self.numbers.max(initial=-1)) + 1, dtype=np.bool_)
@@ -40,7 +40,7 @@ class ChunkLayout:
         return np.searchsorted(self.starts, where, "right") - 1
 
     def chunks_of(self, files: Numbers) -> Numbers:
-        """Where the chunks of these files stand."""
+        """Where the chunks of these files are."""
         counts = self.counts[files]
         before = np.cumsum(counts) - counts
         where: Numbers = np.arange(counts.sum()) + np.repeat(self.starts[files] - before, counts)

@@ -42,7 +42,7 @@ class Cutting:
         return "documents" if self.whole else f"content-defined/{self.longest}{'+paths' if self.paths else ''}"
 
     def pieces(self, document: Document, *, again: bool = False) -> Pieces:
-        """What stands twice counts once, and what is blank does not count.
+        """Duplicates count once, and what is blank does not count.
 
         ``again``: the document is likely to come once more with a few changes, and is remembered for that.
         """
@@ -63,7 +63,7 @@ class Cutting:
             self._versions.pop(name, None)
 
     def lines(self, document: Document) -> list[Lines]:
-        """Where each of the pieces stands; an id and a title stand nowhere."""
+        """The lines of each of the pieces; an id and a title have none."""
         places: dict[str, Lines] = dict.fromkeys([document.id] if self.whole else self._heads(document))
         first = 1
         for chunk in [] if self.whole else chunks(document.text, self.longest):

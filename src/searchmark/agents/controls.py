@@ -30,7 +30,7 @@ K1, B = 1.2, 0.75
 
 
 class PathMatchAgent(RetrievalAgent):
-    """BM25 over the words of paths, or of titles where documents have them; contents are not looked at."""
+    """BM25 over the words of paths, or of titles where documents have them; contents are not read."""
 
     def __init__(self) -> None:
         self._vocabulary = Vocabulary()
@@ -73,7 +73,9 @@ class PopularAgent(RetrievalAgent):
     def initialize(self, corpus: Corpus) -> None:
         folder, revision = corpus.origin or (corpus.folder, "HEAD")
         if folder is None:
-            raise UsageError(f"the agent 'popular' counts commits, and the corpus {corpus.name!r} is no folder with a history")
+            raise UsageError(
+                f"the agent 'popular' counts commits, and the corpus {corpus.name!r} is not a folder with a Git history"
+            )
         self._origin, self._commits = corpus.origin, _commits_per_file(folder, revision)
         self._order(corpus)
 
@@ -92,7 +94,7 @@ class PopularAgent(RetrievalAgent):
         ids = corpus.versions or [document.id for document in corpus]
         changed = [(path, self._commits[path]) for path in ids if self._commits[path] > 0]
         if not changed:
-            raise UsageError(f"the agent 'popular' needs the history of {corpus.name!r}, and Git knows none of its files")
+            raise UsageError(f"the agent 'popular' needs the history of {corpus.name!r}, and no file of it is in Git")
         self._best = sorted(changed, key=lambda entry: (-entry[1], entry[0]))
 
     def retrieve(self, query: str, k: int) -> RetrievalResult:  # noqa: ARG002  # every query gets the same answer
@@ -115,7 +117,7 @@ def _commits_per_file(folder: Path, revisions: str) -> Counter[str]:
 
 @strict_record
 class RandomConfig:
-    """The options of ``random``. ``seed``: another one gives other answers, the same one always the same."""
+    """The options of ``random``. ``seed``: a different one gives different answers, the same one always the same."""
 
     seed: int = 0
 

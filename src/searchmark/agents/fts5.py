@@ -1,4 +1,4 @@
-"""Full text search with SQLite's FTS5: what many teams have already, and therefore what others are measured against."""
+"""Full text search with SQLite's FTS5: what many projects have already, and therefore what others are measured against."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Fts5Config:
     ``tokenizer``: ``unicode61`` splits at whatever is neither letter nor digit, ``porter`` also takes English
     endings off, ``trigram`` finds any part of a word that has three characters. ``operator``: whether a
     document must hold any or all of the words. The weights say what a word in the id of a document, in its title
-    and in its text is worth. ``storage``: ``memory``, or a ``file`` without a name that nobody else can open.
+    and in its text is worth. ``storage``: ``memory``, or a ``file`` without a name that no other process can open.
     """
 
     tokenizer: Literal["unicode61", "porter", "trigram"] = "unicode61"
@@ -55,7 +55,7 @@ class Fts5Config:
 class Fts5Agent(RetrievalAgent):
     """Ranks by SQLite's ``bm25()``, negated so that more is better; equal scores are ordered by id.
 
-    Any text is a query: its words are looked for as they stand, and nothing in it is taken for FTS5's query language.
+    Any text is a query: its words are looked for as they are, and nothing in it is taken for FTS5's query language.
     """
 
     Config = Fts5Config
@@ -77,7 +77,7 @@ class Fts5Agent(RetrievalAgent):
             raise UsageError(problem)
         self.close()
         self._database = open_database(IN_MEMORY if self._config.storage == "memory" else PRIVATE_FILE)
-        # The table keeps its content: of one without, SQLite before 3.54 goes on counting what was deleted, and scores by it.
+        # The table keeps its content: of one without, SQLite before 3.54 still counts what was deleted, and scores by it.
         tokenizer = TOKENIZERS[self._config.tokenizer]
         self._database.execute(f"CREATE VIRTUAL TABLE documents USING fts5({', '.join(COLUMNS)}, tokenize='{tokenizer}')")
         with self._database:
@@ -155,7 +155,7 @@ def match_expression(query: str, tokenizer: str, operator: str) -> str | None:
 
 
 def _words(text: str, within: str = "") -> Iterator[str]:
-    """Runs of letters, digits and whatever else may stand within a word."""
+    """Runs of letters, digits and whatever else may be part of a word."""
     for word in "".join(letter if letter in within or _in_a_word(letter) else " " for letter in text).split():
         yield word.strip(within)
 

@@ -47,7 +47,7 @@ class HybridAgent(AgentWithArms):
         super().__init__(self._config.arms)
         unknown = sorted(set(self._config.weights) - set(self._specs))
         if unknown:
-            raise UsageError(f"there is a weight for {unknown[0]!r}, which is no arm; the arms are {', '.join(self._specs)}")
+            raise UsageError(f"there is a weight for {unknown[0]!r}, which is not an arm; the arms are {', '.join(self._specs)}")
         if not self._specs:
             raise UsageError("hybrid needs at least one arm")
 
@@ -73,12 +73,12 @@ class HybridAgent(AgentWithArms):
         return {"ranking": "fused", **fusion, **super().describe()}
 
     def _scores(self, name: str, result: RetrievalResult) -> dict[str, float]:
-        """What an arm has to say about each of its hits; one that stands twice counts where it stands first."""
+        """What an arm has to say about each of its hits; a duplicate counts at its first rank."""
         ids = list(dict.fromkeys(result.files))
         if self._config.fusion == "rrf":
             return reciprocal_ranks(ids, self._config.rrf_k)
         if result.scores is None or len(result.scores) != len(result.files) or not all(map(isfinite, result.scores)):
-            raise UsageError(f"the arm {name!r} gives no score for every hit; fuse by ranks (fusion: rrf)")
+            raise UsageError(f"the arm {name!r} does not score every hit; fuse by ranks (fusion: rrf)")
         first = dict(zip(reversed(result.files), reversed(result.scores), strict=True))
         return NORMALIZATIONS[self._config.normalization]({name: first[name] for name in ids})
 

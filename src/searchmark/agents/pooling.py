@@ -41,7 +41,7 @@ class Pooling:
     mean_of: int = 3
 
     def pooled(self, scores: Scores, starts: Numbers, counts: Numbers) -> Scores:
-        """One score per file from those of its chunks, which stand together."""
+        """One score per file from those of its chunks, which are neighbours."""
         if self.kind == "max":
             best: Scores = np.maximum.reduceat(scores, starts)
             return best
@@ -58,7 +58,7 @@ class Pooling:
 
 @dataclass(frozen=True, eq=False)
 class _ScoredFiles:
-    """Files, where those of their chunks that were looked at stand in the layout, and the scores of both."""
+    """Files, where those of their chunks that were scored are in the layout, and the scores of both."""
 
     files: Numbers
     starts: Numbers

@@ -13,14 +13,14 @@ from typing import NamedTuple
 from searchmark.corpora.chunks import LONGEST, chunks
 
 NEAR = 24  # chunks after a change that are looked for, before the end of the text is
-TELLING = 24  # characters; what is shorter stands everywhere
+TELLING = 24  # characters; what is shorter occurs everywhere
 
 
 def cut_again(text: str, former: Sequence[str], longest: int = LONGEST) -> list[slice | list[str]]:
     """The chunks of a text, given those of another: slices of the former ones and, between them, new ones.
 
-    A former border stands as long as the blank line before it and the unindented character after it do. One before
-    indented text is a cut within a long chunk, and stands only as long as that chunk is long.
+    A former border holds as long as the blank line before it and the unindented character after it do. One before
+    indented text is a cut within a long chunk, and holds only as long as that chunk is long.
     """
     result: list[slice | list[str]] = []
     first, position = 0, 0
@@ -43,7 +43,7 @@ class _Stretch(NamedTuple):
 
 
 def _common(text: str, former: Sequence[str], first: int, position: int) -> _Stretch:
-    """Up to which of the former chunks the text goes on in the same way."""
+    """Up to which of the former chunks the text is the same."""
     start = position
     for number in range(first, len(former)):
         if not text.startswith(former[number], position):
@@ -53,14 +53,14 @@ def _common(text: str, former: Sequence[str], first: int, position: int) -> _Str
 
 
 def _back_to_border(former: Sequence[str], place: int, first: int) -> int:
-    """The last place up to this one at which a chunk begins with unindented text."""
+    """The last position up to this one at which a chunk begins with unindented text."""
     while place > first and former[place][0].isspace():
         place -= 1
     return place
 
 
 def _next_common(text: str, former: Sequence[str], changed: int, position: int) -> tuple[int, int]:
-    """The next former chunk that stands in the text right behind its former neighbour, and where; else both ends."""
+    """The next former chunk that follows its former neighbour in the text, and where; else both ends."""
     for number in (*range(changed + 2, min(changed + 2 + NEAR, len(former))), len(former) - 1):
         neighbour, chunk = former[number - 1], former[number]
         if changed < number - 1 and len(neighbour) >= TELLING and not neighbour.isspace() and not chunk[0].isspace():

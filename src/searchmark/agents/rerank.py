@@ -25,7 +25,7 @@ class RerankConfig:
 
     ``arm``: the agent that finds candidates, by name or as ``{name, source, config}``. ``reranker``: ``proximity``,
     ``cross-encoder`` or ``http``, by name or with its options (``{name: http, url: ...}``). ``depth``: how many
-    candidates are looked at, or as many as hits are wanted, if that is more. ``names``: the title of a document, or
+    candidates are scored, or as many as hits are wanted, if that is more. ``names``: the title of a document, or
     else its id, is put before its text.
     """
 
@@ -40,7 +40,7 @@ class RerankConfig:
 
 
 class RerankAgent(AgentWithArms):
-    """Ranks the hits of another agent anew; equal scores keep the order that they came in."""
+    """Ranks the hits of another agent again; equal scores keep the order that they came in."""
 
     Config = RerankConfig
 
@@ -71,7 +71,7 @@ class RerankAgent(AgentWithArms):
         candidates = list(dict.fromkeys(found.files))
         scores = self._reranker.scores(query, self._texts_of(self._corpus, candidates)) if candidates else []
         if len(scores) != len(candidates) or not all(map(isfinite, scores)):
-            raise UsageError(f"the reranker gave no usable score for every one of {len(candidates)} candidates")
+            raise UsageError(f"the reranker did not give a usable score to each of {len(candidates)} candidates")
         best = sorted(range(len(candidates)), key=lambda place: -scores[place])[: max(k, 0)]
         lines = dict(zip(reversed(found.files), reversed(found.lines), strict=True)) if found.lines is not None else None
         return RetrievalResult(

@@ -1,4 +1,4 @@
-"""Who looks at hits more closely: the words and how near they stand, a cross-encoder, or a server."""
+"""Who looks at hits more closely: the words and how near they are to each other, a cross-encoder, or a server."""
 
 from __future__ import annotations
 
@@ -107,7 +107,9 @@ class CrossEncoderReranker(Reranker):
             self._model: Any = CrossEncoder(options.model, device="cpu", local_files_only=options.offline)
         except (OSError, ValueError) as error:
             name = type(error).__name__
-            raise UsageError(f"the model {options.model!r} is neither a folder nor can it be had from the hub ({name})") from error
+            raise UsageError(
+                f"the model {options.model!r} is not a folder, and cannot be downloaded from the hub ({name})"
+            ) from error
         self._options = options
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
@@ -196,7 +198,7 @@ def check_reranker(choice: str | Mapping[str, Any]) -> RerankerOptions:
     options = {"name": choice} if isinstance(choice, str) else dict(choice)
     name = options.pop("name", None)
     if name not in RERANKERS:
-        raise UsageError(f"there is no reranker {name!r}; there are {', '.join(RERANKERS)}")
+        raise UsageError(f"there is no reranker {name!r}; available: {', '.join(RERANKERS)}")
     from pydantic import TypeAdapter
 
     return check_shape(f"reranker {name}", TypeAdapter(RERANKERS[name]), options)

@@ -39,7 +39,7 @@ class SemanticConfig:
     """Options of ``semantic``.
 
     ``embedder``: its name, or its name and options (``{name: openai, model: text-embedding-3-small}``).
-    ``model``: a sentence-transformers model by its name on the hub or its folder, in place of ``embedder``.
+    ``model``: a sentence-transformers model by its name on the hub or its folder, instead of ``embedder``.
     ``pooling``: the score of a file is that of its best chunk (``max``), the ``mean`` of its best ``mean_of``, or
     the ``sum`` of all. ``longest_chunk``: lines after which a chunk is cut at any blank line. ``paths``: the id of
     a document is one of its chunks. ``lines``: hits say where the best chunk is. ``top_k``: never more hits than
@@ -66,7 +66,7 @@ class SemanticConfig:
             if value is not None and value < low:
                 raise ValueError(f"{name} is {value}, and must be {low} or more")
         if self.model is not None and self.embedder != "wordllama":
-            raise ValueError("model stands for an embedder of its own; name either model or embedder")
+            raise ValueError("model and embedder exclude each other; set one of them")
 
 
 class _RememberingSearch:

@@ -124,7 +124,7 @@ class InProcess:
         return f"{_IN_PROCESS}:{named.__module__}.{named.__qualname__}"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError(f"{self.text} belongs to this process and cannot be sent to another one")
+        raise TypeError(f"{self.text} belongs to this process and cannot be sent to a different one")
 
 
 AgentSource = BuiltIn | EntryPoint | PythonClass | Command | Http | Mcp | InProcess
@@ -160,4 +160,6 @@ def parse_named(text: str) -> tuple[str | None, AgentSource]:
 
 
 def _unreadable(text: str) -> UsageError:
-    return UsageError(f"{text!r} names no agent; write it as NAME, module:Class or file.py:Class, or as NAME=bm25 to rename one")
+    return UsageError(
+        f"{text!r} does not name an agent; write it as NAME, module:Class or file.py:Class, or as NAME=bm25 to rename one"
+    )

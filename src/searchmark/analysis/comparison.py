@@ -223,7 +223,7 @@ def _verdict(
     error = evidence.error if evidence.error is not None and evidence.error > SAME else None
     untrusted = [names[i] for i in pair if untrusted_because(scores[i])]
     if untrusted:
-        verdict, reason = "INVALID", f"{' and '.join(untrusted)} cannot be trusted"
+        verdict, reason = "INVALID", f"untrusted: {' and '.join(untrusted)}"
     else:
         verdict, reason = _judged_by_interval(mean, evidence.low, evidence.high, options.min_effect)
         without = _without_failures(first, second, column, evidence, options.min_effect)
@@ -269,7 +269,7 @@ def _judged_by_interval(mean: float | None, low: float | None, high: float | Non
         return "WITHIN NOISE", f"the interval lies inside ±{min_effect:g}"
     if low > 0 or high < 0:
         return "INCONCLUSIVE", f"a difference, but smaller than {min_effect:g}"
-    return "INCONCLUSIVE", "the interval holds 0 and more than noise"
+    return "INCONCLUSIVE", "the interval contains 0 and reaches beyond the smallest effect that counts"
 
 
 def _without_failures(first: Scores, second: Scores, column: int, evidence: _PairEvidence, min_effect: float) -> str | None:

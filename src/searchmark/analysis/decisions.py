@@ -24,7 +24,7 @@ NOT_ENOUGH = "not enough evidence"
 MEGABYTE = 1e6
 # The parts of a price in the order in which they are told, with the unit of each.
 PRICES = (("latency", "ms", 1.0), ("index_size", "MB", MEGABYTE), ("memory", "MB", MEGABYTE), ("cost", "", 1.0))
-# The decision table that many teams start from: is vector search worth it, and is a reranker?
+# The decision table that many projects start from: is vector search worth it, and is a reranker?
 PRESETS = {
     "vector-search": (
         DecisionTable(
@@ -60,7 +60,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class _Look:
-    """How one rule fares in one place: the suite as a whole or a category."""
+    """How one rule fares in one segment: the suite as a whole or a category."""
 
     place: str
     gain: float | None

@@ -1,7 +1,7 @@
 """How long searches took: percentiles of the raw samples of a run.
 
 A percentile is a nearest rank: the smallest sample that at least this share of all samples does not exceed. It is
-always a time that was measured, never a mean of two. A search that failed stands at its deadline, so that an agent
+always a time that was measured, never a mean of two. A search that failed counts with its deadline, so that an agent
 cannot become faster by failing.
 """
 

@@ -13,5 +13,5 @@ def survey_of(suite: Suite, path: str | None, mapping: tuple[str, ...]) -> Surve
     if path is not None:
         return load_corpus(path, fields).survey
     if mapping:
-        raise UsageError("--map names the fields of a corpus, and there is no --corpus")
+        raise UsageError("--map names the fields of a corpus; it needs --corpus")
     return None if suite.table.documents is None else corpus_of(suite).survey

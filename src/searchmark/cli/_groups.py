@@ -32,7 +32,9 @@ class SuiteChoice:
 class SavedRuns:
     """Runs that were made before."""
 
-    run_paths: Annotated[tuple[str, ...], Option("Saved run: TREC, JSON or our own format; repeatable.", ("--run",), "RUN")] = ()
+    run_paths: Annotated[
+        tuple[str, ...], Option("Saved run: TREC, JSON or Searchmark's own format; repeatable.", ("--run",), "RUN")
+    ] = ()
     run_format: Annotated[str | None, Option("Format of the saved runs.", default="detected", choices=tuple(RUN_FORMATS))] = None
 
 

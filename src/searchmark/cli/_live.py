@@ -53,7 +53,7 @@ class LiveOptions:
         """Command line over environment over file over defaults."""
         options = self.given.over(config.evaluation)
         if options.memory_limit_mb and sys.platform != "linux":
-            raise UsageError("a memory limit can only be kept on Linux; leave it out")
+            raise UsageError("--memory-limit works on Linux only; leave it out")
         return options
 
     def experiment(self, suite: Suite, agents: Sequence[AgentSpec], config: Config, base: Path, repeats: int = 1) -> Experiment:

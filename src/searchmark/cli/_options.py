@@ -42,7 +42,7 @@ class Given(Generic[T]):
 
 
 class SectionedOption(click.Option):
-    """An option that stands under a heading of the help."""
+    """An option under a heading of the help."""
 
     def __init__(self, *arguments: Any, section: str = OTHER, **attributes: Any) -> None:
         super().__init__(*arguments, **attributes)
@@ -122,7 +122,7 @@ def precedence(table: str, name: str) -> str:
 
 
 def with_options(collected: Command, command: Command, *options: Callable[[Command], Command]) -> Command:
-    """Options, in this order, for a function that stands before a command and hands it what they say."""
+    """Options, in this order, for a function that precedes a command and hands it what they say."""
     collected.__doc__ = command.__doc__
     collected.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]  # click's own way to collect them
     for each in reversed(options):

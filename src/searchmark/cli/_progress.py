@@ -21,7 +21,7 @@ def resumable(*, resumed: bool) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         more = "" if resumed else " with --resume"
-        click.echo(f"\nsearchmark: the answers so far are kept; run the same command{more} to continue", err=True)
+        click.echo(f"\nsearchmark: the answers so far are saved; run the same command{more} to continue", err=True)
         raise
 
 

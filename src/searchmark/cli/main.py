@@ -57,7 +57,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 def app() -> None:
     """Measure search quality: is it good, did it get worse, is the expensive option worth it?
 
-    Exit codes: 0 pass, 1 quality gate failed, 2 result not trustworthy, 3 internal error, 4 usage error,
+    Exit codes: 0 pass, 1 quality gate failed, 2 result untrusted, 3 internal error, 4 usage error,
     5 nothing evaluated, 130 interrupted.
     """
 

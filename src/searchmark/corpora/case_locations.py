@@ -57,7 +57,7 @@ def snapshots_of(suite: Suite, where: Where) -> list[str | None]:
     """The snapshots to search: those that were named, or the parents for a suite that was mined, or none."""
     if where.snapshots:
         if where.corpus is not None:
-            raise UsageError("--snapshot is a state of a repository, and --corpus is none; name a repository by --repo")
+            raise UsageError("--snapshot is a state of a repository, and --corpus is not a repository; name one with --repo")
         return list(dict.fromkeys(where.snapshots))
     elsewhere = where.corpus is not None or where.service is not None
     mined = suite.table.fields is not None and all("parent_commit" in fields for fields in suite.table.fields)
@@ -85,9 +85,9 @@ def _refuse_contradictions(where: Where) -> None:
     if where.service is not None and (where.corpus is not None or where.repositories or where.snapshots):
         raise UsageError(f"the service {where.service!r} searches what it has; leave out --corpus, --repo and --snapshot")
     if where.corpus is not None and where.repositories:
-        raise UsageError("--corpus and --repo both say what to search; name one of them")
+        raise UsageError("--corpus and --repo both name what to search; give one of them")
     if where.mapping and where.corpus is None:
-        raise UsageError("--map names the fields of a corpus, and there is no --corpus")
+        raise UsageError("--map names the fields of a corpus; it needs --corpus")
 
 
 def _brought_along(suite: Suite) -> dict[str, Location]:
@@ -95,7 +95,9 @@ def _brought_along(suite: Suite) -> dict[str, Location]:
     brought: dict[str, Documents] = {}
     for case in suite.cases:
         if not case.documents:
-            raise UsageError(f"the case {case.id!r} brings no documents along, as others do; name what to search by --corpus")
+            raise UsageError(
+                f"the case {case.id!r} has no documents of its own, as other cases do; name what to search with --corpus"
+            )
         brought[case.id] = Documents.of(suite.name, case.documents)
     return {case: brought[case] for case in sorted(brought, key=lambda case: brought[case].digest)}
 
@@ -121,8 +123,8 @@ def _given(texts: Sequence[str]) -> dict[str | None, Path]:
     sources = [parse_repository(text) for text in texts]
     twice = next((name for name, count in Counter(source.name for source in sources).items() if count > 1), "")
     if twice != "":
-        which = "have no name" if twice is None else f"are named {twice!r}"
-        raise UsageError(f"two repositories {which}; give each a name of its own: --repo NAME=PATH")
+        which = "two repositories have no name" if twice is None else f"duplicate repository name {twice!r}"
+        raise UsageError(f"{which}; give each a name of its own: --repo NAME=PATH")
     return {source.name: Path(source.path) for source in sources}
 
 
@@ -144,10 +146,10 @@ def _repositories(suite: Suite, where: Where) -> dict[str | None, Path]:
     if not known and isinstance(single, str):
         known[None] = _near(single, where.base)
     if not known:
-        raise UsageError("nothing says what is searched: name a folder by --repo or documents by --corpus")
+        raise UsageError("there is nothing to search; name a folder with --repo or documents with --corpus")
     for folder in known.values():
         if not folder.is_dir():
-            raise UsageError(f"{folder} is not a folder that could be searched; say where the repository is by --repo")
+            raise UsageError(f"{folder} is not a folder; give the location of the repository with --repo")
     return known
 
 
@@ -157,7 +159,7 @@ def _folder_of(case: Case, known: Mapping[str | None, Path]) -> Path:
     if path is None and name is None and len(known) == 1:
         path = next(iter(known.values()))
     if path is None:
-        raise UsageError(f"the case {case.id!r} belongs to the repository {name!r}, which was not named: --repo {name}=PATH")
+        raise UsageError(f"the case {case.id!r} is from repository {name!r}; give its location with --repo {name}=PATH")
     return path.resolve()
 
 
@@ -201,6 +203,6 @@ def _parent(case: Case, repository: Repository) -> str:
     commit = case.fields.get("commit_hash") or case.origin
     if not isinstance(commit, str):
         raise UsageError(
-            f"the case {case.id!r} names no commit, so that it has no parent to search; say --snapshot head or a revision"
+            f"the case {case.id!r} names no commit, so there is no parent to search; use --snapshot head or a revision"
         )
     return repository.commit(f"{commit}^")

@@ -166,5 +166,5 @@ def corpus_of(suite: Suite) -> Corpus:
     """The documents that the cases of a suite bring along."""
     documents = [document for case in suite.cases for document in case.documents]
     if not documents:
-        raise NothingEvaluated(f"the suite {suite.name!r} brings no documents along")
+        raise NothingEvaluated(f"the suite {suite.name!r} has no documents of its own")
     return Corpus.of(suite.name, documents)

@@ -53,7 +53,7 @@ def _records(path: Path) -> Iterator[tuple[str, Any]]:
         return _from_array(path)
     if extension in {".jsonl", ".ndjson"}:
         return _from_lines(path)
-    raise FormatError(path, None, "is no corpus: its extension must be .json, .jsonl or .csv, or it must be a directory")
+    raise FormatError(path, None, "is not a corpus: its extension must be .json, .jsonl or .csv, or it must be a directory")
 
 
 def _open(path: Path) -> Any:
@@ -75,7 +75,7 @@ def _from_csv(path: Path) -> Iterator[tuple[str, Any]]:
         rows = csv_rows(path, file)
         _, header = next(rows, (0, list[str]()))
         if len(set(header)) < len(header):
-            raise FormatError(path, "line 1", "two columns have the same name")
+            raise FormatError(path, "line 1", "duplicate column name")
         for line, row in rows:
             if not any(row):
                 continue
@@ -98,7 +98,7 @@ def _from_array(path: Path) -> Iterator[tuple[str, Any]]:
             if number:
                 if window.next_char() != ",":
                     raise FormatError(
-                        path, f"document {number}", "not valid JSON: a comma or the end of the array should stand before it"
+                        path, f"document {number}", "not valid JSON: a comma or the end of the array is missing before it"
                     )
                 window.take(1)
                 window.next_char()
@@ -129,7 +129,7 @@ class _Window:
         self.position += count
 
     def next_char(self) -> str:
-        """Pass over blanks; the character that stands there, nothing at the end."""
+        """Pass over blanks; the character after them, nothing at the end."""
         while True:
             self.position = _BLANKS.match(self.buffer, self.position).end()  # type: ignore[union-attr]  # matches always
             if self.position < len(self.buffer) or self.ended:
@@ -150,7 +150,7 @@ class _Window:
             except (RecursionError, ValueError) as error:
                 raise FormatError(self.path, place, f"not valid JSON: {error}") from error
             else:
-                if end < len(self.buffer) or self.ended:  # a number at the very end of the window might go on
+                if end < len(self.buffer) or self.ended:  # a number at the very end of the window might continue
                     self.position = end
                     return value
             self.read_more()

@@ -34,7 +34,7 @@ class FieldMapping:
         return cls(given.get("id"), given.get("title"), texts)
 
     def document(self, record: dict[str, Any]) -> Document | str:
-        """The document that a record stands for, or the reason why it stands for none."""
+        """The document that a record describes, or the reason why it describes none."""
         id_field = self.id or next((name for name in ID if name in record), None)
         if id_field is None or record.get(id_field) is None:
             return f"has no id (looked for {self.id or ', '.join(ID)})"

@@ -171,5 +171,5 @@ _KINDS: Mapping[str, type[Documents | Folder | Commit | Remote]] = {each.kind: e
 
 
 def location_from_plain(data: Plain) -> Location:
-    """The location that ``to_plain`` has described, after a journey as JSON."""
+    """The location that ``to_plain`` has described, also after it was sent as JSON."""
     return _KINDS[data["kind"]].from_plain(data)

@@ -1,4 +1,4 @@
-"""Time travel: one worker on its way through the commits of a repository, each a corpus with its changes."""
+"""A walk through the commits of a repository, one per worker: each a corpus with its changes."""
 
 from __future__ import annotations
 

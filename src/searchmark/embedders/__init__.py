@@ -31,7 +31,7 @@ def check_embedder(choice: str | Mapping[str, Any]) -> EmbedderOptions:
     name = options.pop("name", None)
     known = ALIASES.get(str(name), str(name))
     if known not in EMBEDDERS:
-        raise UsageError(f"there is no embedder {name!r}; there are {', '.join(EMBEDDERS)}")
+        raise UsageError(f"there is no embedder {name!r}; available: {', '.join(EMBEDDERS)}")
     from pydantic import TypeAdapter
 
     return check_shape(f"embedder {name}", TypeAdapter(options_class(known)), options)

@@ -57,7 +57,7 @@ class VectorCache:
         try:
             yield
         except (OSError, apsw.Error) as error:
-            advice = "name another folder with SEARCHMARK_CACHE, delete it if it is damaged, or do without (cache: false)"
+            advice = "name another folder with SEARCHMARK_CACHE, delete it if it is damaged, or switch it off (cache: false)"
             raise UsageError(f"the cache {self.path} cannot be used ({error}); {advice}") from error
 
     def read(self, keys: Sequence[bytes], dimension: int) -> dict[bytes, Vectors]:

@@ -116,7 +116,7 @@ class Embedder:
         return self._treated(raw)
 
     def embed_query(self, text: str) -> Vectors:
-        """One row. Queries are not kept on disk: whoever measures how long a search takes wants to see this time."""
+        """One row. Queries are not cached on disk: whoever measures how long a search takes wants to see this time."""
         vector = self._model.encode_query(self._options.query_prefix + text)
         treated: Vectors = self._treated(np.asarray(vector, dtype=np.float32)[np.newaxis])[0]
         return treated

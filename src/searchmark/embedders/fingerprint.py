@@ -12,7 +12,7 @@ from searchmark.options.strict import strict_record
 class Fingerprint:
     """The model and the hash of its weights, what happened to its vectors, how texts were cut, and which texts.
 
-    None stands for what is not known or does not matter here, and agrees with everything.
+    None is what is not known or does not matter here, and agrees with everything.
     """
 
     model: str | None = None
@@ -33,4 +33,4 @@ class Fingerprint:
             if None not in (mine[field.name], theirs[field.name]) and mine[field.name] != theirs[field.name]
         ]
         if differences:
-            raise Incomparable(f"{place} holds vectors that do not belong here: {'; '.join(differences)}")
+            raise Incomparable(f"{place} holds vectors with a different fingerprint: {'; '.join(differences)}")

@@ -26,7 +26,7 @@ class HashingOptions(EmbedderOptions):
 
 
 class HashedWords(Model):
-    """Each word adds one to a place that its checksum chooses, or takes one away: the sign is a second bit of it."""
+    """Each word adds one to a dimension that its checksum chooses, or takes one away: the sign is a second bit of it."""
 
     name = "hashing"
     revision = "crc32-1"

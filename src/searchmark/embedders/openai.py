@@ -84,7 +84,7 @@ def _vectors(answer: Any, expected: int) -> Vectors:
         rows = sorted(answer["data"], key=lambda row: int(row["index"]))
         vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise Unusable(f"gave an answer that holds no vectors: {_shape(answer)}") from None
+        raise Unusable(f"gave an answer without vectors: {_shape(answer)}") from None
     if len(vectors) != expected:
         raise Unusable(f"gave {len(vectors)} vectors for {expected} texts")
     return vectors

@@ -57,7 +57,7 @@ class PrecomputedModel(Model):
         ids, self._vectors = read_vectors(path, options, options.ids)
         self._row_of = {name: row for row, name in enumerate(ids)}
         if len(self._row_of) < len(ids):
-            raise FormatError(path, None, "holds an id twice")
+            raise FormatError(path, None, "holds a duplicate id")
         self.dimension = self._vectors.shape[1]
         self._path = path
         self._queries = {} if options.queries is None else _by_text(Path(options.queries), options, self.dimension)
@@ -128,7 +128,7 @@ def read_vectors(path: Path, options: PrecomputedOptions, ids: str | None) -> tu
     else:
         raise FormatError(path, None, "holds no vectors: its extension must be .npy, .parquet, .sqlite, .sqlite3 or .db")
     if vectors.ndim != 2 or not vectors.size or not np.issubdtype(vectors.dtype, np.floating):  # noqa: PLR2004  # rows and columns
-        raise FormatError(path, None, f"is no table of floating-point numbers: {vectors.dtype} of shape {vectors.shape}")
+        raise FormatError(path, None, f"is not a table of floating-point numbers: {vectors.dtype} of shape {vectors.shape}")
     if not np.isfinite(vectors).all():
         raise FormatError(path, None, "holds a number that is not finite")
     return names, np.ascontiguousarray(vectors, dtype=np.float32)
@@ -140,11 +140,11 @@ def _from_npy(path: Path, ids: str | None) -> tuple[list[str], NDArray[Any]]:
     text = read_text(place)
     names = parse_json(place, text) if place.suffix.lower() == ".json" else text.splitlines()
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise FormatError(place, None, "is no list of ids")
+        raise FormatError(place, None, "is not a list of ids")
     try:
         vectors: NDArray[Any] = np.load(path, allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
-        raise FormatError(path, None, f"is no npy file: {error}") from error
+        raise FormatError(path, None, f"is not an npy file: {error}") from error
     if len(names) != len(vectors):
         raise FormatError(path, None, f"has {len(vectors)} rows, but {place} has {len(names)} ids")
     return names, vectors

@@ -59,7 +59,7 @@ class TransformerModel(Model):
             )
         except (OSError, ValueError) as error:
             raise UsageError(
-                f"the model {options.model!r} is neither a folder nor can it be had from the hub ({type(error).__name__}); "
+                f"the model {options.model!r} is not a folder, and cannot be downloaded from the hub ({type(error).__name__}); "
                 f"name a folder that holds it"
             ) from error
         self.name = f"transformer/{Path(options.model).name if place.is_dir() else options.model}"

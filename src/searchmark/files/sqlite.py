@@ -35,7 +35,7 @@ def full_text_problem() -> str | None:
     try:
         connection.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram')")  # the youngest of the tokenizers
     except apsw.Error as error:
-        return f"this SQLite ({apsw.sqlite_lib_version()}) has no FTS5 that we can use ({error}); {REINSTALL}"
+        return f"this SQLite ({apsw.sqlite_lib_version()}) has no usable FTS5 ({error}); {REINSTALL}"
     finally:
         connection.close()
     return None

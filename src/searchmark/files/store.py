@@ -61,7 +61,7 @@ def atomic_write(path: str | PathLike[str], mode: int = 0o666) -> Iterator[IO[by
 
 
 def cache_folder() -> Path:
-    """Where things are kept that could be made again: ``$SEARCHMARK_CACHE``, or where the platform wants them."""
+    """Where things are cached that could be made again: ``$SEARCHMARK_CACHE``, or where the platform wants them."""
     from platformdirs import user_cache_path
 
     named = os.environ.get("SEARCHMARK_CACHE")
@@ -147,7 +147,7 @@ def _refuse_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # add gives None
-        raise ValueError(f"the key {twice!r} stands twice in one object")
+        raise ValueError(f"duplicate key {twice!r}")
     return result
 
 

@@ -122,7 +122,7 @@ def _number(path: Path, line_number: int, layout: Layout, field: bytes) -> float
         return float(field)
     shown = _text(field)
     if layout is RUN and shown.lower().lstrip("+-") == "nan":
-        raise FormatError(path, f"line {line_number}", "the score is NaN, which has no place in an order")
+        raise FormatError(path, f"line {line_number}", "the score is NaN; scores must be numbers that can be ranked")
     wanted = "a whole number of at most nine digits" if layout is QRELS else "a number"
     raise FormatError(path, f"line {line_number}", f"the {layout.number} {shown!r} is not {wanted}")
 

@@ -50,7 +50,7 @@ def _refuse_expansion(path: Path, text: str, data: Any) -> None:
         value = waiting.pop()
         left -= 1
         if left < 0:
-            raise FormatError(path, None, "its aliases stand for more than the file itself")
+            raise FormatError(path, None, "its aliases expand to more than the file itself")
         if isinstance(value, dict):
             waiting.extend(value.values())
         elif isinstance(value, list):

@@ -127,7 +127,7 @@ def parsed(record: bytes) -> LoggedCommit | Malformed:
     _, lineage, time, author, email, message, changes = fields
     parents = tuple(lineage.decode("ascii").split())
     if not time.isdigit() or int(time) > _LAST_SECOND:
-        return Malformed(name, "it has no date that a calendar knows", parents)
+        return Malformed(name, "its date is not valid", parents)
     if not author and not email:
         return Malformed(name, "it has no author", parents)
     tokens = changes.split(b"\0")

@@ -189,7 +189,7 @@ def _locate(path: str) -> list[bytes]:
     if answer.returncode or len(lines) != len(("git dir", "objects", "shallow", "format", "")):
         said = answer.stderr.decode("utf-8", "replace").strip().splitlines()
         why = "" if not said or "not a git repository" in said[0] else f": {shortened(said[0], 200)}"
-        raise UsageError(f"{path} is not a Git repository (its top folder or its git directory is wanted){why}")
+        raise UsageError(f"{path} is not a Git repository (give its top folder or its git directory){why}")
     return lines
 
 

@@ -36,7 +36,7 @@ def parse_repository(text: str) -> RepositorySource:
     if text and (not sign or Path(text).is_dir()):
         return RepositorySource(text)
     if not name or not path:
-        raise UsageError(f"{text!r} is no repository: write PATH or NAME=PATH")
+        raise UsageError(f"{text!r} is not a repository; write PATH or NAME=PATH")
     return RepositorySource(path, name)
 
 
@@ -45,5 +45,5 @@ def parse_repositories(given: Sequence[RepositorySource | str]) -> list[Reposito
     sources = [parse_repository(one) if isinstance(one, str) else one for one in given]
     twice = [label for label, count in Counter(source.label for source in sources).items() if count > 1]
     if twice:
-        raise UsageError(f"two repositories are named {twice[0]!r}; name them with NAME=PATH")
+        raise UsageError(f"duplicate repository name {twice[0]!r}; rename one with NAME=PATH")
     return sources

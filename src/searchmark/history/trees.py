@@ -16,8 +16,8 @@ _Pair = tuple[bytes, str | None, str | None]  # a path, and the folder of this n
 
 OWNER_MAY_RUN = 0o100
 KINDS = {SYMLINK: "is a link", GITLINK: "is a submodule"}
-UNWANTED = "is none of the files that are searched"
-ODD = "is no path that may be written below a folder"
+UNWANTED = "is not among the files that are searched"
+ODD = "is not a path that may be written below a folder"
 _REMEMBERED = 1024  # folders: a few megabytes
 # Empty parts, "." and ".." lead elsewhere; ".git", in any spelling that some file system takes for it, holds commands.
 _ODD_PART = re.compile(r"(?:^|/)(?:\.{0,2}|\.git)(?:/|\Z)", re.IGNORECASE)
@@ -188,4 +188,4 @@ def _taken_apart(entry: bytes) -> tuple[tuple[bytes, bool], tuple[int, str]]:
 
 
 def damaged(tree: str) -> UsageError:
-    return UsageError(f"the tree {tree} is damaged or not here; git fsck says more about the repository")
+    return UsageError(f"the tree {tree} is damaged or missing; check the repository with git fsck")

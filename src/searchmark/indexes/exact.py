@@ -60,7 +60,7 @@ class ExactIndex:
         return Neighbours(candidates[best], exact[best])
 
     def scores(self, query: Vectors, numbers: Numbers) -> Scores:
-        # A chunk may stand in many files, and is scored once.
+        # A chunk may be part of many files, and is scored once.
         distinct, which = np.unique(numbers, return_inverse=True)
         wide = query.astype(np.float64)
         found = np.empty(len(distinct))
@@ -91,7 +91,7 @@ class ExactIndex:
             self._live = np.concatenate((self._live, np.zeros(rows - len(self._live), dtype=np.bool_)))
 
     def _by_block(self, numbers: Numbers) -> Iterator[tuple[Vectors, Numbers, Numbers]]:
-        """Every block that holds any of these vectors, their rows in it, and where among the numbers each stands."""
+        """Every block that holds any of these vectors, their rows in it, and where among the numbers each is."""
         order = np.argsort(numbers, kind="stable")  # in the order of memory, and a no-op for numbers that are sorted
         borders = np.searchsorted(numbers[order], np.arange(len(self._blocks) + 1) * BLOCK).tolist()
         for place, block in enumerate(self._blocks):

@@ -54,7 +54,7 @@ def read_vectors(path: Path, expected: Fingerprint) -> SavedVectors:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
             header, keys, vectors = bytes(saved["header"]), saved["keys"], saved["vectors"]
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
-        raise FormatError(path, None, f"is no saved index: {error}") from error
+        raise FormatError(path, None, f"is not a saved index: {error}") from error
     content = INDEX_SCHEMA.upgraded(path, parse_json(path, header.decode("utf-8", "surrogateescape")))
     checked = check_shape(path, TypeAdapter(_SavedHeader), content)
     expected.check(checked.fingerprint, str(path))
@@ -64,6 +64,6 @@ def read_vectors(path: Path, expected: Fingerprint) -> SavedVectors:
 
 def _check_rows(path: Path, files: Mapping[str, list[int]], keys: tuple[int, ...], vectors: tuple[int, ...]) -> None:
     if keys[1:] != (KEY_BYTES,) or keys[:1] != vectors[:1]:
-        raise FormatError(path, None, f"is no saved index: {keys} keys and {vectors} vectors do not belong together")
+        raise FormatError(path, None, f"is not a saved index: {keys} keys do not fit {vectors} vectors")
     if {row for rows in files.values() for row in rows} != set(range(keys[0])):
-        raise FormatError(path, "files", f"is no saved index: the chunks of its files do not stand for the {keys[0]} vectors")
+        raise FormatError(path, "files", f"is not a saved index: the chunks of its files do not fit its {keys[0]} vectors")

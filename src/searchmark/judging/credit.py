@@ -28,7 +28,7 @@ def pairs_of_case(case: int, targets: Mapping[str, tuple[int, int]], ranks: Mapp
     """A hit above a target, for all such pairs of one case, both in path order.
 
     ``targets`` are the paths that are judged, each with the number of its judgment and its grade; ``ranks`` are the hits
-    that exist. Path order is by segment: a directory stands before everything below it, and it decides who pays whom.
+    that exist. Path order is by segment: a directory precedes everything below it, and it decides who pays whom.
     """
     in_order = sorted(targets, key=_segments)
     for directory in sorted(directories_above(targets) & ranks.keys(), key=_segments):

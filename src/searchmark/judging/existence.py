@@ -41,7 +41,7 @@ class Existing:
 
     @cached_property
     def _known(self) -> dict[str, str]:
-        """Every spelling that stands for something, and what the corpus calls that; an id goes before a directory."""
+        """Every spelling that means something, and what the corpus calls that; an id goes before a directory."""
         known = {nfc(each): each for each in self._ids}
         for each in self._ids:
             known.setdefault(normal_path(each), each)

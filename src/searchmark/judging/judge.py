@@ -77,7 +77,7 @@ def _match(suite: Suite, run: Run, rows: Ints, kinds: CaseKinds, valid: NDArray[
 def target_ranks(judged: Judged, case: int) -> dict[str, int | None]:
     """For every relevant target of a case the rank of its hit, None if it was not returned.
 
-    A glob or a symbol has no hit of its own: the first that fits stands for it.
+    A glob or a symbol has no hit of its own: the first that fits meets it.
     """
     judgments, matches = judged.suite.judgments, judged.matches
     ranks: dict[str, int | None] = {}

@@ -25,7 +25,7 @@ class Matches:
     run, the ``judgment`` that it alone meets (a row of the suite's; NO_JUDGMENT where only descriptions fit), its ``grade``,
     and whether it is ``valid``: a hit that does not exist is worth nothing, whatever it meets.
 
-    Per judgment, ``met`` is the number of the hit above that stands for it, NOT_MET if none does. Per case, ``returned``
+    Per judgment, ``met`` is the number of the hit above that meets it, NOT_MET if none does. Per case, ``returned``
     counts the distinct hits. ``duplicates`` counts those that were dropped; ``directories`` are hits above targets.
     """
 
@@ -41,7 +41,7 @@ class Matches:
     directories: DirectoryPairs
 
     def of_judgments(self, values: Ints, otherwise: int) -> Ints:
-        """A value of the hit that stands for each judgment, if it exists."""
+        """A value of the hit that meets each judgment, if it exists."""
         standing = self.met != NOT_MET
         standing[standing] = self.valid[self.met[standing]]
         column = np.full(len(self.met), otherwise)
@@ -71,7 +71,7 @@ class Matching:
 class Part:
     """The matches of some cases: ``hits`` has five rows, the case, rank, row, judgment and grade of every judged hit.
 
-    ``met`` has two, the judgments that were met and the numbers of the hits in this part that stand for them.
+    ``met`` has two, the judgments that were met and the numbers of the hits in this part that meet them.
     ``repeats`` is the case of every duplicate that was dropped.
     """
 
@@ -102,7 +102,7 @@ def put_together(matching: Matching, parts: Sequence[Part]) -> Matches:
 
 
 def _met(parts: Sequence[Part], order: Ints, judgments: int) -> Ints:
-    """The hits that stand for the judgments, by the number that each has after sorting."""
+    """The hits that meet the judgments, by the number that each has after sorting."""
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))
     met, before = np.full(judgments, NOT_MET), 0

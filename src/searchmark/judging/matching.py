@@ -1,7 +1,7 @@
 """When a hit is what a judgment means: by id, path, glob, symbol or lines.
 
 Glob: ``*`` and ``?`` stay within a path segment, ``**`` crosses them; a pattern without a slash is held
-against the last segment. Symbol: the dotted parts stand in the id one after the other, so ``Stock.Update``
+against the last segment. Symbol: the dotted parts occur in the id one after the other, so ``Stock.Update``
 meets ``TModule.Stock.Update`` and ``Update`` meets both. Lines: ``path#L10-L20`` meets any overlapping
 range of that path, and the path alone. All comparisons heed case, and none heeds how accents are encoded.
 """
@@ -41,7 +41,7 @@ def normal_path(path: str) -> str:
 
 @lru_cache(maxsize=4096)
 def glob_segments(glob: str) -> tuple[re.Pattern[str] | None, ...]:
-    """What each segment of a glob must match; None for ``**``, which stands for any number of segments."""
+    """What each segment of a glob must match; None for ``**``, which matches any number of segments."""
     return tuple(None if segment == "**" else _segment_pattern(glob, segment) for segment in nfc(glob).split("/"))
 
 
@@ -53,7 +53,7 @@ def _segment_pattern(glob: str, segment: str) -> re.Pattern[str]:
 
 
 def matches_glob(glob: str, hit: str) -> bool:
-    """Whether a glob means this id. ``**`` at the end stands for at least one segment."""
+    """Whether a glob means this id. ``**`` at the end matches at least one segment."""
     wanted, parts = glob_segments(glob), nfc(hit).split("/")
     if len(wanted) == 1:
         parts = parts[-1:]

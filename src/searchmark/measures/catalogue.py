@@ -59,7 +59,7 @@ PARAMETERS = {
 
 @dataclass(frozen=True)
 class Definition:
-    """What stands behind a name.
+    """What a name means.
 
     ``needs_targets``: meaningless unless every target is known by id. ``unanswerable``: looks at the cases
     without an answer, and only at those. ``undefined``: why the formula itself can come out undefined.
@@ -157,7 +157,7 @@ DEFINITIONS = {
         Definition(
             "Bpref",
             formulas.bpref,
-            "how rarely hits judged not relevant stand before relevant ones; unjudged hits are passed over",
+            "how rarely hits judged not relevant rank above relevant ones; unjudged hits are skipped",
             missing=_NOT_FOUND,
             parameters=("rel",),
             cutoff=False,
@@ -183,7 +183,7 @@ DEFINITIONS = {
             "Judged",
             formulas.judged,
             "share of the first k hits that have a judgment; of all hits where fewer came",
-            missing="looks at hits only",
+            missing="depends on hits only",
             needs_targets=False,
         ),
         Definition(
@@ -200,7 +200,7 @@ DEFINITIONS = {
             "1 if a case marked unanswerable got no hit; defined for those cases only",
             missing="an unanswerable case has no target",
             cutoff=False,
-            ties="order plays no part",
+            ties="the order has no effect",
             empty="1; an error or a time-out: 0",
             binary=True,
             needs_targets=False,
@@ -210,7 +210,7 @@ DEFINITIONS = {
             "Tau",
             formulas.rank_agreement,
             "Kendall's tau-a between the expected order of the targets and the order returned",
-            missing="stands behind all that were returned; fewer than two ordered targets: undefined",
+            missing="ranks below all that were returned; fewer than two ordered targets: undefined",
             low=-1.0,
             undefined="fewer than two targets have an expected rank",
         ),
@@ -220,7 +220,7 @@ DEFINITIONS = {
             "share of the targets with a score range whose hit scored inside it",
             missing="outside; no range in the case, or a hit without a score: undefined",
             cutoff=False,
-            ties="order plays no part",
+            ties="the order has no effect",
             undefined="no target has a score range, or a hit came without a score",
         ),
     )

@@ -50,7 +50,7 @@ class GradedHits:
     sorted by case. A negative grade means pooled but not judged, as in trec_eval.
 
     The remaining columns serve single measures. ``ordered_*`` describe the targets of an expected ranking:
-    the place they should have and the rank they got, 0 if none. ``ranged_*`` describe the targets with a
+    the rank they should have and the rank they got, 0 if none. ``ranged_*`` describe the targets with a
     score range: 1 inside, 0 outside or not returned, NaN if returned without a score. ``abstained`` is 1, 0,
     or NaN for a case that has an answer. ``directories`` are the hits above a target that is a path.
     """
@@ -78,7 +78,7 @@ class GradedHits:
         return case, _rank_in_case(case), self.target_grade[order]
 
     def relevant(self, rel: int, k: int | None) -> NDArray[np.bool_]:
-        """Which judged hits have at least grade ``rel`` and stand among the first ``k``."""
+        """Which judged hits have at least grade ``rel`` and are among the first ``k``."""
         mask = self.grade >= rel
         return mask if k is None else mask & (self.rank <= k)
 
@@ -202,7 +202,7 @@ def r_precision(hits: GradedHits, *, rel: int = 1) -> Floats:
 
 
 def bpref(hits: GradedHits, *, rel: int = 1) -> Floats:
-    """trec_eval bpref: how rarely judged non-relevant hits stand before relevant ones (Buckley and Voorhees, 2004)."""
+    """trec_eval bpref: how rarely judged non-relevant hits rank above relevant ones (Buckley and Voorhees, 2004)."""
     total = hits.total_relevant(rel)
     judged_against = (hits.target_grade >= 0) & (hits.target_grade < rel)
     against = np.bincount(hits.target_case[judged_against], minlength=hits.cases).astype(np.float64)
@@ -271,7 +271,7 @@ def abstention(hits: GradedHits) -> Floats:
 def rank_agreement(hits: GradedHits, *, k: int | None = None) -> Floats:
     """Kendall's tau-a between the expected order and the order returned (Kendall, 1938).
 
-    A target that is not among the first k stands behind all that are; a pair of two such targets counts
+    A target that is not among the first k ranks below all that are; a pair of two such targets counts
     neither way. NaN where fewer than two targets have an expected rank.
     """
     missing = (hits.ordered_rank == 0) | (hits.ordered_rank > (k or NEVER))

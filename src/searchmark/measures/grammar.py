@@ -121,7 +121,7 @@ def parse_measures(texts: Iterable[str | AnyMeasure], defaults: Defaults = Defau
     by_name: dict[str, AnyMeasure] = {}
     for measure in (parse_measure(text).resolve(defaults) for text in texts):
         if _meaning(by_name.setdefault(measure.name, measure)) != _meaning(measure):
-            raise UsageError(f"{measure.name!r} is the name of two different formulas")
+            raise UsageError(f"{measure.name!r} names two different formulas")
     return list(by_name.values())
 
 
@@ -139,7 +139,7 @@ def parse_measure(text: str | AnyMeasure) -> AnyMeasure:
     if labelled:
         label, expression = labelled.groups()
         if label.lower() in _NAMES:
-            raise UsageError(f"measure {text!r}: {label!r} already is the name of a measure; choose another one")
+            raise UsageError(f"measure {text!r}: {label!r} is the name of a measure; choose a different one")
         return _parse_formula(expression, label)
     if "*" in text or "+" in text:
         return _parse_formula(text, None)
@@ -178,7 +178,7 @@ def _parse_single(text: str) -> AnyMeasure:
         options.append(("cutoff", found["k"]))
     given = dict(options)
     if len(given) < len(options):
-        raise UsageError(f"measure {text!r}: an option is given twice")
+        raise UsageError(f"measure {text!r}: duplicate option")
     cutoff = given.pop("cutoff", None)
     ordered = tuple((key, given[key]) for key in definition.parameters if key in given)
     return Measure(definition, _parse_cutoff(text, definition, cutoff), ordered)
@@ -226,7 +226,7 @@ def _unknown(name: str) -> str:
     for key in near:
         nearest.setdefault(_NAMES[key], key)
     shown = [f"{key} ({name})" if key in ALIASES else name for name, key in nearest.items()]
-    return f"there is no measure {name!r}; the nearest are {', '.join(shown)}"
+    return f"there is no measure {name!r}; did you mean {' or '.join(shown)}?"
 
 
 def aliases_of(name: str) -> list[str]:
@@ -239,7 +239,7 @@ def undefined_reason(measure: AnyMeasure, *, complete: bool, answerable: bool, c
     for part in measure.parts:
         definition = part.definition
         if definition.unanswerable and answerable:
-            return f"{definition.name} looks only at cases marked unanswerable"
+            return f"{definition.name} is defined for cases marked unanswerable only"
         if not definition.unanswerable and not answerable:
             return "the case is marked unanswerable and is scored by Abstain"
         if part.options.get("credit") == "dir" and not credited:

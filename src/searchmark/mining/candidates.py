@@ -31,7 +31,7 @@ class Candidate:
     """A case but for what its tree has to say.
 
     ``text`` is the wording that was asked for; where that is the masked one, what it was before. Of the contents of
-    the targets only is kept which of its words and identifiers stand in them.
+    the targets only is kept which of its words and identifiers occur in them.
     """
 
     commit: str

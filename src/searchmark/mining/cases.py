@@ -54,7 +54,7 @@ class MinedTarget:
 
 @dataclass(frozen=True)
 class Leakage:
-    """What the query gives away: names of targets, rare identifiers that stand in them, and words that it shares with them."""
+    """What the query gives away: names of targets, rare identifiers that occur in them, and words that it shares with them."""
 
     leak: Leak
     identifiers: Mapping[str, int]

@@ -115,19 +115,19 @@ def identifiers_of(query: str) -> set[str]:
 
 
 def rare_identifiers(query: str, inside: frozenset[bytes], tree: TreeNames) -> dict[str, int]:
-    """The identifiers of a query that stand in a target and in few other files, with the number of files."""
+    """The identifiers of a query that occur in a target and in few other files, with the number of files."""
     counted = {name: tree.identifiers[name.encode()] for name in sorted(identifiers_of(query)) if name.encode() in inside}
     return {name: files for name, files in counted.items() if 0 < files <= _RARE}
 
 
 def words_inside(query: str, contents: Iterable[bytes]) -> frozenset[str]:
-    """The words of a query that stand somewhere in the targets, inside other words too, as grep would see it."""
+    """The words of a query that occur anywhere in the targets, inside other words too, as grep would see it."""
     texts = [content.lower() for content in contents]
     return frozenset(word for word in content_words(query) if any(word.encode() in text for text in texts))
 
 
 def overlap(query: str, inside: Set[str]) -> float:
-    """The share of a query's words that stand in the targets."""
+    """The share of a query's words that occur in the targets."""
     asked = content_words(query)
     return round(len(asked & inside) / len(asked), 3) if asked else 0.0
 

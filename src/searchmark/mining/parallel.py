@@ -76,7 +76,7 @@ def _heard(connection: Connection, source: RepositorySource) -> MiningProgress |
     try:
         said: MiningProgress | MinedRepository | _MiningFailure = connection.recv()
     except EOFError:
-        return _MiningFailure(f"the process that mined {source.path} ended without a word")
+        return _MiningFailure(f"the process that mined {source.path} ended without a result")
     return said
 
 

@@ -24,8 +24,8 @@ from searchmark.services.response_cache import ResponseCache
 
 PROMPT = (
     "You turn the message of a commit into the question that a developer would have typed into a code search before the change was "
-    "made. Ask for the behaviour or the place in the code, not for the change. One sentence, at most 25 words, plain English. Keep "
-    "names of functions, classes, options and error texts that stand in the message. Add no names of files or folders, no ticket "
+    "made. Ask for the behaviour or the part of the code, not for the change. One sentence, at most 25 words, simple English. Keep "
+    "names of functions, classes, options and error texts that the message holds. Add no names of files or folders, no ticket "
     "numbers, and nothing that the message does not say. Answer with the question alone."
 )
 _LONGEST_ANSWER = 500  # characters: more is no query
@@ -33,7 +33,7 @@ _LONGEST_MESSAGE = 4_000
 
 
 class Rewriter:
-    """Words queries anew, one request each, within the bounds of its config. ``tell`` hears why one has failed."""
+    """Rewrites queries, one request each, within the bounds of its config. ``tell`` hears why one has failed."""
 
     def __init__(self, config: RewriterConfig, tell: Callable[[str], None] = lambda _: None) -> None:
         self.budget = Budget(config.max_requests, config.max_tokens)
@@ -57,7 +57,7 @@ class Rewriter:
         try:
             return Rewriting(self._model.ask(self._prompt, told, _query).value)
         except ServiceError as error:
-            self._tell(f"not rewritten, the rule's query stays: {error}")
+            self._tell(f"not rewritten, the query of the rules is used: {error}")
             return Rewriting(None, str(error))
 
 

@@ -18,7 +18,7 @@ _NONE: frozenset[bytes] = frozenset()
 
 
 def identifiers_in(content: bytes, wanted: frozenset[bytes]) -> frozenset[bytes]:
-    """Those of the wanted identifiers that stand in this content as whole words."""
+    """Those of the wanted identifiers that occur in this content as whole words."""
     return wanted.intersection(content[:_LARGEST].translate(_NO_NAME).split()) if wanted else _NONE
 
 

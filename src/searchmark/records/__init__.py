@@ -1,4 +1,4 @@
-"""The records that travel along the pipeline and go to disk.
+"""The records that the pipeline passes along and writes to disk.
 
 Small things (a case, a judgment, a hit) are frozen dataclasses. What comes by the million (the judgments of a suite,
 the hits of a run) is kept in columns, and `Case`, `Hit` and `Answer` are views that are built when asked for. Nothing

@@ -25,7 +25,7 @@ def pair_keys(case: NDArray[np.int64], ids: pl.Series) -> pl.Series:
 
 
 def ranks_by_score(ids: Texts, scores: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.int32] | None:
-    """Ranks by score descending, then id descending, as trec_eval does; None if the rows stand so already."""
+    """Ranks by score descending, then id descending, as trec_eval does; None if the rows are in this order already."""
     unordered = _unordered_answers(ids, scores, starts)
     if not len(unordered):
         return None
@@ -68,7 +68,7 @@ def in_bytes(text: str) -> bytes:
     """The bytes that a text had in its file: what ids are ordered by."""
     try:
         return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # a lone surrogate that no byte stands behind
+    except UnicodeEncodeError:  # a lone surrogate, which no byte gives
         return text.encode("utf-8", "surrogatepass")
 
 
@@ -81,7 +81,7 @@ def texts_at(texts: Texts, rows: NDArray[np.int64]) -> list[str]:
 
 
 def _settle_ties(ids: list[str], order: NDArray[np.int64], tied: NDArray[np.int64]) -> None:
-    """Sort stretches of equal scores by id, descending, in place; ``tied`` are the places equal to the next."""
+    """Sort stretches of equal scores by id, descending, in place; ``tied`` are the positions equal to the next."""
     for stretch in np.split(tied, np.flatnonzero(np.diff(tied) > 1) + 1):
         places = slice(stretch[0], stretch[-1] + 2)
         order[places] = sorted(order[places].tolist(), key=lambda row: in_bytes(ids[row]), reverse=True)

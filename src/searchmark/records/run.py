@@ -42,8 +42,8 @@ class Hit:
 class AnswerDetails:
     """How one answer came about.
 
-    ``asked`` is a digest of the query.
-    ``cold_ms`` and ``warm_ms`` are samples of latency; a search that failed stands at its deadline, and
+    ``asked`` is a digest of the query. ``cold_ms`` and ``warm_ms`` are samples of latency; a search that failed counts
+    with its deadline, and
     ``repeat_failures`` of the warm ones did. ``failure`` is why there is no answer, ``repeat_failure`` why a repeat had
     none. ``unstable`` counts the repeats with another answer, ``dropped`` what the runner left out of this one, and
     ``unreachable`` names the relevant targets that were not there to be found. ``said`` is the agent's own remark.
@@ -114,7 +114,7 @@ class Run:
         seen: set[str] = set()
         for answer in rows:
             if answer.case in seen:
-                raise UsageError(f"the run {label.agent!r} answers the case {answer.case!r} twice")
+                raise UsageError(f"the run {label.agent!r} has a duplicate answer to the case {answer.case!r}")
             seen.add(answer.case)
         hits = list(chain.from_iterable(answer.hits for answer in rows))
         valid = None if any(hit.valid is None for hit in hits) else np.array([hit.valid for hit in hits], bool)

@@ -249,5 +249,5 @@ def _rule(rule: RuleResult) -> str:
     actual, sign = Number(rule.actual).text, _SIGNS[rule.bound]
     if rule.verdict == "untrusted":
         wanted = f"{rule.expected:g}" if rule.bound == "at_least" else f"{sign} {rule.expected:g}"
-        return f"{rule.subject} {actual} cannot be relied on (wanted: {wanted})"
+        return f"{rule.subject} {actual} is untrusted (wanted: {wanted})"
     return f"{rule.subject} {actual} {sign if rule.verdict == 'passed' else f'is not {sign}'} {rule.expected:g}"

@@ -80,7 +80,7 @@ _KINDS = (
     ),
     NoteKind(
         "parallel-workers", "note", "Several workers of the agent ran at the same time.",
-        "They compete for the processor, so that searches take longer than alone.",
+        "They compete for the processor, so searches take longer than with one worker.",
         "Measure latency with --jobs 1.",
     ),
     NoteKind(
@@ -143,7 +143,7 @@ _KINDS = (
         "They keep their rank and count as not relevant.",
         "Return ids as text; 'check_agent' of searchmark.testing shows where.",
     ),
-    NoteKind("unusable-scores", "warning", "Scores that are no finite numbers, left out.", "The order of the run was kept."),
+    NoteKind("unusable-scores", "warning", "Scores that are not finite numbers, left out.", "The order of the run was kept."),
     NoteKind("left-out", "note", "Anything else that was counted and left out."),
     NoteKind("duplicate-documents", "warning", "Documents of the corpus with a duplicate id, left out."),
     NoteKind("empty-documents", "note", "Documents of the corpus without any text."),

@@ -47,13 +47,13 @@ def _failure_notes(details: Details, failure: str | None) -> Iterator[Note]:
 def _condition_notes(run: Run) -> Iterator[Note]:
     provenance = run.provenance
     if provenance.restarts:
-        yield note("worker-restarts", f"times that the worker had to be started again: {provenance.restarts}")
+        yield note("worker-restarts", f"restarts of the worker: {provenance.restarts}")
     if provenance.candidates:
         kinds = ", ".join(provenance.candidates.kinds)
-        message = f"searched were files of these kinds only, as in the gold set: {kinds} (--candidates all: every file)"
+        message = f"files searched, by kind, as in the gold set: {kinds} (--candidates all: every file)"
         yield note("limited-candidates", message)
     if provenance.workers > 1:
-        yield note("parallel-workers", f"the times were taken under load: {provenance.workers} workers side by side")
+        yield note("parallel-workers", f"latencies were measured under load: {provenance.workers} workers in parallel")
     for event in provenance.trust:
         if not event.spoils:
             yield note(event.kind.replace("_", "-"), event.message)

@@ -33,7 +33,7 @@ DROPPED = {
     ),
     "scores_unusable": (
         "unusable-scores",
-        "scores that are no finite numbers, left out (the order of the run was kept)",
+        "scores that are not finite numbers, left out (the order of the run was kept)",
     ),
 }
 

@@ -108,7 +108,7 @@ class AgentRun:
         self._restore()
 
     def _identity(self, salt: str) -> dict[str, Any]:
-        """What must be the same for a journal to be gone on with. The config may hold secrets, hence the salt."""
+        """What must be the same for a journal to be resumed. The config may hold secrets, hence the salt."""
         spec, options = self._entrant.spec, asdict(self._options)
         config = json.dumps(spec.config, sort_keys=True, default=str)
         return {
@@ -249,7 +249,9 @@ class AgentRun:
 
     def _trust_events(self) -> Iterator[TrustEvent]:
         if not self._entrant.spec.isolated:
-            yield TrustEvent("not_isolated", "the agent ran in the process of the runner, where no deadline can end it")
+            yield TrustEvent(
+                "not_isolated", "the agent was not isolated: it ran in the process of the runner, where no deadline can be enforced"
+            )
         failure = failure_to_start(self._events)
         if failure is not None:
             yield TrustEvent("not_started", failure)

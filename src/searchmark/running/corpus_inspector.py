@@ -160,7 +160,7 @@ class _History:
         if missing:
             raise UsageError(
                 f"{repository.path} lacks {len(missing)} of {len(wanted)} contents of {self._last.commit[:12]}: it is a partial "
-                "clone; fetch the rest (git fetch --refetch --no-filter) or name a whole clone by --repo"
+                "clone; fetch the rest (git fetch --refetch --no-filter) or name a complete clone with --repo"
             )
 
 

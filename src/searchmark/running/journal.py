@@ -149,14 +149,14 @@ def _opened(path: Path) -> int:
         while (descriptor := lock_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC)) is None:
             pass  # another run has set the file aside just now: what is there next is locked
     except BlockingIOError as error:
-        raise UsageError(f"another run is writing to {path}; wait for it, or name another folder by --journal") from error
+        raise UsageError(f"another run is writing to {path}; wait for it, or name a different folder with --journal") from error
     except OSError as error:
         raise _unwritable(path, error) from error
     return descriptor
 
 
 def _unwritable(path: Path, error: OSError) -> UsageError:
-    return UsageError(f"{path} cannot be written: {error.strerror}; name another folder by --journal")
+    return UsageError(f"{path} cannot be written: {error.strerror}; name a different folder with --journal")
 
 
 def _keep_out_of_git(folder: Path) -> None:

@@ -34,7 +34,7 @@ def last_failed(journals: Iterable[Path]) -> frozenset[str]:
     paths = list(journals)
     entries = [journal_entries(path) | journal_entries(only_failed(path)) for path in paths]
     if not any(entries):
-        raise UsageError(f"there is no last run: {', '.join(map(str, paths))} holds no answers")
+        raise UsageError(f"there is no last run: no answers in {', '.join(map(str, paths))}")
     failed = frozenset(case for each in entries for case, entry in each.items() if entry.outcome.status in RETRIED)
     if not failed:
         raise NothingEvaluated("no case failed in the last run")

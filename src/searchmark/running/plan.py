@@ -81,9 +81,7 @@ def ordered(suite: Suite, locations: Mapping[str, Location], seed: int, *, shuff
     groups: dict[Location, list[Case]] = {location: [] for location in locations.values()}
     for case in suite.cases:
         if case.query is None:
-            raise UsageError(
-                f"the case {case.id!r} has no query, so it cannot be asked; for TREC qrels and labels name them by --topics"
-            )
+            raise UsageError(f"the case {case.id!r} has no query; for TREC qrels and labels, give the queries with --topics")
         groups[locations[case.id]].append(case)
     return [
         Step(case.id, case.query or "", location)

@@ -22,7 +22,7 @@ class RunRequest:
     """What to run: a suite, and who is asked.
 
     ``journals`` says for each agent where its answers are written down; without it they live in memory only.
-    ``resume`` goes on with what is there; ``retry`` asks again what ended in an error.
+    ``resume`` continues what is there; ``retry`` asks again what ended in an error.
     """
 
     suite: Suite
@@ -74,7 +74,7 @@ def _refuse_duplicates(labels: Sequence[RunLabel]) -> None:
 
 def _refuse_without_isolation() -> None:
     if sys.platform == "win32":
-        raise UsageError("agents cannot be isolated on Windows, and are not run without; score saved runs instead (--run)")
+        raise UsageError("agents cannot be isolated on Windows, so they are not run; score saved runs instead (--run)")
     if sys.platform == "linux" and not Path("/proc/self/stat").exists():
         raise UsageError("agents cannot be isolated where /proc is not mounted: their processes could not be found")
 

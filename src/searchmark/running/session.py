@@ -127,7 +127,7 @@ class Session:
         )
 
     def _repeated(self, query: str, details: AnswerDetails) -> AnswerDetails:
-        """Warm samples. From a repeat that fails on they stand at the deadline; the answer was there before."""
+        """Warm samples. From a repeat that fails on they are the deadline; the answer was there before."""
         samples: list[float] = []
         changed = 0
         for _ in range(self._options.num_runs - 1):
@@ -162,7 +162,7 @@ class Session:
 
     def _give_up_at_the_limit(self, reason: str) -> None:
         if self._in_a_row >= self._options.max_failures:
-            self.given_up = f"{self._in_a_row} failures in a row, the last one: {reason}"
+            self.given_up = f"{self._in_a_row} consecutive failures, the last one: {reason}"
             self._end()
 
     def _start(self) -> str | None:

@@ -137,7 +137,7 @@ def _refuse_repetition(path: Path, answers: list[AnswerLine]) -> None:
     for number, answer in enumerate(answers, 2):
         first = seen.setdefault(answer.case, number)
         if first != number:
-            raise FormatError(path, f"line {number}.case", f"{answer.case!r} is answered on line {first} already")
+            raise FormatError(path, f"line {number}.case", f"{answer.case!r} is a duplicate of line {first}")
 
 
 def _find_damage(path: Path, lines: list[str]) -> None:
@@ -156,7 +156,7 @@ def _read_line(path: Path, number: int, line: str) -> AnswerLine:
     if not all(span is None or is_line_range(span) for span in answer.lines or ()):
         raise FormatError(path, f"{place}.lines", "is not a list of first and last lines, counted from 1")
     if answer.status == "empty" and answer.ids:
-        raise FormatError(path, f"{place}.status", f"is 'empty', yet there are {len(answer.ids)} hits")
+        raise FormatError(path, f"{place}.status", f"is 'empty', but there are {len(answer.ids)} hits")
     if any(score is not None and math.isnan(score) for score in answer.scores or ()):
         raise FormatError(path, f"{place}.scores", "a score is NaN; scores must be numbers that can be ranked")
     return answer

@@ -1,6 +1,6 @@
 """Plain JSON runs: what people get when they dump their results.
 
-``{case: [{"id": ..., "score": ...}, ...]}`` and ``{case: [id, ...]}`` keep the order in which they stand;
+``{case: [{"id": ..., "score": ...}, ...]}`` and ``{case: [id, ...]}`` keep their order;
 ``{case: {id: score}}`` has no order of its own and is sorted as trec_eval sorts.
 """
 
@@ -21,7 +21,7 @@ def read_plain(path: str | PathLike[str]) -> Run:
     path = Path(path)
     data = parse_json(path, read_text(path), constants=True)
     if not isinstance(data, dict):
-        raise FormatError(path, None, "holds no mapping from case to hits")
+        raise FormatError(path, None, "is not a mapping from case to hits")
     answers = [_answer(path, case, hits) for case, hits in data.items()]
     return Run.from_answers(path.stem, answers)
 

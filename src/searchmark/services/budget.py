@@ -36,9 +36,9 @@ class Budget:
         """Count one request, or refuse it."""
         with self._lock:
             if self.max_requests is not None and self.requests >= self.max_requests:
-                raise BudgetSpent(f"the bound of {self.max_requests} requests is reached (max_requests)")
+                raise BudgetSpent(f"the budget of {self.max_requests} requests is spent (max_requests)")
             if self.max_tokens is not None and self.tokens >= self.max_tokens:
-                raise BudgetSpent(f"the bound of {self.max_tokens} tokens is reached (max_tokens)")
+                raise BudgetSpent(f"the budget of {self.max_tokens} tokens is spent (max_tokens)")
             self.requests += 1
 
     def add_tokens(self, tokens: int) -> None:

@@ -83,7 +83,7 @@ class OpenAiApi(ChatApi):
             text, end = choice["message"]["content"], choice.get("finish_reason")
             refusal = choice["message"].get("refusal")
         except (KeyError, IndexError, TypeError, AttributeError):
-            raise Unusable("gave an answer that is no chat completion: it has no choices[0].message.content") from None
+            raise Unusable("gave an answer that is not a chat completion: it has no choices[0].message.content") from None
         if refusal or end not in (None, "stop"):
             raise Unusable(_unfinished("refusal" if refusal else end))
         if not isinstance(text, str):
@@ -113,7 +113,7 @@ class AnthropicApi(ChatApi):
             texts = [block["text"] for block in answer["content"] if block["type"] == "text"]
             end, whole = answer["stop_reason"], "".join(texts)
         except (KeyError, TypeError):
-            raise Unusable("gave an answer that is no message: it has no content blocks or no stop_reason") from None
+            raise Unusable("gave an answer that is not a message: it has no content blocks or no stop_reason") from None
         if end not in ("end_turn", "stop_sequence"):
             raise Unusable(_unfinished(end))
         if not texts:

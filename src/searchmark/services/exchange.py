@@ -1,4 +1,4 @@
-"""What travels between us and a service: a request, a reply, and how the service is to be asked."""
+"""What is sent between us and a service: a request, a reply, and how the service is to be asked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ApiKey:
         if not key and self.required:
             raise UsageError(f"{address} needs a key; put it into the environment variable {self.variable}")
         if not key.isascii() or not key.isprintable():
-            raise UsageError(f"the environment variable {self.variable} holds characters that no key has; set it again")
+            raise UsageError(f"the environment variable {self.variable} holds characters that a key cannot have; set it again")
         return {self.header: f"{self.prefix}{key}"} if key else {}
 
 
@@ -65,7 +65,7 @@ def _check(name: str, value: float | None, holds: bool, rule: str) -> None:
 
 @dataclass(frozen=True)
 class Request:
-    """One question to a service. ``path`` follows the address of the client; ``body`` travels as JSON, None as nothing."""
+    """One question to a service. ``path`` follows the address of the client; ``body`` is sent as JSON, None not at all."""
 
     method: Literal["GET", "POST"] = "POST"
     path: str = ""

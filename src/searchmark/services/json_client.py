@@ -188,7 +188,9 @@ class JsonClient:
         try:
             return parse_json(self.shown_url, text)
         except FormatError as error:
-            failure = _Refusal(f"gave no JSON: {_excerpt(text, sent.secrets)} ({error.reason})", status=answer.status)
+            failure = _Refusal(
+                f"gave an answer that is not JSON: {_excerpt(text, sent.secrets)} ({error.reason})", status=answer.status
+            )
         raise self._error(failure, sent, attempts)
 
     def _charged(self, content: Any, sent: Outgoing, attempts: int) -> int | None:
@@ -197,7 +199,7 @@ class JsonClient:
         if tokens is not None:
             self.budget.add_tokens(tokens)
         elif self.budget.max_tokens is not None:
-            silent = "does not say how many tokens it used, so max_tokens cannot hold; use max_requests instead"
+            silent = "does not say how many tokens it used, so max_tokens cannot be enforced; use max_requests instead"
             raise self._error(_Refusal(silent, lasting=True), sent, attempts)
         return tokens
 

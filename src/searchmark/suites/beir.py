@@ -39,7 +39,7 @@ def _queries(path: Path) -> dict[str, Entry]:
     for entry in Source(path).entries():
         query = nfc(entry.text("_id", "id"))
         if query in queries:
-            raise entry.error("_id", f"{query!r} was given before")
+            raise entry.error("_id", f"duplicate id {query!r}")
         queries[query] = entry
     return queries
 
@@ -90,9 +90,7 @@ def _one_corpus(suite: Suite) -> dict[str, Document]:
     for case in suite.cases:
         for document in case.documents:
             if documents.setdefault(document.id, document) != document:
-                raise UsageError(
-                    f"two documents of the suite have the id {document.id!r}; a BEIR folder has one corpus for all cases"
-                )
+                raise UsageError(f"duplicate document id {document.id!r}; a BEIR folder has one corpus for all cases")
     return documents
 
 

@@ -11,7 +11,7 @@ _READ = ("id", "query", "expected_ids", "category", "tags")
 
 
 def read_case_list(source: Source) -> Suite:
-    """Expected ids are targets of grade 1 with their place as rank; a case without id is named by its number from 1."""
+    """Expected ids are targets of grade 1 with their position as rank; a case without id is named by its number from 1."""
     entries = source.entries()
     cases = [_case(entry, number) for number, entry in enumerate(entries, 1)]
     check_cases(source.path, cases)
@@ -48,5 +48,5 @@ def _orders(entry: Entry) -> list[list[str]]:
     for order in orders:
         if len(set(order)) < len(order):
             twice = next(target for place, target in enumerate(order) if target in order[:place])
-            raise entry.error("expected_ids", f"{twice!r} stands twice in one order")
+            raise entry.error("expected_ids", f"duplicate id {twice!r}")
     return orders

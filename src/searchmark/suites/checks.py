@@ -24,7 +24,7 @@ def check_cases(path: str | PathLike[str], cases: Sequence[Case], place: str = "
             raise FormatError(path, f"{where}.query", "is empty")
         first = seen.setdefault(nfc(case.id), row)
         if first != row:
-            raise FormatError(path, f"{where}.id", f"{case.id!r} is the id of {place}.{first} already")
+            raise FormatError(path, f"{where}.id", f"{case.id!r} is a duplicate of {place}.{first}")
         _check_judgments(path, where, case)
 
 
@@ -35,9 +35,9 @@ def _check_judgments(path: str | PathLike[str], where: str, case: Case) -> None:
         _check_judgment(path, place, judgment)
         first = seen.setdefault(_meaning(judgment), row)
         if first != row:
-            raise FormatError(path, f"{place}.target", f"{judgment.target!r} is judged twice (see judgments.{first})")
+            raise FormatError(path, f"{place}.target", f"{judgment.target!r} is a duplicate of judgments.{first}")
         if case.unanswerable and judgment.grade > 0:
-            raise FormatError(path, f"{place}.grade", "is positive, yet the case is marked unanswerable")
+            raise FormatError(path, f"{place}.grade", "is positive, but the case is marked unanswerable")
 
 
 def _meaning(judgment: Judgment) -> tuple[str, str]:

@@ -68,7 +68,7 @@ def _documents(entry: Entry) -> dict[str, Document]:
                 item.text("id"), item.text("content", "text"), item.maybe_text("title"), item.rest("id", "content", "text", "title")
             )
             if document.id in documents:
-                raise item.error("id", f"{document.id!r} is the id of another document of this fixture")
+                raise item.error("id", f"duplicate id {document.id!r} in this fixture")
             documents[document.id] = document
     if len(documents) < FEWEST_DOCUMENTS:
         raise entry.error("documents", f"has {len(documents)} entries; a ranking needs at least {FEWEST_DOCUMENTS}")
@@ -81,7 +81,7 @@ def _refuse_unknown(entry: Entry, name: str, ids: list[str], documents: Mapping[
         if document not in documents:
             raise entry.error(f"{name}.{row}", f"{document!r} is not one of the documents")
         if document in seen:
-            raise entry.error(f"{name}.{row}", f"{document!r} stands there twice")
+            raise entry.error(f"{name}.{row}", f"duplicate id {document!r}")
         seen.add(document)
 
 

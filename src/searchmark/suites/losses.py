@@ -50,8 +50,8 @@ def refuse_blanks(suite: Suite, blanks: str, where: str) -> None:
     """Refuse ids that would break the lines of a file or make a comment of them, before anything is written."""
     for case in suite.cases:
         if case.id.startswith("#"):
-            raise UsageError(f"the id {case.id!r} cannot stand in {where}, where # begins a comment")
+            raise UsageError(f"the id {case.id!r} cannot be written to {where}, where # starts a comment")
     names = (name for case in suite.cases for name in (case.id, *(judgment.target for judgment in case.judgments)))
     for name in names:
         if any(blank in name for blank in blanks):
-            raise UsageError(f"the id {name!r} cannot stand in {where}, where blanks separate the columns")
+            raise UsageError(f"the id {name!r} cannot be written to {where}, where blanks separate the columns")

@@ -28,7 +28,7 @@ SUITE_SCHEMA = Schema("suite", 1)
 
 @strict_record
 class SuiteFile:
-    """What a native suite file holds; in JSONL all but the cases stands in the first line."""
+    """What a native suite file holds; in JSONL all but the cases is in the first line."""
 
     schema_version: int
     name: str | None = None
@@ -111,9 +111,9 @@ def _compact(case: Case) -> dict[str, Any]:
 
 def _checked(path: Path, data: Any) -> SuiteFile:
     if not isinstance(data, dict):
-        raise FormatError(path, None, "holds no mapping with 'schema_version' and 'cases' at its top")
+        raise FormatError(path, None, "is not a mapping with 'schema_version' and 'cases' at its top")
     if "schema_version" not in data:
-        reason = "is missing: this is no suite of our own, and no other format was recognised (--format says which it is)"
+        reason = "is missing: this is not a native suite, and no other format was recognised (name one with --format)"
         raise FormatError(path, "schema_version", reason)
     return check_shape(path, suite_file_adapter(), SUITE_SCHEMA.upgraded(path, data))
 

@@ -44,7 +44,7 @@ def csv_entries(source: Source) -> Iterator[Entry]:
     rows = csv_rows(source.path, io.StringIO(source.text, newline=""))
     header = [snake(name) for name in next(rows, (0, []))[1]]
     if len(set(header)) < len(header):
-        raise FormatError(source.path, "line 1", "two columns have the same name")
+        raise FormatError(source.path, "line 1", "duplicate column name")
     for line, row in rows:
         if any(cell.strip() for cell in row):
             if len(row) != len(header):

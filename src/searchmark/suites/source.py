@@ -106,7 +106,7 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One mapping of a file and where it stands."""
+    """One mapping of a file and where it is."""
 
     path: Path
     place: str
@@ -118,7 +118,7 @@ class Entry:
             raise FormatError(path, place or None, f"is {_kind(data)}, not a mapping")
         values = {snake(str(key)): value for key, value in data.items()}
         if len(values) < len(data):
-            raise FormatError(path, place or None, "two of its keys are the same in snake_case")
+            raise FormatError(path, place or None, "duplicate key: two of its keys are the same in snake_case")
         return cls(path, place, values)
 
     def error(self, name: str, reason: str) -> FormatError:

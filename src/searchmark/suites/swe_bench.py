@@ -84,7 +84,7 @@ def _sections(lines: list[str]) -> Iterator[tuple[str | None, str | None]]:
 
 
 def _name_in_header(names: str) -> str | None:
-    """The name in ``a/x b/x``, which stands twice; None where it changes, which other lines tell."""
+    """The name in ``a/x b/x``, which occurs twice; None where it changes, which other lines tell."""
     half = len(names) // 2
     first, second = _unquoted(names[:half]), _unquoted(names[half + 1 :])
     return first if first == second else None

@@ -111,7 +111,7 @@ def _from_entries(source: Source) -> dict[str, Case]:
 
 
 def _blocks(path: str | PathLike[str], text: str, opening: re.Pattern[str], name: str) -> list[tuple[str, str]]:
-    """The opening mark of each block and what stands between it and its closing mark; comments are passed over."""
+    """The opening mark of each block and what is between it and its closing mark; comments are passed over."""
     text = _without_comments(text)
     closing = re.compile(f"</{name}>", re.IGNORECASE)
     blocks: list[tuple[str, str]] = []
@@ -177,7 +177,7 @@ def _from_lines(path: str | PathLike[str], text: str) -> dict[str, Case]:
 
 def _add(path: str | PathLike[str], place: str, topics: dict[str, Case], case: Case) -> None:
     if case.id in topics:
-        raise FormatError(path, place, f"topic {case.id!r} was given before")
+        raise FormatError(path, place, f"duplicate topic {case.id!r}")
     topics[case.id] = case
 
 

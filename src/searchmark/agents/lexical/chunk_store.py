@@ -86,7 +86,7 @@ class Contents:
         digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest() for text in texts]
         rows = list(map(self._row.get, digests))
         missing = [place for place, row in enumerate(rows) if row is None]
-        new = {digests[place]: texts[place] for place in missing}  # one that stands twice among the texts is counted once
+        new = {digests[place]: texts[place] for place in missing}  # a duplicate among the texts is counted once
         self.chunks_tokenised += len(new)
         self._append(list(new), self.vocabulary.count(new.values()))
         for place in missing:
@@ -112,7 +112,7 @@ class Contents:
         return [digests[row] for row in rows.tolist()], self.counts(rows)
 
     def take(self, digests: Sequence[bytes], counts: Counts) -> Ints:
-        """Chunks that somebody has kept, as rows; those that are here already are not taken again."""
+        """Chunks from the cache, as rows; those that are here already are not taken again."""
         new = [place for place, digest in enumerate(digests) if digest not in self._row]
         if len(new) < len(digests):  # otherwise a copy of everything would be made for nothing
             counts = counts.at(np.array(new, np.int64))

@@ -1,7 +1,7 @@
 """Counted chunks that outlive a run: files in a cache folder, found again by the names of contents.
 
 A file holds some documents, by the name of their content, and every chunk of theirs, so it is complete in itself. It is
-written whole or not at all, never changed, and may go at any time: whoever cannot read one counts anew. Two
+written whole or not at all, never changed, and may go at any time: an agent that cannot read one counts again. Two
 processes that write the same file write the same bytes.
 """
 
@@ -56,7 +56,7 @@ class ChunkCache:
         self._files: dict[Path, _File] = {}
 
     def find(self, names: Iterable[str]) -> RowsByContent:
-        """The chunks of those of these documents that are kept; None where there is no text."""
+        """The chunks of those of these documents that are cached; None where there is no text."""
         wanted, known = {name.encode() for name in names}, RowsByContent()
         for path in list(self._places):
             here = wanted & self._places[path].keys()
@@ -93,7 +93,7 @@ class ChunkCache:
 
 
 def _places(path: Path) -> dict[bytes, int]:
-    """The documents of a file and their places in it; none if it is damaged."""
+    """The documents of a file and their positions in it; none if it is damaged."""
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             return {name: place for place, name in enumerate(file["names"].tolist())}
@@ -139,14 +139,14 @@ class _File:
 
 
 def _flags(size: int, places: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Which of so many places occur."""
+    """Which of so many positions occur."""
     flags = np.zeros(size, bool)
     flags[places] = True
     return flags
 
 
 def _renumbered(places: NDArray[np.integer]) -> tuple[Ints, NDArray[np.int32]]:
-    """The places that occur, in order, and for each of the given ones its number among them: np.unique without sorting."""
+    """The positions that occur, in order, and for each of the given ones its number among them: np.unique without sorting."""
     flags = _flags(int(places.max(initial=-1)) + 1, places)
     return np.flatnonzero(flags), (np.cumsum(flags, dtype=np.int32) - 1)[places]
 

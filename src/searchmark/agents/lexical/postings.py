@@ -94,7 +94,7 @@ class Postings:
         self._asked = 0
 
     def add(self, ids: Sequence[str], fields: Sequence[tuple[Counts, Ints]]) -> None:
-        """Take in new documents. Each field is counted texts, and the document (its place in ``ids``) of each text."""
+        """Take in new documents. Each field is counted texts, and the document (its position in ``ids``) of each text."""
         first = len(self._ids)
         self._ids += ids
         self._slot.update(zip(ids, range(first, len(self._ids)), strict=True))

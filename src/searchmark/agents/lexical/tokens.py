@@ -1,6 +1,6 @@
 """Tokens of code and prose, the same ones for what is searched and for what is asked.
 
-A word is a run of letters, digits and underscores. It is cut where an underscore stands, where the case changes
+A word is a run of letters, digits and underscores. It is cut at underscores, where the case changes
 (``camelCase``, ``HTTPServer``), and between letters and digits (``sha256``); the pieces are lower-cased. A word of
 several pieces is kept as a whole as well, after them: who writes an identifier means that one. A path is thereby cut at
 its separators, and a qualified name at its dots. Chinese, Japanese and Korean, which are written without spaces
@@ -9,7 +9,7 @@ between words or bind much into one, give every two neighbouring characters and 
 Whatever is not ASCII is brought to one form first (NFKC), so that a letter is the same however it was typed.
 
 Bytes are taken apart by ASCII separators alone, which is the fast half; what is left is taken apart once per distinct
-word. Change anything here and change ``TOKENISER`` with it: indexes that are kept on disk are told apart by it.
+word. Change anything here and change ``TOKENISER`` with it: indexes that are cached on disk are told apart by it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FIRST_PLANE = 0x10000
 
 
 def raw_words(text: str) -> list[bytes]:
-    """What stands between ASCII separators, in order; ``pieces`` takes each of them apart."""
+    """What is between ASCII separators, in order; ``pieces`` takes each of them apart."""
     return text.encode("utf-8", "surrogatepass").translate(_SEPARATED).split()
 
 

@@ -37,7 +37,7 @@ class Counts:
 
     @classmethod
     def of_tokens(cls, terms: NDArray[np.int32], lengths: Ints) -> Counts:
-        """Count the terms of texts that stand one after the other."""
+        """Count the terms of texts that follow each other."""
         ends = np.concatenate(([0], np.cumsum(lengths)))
         terms = terms.copy()
         for start, end in pairwise(ends.tolist()):  # many short sorts take a quarter of the time of a long one

@@ -36,7 +36,7 @@ def _listing() -> Iterator[str]:
         summary = f"{each.code}, from {each.origin}" if foreign else _summary(agent_class_of(AgentSpec(each.name, each.source)))
         yield f"{each.name:<{width}}  {summary}"
     yield ""
-    yield "Your own: --agent module:Class or --agent file.py:Class; see docs/agents.md."
+    yield "Your own: --agent module:Class or --agent file.py:Class; docs/running.md shows how to write one."
 
 
 def _summary(agent_class: Any) -> str:
@@ -50,7 +50,7 @@ def _description(name: str) -> Iterator[str]:
     agent_class = agent_class_of(spec_of(name))
     yield name
     yield ""
-    yield inspect.getdoc(agent_class) or "(says nothing about itself)"
+    yield inspect.getdoc(agent_class) or "(no description)"
     shape = getattr(agent_class, "Config", None)
     if shape is not None and is_dataclass(shape):
         yield ""

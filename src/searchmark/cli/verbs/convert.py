@@ -40,5 +40,5 @@ def _format_of(target: Path) -> str:
     if target.suffix.lower() in {".qrels", ".txt", ".trec"}:
         return "qrels"
     if target.suffix and not target.is_dir():
-        raise UsageError(f"{target}: the extension does not tell the format; say which with --to")
+        raise UsageError(f"{target}: the extension does not tell the format; name it with --to")
     return "beir"

@@ -20,7 +20,7 @@ OLDEST_GIT = (2, 36)
 def command() -> int:
     """Say what is ready to use and what is missing, and how to get it.
 
-    Exits with 4 if something that every run needs is missing; what only some agents need is no failure.
+    Exits with 4 if something that every run needs is missing; what only some agents need is optional.
     """
     checks = [*_checks()]
     width = max(len(what) for what, _, _ in checks)
@@ -71,7 +71,9 @@ def _isolation() -> tuple[str, bool, str]:
     finally:
         process.end()
     adopted = (
-        "orphans are adopted" if sys.platform == "linux" else "processes that leave their family are found by their parent only"
+        "orphans are adopted"
+        if sys.platform == "linux"
+        else "orphans are not adopted: a process that leaves its group is found only through its parent"
     )
     return "isolation", True, f"a worker starts in {seconds:.2f} s; {adopted}"
 

@@ -72,7 +72,7 @@ def command(
     rules = [parse_threshold(text, {measure.name: measure for measure in asked}) for text in thresholds]
     suite = load_suite(source.path, format=source.format, topics=source.topics)
     if bool(agent) == bool(saved.run_paths):
-        raise UsageError("say either which agent to run (--agent) or which saved run to score (--run)")
+        raise UsageError("name either the agent to run (--agent) or the saved run to score (--run)")
     if len(live.where.snapshots) > 1:
         raise UsageError("evaluate takes one snapshot; compare takes several: --snapshot parent --snapshot head")
     if agent:

@@ -66,7 +66,7 @@ def command(
     if explained is not None:
         return _explain(sources, explained, options)
     if output is None:
-        raise UsageError("--output is missing: where should the gold set go?")
+        raise UsageError("--output is missing; name the file to write the gold set to")
     if Path(output).is_dir():
         raise UsageError(f"{output} cannot be written: it is a folder")
     with _rewriting(options) as rewrite, _progress() as on_progress:
@@ -116,7 +116,7 @@ def summary(facts: MiningFacts) -> Iterator[str]:
     if removed:
         yield f"{name}: removed: {removed}"
     if facts.unreachable_files:
-        yield f"{name}: {facts.unreachable_files} files were created by their commit and cannot be found: kept apart"
+        yield f"{name}: {facts.unreachable_files} files were created by their commit and cannot be found (unreachable_files)"
     if facts.shallow:
         yield f"{name}: the clone is shallow, so its history ends early"
     if facts.malformed:

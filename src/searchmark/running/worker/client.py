@@ -122,7 +122,7 @@ class Process:
             message = self._buffer.take()
             if message is not None:
                 if message.get("id") != self._number:
-                    raise Garbled("an answer belongs to no question")
+                    raise Garbled("an answer does not belong to any question")
                 return message
             self._wait(deadline)
 

@@ -46,7 +46,7 @@ class FrameBuffer:
         """The next whole message, None if it is not complete yet."""
         seen = self._bytes
         if not MARK.startswith(seen[: len(MARK)]):
-            raise Garbled("the worker's channel carries something that is no frame")
+            raise Garbled("the worker's channel carries something that is not a frame")
         if len(seen) < HEADER.size:
             return None
         _, length = HEADER.unpack_from(seen)

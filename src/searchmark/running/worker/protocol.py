@@ -26,10 +26,10 @@ def wrong_shape(operation: str, reply: Mapping[str, Any], depth: int) -> str | N
     wanted = _SHAPES.get(operation, {})
     for key, (fits, needed) in wanted.items():
         if (key in reply or needed) and not fits(reply.get(key), depth):
-            return f"the worker's answer is not one: {key!r} is wrong"
+            return f"the worker's answer is malformed: {key!r} is wrong"
     for column in ("scores", "lines"):
         if reply.get(column) is not None and len(reply[column]) != len(reply["ids"]):
-            return f"the worker's answer is not one: {column!r} is wrong"
+            return f"the worker's answer is malformed: {column!r} is wrong"
     return None
 
 

@@ -111,7 +111,7 @@ class Server:
     def _left_alone(self, location: Remote) -> tuple[str, int]:
         """A service has its own corpus: its agent is given none, and is asked as it is."""
         if self.agent.needs_corpus:
-            raise UsageError(f"the agent searches a corpus that it is given, and {location.name!r} is a service, which has its own")
+            raise UsageError(f"the agent needs a corpus, and {location.name!r} is a service, which searches its own")
         self._corpus = None
         return "remote", 0
 
