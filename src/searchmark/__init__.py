@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from searchmark.experiments import score_runs as score_runs
     from searchmark.judging.judge import Judged as Judged
     from searchmark.judging.judge import judge as judge
+    from searchmark.judging.matches import Matches as Matches
     from searchmark.measures.grammar import parse_measure as parse_measure
     from searchmark.mining.gold_sets import generate_gold_set as generate_gold_set
     from searchmark.mining.gold_sets import mine_suite as mine_suite
@@ -85,6 +86,7 @@ _HOMES = {
     "errors": ("FormatError", "Incomparable", "NothingEvaluated", "SearchmarkError", "UnknownMeasure", "UsageError"),
     "experiments": ("compare_runs", "evaluate_run", "Experiment", "run_suite", "score_runs"),
     "judging.judge": ("judge", "Judged"),
+    "judging.matches": ("Matches",),
     "measures.grammar": ("parse_measure",),
     "mining.gold_sets": ("generate_gold_set", "mine_suite"),
     "options.compare_options": ("CompareOptions",),

@@ -1,6 +1,6 @@
 """Judging as one would do it by hand, hit by hit: slow, without columns, and what the package is held to.
 
-Ids and paths only. Nothing here is shared with the package but the two ways to spell a name.
+Nothing here is shared with the package but what one text has to do with another.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from searchmark import Case, Judgment
-from searchmark.judging.matching import nfc, normal_path
+from searchmark.judging.matching import fits, nfc, normal_path
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,14 @@ def _judgment_of(judgments: Sequence[Judgment], hit: str) -> int | None:
     if row is None and paths:
         row = paths.get(normal_path(hit), ids.get(normal_path(hit)))
     return row
+
+
+def first_fitting(case: Case, ids: Sequence[str]) -> dict[str, int | None]:
+    """For every relevant target of a case with globs or symbols the rank of the first hit that it fits."""
+    hits = [ids[place] for place in distinct_places(case, ids)]
+    return {
+        j.target: next((rank for rank, hit in enumerate(hits, 1) if fits(j, hit)), None) for j in case.judgments if j.grade >= 1
+    }
 
 
 def credit_in(case: Case, ids: Sequence[str], k: int | None, rel: int) -> float:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from searchmark import Answer, Case, Hit, Judgment, Run, Suite, judge, score
 from searchmark.judging.judge import target_ranks
 from searchmark.judging.matches import NOT_MET
+from searchmark.judging.names import Spelling
 from searchmark.records.id_columns import texts_at
-from tests.judging.by_hand import credit_in, distinct_places, found_in
+from tests.judging.by_hand import credit_in, distinct_places, first_fitting, found_in
 
 # Two spellings of everything, directories of one another, and texts that only look alike.
 NAMES = [
@@ -123,12 +124,60 @@ def test_a_target_has_the_rank_of_the_hit_that_met_it(suite: Suite, answers: lis
         assert target_ranks(judged, number) == expected
 
 
+patterns = st.sampled_from(["*.py", "a/**", "**/x.py", "*"]).map(lambda target: Judgment(target, "glob"))
+symbols = st.sampled_from(["py", "x", "b/x.py"]).map(lambda target: Judgment(target, "symbol", 2))
+
+
+@given(st.lists(patterns | symbols, min_size=1, max_size=4, unique_by=lambda j: j.target), judged_cases(), answer_lists)
+def test_a_glob_or_a_symbol_has_the_rank_of_the_first_hit_that_fits(
+    described: list[Judgment], named: tuple[Judgment, ...], answers: list[list[str]]
+) -> None:
+    case = Case("c0", judgments=(*described, *(j for j in named if j.target not in {d.target for d in described})))
+    judged = judge(Suite.from_cases("s", [case]), runs_of(answers, list(range(len(answers))))[0])
+    assert target_ranks(judged, 0) == first_fitting(case, answers[0])
+
+
 @given(suites, answer_lists)
 def test_met_is_the_other_side_of_the_judgments_of_the_hits(suite: Suite, answers: list[list[str]]) -> None:
     matches = judge(suite, runs_of(answers, list(range(len(answers))))[0]).matches
     met = np.flatnonzero(matches.met != NOT_MET)
     assert sorted(matches.judgment.tolist()) == met.tolist()
     assert matches.judgment[matches.met[met]].tolist() == met.tolist()
+
+
+@given(suites, answer_lists)
+def test_matches_do_not_depend_on_how_many_are_found_at_once(suite: Suite, answers: list[list[str]]) -> None:
+    for run in runs_of(answers, list(range(len(answers)))[::-1]):
+        whole = judge(suite, run).matches
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("searchmark.judging.exact_ids.BATCH", 3)
+            patch.setattr("searchmark.judging.names._LISTED_AT_ONCE", 2)
+            patch.setattr("searchmark.judging.names._ARROW_AT_ONCE", 2)
+            parts = judge(suite, run).matches
+        for column in ("case", "rank", "row", "judgment", "grade", "met", "returned"):
+            np.testing.assert_array_equal(getattr(whole, column), getattr(parts, column))
+
+
+@pytest.mark.parametrize("arrow", [False, True])
+@pytest.mark.parametrize(
+    ("odd", "expected"),
+    [
+        ("a/b.py", Spelling(composed=True, normal=True, lines=False)),
+        (".hidden", Spelling(composed=True, normal=True, lines=False)),
+        ("./a", Spelling(composed=True, normal=False, lines=False)),
+        ("a/", Spelling(composed=True, normal=False, lines=False)),
+        ("caf\u00e9", Spelling(composed=True, normal=True, lines=False)),
+        ("cafe\u0301", Spelling(composed=False, normal=False, lines=False)),
+        ("a#b", Spelling(composed=True, normal=True, lines=False)),
+        ("a#L1", Spelling(composed=True, normal=True, lines=True)),
+    ],
+)
+def test_one_odd_spelling_is_noticed_among_clean_ones(arrow: bool, odd: str, expected: Spelling, monkeypatch) -> None:
+    monkeypatch.setattr("searchmark.judging.names._LISTED_AT_ONCE", 2)
+    monkeypatch.setattr("searchmark.judging.names._ARROW_AT_ONCE", 2)
+    for place in range(5):
+        texts = [*["x"] * place, odd, *["x"] * (4 - place)]
+        assert Spelling.of(pl.Series(texts) if arrow else texts, paths=True) == expected
 
 
 def test_a_hit_that_does_not_exist_keeps_its_match_and_is_worth_nothing() -> None:

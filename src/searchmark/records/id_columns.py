@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 # One text per row: a list, or an Arrow string column when the rows came from a large file.
 Texts: TypeAlias = "list[str] | pl.Series"
 
+# Rows of an Arrow column from which on it is faster to take them together than one by one.
+_GATHERED_FROM = 100
+
 # Hits that are sorted at once: bounds the memory that ordering a run takes.
 _SORTED_AT_ONCE = 1 << 18
 
@@ -74,7 +77,7 @@ def in_bytes(text: str) -> bytes:
 
 def texts_at(texts: Texts, rows: NDArray[np.int64]) -> list[str]:
     """The texts in some rows."""
-    if isinstance(texts, list):
+    if isinstance(texts, list) or len(rows) < _GATHERED_FROM:
         return [texts[row] for row in rows.tolist()]
     taken: list[str] = texts[rows].to_list()
     return taken

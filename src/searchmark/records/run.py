@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -178,16 +179,17 @@ class Run:
 
     def answer(self, row: int, limit: int | None = None) -> Answer:
         """One answer, with its first ``limit`` hits."""
-        rows = self.rows_of(row)[:limit].tolist()
+        rows = self.rows_of(row)[:limit]
+        columns = zip(texts_at(self.ids, rows), self.scores[rows].tolist(), rows.tolist(), strict=True)
         hits = tuple(
             Hit(
-                id=self.ids[i],
+                id=hit,
                 rank=rank,
-                score=None if np.isnan(self.scores[i]) else float(self.scores[i]),
+                score=None if math.isnan(score) else score,
                 valid=None if self.valid is None else bool(self.valid[i]),
                 lines=self.lines_of(i),
             )
-            for rank, i in enumerate(rows, 1)
+            for rank, (hit, score, i) in enumerate(columns, 1)
         )
         return Answer(self.case_ids[row], STATUSES[self.status[row]], hits, self.details_of(row))
 
