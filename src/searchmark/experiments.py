@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from searchmark.analysis.comparison import compare
 from searchmark.analysis.decisions import tables_about
@@ -33,15 +33,14 @@ from searchmark.options.compare_options import CompareOptions, DecisionTable
 from searchmark.options.experiment_options import CaseSelection, Resumption
 from searchmark.options.run_options import RunOptions
 from searchmark.records import Run, RunLabel, Suite
-from searchmark.registry import load_agent
 from searchmark.reports import Report, build_comparison, build_report
-from searchmark.running.agent_run import Entrant, Progress
-from searchmark.running.journals import journal_path, last_failed, only_failed
-from searchmark.running.plan import selected
-from searchmark.running.runner import Ran, RunRequest, run_agents
 from searchmark.runs.join import joined
 
-OnProgress = Callable[[Progress], None]
+if TYPE_CHECKING:
+    from searchmark.running.agent_run import Entrant, Progress
+    from searchmark.running.runner import Ran
+
+OnProgress: TypeAlias = "Callable[[Progress], None]"
 MeasureLike = str | AnyMeasure
 
 
@@ -64,6 +63,8 @@ class Experiment:
     def __post_init__(self) -> None:
         if not self.agents or self.repeats < 1:
             raise UsageError("an experiment needs an agent at least, and asks it once at least")
+        from searchmark.registry import load_agent
+
         object.__setattr__(self, "agents", tuple(map(load_agent, self.agents)))
 
     @property
@@ -74,6 +75,11 @@ class Experiment:
 
     def run(self, on_progress: OnProgress = lambda _: None) -> Ran:
         """Ask every agent every case, the agents taking turns."""
+        # The runner is loaded when something is run: scoring a saved run must not wait for it.
+        from searchmark.running.journals import last_failed, only_failed
+        from searchmark.running.plan import selected
+        from searchmark.running.runner import RunRequest, run_agents
+
         journals = self._journals()
         only = last_failed(journals.values()) if self.cases.last_failed else None
         suite = selected(self.suite, self.cases, self.options.seed, only)
@@ -89,10 +95,14 @@ class Experiment:
     def _journals(self) -> dict[RunLabel, Path]:
         if self.resumption is None:
             return {}
+        from searchmark.running.journals import journal_path
+
         folder = Path(self.resumption.journal_folder)
         return {label: journal_path(folder, self.suite, label, self.cases, self.options.seed) for label in self.labels}
 
     def _entrants(self, suite: Suite) -> tuple[Entrant, ...]:
+        from searchmark.running.agent_run import Entrant
+
         specs = {spec.name: spec for spec in self.agents}
         locations = {
             snapshot: locations_of(suite, self.where, snapshot) for snapshot in dict.fromkeys(each.snapshot for each in self.labels)

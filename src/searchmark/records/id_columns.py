@@ -75,6 +75,14 @@ def in_bytes(text: str) -> bytes:
         return text.encode("utf-8", "surrogatepass")
 
 
+def text_list(texts: Texts) -> list[str]:
+    """All texts as a list: going through an Arrow column one by one takes many times as long."""
+    if isinstance(texts, list):
+        return texts
+    listed: list[str] = texts.to_list()
+    return listed
+
+
 def texts_at(texts: Texts, rows: NDArray[np.int64]) -> list[str]:
     """The texts in some rows."""
     if isinstance(texts, list) or len(rows) < _GATHERED_FROM:

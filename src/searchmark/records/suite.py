@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
+from operator import itemgetter
 from typing import Any, Literal, TypeVar, get_args, overload
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from searchmark.options.strict import strict_record
 from searchmark.records.columns import starts_of
-from searchmark.records.id_columns import Texts
+from searchmark.records.id_columns import Texts, text_list
 
 Match = Literal["id", "path", "glob", "symbol", "lines"]
 MATCHES: tuple[Match, ...] = get_args(Match)
@@ -115,7 +116,7 @@ class JudgmentTable:
         match = [0] * len(self) if self.match is None else self.match.tolist()
         ranks = [None] * len(self) if self.ranks is None else [rank or None for rank in self.ranks.tolist()]
         ranges = [None] * len(self) if self.ranges is None else [None if math.isnan(r[0]) else r for r in self.ranges.tolist()]
-        return zip(self.targets, map(MATCHES.__getitem__, match), self.grades.tolist(), ranks, ranges, strict=True)
+        return zip(text_list(self.targets), map(MATCHES.__getitem__, match), self.grades.tolist(), ranks, ranges, strict=True)
 
     def rows(self, start: int, end: int) -> Iterator[Judgment]:
         """The judgments in some rows as records."""
@@ -197,7 +198,7 @@ class Suite:
             "queries": _digest([table.ids[row], queries[row], unanswerable[row]] for row in order),
             "corpus": None,
             "judgments": _digest(
-                [table.ids[row], sorted(columns[starts[row] : starts[row + 1]], key=lambda judgment: judgment[:3])] for row in order
+                [table.ids[row], sorted(columns[starts[row] : starts[row + 1]], key=itemgetter(0, 1, 2))] for row in order
             ),
         }
 

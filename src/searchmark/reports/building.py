@@ -9,6 +9,7 @@ from searchmark.analysis.decisions import decide
 from searchmark.analysis.gate import Gate
 from searchmark.analysis.scores import Scores
 from searchmark.corpora.corpus import Survey
+from searchmark.files.store import collector_paused
 from searchmark.options.compare_options import DecisionTable
 from searchmark.reports.notes import Note, told_apart
 from searchmark.reports.report import AgentSummary, Report
@@ -18,6 +19,8 @@ from searchmark.reports.snapshot_effect import snapshot_effects
 from searchmark.reports.summaries import agent_summary, expected_targets, suite_summary
 
 
+# Many small records that live as long as the report: looking for cycles among them would take a fifth of the time.
+@collector_paused()
 def build_report(scores: Scores, by: Iterable[str] = (), gate: Gate | None = None, corpus: Survey | None = None) -> Report:
     """Everything to be said about one agent's scores; ``by`` names what the cases are split by."""
     suite = scores.judged.suite
@@ -27,6 +30,7 @@ def build_report(scores: Scores, by: Iterable[str] = (), gate: Gate | None = Non
     return Report(suite_summary(suite, corpus), {name: agent}, gate, notes)
 
 
+@collector_paused()
 def build_comparison(
     scores: Sequence[Scores],
     pairs: Sequence[Pair],

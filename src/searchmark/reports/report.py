@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from searchmark.analysis.comparison import Pair
 from searchmark.analysis.decisions import Decision
@@ -40,9 +40,8 @@ class ShownHit:
     lines: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedTarget:
-    """A target that is worth something to a case."""
+class ExpectedTarget(NamedTuple):
+    """A target that is worth something to a case. A tuple, since there may be a million of them."""
 
     target: str
     match: Match

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from searchmark.analysis.prices import total_cost
 from searchmark.analysis.scores import Scores, segment_rows, untrusted_because
 from searchmark.corpora.corpus import Survey
 from searchmark.records import MATCHES, NOTHING_KNOWN, STATUSES, Hit, Run, Suite
+from searchmark.records.id_columns import text_list
 from searchmark.reports.report import AgentSummary, CaseSummary, ExpectedTarget, RunSummary, ShownHit, SuiteSummary, Summaries
 from searchmark.reports.score_notes import DROPPED
 
@@ -82,16 +84,20 @@ def _segment(scores: Scores, name: str) -> dict[str, Summaries]:
     return {value: scores.summaries(rows) for value, rows in segment_rows(scores.judged.suite, name).items()}
 
 
+_worth = attrgetter("grade")
+
+
 def expected_targets(suite: Suite) -> list[tuple[ExpectedTarget, ...]]:
     """For every case the targets that are worth something, the most valuable first."""
     judgments = suite.judgments
     how = [0] * len(judgments) if judgments.match is None else judgments.match.tolist()
     expected: list[list[ExpectedTarget]] = [[] for _ in suite.table.ids]
     # By column and not by case: there may be a million judgments.
-    for case, target, match, grade in zip(judgments.case.tolist(), judgments.targets, how, judgments.grades.tolist(), strict=True):
+    columns = judgments.case.tolist(), text_list(judgments.targets), how, judgments.grades.tolist()
+    for case, target, match, grade in zip(*columns, strict=True):
         if grade > 0:
             expected[case].append(ExpectedTarget(target, MATCHES[match], grade))
-    return [tuple(sorted(targets, key=lambda each: -each.grade)) for targets in expected]
+    return [tuple(sorted(targets, key=_worth, reverse=True)) for targets in expected]
 
 
 def _cases(scores: Scores, expected: Sequence[tuple[ExpectedTarget, ...]]) -> dict[str, CaseSummary]:
