@@ -121,7 +121,7 @@ def overhead_us(folder: Path, suite: Suite, num_runs: int, journal: Path) -> flo
         RunRequest(suite, (Entrant(spec, locations, RunLabel(spec.name)),), options, {RunLabel(spec.name): journal}), answered
     )
     run = ran.runs[0]
-    own = sum(sum(each["cold_ms"]) + sum(each.get("warm_ms", ())) for each in (run.details or ())[1:]) / 1e3
+    own = sum(sum(each.cold_ms) + sum(each.warm_ms) for each in (run.details or ())[1:]) / 1e3
     return (begun[-1] - begun[0] - own) / ((len(suite) - 1) * num_runs) * 1e6
 
 

@@ -92,9 +92,9 @@ def archive(repository: Repository, commit: str) -> float:
 
 def distance(path: Path, commits: Sequence[str]) -> float:
     """Files that differ between neighbours, on average."""
-    with open_walk(path) as journey:
-        journey.move_to(commits[0])
-        return statistics.mean(len(step.written) + len(step.removed) for step in map(journey.go, commits[1:]))
+    with open_walk(path) as walk:
+        walk.move_to(commits[0])
+        return statistics.mean(len(step.written) + len(step.removed) for step in map(walk.move_to, commits[1:]))
 
 
 def topological(repository: Repository, commits: Sequence[str]) -> list[str]:

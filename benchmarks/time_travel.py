@@ -7,7 +7,6 @@ this file is in is used. The goals are those for a history of a thousand cases; 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from searchmark.corpora.walk import open_walk
 from searchmark.history.objects import order_along_history
 from searchmark.history.repository import open_repository
 from searchmark.options.run_options import RunOptions
-from searchmark.records import Suite
+from searchmark.records import Provenance, RunLabel, Suite
 from searchmark.registry import create, load_agent
 from searchmark.running.agent_run import Entrant
 from searchmark.running.runner import RunRequest, run_agents
@@ -97,13 +96,14 @@ def fresh_seconds(suite: Suite, path: Path) -> float:
     return (time.perf_counter() - start) / len(cases)
 
 
-def travel(suite: Suite, path: Path) -> tuple[float, dict[str, object]]:
-    request = RunRequest(suite, (Entrant(load_agent("bm25"), at_parents(suite, path), "parent"),), RunOptions(num_runs=1))
+def travel(suite: Suite, path: Path) -> tuple[float, Provenance]:
+    entrant = Entrant(load_agent("bm25"), at_parents(suite, path), RunLabel("bm25", "parent"))
+    request = RunRequest(suite, (entrant,), RunOptions(num_runs=1))
     start = time.perf_counter()
     run = run_agents(request).runs[0]
     seconds = time.perf_counter() - start
     assert all(answer.status in ("ok", "empty") for answer in run.answers)
-    return seconds, dict(run.metadata)
+    return seconds, run.provenance
 
 
 def measure(name: str, path: Path, scratch: Path) -> None:
@@ -111,7 +111,7 @@ def measure(name: str, path: Path, scratch: Path) -> None:
     locations = at_parents(suite, path)
     commits = list(dict.fromkeys(location.commit for location in locations.values()))
     os.environ["SEARCHMARK_CACHE"] = str(scratch / f"cache-{name}")
-    first, metadata = travel(suite, path)
+    first, known = travel(suite, path)
     second, _ = travel(suite, path)
     head = head_seconds(path, commits[-1])
     total, last = distinct_bytes(path, commits)
@@ -129,7 +129,7 @@ def measure(name: str, path: Path, scratch: Path) -> None:
     )
     print(f"  again, from the kept index {second:.2f} s: {first / second:.1f}x faster (goal: 5)")
     print(
-        f"  peak memory of the worker {int(str(metadata['memory_bytes'])) / 1e6:.0f} MB, index {json.dumps(metadata['index'])}",
+        f"  peak memory of the worker {(known.memory_bytes or 0) / 1e6:.0f} MB, {known.index}",
         flush=True,
     )
 
