@@ -7,7 +7,7 @@ too often in a row is left alone, and the rest of its cases are not run.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
@@ -117,17 +117,18 @@ class Session:
             cost=cold.get("cost"),
             dropped=cold["dropped"],
             said=cold.get("metadata"),
+            **self._repeats(query),
         )
         return Outcome(
             status="ok" if cold["ids"] else "empty",
             ids=tuple(cold["ids"]),
             scores=None if scores is None else tuple(scores),
             lines=None if lines is None else tuple(None if span is None else (span[0], span[1]) for span in lines),
-            details=self._repeated(query, details),
+            details=details,
         )
 
-    def _repeated(self, query: str, details: AnswerDetails) -> AnswerDetails:
-        """Warm samples. From a repeat that fails on they are the deadline; the answer was there before."""
+    def _repeats(self, query: str) -> dict[str, Any]:
+        """The fields of the details that warm searches fill in. From a repeat that fails on, samples are at the deadline."""
         samples: list[float] = []
         changed = 0
         for _ in range(self._options.num_runs - 1):
@@ -136,22 +137,22 @@ class Session:
             except _RequestFailed as failure:
                 self._in_a_row += 1
                 self._give_up_at_the_limit(str(failure))
-                return replace(self._at_the_deadline(samples, details), repeat_failure=str(failure))
+                return {**self._at_the_deadline(samples), "repeat_failure": str(failure)}
             samples.append(reply["ns"] / 1e6)
             changed += not reply["same"]
         self._in_a_row = 0
-        return replace(details, warm_ms=tuple(samples), unstable=changed)
+        return {"warm_ms": tuple(samples), "unstable": changed}
 
-    def _at_the_deadline(self, samples: list[float], details: AnswerDetails) -> AnswerDetails:
+    def _at_the_deadline(self, samples: list[float]) -> dict[str, Any]:
         missing = self._options.num_runs - 1 - len(samples)
         at_the_deadline = [self._options.timeout_seconds * 1e3] * missing
-        return replace(details, warm_ms=(*samples, *at_the_deadline), repeat_failures=missing)
+        return {"warm_ms": (*samples, *at_the_deadline), "repeat_failures": missing}
 
     def _failed(self, failure: _RequestFailed) -> Outcome:
         self._in_a_row += 1
         self._give_up_at_the_limit(str(failure))
-        details = AnswerDetails(cold_ms=(self._options.timeout_seconds * 1e3,), failure=str(failure))
-        return Outcome(failure.status, details=self._at_the_deadline([], details))
+        late = (self._options.timeout_seconds * 1e3,)
+        return Outcome(failure.status, details=AnswerDetails(cold_ms=late, failure=str(failure), **self._at_the_deadline([])))
 
     def _unprepared(self, failure: _RequestFailed) -> Outcome:
         if self._ever_ready:
