@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
 from math import log
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from searchmark.agents.lexical.tokens import tokens
 from searchmark.errors import UsageError
@@ -118,7 +117,7 @@ class CrossEncoderReranker(Reranker):
         return [float(score) for score in found]
 
 
-@dataclass(frozen=True, kw_only=True)
+@strict_record
 class ServedOptions:
     """Options of ``http``.
 
@@ -136,8 +135,6 @@ class ServedOptions:
     retries: int = 5
     timeout_seconds: float = 60.0
     requests_per_second: float | None = None
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def load(self) -> Reranker:
         return ServedReranker(self)
