@@ -105,9 +105,24 @@ def test_what_is_not_a_part_of_one_run_is_refused() -> None:
 def test_parts_that_searched_different_corpora_are_refused() -> None:
     """Half a corpus finds less, which would look like a worse agent."""
     one, other = part(0, 1), part(2, 3)
-    small = replace(other, provenance=replace(other.provenance, shared_corpus="half of it"))
+    small = replace(other, provenance=replace(other.provenance, corpora={"docs": "half of it"}))
     with pytest.raises(Incomparable, match="they differ in corpus"):
-        joined([replace(one, provenance=replace(one.provenance, shared_corpus="all of it")), small])
+        joined([replace(one, provenance=replace(one.provenance, corpora={"docs": "all of it"})), small])
+
+
+def test_parts_may_have_seen_different_repositories_and_worked_in_different_ways() -> None:
+    one, other = part(0, 1), part(2, 3)
+    first = replace(one.provenance, corpora={"shop": "a"}, options={"depth": 10, "jobs": 1})
+    second = replace(other.provenance, corpora={"docs": "b"}, repositories=(), options={"depth": 10, "jobs": 4})
+    whole = joined([replace(one, provenance=first), replace(other, provenance=second)])
+    assert whole.provenance.corpora == {"shop": "a", "docs": "b"}
+
+
+def test_a_part_whose_agent_could_not_be_started_is_joined_and_spoils_the_whole() -> None:
+    failed = TrustEvent("not_started", "the agent could not be started: no memory")
+    silent = replace(part(0, 1).provenance, agent=replace(BM25, description={}), trust=(failed,))
+    whole = joined([replace(part(0, 1), provenance=silent), part(2, 3)])
+    assert untrusted_because(score(judge(SUITE, whole), ["RR"])) == [failed.message]
 
 
 def test_the_head_of_a_repository_may_move_between_parts_only_where_parents_are_searched() -> None:

@@ -10,6 +10,7 @@ from searchmark.options.option import Option, check_fields
 from searchmark.options.strict import strict_record
 
 INITIALISE_FACTOR = 20
+CHANGE_NO_ANSWER = ("jobs", "block", "max_failures", "no_exec")  # options that decide how work is done, not what comes out
 LONGEST_TIMEOUT = 1_000_000
 DEEPEST = 1_000_000
 LARGEST_MEMORY_MB = 1 << 30

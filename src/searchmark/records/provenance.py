@@ -140,8 +140,8 @@ class Printed:
 class Provenance:
     """How a run came about. ``parts`` are the runs that it was joined from, each with the cases that it answered.
 
-    ``shared_corpus`` is the digest of the one corpus that all cases of the suite are searched in; None where each case has
-    its own, such as the parent of its commit.
+    ``corpora`` are the digests of what several cases search, by name; none where each case has its own, such as the parent of
+    its commit.
     """
 
     id: str | None = None
@@ -151,7 +151,7 @@ class Provenance:
     suite: SuiteIdentity | None = None
     agent: AgentIdentity | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    shared_corpus: str | None = None
+    corpora: Mapping[str, str] = field(default_factory=dict)
     repositories: tuple[SearchedRepository, ...] = ()
     candidates: CandidateKinds | None = None
     environment: Environment | None = None
@@ -199,7 +199,7 @@ def joined_provenance(parts: Sequence[RunPart]) -> Provenance:
         suite=None if first.suite is None else SuiteIdentity(first.suite.name),
         agent=first.agent,
         options=first.options,
-        shared_corpus=first.shared_corpus,
+        corpora={name: digest for each in known for name, digest in each.corpora.items()},
         repositories=_distinct(repository for each in known for repository in each.repositories),
         candidates=first.candidates,
         environment=first.environment,

@@ -65,7 +65,7 @@ def run_summary(run: Run) -> RunSummary:
         version=known.version,
         commit=None if searched is None else searched.commit,
         dirty=None if searched is None else searched.dirty,
-        corpus=known.shared_corpus,
+        corpus=next(iter(known.corpora.values())) if len(known.corpora) == 1 else None,
         agent=known.agent,
         options=known.options,
         repositories=tuple(sorted(known.repositories, key=lambda repository: repository.name)),

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Commit, Documents, Location
+from searchmark.corpora.locations import Commit, Location
 from searchmark.errors import UsageError
-from searchmark.options.run_options import RunOptions
+from searchmark.options.run_options import CHANGE_NO_ANSWER, RunOptions
 from searchmark.records import (
     PARENT,
     AgentIdentity,
@@ -41,7 +41,6 @@ from searchmark.running.session import Outcome, Session
 from searchmark.services.redaction import scrubbed, secrets_in, without_secrets
 
 RETRIED = ("error", "timeout", "not_run")
-IRRELEVANT = ("jobs", "block", "max_failures", "no_exec")  # options that change no answer
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ class AgentRun:
                 "code": self._code,
                 "config": hashlib.sha256(f"{salt}{config}".encode("utf-8", "surrogatepass")).hexdigest(),
             },
-            "options": {key: value for key, value in options.items() if key not in IRRELEVANT},
+            "options": {key: value for key, value in options.items() if key not in CHANGE_NO_ANSWER},
         }
 
     def _restore(self) -> None:
@@ -228,7 +227,7 @@ class AgentRun:
             suite=SuiteIdentity(self._suite.name, hashes["queries"], corpus, hashes["judgments"]),
             agent=self._agent_identity(),
             options=asdict(self._options),
-            shared_corpus=_shared(self._entrant, corpus),
+            corpora={} if self._entrant.label.snapshot == PARENT else inspector.shared_corpora(self._entrant.locations),
             repositories=inspector.repositories,
             candidates=_candidates(self._entrant.locations),
             environment=environment(),
@@ -279,13 +278,6 @@ def _settled(step: Step, outcome: Outcome, existence: CaseExistence, hidden: fro
     settled = [existence.existing.settled(hit) for hit in ids]
     named = replace(outcome, ids=tuple(hit for hit, _ in settled), details=details)
     return JournalEntry(named, tuple(exists for _, exists in settled))
-
-
-def _shared(entrant: Entrant, corpus: str | None) -> str | None:
-    """The digest of the corpus if it is one for all cases of the suite, and not by chance for the few that were asked."""
-    distinct = set(entrant.locations.values())
-    own = entrant.label.snapshot == PARENT or any(isinstance(location, Documents) for location in distinct)
-    return None if own or len(distinct) > 1 else corpus
 
 
 def _candidates(locations: Mapping[str, Location]) -> CandidateKinds | None:

@@ -103,6 +103,11 @@ class CorpusInspector:
         """What must be the same for a journal to be continued: every location, and what was found there."""
         return _digest_of_all({location.identity: self._digest_of(location) for location in locations.values()})
 
+    def shared_corpora(self, locations: Mapping[str, Location]) -> dict[str, str]:
+        """The digests of folders and commits by their names; documents that a case brings along are nobody else's."""
+        digests = {each.name: self._digest_of(each) for each in locations.values() if isinstance(each, Folder | Commit)}
+        return {name: digest for name, digest in digests.items() if digest is not None}
+
     def _digest_of(self, location: Location) -> str | None:
         match location:
             case Remote():

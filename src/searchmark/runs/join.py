@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from searchmark.errors import Incomparable, UsageError
-from searchmark.records import PARENT, Answer, Run, RunPart, display_names, joined_provenance
+from searchmark.options.run_options import CHANGE_NO_ANSWER
+from searchmark.records import PARENT, AgentIdentity, Answer, Run, RunPart, display_names, joined_provenance
 
 
 def joined(runs: Sequence[Run]) -> Run:
@@ -28,19 +30,36 @@ def _refuse_different(first: Run, other: Run) -> None:
         names = ", ".join(display_names([first.label, other.label]))
         raise UsageError(f"these are runs of different agents or snapshots, not parts of one: {names}")
     one, two = first.provenance, other.provenance
-    facts = {
-        "version of Searchmark": (one.version, two.version),
-        "agent": (one.agent, two.agent),
-        "options": (one.options, two.options),
-        "candidates": (one.candidates, two.candidates),
-        "corpus": (one.shared_corpus, two.shared_corpus),
+    moved = _differ({each.name: each for each in one.repositories}, {each.name: each for each in two.repositories})
+    differs = {
+        "version of Searchmark": one.version != two.version,
+        "agent": _different_agents(one.agent, two.agent),
+        "options": _that_matter(one.options) != _that_matter(two.options),
+        "candidates": one.candidates != two.candidates,
+        "corpus": _differ(one.corpora, two.corpora),
         # At the parents it does not matter where the head of a repository is meanwhile.
-        "state of the repository": ((), ()) if first.label.snapshot == PARENT else (one.repositories, two.repositories),
-        "suite": (one.suite and one.suite.name, two.suite and two.suite.name),
+        "state of the repository": moved and first.label.snapshot != PARENT,
+        "suite": (one.suite and one.suite.name) != (two.suite and two.suite.name),
     }
-    different = [name for name, (here, there) in facts.items() if here != there]
+    different = [name for name, differing in differs.items() if differing]
     if different:
         raise Incomparable(f"the runs of {first.agent!r} are not parts of one: they differ in {', '.join(different)}")
+
+
+def _differ(one: Mapping[str, object], two: Mapping[str, object]) -> bool:
+    """Whether two parts saw something of one name differently; each may have seen what the other has not."""
+    return any(one[name] != two[name] for name in one.keys() & two.keys())
+
+
+def _different_agents(one: AgentIdentity | None, two: AgentIdentity | None) -> bool:
+    """Whether these are two agents; one that could not be started has said nothing of itself."""
+    if one is None or two is None or (one.description and two.description):
+        return one != two
+    return replace(one, description={}) != replace(two, description={})
+
+
+def _that_matter(options: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in options.items() if name not in CHANGE_NO_ANSWER}
 
 
 def completed(run: Run, cases: Sequence[str]) -> Run:
