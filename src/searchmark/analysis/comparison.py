@@ -1,147 +1,226 @@
 """Two or more runs on one suite: paired differences with evidence, and a verdict that may be "not enough evidence".
 
-A pair is compared on the cases where both values are defined; cases of one origin count as one observation.
-IMPROVED and REGRESSED need an interval that excludes 0 and a difference of at least ``min_effect``; with several
-pairs also a Holm-adjusted p below 0.05. WITHIN NOISE: the interval lies inside ±``min_effect``. INVALID: one of
-the runs cannot be trusted. Everything else is INCONCLUSIVE, and so is a verdict that rests on cases that failed.
+A pair is compared on the cases where both values are defined; cases of one origin count as one observation. `verdicts` holds
+the rule, `families` says which comparisons are adjusted together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from math import fsum, sqrt
-from typing import Literal
+from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from searchmark.analysis.intervals import FEWEST_CASES, cluster_sums, effective_size
-from searchmark.analysis.paired_statistics import (
-    cases_needed,
-    detectable_difference,
-    difference_intervals,
-    holm,
-    newcombe,
-    randomisation_p,
-    rank_biased_overlap,
-)
-from searchmark.analysis.scores import Scores, clusters_of, segment_rows, untrusted_because
+from searchmark.analysis.churn import Churn, TellingCase, churn_between, first_hits_of, telling_cases
+from searchmark.analysis.families import Adjusted, adjusted
+from searchmark.analysis.intervals import SAME
+from searchmark.analysis.paired_evidence import Question, Rows, evidence_for, exact_mean
+from searchmark.analysis.power import VerdictRule, cases_needed, detectable_difference
+from searchmark.analysis.scores import Scores, segment_rows, untrusted_because
+from searchmark.analysis.verdicts import Difference, Judgement, PairedEvidence, judge_difference, significant
 from searchmark.comparability import check_judged
 from searchmark.errors import UsageError
-from searchmark.judging.judge import target_ranks
+from searchmark.measures.grammar import parse_measure
 from searchmark.options.compare_options import CompareOptions
-from searchmark.records import ERROR, NOT_RUN, OK, TIMEOUT, Run, display_names
-
-Rows = NDArray[np.intp]
-Verdict = Literal["IMPROVED", "REGRESSED", "WITHIN NOISE", "INCONCLUSIVE", "INVALID"]
-
-SIGNIFICANT = 0.05
-SAME = 1e-9
-TELLING = 10
-CHURN_DEPTH = 10
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Candidate minus baseline on one measure. None is undefined.
-
-    ``independent`` counts the observations, cases of one origin being one; ``detectable`` is for 80 % power.
-    """
-
-    baseline: str
-    candidate: str
-    measure: str
-    cases: int
-    baseline_mean: float | None
-    difference: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    p_holm: float | None
-    effect_size: float | None
-    wins: int
-    ties: int
-    losses: int
-    independent: int
-    detectable: float | None
-    cases_needed: int | None
-    non_inferior: bool | None
-    verdict: Verdict
-    reason: str
-
-
-@dataclass(frozen=True)
-class RankMove:
-    """Where a relevant target stood before and after; None if it was not returned."""
-
-    target: str
-    before: int | None
-    after: int | None
-
-
-@dataclass(frozen=True)
-class TellingCase:
-    """A case that moved much."""
-
-    case: str
-    query: str | None
-    before: float
-    after: float
-    moves: tuple[RankMove, ...]
-
-
-@dataclass(frozen=True)
-class Churn:
-    """How much changed for users, whatever is right: no judgment is needed for this."""
-
-    cases: int
-    first_changed: int
-    overlap: float
-    parting_depth: float | None
+from searchmark.records import ERROR, TIMEOUT, display_names
 
 
 @dataclass(frozen=True)
 class Pair:
-    """All that is known about two runs."""
+    """All that is known about two runs. ``primary`` is the measure that the comparison was made for."""
 
     baseline: str
     candidate: str
+    primary: str
     differences: tuple[Difference, ...]
     segments: Mapping[str, Mapping[str, tuple[Difference, ...]]]
     telling: tuple[TellingCase, ...]
     churn: Churn
 
 
+class _Segment(NamedTuple):
+    """Some cases: those with a value of a field, or all of them."""
+
+    by: str | None = None
+    value: str = ""
+
+
+EVERYTHING = _Segment()
+
+
+class _Look(NamedTuple):
+    """One question in one segment."""
+
+    segment: _Segment
+    question: Question
+
+
 def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: CompareOptions = CompareOptions()) -> list[Pair]:
     """Compare every pair of runs; the first of a pair, in the order given, is its baseline, unless one is named for all."""
     check_judged([each.judged for each in scores], [each.names for each in scores])
-    names = unique_names(scores)
-    pairs = _pairs_of(names, options.baseline)
-    everything = np.arange(len(scores[0].judged.suite))
-    overall = _differences(scores, names, pairs, everything, options)
-    _with_holm([overall])
-    segments = {name: _segment_differences(scores, names, pairs, name, options) for name in by}
-    firsts = [[_first_hits(each.judged.run, case) for case in each.judged.suite.table.ids] for each in scores]
-    return [
-        Pair(
-            baseline=names[first],
-            candidate=names[second],
-            differences=tuple(overall[first, second]),
-            segments={
-                name: {value: tuple(found[first, second]) for value, found in values.items()} for name, values in segments.items()
-            },
-            telling=tuple(_telling_cases(scores[first], scores[second])),
-            churn=_churn(firsts[first], firsts[second]),
-        )
-        for first, second in pairs
-    ]
+    return _Comparison(scores, by, options).pairs()
 
 
 def unique_names(scores: Sequence[Scores]) -> list[str]:
     """A name for each run, made from its label."""
     return display_names([each.judged.run.label for each in scores])
+
+
+def check_baseline(baseline: str | None, names: Sequence[str]) -> None:
+    if baseline is not None and baseline not in names:
+        raise UsageError(f"the baseline {baseline!r} is not among the runs: {', '.join(names)}")
+
+
+def primary_column(scores: Scores, primary: str | None) -> int:
+    """The column of the measure that the comparison is made for: the one declared, or the first that tells of quality."""
+    if primary is None:
+        return next((column for column, measure in enumerate(scores.measures) if measure.tells_quality), 0)
+    name = parse_measure(primary).resolve(scores.judged.suite.defaults).name
+    if name not in scores.names:
+        raise UsageError(f"the primary measure {name!r} is not among those that are computed: {', '.join(scores.names)}")
+    return scores.names.index(name)
+
+
+class _Comparison:
+    """One call of `compare`: the evidence on every look, then the families, then the verdicts."""
+
+    def __init__(self, scores: Sequence[Scores], by: Sequence[str], options: CompareOptions) -> None:
+        self._scores, self._by, self._options = scores, by, options
+        self._names = unique_names(scores)
+        self._primary = primary_column(scores[0], options.primary)
+        self._pairs = _pairs_of(self._names, options.baseline)
+        self._untrusted = [bool(untrusted_because(each)) for each in scores]
+        self._rows = _rows_of(scores[0], by)
+        self._evidence = self._gathered()
+        self._adjusted = self._families()
+
+    def pairs(self) -> list[Pair]:
+        first_hits = [first_hits_of(each) for each in self._scores]
+        return [
+            Pair(
+                baseline=self._names[first],
+                candidate=self._names[second],
+                primary=self._scores[0].names[self._primary],
+                differences=self._differences(EVERYTHING, first, second),
+                segments={
+                    name: {each.value: self._differences(each, first, second) for each in self._rows if each.by == name}
+                    for name in self._by
+                },
+                telling=tuple(telling_cases(self._scores[first], self._scores[second], self._primary)),
+                churn=churn_between(first_hits[first], first_hits[second]),
+            )
+            for first, second in self._pairs
+        ]
+
+    def _gathered(self) -> dict[_Look, PairedEvidence]:
+        columns = range(len(self._scores[0].measures))
+        questions = [Question(*pair, column) for pair in self._pairs for column in columns]
+        return {
+            _Look(segment, question): evidence
+            for segment, rows in self._rows.items()
+            for question, evidence in evidence_for(self._scores, questions, rows).items()
+        }
+
+    def _families(self) -> dict[_Look, Adjusted]:
+        """The looks that may become verdicts, each with its p adjusted for its family."""
+        valid = [pair for pair in self._pairs if not self._invalid(*pair)]
+        primary = adjusted(self._evidence, [_Look(EVERYTHING, Question(*pair, self._primary)) for pair in valid])
+        shown = [look.question for look, found in primary.items() if significant(self._evidence[look], found.p)]
+        return primary | adjusted(self._evidence, [look for question in shown for look in self._further(question)])
+
+    def _further(self, primary: Question) -> list[_Look]:
+        """What becomes a question once the primary measure of a pair is significant."""
+        others = [column for column, measure in enumerate(self._scores[0].measures) if measure.tells_quality]
+        looks = [_Look(EVERYTHING, primary._replace(column=column)) for column in others if column != primary.column]
+        return [*looks, *(_Look(segment, primary) for segment in self._rows if segment != EVERYTHING)]
+
+    def _invalid(self, first: int, second: int) -> str | None:
+        untrusted = [self._names[run] for run in (first, second) if self._untrusted[run]]
+        return f"untrusted: {' and '.join(untrusted)}" if untrusted else None
+
+    def _differences(self, segment: _Segment, first: int, second: int) -> tuple[Difference, ...]:
+        columns = range(len(self._scores[0].measures))
+        return tuple(self._difference(_Look(segment, Question(first, second, column))) for column in columns)
+
+    def _difference(self, look: _Look) -> Difference:
+        question, evidence = look.question, self._evidence[look]
+        family = self._adjusted.get(look)
+        judgement = self._judgement(look)
+        error = evidence.error if evidence.error is not None and evidence.error > SAME else None
+        rule = None if family is None or error is None else VerdictRule(self._options.min_effect, max(1, family.family))
+        invalid = judgement.verdict == "INVALID"
+        return Difference(
+            baseline=self._names[question.baseline],
+            candidate=self._names[question.candidate],
+            measure=self._scores[0].names[question.column],
+            cases=evidence.cases,
+            baseline_mean=self._baseline_mean(look),
+            difference=evidence.mean,
+            low=evidence.low,
+            high=evidence.high,
+            p=evidence.p,
+            p_holm=None if family is None else family.p,
+            family=0 if family is None else family.family,
+            effect_size=None if error is None or evidence.mean is None else evidence.mean / (error * sqrt(evidence.observations)),
+            wins=evidence.wins,
+            ties=evidence.ties,
+            losses=evidence.losses,
+            independent=evidence.observations,
+            detectable=None if rule is None or error is None else detectable_difference(error, evidence.observations, rule),
+            cases_needed=None if rule is None else cases_needed(evidence, rule),
+            non_inferior=None if evidence.low is None or invalid else evidence.low > -self._options.margin,
+            verdict=judgement.verdict,
+            reason=judgement.reason,
+        )
+
+    def _baseline_mean(self, look: _Look) -> float | None:
+        question, rows = look.question, self._rows[look.segment]
+        before, after = (self._scores[run].values[rows, question.column] for run in (question.baseline, question.candidate))
+        return exact_mean(before[~np.isnan(before) & ~np.isnan(after)])
+
+    def _judgement(self, look: _Look) -> Judgement:
+        question, measure = look.question, self._scores[0].measures[look.question.column]
+        invalid = self._invalid(question.baseline, question.candidate)
+        if invalid is not None:
+            return Judgement("INVALID", invalid)
+        if not measure.tells_quality:
+            return Judgement("EXPLORATORY", f"{measure.name} tells how much was judged, not how good it is")
+        family = self._adjusted.get(look)
+        if family is None:
+            return Judgement("EXPLORATORY", self._why_exploratory(look))
+        if self._rests_on_failures(look):
+            return Judgement("INCONCLUSIVE", "the verdict would be a different one without the cases that failed")
+        return judge_difference(self._evidence[look], family.p, self._options.min_effect, family.family)
+
+    def _why_exploratory(self, look: _Look) -> str:
+        primary = self._scores[0].names[self._primary]
+        if look.segment != EVERYTHING and look.question.column != self._primary:
+            return f"segments are tested by the primary measure, {primary}"
+        return f"the primary measure, {primary}, shows no significant difference"
+
+    def _rests_on_failures(self, look: _Look) -> bool:
+        """Whether the verdict, taken by itself, changes if the cases are left out that one side failed on."""
+        question, rows, whole = look.question, self._rows[look.segment], self._evidence[look]
+        failed = np.zeros(len(rows), bool)
+        for run in (question.baseline, question.candidate):
+            failed |= np.isin(self._scores[run].judged.status[rows], (ERROR, TIMEOUT))
+        if not failed.any() or whole.p is None:
+            return False
+        (left,) = evidence_for(self._scores, [question], rows[~failed]).values()
+        verdicts = {judge_difference(each, each.p, self._options.min_effect).verdict for each in (whole, left)}
+        return len(verdicts) > 1
+
+
+def _rows_of(scores: Scores, by: Sequence[str]) -> dict[_Segment, Rows]:
+    """The cases of every segment; one that holds all cases would only be the suite again."""
+    suite = scores.judged.suite
+    rows: dict[_Segment, Rows] = {EVERYTHING: np.arange(len(suite))}
+    for name in by:
+        rows |= {_Segment(name, value): found for value, found in segment_rows(suite, name).items() if len(found) < len(suite)}
+    return rows
 
 
 def _pairs_of(names: list[str], baseline: str | None) -> list[tuple[int, int]]:
@@ -151,220 +230,3 @@ def _pairs_of(names: list[str], baseline: str | None) -> list[tuple[int, int]]:
     check_baseline(baseline, names)
     first = names.index(baseline)
     return [(first, other) for other in range(len(names)) if other != first]
-
-
-def check_baseline(baseline: str | None, names: Sequence[str]) -> None:
-    if baseline is not None and baseline not in names:
-        raise UsageError(f"the baseline {baseline!r} is not among the runs: {', '.join(names)}")
-
-
-Table = dict[tuple[int, int], list[Difference]]
-
-
-def _differences(
-    scores: Sequence[Scores], names: list[str], pairs: list[tuple[int, int]], rows: Rows, options: CompareOptions
-) -> Table:
-    """Every pair on every measure over some cases; columns that are defined for the same cases share their draws."""
-    table: Table = {pair: [] for pair in pairs}
-    for column, measure in enumerate(scores[0].measures):
-        columns = {pair: (scores[pair[0]].values[rows, column], scores[pair[1]].values[rows, column]) for pair in pairs}
-        groups: dict[bytes, list[tuple[int, int]]] = {}
-        for pair, (first, second) in columns.items():
-            groups.setdefault((~np.isnan(first) & ~np.isnan(second)).tobytes(), []).append(pair)
-        for mask, members in groups.items():
-            kept = rows[np.frombuffer(mask, bool)]
-            found = _group_differences(scores, members, kept, column, measure.binary)
-            for pair, evidence in zip(members, found, strict=True):
-                table[pair].append(_verdict(scores, names, pair, column, evidence, options))
-    return table
-
-
-@dataclass(frozen=True)
-class _PairEvidence:
-    """The numbers of one difference before they are judged."""
-
-    rows: Rows
-    values: NDArray[np.float64]
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-    error: float | None = None
-    clusters: int = 0
-
-
-def _group_differences(
-    scores: Sequence[Scores], pairs: list[tuple[int, int]], rows: Rows, column: int, binary: bool
-) -> list[_PairEvidence]:
-    values = [scores[second].values[rows, column] - scores[first].values[rows, column] for first, second in pairs]
-    if not len(rows):
-        return [_PairEvidence(rows, value) for value in values]
-    sums, sizes = cluster_sums(np.column_stack(values), clusters_of(scores[0].judged.suite.table, rows))
-    clusters = len(sizes)
-    if clusters < FEWEST_CASES:
-        return [_PairEvidence(rows, value, clusters=clusters) for value in values]
-    low, high, error = difference_intervals(sums, sizes)
-    p = randomisation_p(sums, mid=binary)
-    worth = effective_size(clusters_of(scores[0].judged.suite.table, rows))
-    found = []
-    for place, (first, second) in enumerate(pairs):
-        bounds = (float(low[place]), float(high[place]))
-        if binary:
-            bounds = newcombe(scores[first].values[rows, column], scores[second].values[rows, column], worth)
-        found.append(_PairEvidence(rows, values[place], *bounds, float(p[place]), float(error[place]), clusters))
-    return found
-
-
-def _verdict(
-    scores: Sequence[Scores], names: list[str], pair: tuple[int, int], column: int, evidence: _PairEvidence, options: CompareOptions
-) -> Difference:
-    first, second = scores[pair[0]], scores[pair[1]]
-    values = evidence.values
-    mean = _mean(values)
-    error = evidence.error if evidence.error is not None and evidence.error > SAME else None
-    untrusted = [names[i] for i in pair if untrusted_because(scores[i])]
-    if untrusted:
-        verdict, reason = "INVALID", f"untrusted: {' and '.join(untrusted)}"
-    else:
-        verdict, reason = _judged_by_interval(mean, evidence.low, evidence.high, options.min_effect)
-        without = _without_failures(first, second, column, evidence, options.min_effect)
-        if without is not None and without != verdict:
-            verdict, reason = "INCONCLUSIVE", f"it would be {without} without the cases that failed"
-    return Difference(
-        baseline=names[pair[0]],
-        candidate=names[pair[1]],
-        measure=first.names[column],
-        cases=len(values),
-        baseline_mean=_mean(first.values[evidence.rows, column]),
-        difference=mean,
-        low=evidence.low,
-        high=evidence.high,
-        p=evidence.p,
-        p_holm=evidence.p,
-        effect_size=None if error is None or mean is None else mean / (error * sqrt(evidence.clusters)),
-        wins=int((values > SAME).sum()),
-        ties=int((np.abs(values) <= SAME).sum()),
-        losses=int((values < -SAME).sum()),
-        independent=evidence.clusters,
-        detectable=None if error is None else detectable_difference(error, evidence.clusters),
-        cases_needed=None if error is None else cases_needed(error, evidence.clusters, options.min_effect),
-        non_inferior=None if evidence.low is None or untrusted else evidence.low > -options.margin,
-        verdict=verdict,  # type: ignore[arg-type]  # one of the words above
-        reason=reason,
-    )
-
-
-def _mean(values: NDArray[np.float64]) -> float | None:
-    """The mean, summed exactly, so that the order of the cases cannot change its last digit."""
-    return fsum(values.tolist()) / len(values) if len(values) else None
-
-
-def _judged_by_interval(mean: float | None, low: float | None, high: float | None, min_effect: float) -> tuple[str, str]:
-    if mean is None:
-        return "INCONCLUSIVE", "no case has a value on both sides"
-    if low is None or high is None:
-        return "INCONCLUSIVE", f"fewer than {FEWEST_CASES} independent cases"
-    if (low > 0 or high < 0) and abs(mean) >= min_effect:
-        return ("IMPROVED", "the interval lies above 0") if low > 0 else ("REGRESSED", "the interval lies below 0")
-    if -min_effect <= low and high <= min_effect:
-        return "WITHIN NOISE", f"the interval lies inside ±{min_effect:g}"
-    if low > 0 or high < 0:
-        return "INCONCLUSIVE", f"a difference, but smaller than {min_effect:g}"
-    return "INCONCLUSIVE", "the interval contains 0 and reaches beyond the smallest effect that counts"
-
-
-def _without_failures(first: Scores, second: Scores, column: int, evidence: _PairEvidence, min_effect: float) -> str | None:
-    """The verdict on the cases that neither side failed on; None if neither failed on any."""
-    failed = np.isin(first.judged.status[evidence.rows], (ERROR, TIMEOUT)) | np.isin(
-        second.judged.status[evidence.rows], (ERROR, TIMEOUT)
-    )
-    if not failed.any() or evidence.low is None:
-        return None
-    (left,) = _group_differences([first, second], [(0, 1)], evidence.rows[~failed], column, first.measures[column].binary)
-    return _judged_by_interval(_mean(left.values), left.low, left.high, min_effect)[0]
-
-
-def _with_holm(tables: Sequence[Table]) -> None:
-    """Adjust p over the family of all comparisons, measure by measure; a run that cannot be trusted is in none."""
-    columns = range(len(next(iter(tables[0].values()))) if tables and tables[0] else 0)
-    for column in columns:
-        family = [
-            found
-            for table in tables
-            for found in table.values()
-            if found[column].p is not None and found[column].verdict != "INVALID"
-        ]
-        for found, p in zip(family, holm([each[column].p or 0.0 for each in family]), strict=True):
-            found[column] = _heeding_family(found[column], p, len(family))
-
-
-def _heeding_family(found: Difference, p: float, family: int) -> Difference:
-    found = replace(found, p_holm=p)
-    if family > 1 and found.verdict in ("IMPROVED", "REGRESSED") and p >= SIGNIFICANT:
-        return replace(found, verdict="INCONCLUSIVE", reason=f"not significant after Holm correction for {family} comparisons")
-    return found
-
-
-def _segment_differences(
-    scores: Sequence[Scores], names: list[str], pairs: list[tuple[int, int]], by: str, options: CompareOptions
-) -> dict[str, Table]:
-    """Differences within every value of a field; p is adjusted over all values and pairs."""
-    values = segment_rows(scores[0].judged.suite, by)
-    tables = {value: _differences(scores, names, pairs, rows, options) for value, rows in values.items()}
-    _with_holm(list(tables.values()))
-    return tables
-
-
-def _telling_cases(first: Scores, second: Scores) -> Iterator[TellingCase]:
-    """The cases whose first measure moved most, with the moves of their relevant targets."""
-    change = second.values[:, 0] - first.values[:, 0]
-    moved = np.flatnonzero(np.abs(np.nan_to_num(change)) > SAME)
-    order = sorted(moved.tolist(), key=lambda row: (-abs(change[row]), first.judged.suite.table.ids[row]))
-    table = first.judged.suite.table
-    for row in order[:TELLING]:
-        before, after = target_ranks(first.judged, row), target_ranks(second.judged, row)
-        moves = [RankMove(target, before[target], after[target]) for target in before if before[target] != after[target]]
-        query = None if table.queries is None else table.queries[row]
-        yield TellingCase(table.ids[row], query, float(first.values[row, 0]), float(second.values[row, 0]), tuple(moves))
-
-
-def _churn(first: Sequence[list[str] | None], second: Sequence[list[str] | None]) -> Churn:
-    """Over the cases that both runs answered: changed first hits, overlap of the first hits, where they part."""
-    answered = [(one, two) for one, two in zip(first, second, strict=True) if one is not None and two is not None]
-    changed = sum(one[:1] != two[:1] for one, two in answered)
-    overlaps = [rank_biased_overlap(one, two, CHURN_DEPTH) if one != two else 1.0 for one, two in answered]
-    depths = [_parting_depth(one, two) for one, two in answered if one != two]
-    overlap = float(np.mean(overlaps)) if overlaps else 1.0
-    return Churn(len(answered), changed, overlap, float(np.median(depths)) if depths else None)
-
-
-def _parting_depth(first: list[str], second: list[str]) -> int:
-    """The first rank at which two lists differ; behind the shorter one if that is where they begin to."""
-    shorter = min(len(first), len(second))
-    return next((rank for rank in range(1, shorter + 1) if first[rank - 1] != second[rank - 1]), shorter + 1)
-
-
-def _first_hits(run: Run, case: str) -> list[str] | None:
-    row = run.index.get(case)
-    if row is not None and run.status[row] in (ERROR, TIMEOUT, NOT_RUN):
-        return None
-    return list(dict.fromkeys(run.ids_of(row)))[:CHURN_DEPTH] if row is not None and run.status[row] == OK else []
-
-
-def flipped(found: Difference) -> Difference:
-    """The same difference seen from the other side."""
-    opposite: dict[Verdict, Verdict] = {"IMPROVED": "REGRESSED", "REGRESSED": "IMPROVED"}
-    difference = found.difference
-    mean = None if found.baseline_mean is None or difference is None else found.baseline_mean + difference
-    return replace(
-        found,
-        baseline=found.candidate,
-        candidate=found.baseline,
-        baseline_mean=mean,
-        difference=None if difference is None else -difference,
-        low=None if found.high is None else -found.high,
-        high=None if found.low is None else -found.low,
-        effect_size=None if found.effect_size is None else -found.effect_size,
-        wins=found.losses,
-        losses=found.wins,
-        verdict=opposite.get(found.verdict, found.verdict),
-    )

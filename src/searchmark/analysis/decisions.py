@@ -1,29 +1,31 @@
-"""From differences to a decision: a table of rules, read with the evidence that there is.
+"""From runs to a decision: a table of rules, each tested against its own line.
 
-A rule that wants more than so much gain holds if the gain is that large and the difference is IMPROVED. A rule
-that wants less holds if even the upper end of the interval is below. A rule that the means fulfil and the
-evidence does not is undecided; if no rule holds and one is undecided, there is not enough evidence.
+A rule that wants more than so much gain holds if the whole interval of the gain lies above its line, and is refuted if it
+lies below; a rule that wants less, the other way round. An interval that straddles the line decides nothing: if no rule
+holds and one is undecided, there is not enough evidence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import isfinite
 from typing import Literal
 
-from searchmark.analysis.comparison import Difference, Pair, flipped
-from searchmark.analysis.prices import price_of
-from searchmark.analysis.scores import Summary
+import numpy as np
+
+from searchmark.analysis.comparison import Pair
+from searchmark.analysis.paired_evidence import Rows, measure_span
+from searchmark.analysis.prices import price_sentences
+from searchmark.analysis.relative_gain import Gain, gain_of
+from searchmark.analysis.scores import Scores, clusters_of, segment_rows
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import parse_measure
 from searchmark.options.compare_options import DecisionRule, DecisionTable
-from searchmark.records import Run, Suite
+from searchmark.records import Suite
 
 Answer = Literal["yes", "no", "undecided"]
 NOT_ENOUGH = "not enough evidence"
-MEGABYTE = 1e6
-# The parts of a price in the order in which they are told, with the unit of each.
-PRICES = (("latency", "ms", 1.0), ("index_size", "MB", MEGABYTE), ("memory", "MB", MEGABYTE), ("cost", "", 1.0))
 # The decision table that many projects start from: is vector search worth it, and is a reranker?
 PRESETS = {
     "vector-search": (
@@ -62,11 +64,11 @@ class Decision:
 class _Look:
     """How one rule fares in one segment: the suite as a whole or a category."""
 
-    place: str
+    segment: str
     gain: float | None
     answer: Answer
     sentence: str
-    bound: float
+    bound: float = 0.0
 
 
 def tables_about(tables: Sequence[DecisionTable], pairs: Sequence[Pair]) -> list[DecisionTable]:
@@ -80,15 +82,11 @@ def tables_about(tables: Sequence[DecisionTable], pairs: Sequence[Pair]) -> list
     return about
 
 
-def decide(
-    table: DecisionTable, pairs: Sequence[Pair], means: Mapping[str, Mapping[str, Summary]], suite: Suite, runs: Mapping[str, Run]
-) -> Decision:
-    """Apply a decision table to the comparison of its two arms; ``means`` are the summaries of every run."""
+def decide(table: DecisionTable, pairs: Sequence[Pair], scores: Mapping[str, Scores]) -> Decision:
+    """Apply a decision table to its two arms; ``scores`` has every run under its display name."""
     pair = _pair(table, pairs)
-    measure = pair.differences[0].measure if table.measure is None else parse_measure(table.measure).resolve(suite.defaults).name
-    if measure not in means[table.baseline]:
-        raise UsageError(f"the decision about {table.candidate!r} rests on {measure}, which was not computed")
-    looks = [(rule, _looks(rule, pair, measure, means[table.baseline], suite)) for rule in table.rules]
+    arms = _Arms(table, scores[table.baseline], scores[table.candidate], pair)
+    looks = [(rule, arms.looks(rule)) for rule in table.rules]
     answers = [(rule, found, _together(found)) for rule, found in looks]
     chosen = next(((rule, found) for rule, found, answer in answers if answer == "yes"), None)
     open_rules = [(rule, found) for rule, found, answer in answers if answer == "undecided"]
@@ -98,85 +96,107 @@ def decide(
         decision, basis = NOT_ENOUGH, open_rules[0][1]
     else:
         decision, basis = table.otherwise, looks[0][1] if looks else []
-    evidence = (*(look.sentence for look in basis), *_prices(runs[table.baseline], runs[table.candidate]))
-    sentence = f"{table.candidate} against {table.baseline} by {measure}: {decision}"
+    prices = price_sentences(scores[table.baseline].judged.run, scores[table.candidate].judged.run)
     return Decision(
-        table.candidate, table.baseline, measure, decision, sentence, evidence, tuple(_flips(decision, basis, open_rules))
+        candidate=table.candidate,
+        baseline=table.baseline,
+        measure=arms.measure,
+        decision=decision,
+        sentence=f"{table.candidate} against {table.baseline} by {arms.measure}: {decision}",
+        evidence=(*(look.sentence for look in basis), *prices),
+        flips=tuple(_flips(decision, basis, open_rules)),
     )
 
 
 def _pair(table: DecisionTable, pairs: Sequence[Pair]) -> Pair:
     for pair in pairs:
-        if (pair.baseline, pair.candidate) == (table.baseline, table.candidate):
+        if {pair.baseline, pair.candidate} == {table.baseline, table.candidate}:
             return pair
-        if (pair.baseline, pair.candidate) == (table.candidate, table.baseline):
-            return _seen_from_the_other_side(pair)
     known = sorted({name for pair in pairs for name in (pair.baseline, pair.candidate)})
     raise UsageError(f"a decision is about {table.candidate!r} against {table.baseline!r}; the runs are {', '.join(known)}")
 
 
-def _seen_from_the_other_side(pair: Pair) -> Pair:
-    """The pair with its runs in the order that a table names them."""
-    segments = {
-        name: {value: tuple(map(flipped, found)) for value, found in values.items()} for name, values in pair.segments.items()
-    }
-    differences = tuple(map(flipped, pair.differences))
-    return replace(pair, baseline=pair.candidate, candidate=pair.baseline, differences=differences, segments=segments)
+class _Arms:
+    """The two runs of a decision table on its measure: the first, unless it names one."""
+
+    def __init__(self, table: DecisionTable, baseline: Scores, candidate: Scores, pair: Pair) -> None:
+        suite = baseline.judged.suite
+        self.measure = pair.primary if table.measure is None else parse_measure(table.measure).resolve(suite.defaults).name
+        if self.measure not in baseline.names:
+            raise UsageError(f"the decision about {table.candidate!r} rests on {self.measure}, which was not computed")
+        self._column = baseline.names.index(self.measure)
+        self._baseline, self._candidate = baseline, candidate
+        found = pair.differences[self._column]
+        self._invalid = found.reason if found.verdict == "INVALID" else None
+        self._categories = {} if suite.table.categories is None else segment_rows(suite, "category")
+        self._gains: dict[str, Gain] = {}
+
+    def looks(self, rule: DecisionRule) -> list[_Look]:
+        if not rule.categories:
+            return [self._look(rule, "all cases", np.arange(len(self._baseline.judged.suite)))]
+        if not self._categories:
+            return [_Look("categories", None, "undecided", "the suite has no categories")]
+        suite = self._baseline.judged.suite
+        wanted = list(self._categories) if "all" in rule.categories else [_category(name, suite) for name in rule.categories]
+        return [self._look(rule, name, self._categories.get(name)) for name in wanted]
+
+    def _look(self, rule: DecisionRule, segment: str, rows: Rows | None) -> _Look:
+        if rows is None:
+            return _Look(segment, None, "undecided", f"{segment}: no such category in the suite")
+        if self._invalid is not None:
+            return _Look(segment, None, "undecided", f"{segment}: INVALID, {self._invalid}")
+        gain = self._gains.setdefault(segment, self._gain(rows))
+        if gain.mean is None:
+            return _Look(segment, None, "undecided", f"{segment}: no case has a value on both sides")
+        bound = rule.above if rule.above is not None else rule.below if rule.below is not None else 0.0
+        return _Look(segment, gain.mean, _answer(rule, gain), _sentence(segment, gain), bound)
+
+    def _gain(self, rows: Rows) -> Gain:
+        before, after = (each.values[rows, self._column] for each in (self._baseline, self._candidate))
+        both = ~np.isnan(before) & ~np.isnan(after)
+        if not both.any():
+            return Gain(None, None, None, 0)
+        before, after, rows = before[both], after[both], rows[both]
+        clusters = clusters_of(self._baseline.judged.suite.table, rows)
+        return gain_of(before, after, clusters, measure_span(self._baseline.measures[self._column], before, after))
 
 
-def _looks(rule: DecisionRule, pair: Pair, measure: str, baseline: Mapping[str, Summary], suite: Suite) -> list[_Look]:
-    if not rule.categories:
-        found = next(d for d in pair.differences if d.measure == measure)
-        return [_look(rule, "all cases", found, baseline[measure].mean)]
-    segments = pair.segments.get("category")
-    if segments is None:
-        return [_Look("categories", None, "no", "the comparison was not split by category", 0.0)]
-    wanted = list(segments) if "all" in rule.categories else [_category(name, suite, segments) for name in rule.categories]
-    return [_look_into(rule, name, segments, measure) for name in wanted]
-
-
-def _category(wanted: str | int, suite: Suite, segments: Mapping[str, object]) -> str:
+def _category(wanted: str | int, suite: Suite) -> str:
     """The name of a category that may be given by its number."""
-    if str(wanted) in segments:
+    categories = suite.table.categories or ()
+    if str(wanted) in categories:
         return str(wanted)
-    for row, fields in enumerate(suite.table.fields or ()):
-        if str(fields.get("category_number")) == str(wanted) and suite.table.categories is not None:
-            return suite.table.categories[row] or str(wanted)
+    for category, fields in zip(categories, suite.table.fields or (), strict=False):
+        if str(fields.get("category_number")) == str(wanted):
+            return category or str(wanted)
     return str(wanted)
 
 
-def _look_into(rule: DecisionRule, category: str, segments: Mapping[str, tuple[Difference, ...]], measure: str) -> _Look:
-    found = next((d for d in segments.get(category, ()) if d.measure == measure), None)
-    if found is None:
-        return _Look(category, None, "no", f"{category}: no such category in the suite", 0.0)
-    return _look(rule, category, found, found.baseline_mean)
+def _sentence(segment: str, gain: Gain) -> str:
+    amount, note = (_absolute, ", absolute, since the baseline has 0") if gain.absolute else (_relative, "")
+    mean = "undefined" if gain.mean is None else amount(gain.mean)
+    if gain.low is None or gain.high is None:
+        return f"{segment}: {mean}{note}, {gain.cases} cases, too few independent ones for an interval"
+    high = f"to {amount(gain.high)}" if isfinite(gain.high) else "and no upper end"
+    return f"{segment}: {mean} (interval {amount(gain.low)} {high}){note}, {gain.cases} cases"
 
 
-def _look(rule: DecisionRule, place: str, found: Difference, mean: float | None) -> _Look:
-    if found.difference is None or not mean:
-        reason = f"{place}: no relative gain, since the baseline's mean is 0 or undefined"
-        return _Look(place, None, "undecided", reason, 0.0)
-    gain = found.difference / mean
-    bounds = "" if found.low is None or found.high is None else f" (interval {found.low / mean:+.0%} to {found.high / mean:+.0%})"
-    sentence = f"{place}: {gain:+.1%}{bounds}, {found.cases} cases, {found.verdict}"
-    bound = rule.above if rule.above is not None else rule.below if rule.below is not None else 0.0
-    return _Look(place, gain, _answer(rule, gain, found, mean), sentence, bound)
+def _relative(gain: float) -> str:
+    return f"{gain:+.1%}"
 
 
-def _answer(rule: DecisionRule, gain: float, found: Difference, mean: float) -> Answer:
-    if found.verdict == "INVALID":
+def _absolute(gain: float) -> str:
+    return f"{gain:+.4f}"
+
+
+def _answer(rule: DecisionRule, gain: Gain) -> Answer:
+    low, high = (gain.mean, gain.mean) if rule.evidence == "mean" else (gain.low, gain.high)
+    if low is None or high is None:
         return "undecided"
-    fulfilled = (rule.above is None or gain > rule.above) and (rule.below is None or gain < rule.below)
-    if not fulfilled:
+    if (rule.above is not None and high <= rule.above) or (rule.below is not None and low >= rule.below):
         return "no"
-    return "yes" if rule.evidence == "mean" or _supported(rule, found, mean) else "undecided"
-
-
-def _supported(rule: DecisionRule, found: Difference, mean: float) -> bool:
-    """Whether the evidence, and not only the mean, speaks for a rule."""
-    clear_gain = rule.above is None or found.verdict == "IMPROVED"
-    surely_below = rule.below is None or (found.high is not None and found.high / mean < rule.below)
-    return clear_gain and surely_below
+    holds = (rule.above is None or low > rule.above) and (rule.below is None or high < rule.below)
+    return "yes" if holds else "undecided"
 
 
 def _together(looks: Sequence[_Look]) -> Answer:
@@ -191,25 +211,8 @@ def _flips(decision: str, basis: Sequence[_Look], open_rules: Sequence[tuple[Dec
     flips = []
     if known and decision != NOT_ENOUGH:
         closest = min(known, key=lambda look: abs((look.gain or 0.0) - look.bound))
-        flips.append(f"the closest call is {closest.place}: {closest.gain:+.1%}, and the line is drawn at {closest.bound:+.0%}")
+        flips.append(f"the closest call is {closest.segment}: {closest.gain:+.1%}, and the line is drawn at {closest.bound:+.0%}")
     for rule, looks in open_rules:
-        doubtful = ", ".join(look.place for look in looks if look.answer == "undecided")
+        doubtful = ", ".join(look.segment for look in looks if look.answer == "undecided")
         flips.append(f"with more cases in {doubtful} it could become: {rule.decision}")
     return flips
-
-
-def _prices(baseline: Run, candidate: Run) -> list[str]:
-    """What the better answer costs, where both runs know."""
-    sentences = []
-    before, after = price_of(baseline), price_of(candidate)
-    for name, unit, scale in PRICES:
-        old, new = getattr(before, name), getattr(after, name)
-        if old is not None and new is not None:
-            times = f"{new / old:.1f}x that of {baseline.agent}" if old > 0 else f"none for {baseline.agent}"
-            amounts = f"{_amount(old / scale, unit)} to {_amount(new / scale, unit)}"
-            sentences.append(f"{name.replace('_', ' ')}: {times} ({amounts})")
-    return sentences
-
-
-def _amount(value: float, unit: str) -> str:
-    return f"{value:.2g} {unit}".strip() if value < 10 else f"{value:,.0f} {unit}".strip()  # noqa: PLR2004  # two digits tell enough

@@ -1,141 +1,174 @@
-"""Statistics of paired differences: intervals, a randomisation test, power. Arrays in, numbers out.
+"""Statistics of paired differences: intervals, a randomisation test, Holm. Arrays in, numbers out.
 
-Everything is seeded, and everything that is drawn is drawn once for all pairs and measures, so that ten
-comparisons cost little more than one.
+Nothing is drawn, and all pairs and measures are worked out together, so that ten comparisons cost little more than one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, sqrt
-from statistics import NormalDist
+from math import erfc, exp, fsum, lgamma, log, pi, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from searchmark.analysis.intervals import LEVEL, RESAMPLES, SEED, resampled_means, wilson
-
-Floats = NDArray[np.float64]
+from searchmark.analysis.distributions import Floats
+from searchmark.analysis.intervals import SAME, Level, Observations, bounded_interval, unseen_share, unseen_weight
 
 # Up to this many differences all sign patterns are tried: about a million sums.
 EXACT_UP_TO = 20
-POWER = 0.8
-_AT_ONCE = 1 << 22
-_NORMAL = NormalDist()
+SMALLEST_VARIANCE = 0.2
+SMALL_ROOT = 1e-3
+LOWEST_P = 1e-300
+HIGHEST_TILT = 1e6
+_MOST_STEPS = 100
 
 
-def t_quantile(share: float, degrees: int) -> float:
-    """Quantile of Student's t by Hill's expansion (1970); within 0.001 from five degrees on."""
-    z = _NORMAL.inv_cdf(share)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return z + float(sum(term / degrees ** (power + 1) for power, term in enumerate(terms)))
+def difference_intervals(found: Observations, level: Level) -> tuple[Floats, Floats]:
+    """Limits of the mean of each column of differences, which lie between -1 and 1.
 
-
-def expanded_tail(clusters: int) -> float:
-    """How far out a bootstrap percentile must lie to cover as it should in a small sample (Hesterberg, 2015)."""
-    if clusters < 3:  # noqa: PLR2004  # no spread to speak of
-        return 0.0
-    return _NORMAL.cdf(-sqrt(clusters / (clusters - 1)) * t_quantile((1 + LEVEL) / 2, clusters - 1))
-
-
-def difference_intervals(
-    sums: Floats, sizes: Floats, resamples: int = RESAMPLES, seed: int = SEED
-) -> tuple[Floats, Floats, Floats]:
-    """Low end, high end and standard error of the mean of each column: a bootstrap of whole clusters.
-
-    The percentiles are expanded, so that the intervals of small samples cover as they should.
+    Gains and losses get limits of their own, which are combined; so a few changes among many ties, or gains without any
+    loss, are not taken for more than they prove.
     """
-    tail = expanded_tail(len(sizes))
-    means = resampled_means(sums, sizes, resamples, seed)
-    low, high = np.quantile(means, [tail, 1 - tail], axis=0)
-    return low, high, np.std(means, axis=0, ddof=1)
+    gains, losses = (Observations(np.maximum(sign * found.sums, 0.0), found.sizes) for sign in (1, -1))
+    tied, _ = found.commonest
+    weight, size = unseen_weight(tied, len(found)), _unseen_size(found, tied)
+    (low_gain, high_gain), (low_loss, high_loss) = (_part_limits(part, weight, size, level) for part in (gains, losses))
+    gain, loss = gains.means, losses.means
+    together = _correlation(gains, losses)
+    below = _combined(gain - low_gain, high_loss - loss, together)
+    above = _combined(high_gain - gain, loss - low_loss, together)
+    return gain - loss - below, gain - loss + above
 
 
-def newcombe(first: Floats, second: Floats, worth: float) -> tuple[float, float]:
-    """Interval of the difference of two proportions on the same cases (Newcombe, 1998, method 10).
+def _unseen_size(found: Observations, tied: Floats) -> Floats:
+    """How large a change of a kind that was not seen may be: as any that was seen, or with many ties any at all."""
+    largest = np.abs(found.sums / found.sizes[:, None]).max(axis=0)
+    return np.asarray(largest + tied * (1 - largest), np.float64)
 
-    ``worth`` is the number of independent observations that the cases are worth.
+
+def _part_limits(part: Observations, weight: Floats, size: Floats, level: Level) -> tuple[Floats, Floats]:
+    """Limits of the mean gain or loss; where there was none at all, the share that may be unseen times its size."""
+    low, high = bounded_interval(part, weight, np.zeros_like(weight), level)
+    never = part.means <= SAME
+    return np.where(never, 0.0, low), np.where(never, size * unseen_share(part, level), high)
+
+
+def one_sided_size(found: Observations) -> Floats:
+    """How large a change of the kind may be that was not seen at all; 0 where there were gains and losses."""
+    both = (found.sums > SAME).any(axis=0) & (found.sums < -SAME).any(axis=0)
+    return np.where(both, 0.0, _unseen_size(found, found.commonest[0]))
+
+
+def statistic_variance(found: Observations) -> Floats:
+    """The variance of mean over standard error, to second order, if what was observed is true.
+
+    It is 1 without a difference; below 1 where a larger mean comes with a larger spread, as that of rare gains does.
     """
-    p, q = float(first.mean()), float(second.mean())
-    low_p, high_p = wilson(p * worth, worth)
-    low_q, high_q = wilson(q * worth, worth)
-    phi = _correlation(float(np.mean(first * second)), p, q, worth)
-    below = (q - low_q) ** 2 - 2 * phi * (q - low_q) * (high_p - p) + (high_p - p) ** 2
-    above = (high_q - q) ** 2 - 2 * phi * (high_q - q) * (p - low_p) + (p - low_p) ** 2
-    return q - p - sqrt(max(0.0, below)), q - p + sqrt(max(0.0, above))
+    apart = found.sums / found.sizes[:, None] - found.means
+    spread = np.maximum(np.sqrt((apart**2).mean(axis=0)), SAME)
+    effect = found.means / spread
+    skewness, kurtosis = ((apart**power).mean(axis=0) / spread**power for power in (3, 4))
+    variance = 1 - effect * skewness + effect**2 * (kurtosis - 1) / 4
+    return np.asarray(np.clip(variance, SMALLEST_VARIANCE, 1.0), np.float64)
 
 
-def _correlation(both: float, p: float, q: float, worth: float) -> float:
-    """Of two proportions, with the continuity correction of method 10: doubtful agreement counts for nothing."""
-    spread = sqrt(p * (1 - p) * q * (1 - q))
-    if not spread:
-        return 0.0
-    covariance = both - p * q
-    correction = 1 / (2 * worth)
-    return (max(0.0, covariance - correction) if covariance > 0 else covariance) / spread
+def _correlation(gains: Observations, losses: Observations) -> Floats:
+    """Of mean gain and mean loss: what gains does not lose."""
+    first, second = (part.sums - part.means * part.sizes[:, None] for part in (gains, losses))
+    spread = np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0))
+    return np.asarray(np.divide((first * second).sum(axis=0), spread, out=np.zeros_like(spread), where=spread > 0), np.float64)
 
 
-def randomisation_p(sums: Floats, *, mid: bool = False, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
+def _combined(first: Floats, second: Floats, correlation: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.maximum(0.0, first**2 + second**2 - 2 * correlation * first * second)), np.float64)
+
+
+def standard_errors(found: Observations) -> Floats:
+    """The standard error of the mean of each column."""
+    squares = ((found.sums - found.means * found.sizes[:, None]) ** 2).sum(axis=0)
+    return np.asarray(np.sqrt(squares * len(found) / (len(found) - 1)) / found.sizes.sum(), np.float64)
+
+
+def randomisation_p(sums: Floats) -> Floats:
     """Two-sided p of each column under random signs (Fisher, 1935): how often chance alone differs as much.
 
-    Exact where few differences are not zero; otherwise one more than the exceeding samples over one more than
-    all, and where none exceeds, the normal approximation, so that many comparisons can still be told apart.
-    ``mid`` counts samples that differ exactly as much by half, which keeps the test of binary values from being
-    far too cautious (Fagerland et al., 2013).
+    Exact where few differences are not zero; otherwise by the saddlepoint approximation (Lugannani and Rice, 1980;
+    Robinson, 1982), which is within a few percent of p however small it is. Where all changes are equally large, as those
+    of binary values are, sign patterns that differ exactly as much count by half, which keeps the test from being far too
+    cautious (Fagerland et al., 2013).
     """
     result = np.ones(sums.shape[1])
-    sampled = []
-    for column in range(sums.shape[1]):
-        moved = sums[sums[:, column] != 0, column]
-        if len(moved) <= EXACT_UP_TO:
-            result[column] = _exact_p(moved, mid)
+    limits, sizes = np.abs(sums.sum(axis=0)), np.sort(np.abs(sums), axis=0)  # signs are random: only sizes matter
+    left = []
+    for column, limit in enumerate(limits.tolist()):
+        moved = sizes[sizes[:, column] > SAME, column]
+        if len(moved) and moved[-1] - moved[0] <= SAME:
+            result[column] = _sign_test_p(len(moved), round(limit / float(moved.mean())))
+        elif len(moved) <= EXACT_UP_TO:
+            result[column] = _exact_p(moved, limit)
         else:
-            sampled.append(column)
-    if sampled:
-        result[sampled] = _sampled_p(sums[:, sampled], mid, resamples, seed)
+            left.append(column)
+    if left:
+        result[left] = _saddlepoint_p(sizes[:, left], limits[left])
     return result
 
 
-def _exact_p(moved: Floats, mid: bool) -> float:
+def _sign_test_p(changes: int, surplus: int) -> float:
+    """The mid-p of so many equal changes, the ones of one sign being in surplus."""
+    most = (changes + surplus) // 2
+    beyond = [
+        exp(lgamma(changes + 1) - lgamma(k + 1) - lgamma(changes - k + 1) - changes * log(2)) for k in range(most, changes + 1)
+    ]
+    return min(1.0, 2 * (fsum(beyond) - beyond[0] / 2))
+
+
+def _exact_p(moved: Floats, limit: float) -> float:
     """Over all sign patterns, by adding one difference after the other to all sums so far."""
     if not len(moved):
         return 1.0
     totals = np.zeros(1)
-    for difference in np.sort(np.abs(moved)):  # the set of sums does not depend on signs or order
+    for difference in moved:
         totals = np.concatenate([totals + difference, totals - difference])
-    return float(_exceeding(totals, abs(moved.sum()), mid) / len(totals))
+    return float(np.mean(np.abs(totals) >= limit * (1 - SAME)))
 
 
-def _exceeding(totals: Floats, limit: float | Floats, mid: bool) -> Floats:
-    """How many sums are as large as the limit, or with ``mid`` larger and half of those that equal it."""
-    slack = 1e-9 * np.asarray(limit) + 1e-300
-    reached = (np.abs(totals) >= limit - slack).sum(axis=0)
-    if not mid:
-        return np.asarray(reached, np.float64)
-    return np.asarray((reached + (np.abs(totals) > limit + slack).sum(axis=0)) / 2, np.float64)
+def _saddlepoint_p(sizes: Floats, limits: Floats) -> Floats:
+    scale = np.sqrt((sizes**2).sum(axis=0))
+    sizes, limits = sizes / scale, limits / scale
+    one_sided = limits >= sizes.sum(axis=0) * (1 - SAME)
+    tilt = _tilt(sizes, np.where(one_sided, 0.0, limits))
+    # The logarithm of cosh, written so that large arguments do not overflow.
+    lifted = np.abs(tilt * sizes)
+    cumulant = (lifted + np.log1p(np.exp(-2 * lifted)) - np.log(2)).sum(axis=0)
+    root = np.sqrt(np.maximum(0.0, 2 * (tilt * limits - cumulant)))
+    width = tilt * np.sqrt((sizes**2 * (1 - np.tanh(tilt * sizes) ** 2)).sum(axis=0))
+    small = (root < SMALL_ROOT) | (width <= 0)
+    safe_root, safe_width = np.where(small, 1.0, root), np.where(small, 1.0, width)
+    density = np.exp(-(safe_root**2) / 2) / sqrt(2 * pi)
+    tail = np.where(small, 0.5 * erfc_of(limits), 0.5 * erfc_of(safe_root) + density * (1 / safe_width - 1 / safe_root))
+    # Gains alone, or losses alone: one sign pattern of all.
+    alone = 0.5 ** np.count_nonzero(sizes > SAME, axis=0).astype(np.float64)
+    return np.asarray(np.clip(2 * np.where(one_sided, alone, tail), LOWEST_P, 1.0), np.float64)
 
 
-def _sampled_p(sums: Floats, mid: bool, resamples: int, seed: int) -> Floats:
-    random = np.random.default_rng(seed)
-    limits = np.abs(sums.sum(axis=0))
-    exceeding = np.zeros(sums.shape[1])
-    block = max(1, _AT_ONCE // len(sums))
-    for start in range(0, resamples, block):
-        size = min(block, resamples - start)
-        bits = np.unpackbits(random.integers(0, 256, (size, (len(sums) + 7) // 8), dtype=np.uint8), axis=1)[:, : len(sums)]
-        exceeding += _exceeding((bits.astype(np.float64) * 2 - 1) @ sums, limits, mid)
-    return np.where(exceeding > 0, (exceeding + 1) / (resamples + 1), np.minimum(1 / (resamples + 1), _normal_tail(sums)))
+def _tilt(sizes: Floats, limits: Floats) -> Floats:
+    """The tilt under which the expected sum is the limit: Newton's method, kept within a bracket."""
+    low, high = np.zeros_like(limits), np.full_like(limits, HIGHEST_TILT)
+    tilt = limits.copy()
+    for _ in range(_MOST_STEPS):
+        slopes = np.tanh(tilt * sizes)
+        excess = (sizes * slopes).sum(axis=0) - limits
+        low, high = np.where(excess < 0, tilt, low), np.where(excess < 0, high, tilt)
+        step = tilt - excess / np.maximum((sizes**2 * (1 - slopes**2)).sum(axis=0), LOWEST_P)
+        following = np.where((low < step) & (step < high), step, (low + high) / 2)
+        if np.all(np.abs(following - tilt) <= SAME * (1 + tilt)):
+            return following
+        tilt = following
+    return tilt
 
 
-def _normal_tail(sums: Floats) -> Floats:
-    """Two-sided p by the normal approximation, for differences so clear that no sample comes near them."""
-    z = np.abs(sums.sum(axis=0)) / np.sqrt((sums**2).sum(axis=0))
-    return np.array([max(2 * _NORMAL.cdf(-value), 1e-300) for value in z.tolist()])
+def erfc_of(values: Floats) -> Floats:
+    """The normal distribution beyond these many standard deviations, at both ends together."""
+    return np.array([erfc(value / sqrt(2)) for value in values.tolist()])
 
 
 def holm(values: Sequence[float]) -> list[float]:
@@ -147,38 +180,3 @@ def holm(values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, values[index] * (len(values) - place)))
         adjusted[index] = highest
     return adjusted.tolist()
-
-
-def detectable_difference(error: float, clusters: int) -> float:
-    """The smallest true difference that a mean with this standard error would have shown with 80 % power."""
-    return (t_quantile((1 + LEVEL) / 2, clusters - 1) + t_quantile(POWER, clusters - 1)) * error
-
-
-def cases_needed(error: float, clusters: int, wanted: float) -> int:
-    """How many independent cases would show a difference of this size with 80 % power, if they were like these."""
-    return ceil(clusters * (detectable_difference(error, clusters) / wanted) ** 2)
-
-
-def rank_biased_overlap(first: Sequence[str], second: Sequence[str], depth: int, p: float = 0.9) -> float:
-    """How alike two rankings are, the top counting most (Webber et al., 2010, equation 32: extrapolated)."""
-    shorter, longer = sorted((list(first[:depth]), list(second[:depth])), key=len)
-    if not shorter:
-        return 1.0 if not longer else 0.0
-    overlaps = _overlaps(shorter, longer)
-    short, long = len(shorter), len(longer)
-    seen = sum(overlap / rank * p**rank for rank, overlap in enumerate(overlaps, 1))
-    unseen = sum(overlaps[short - 1] * (rank - short) / (short * rank) * p**rank for rank in range(short + 1, long + 1))
-    rest = ((overlaps[-1] - overlaps[short - 1]) / long + overlaps[short - 1] / short) * p**long
-    return (1 - p) / p * (seen + unseen) + rest
-
-
-def _overlaps(shorter: list[str], longer: list[str]) -> list[int]:
-    """How many ids both lists have in common down to each rank of the longer one."""
-    found: list[int] = []
-    seen_short: set[str] = set()
-    seen_long: set[str] = set()
-    for rank, hit in enumerate(longer):
-        seen_long.add(hit)
-        seen_short.update(shorter[rank : rank + 1])
-        found.append(len(seen_short & seen_long))
-    return found

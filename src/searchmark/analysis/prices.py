@@ -1,37 +1,84 @@
-"""What an answer takes in time, memory, disk and money: what decisions weigh against quality."""
+"""What an answer takes in time, memory, disk and money: what decisions weigh against quality.
+
+Like is compared with like: first searches with first searches, repeats with repeats. The first search of a query comes
+first, since the repeat of a query may come from a cache.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from math import fsum
 
-from searchmark.analysis.latencies import latencies_of
+from searchmark.analysis.latencies import Latency, latencies_of
 from searchmark.records import Run
 
-
-@dataclass(frozen=True)
-class Price:
-    """What one run knows of its own price; None where it does not know. Latency is the median in milliseconds."""
-
-    latency: float | None = None
-    index_size: int | None = None
-    memory: int | None = None
-    cost: float | None = None
+MEGABYTE = 1e6
+# What each kind of search is called, in the order in which they are told.
+_SEARCHES = {"cold": "latency of new queries", "warm": "latency of repeated queries"}
 
 
-def price_of(run: Run) -> Price:
-    latencies = latencies_of(run)
-    usual = latencies.get("warm") or latencies.get("cold")
-    index = run.provenance.index
-    return Price(
-        latency=None if usual is None else usual.p50,
-        index_size=None if index is None else index.bytes,
-        memory=run.provenance.memory_bytes,
-        cost=total_cost(run),
+def price_sentences(baseline: Run, candidate: Run) -> list[str]:
+    """What the candidate takes in relation to the baseline, where both runs know."""
+    return [*_latencies(baseline, candidate), *_amounts(baseline, candidate)]
+
+
+def _latencies(baseline: Run, candidate: Run) -> Iterator[str]:
+    before, after = latencies_of(baseline), latencies_of(candidate)
+    for kind, name in _SEARCHES.items():
+        if kind in before and kind in after:
+            times = _times(before[kind].p50, after[kind].p50, baseline.agent)
+            yield f"{name}: {times} ({_spread(before[kind])}; {_spread(after[kind])}; one search at a time)"
+
+
+def _spread(found: Latency) -> str:
+    return f"p50 {_amount(found.p50, 'ms')}, p95 {_amount(found.p95, 'ms')} of {found.samples} searches"
+
+
+def _amounts(baseline: Run, candidate: Run) -> Iterator[str]:
+    kinds = (
+        ("index size", "MB", MEGABYTE, _index_bytes),
+        ("memory", "MB", MEGABYTE, _memory_bytes),
+        ("cost per query", "", 1.0, cost_per_query),
     )
+    for name, unit, scale, known in kinds:
+        old, new = known(baseline), known(candidate)
+        if old is not None and new is not None:
+            amounts = f"{_amount(old / scale, unit)} to {_amount(new / scale, unit)}"
+            yield f"{name}: {_times(old, new, baseline.agent)} ({amounts})"
+
+
+def _index_bytes(run: Run) -> int | None:
+    return None if run.provenance.index is None else run.provenance.index.bytes
+
+
+def _memory_bytes(run: Run) -> int | None:
+    return run.provenance.memory_bytes
+
+
+def _times(old: float, new: float, name: str) -> str:
+    return f"{_ratio(new / old)}x that of {name}" if old > 0 else f"none for {name}"
+
+
+def _ratio(value: float) -> str:
+    """Two digits at least, so that a hundredth is not told as none."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"  # noqa: PLR2004  # digits
+
+
+def _amount(value: float, unit: str) -> str:
+    return f"{value:.2g} {unit}".strip() if value < 10 else f"{value:,.0f} {unit}".strip()  # noqa: PLR2004  # two digits tell enough
 
 
 def total_cost(run: Run) -> float | None:
     """What all answers have cost together, where the agent says so."""
-    costs = [each.cost for each in run.details or () if each.cost is not None]
+    costs = _costs(run)
     return fsum(costs) if costs else None  # exact, so that the order of the answers changes no digit
+
+
+def cost_per_query(run: Run) -> float | None:
+    """What an answer costs: runs may have been asked different numbers of queries."""
+    costs = _costs(run)
+    return fsum(costs) / len(costs) if costs else None
+
+
+def _costs(run: Run) -> list[float]:
+    return [each.cost for each in run.details or () if each.cost is not None]

@@ -72,7 +72,8 @@ class Scores:
         judged = self.judged
         rows = np.arange(len(judged.suite)) if rows is None else rows
         rows = rows[judged.status[rows] != NOT_RUN]
-        intervals = mean_intervals(self.values[rows], clusters_of(judged.suite.table, rows), [m.binary for m in self.measures])
+        ranges = [(measure.low, measure.high) for measure in self.measures]
+        intervals = mean_intervals(self.values[rows], clusters_of(judged.suite.table, rows), ranges)
         return {
             measure.name: self._summary(measure, self.values[rows, column], rows, interval)
             for column, (measure, interval) in enumerate(zip(self.measures, intervals, strict=True))
@@ -146,10 +147,10 @@ def _case_reason(judged: Judged, measure: AnyMeasure, row: int) -> str | None:
     )
 
 
-def clusters_of(table: CaseTable, rows: NDArray[np.intp]) -> Sequence[str]:
-    """What each case is resampled with: its origin, or only itself."""
+def clusters_of(table: CaseTable, rows: NDArray[np.intp]) -> Sequence[str] | None:
+    """What each case is one observation with: the cases of its origin, or only itself; None if all stand alone."""
     if table.origins is None:
-        return [table.ids[row] for row in rows]
+        return None
     # A case id must not meet an origin of the same name.
     return [f"origin {origin}" if (origin := table.origins[row]) else f"case {table.ids[row]}" for row in rows]
 

@@ -63,6 +63,7 @@ class Definition:
 
     ``needs_targets``: meaningless unless every target is known by id. ``unanswerable``: looks at the cases
     without an answer, and only at those. ``undefined``: why the formula itself can come out undefined.
+    ``tells_quality``: whether more of it is better, so that it can be the reason of a verdict.
     """
 
     name: str
@@ -75,9 +76,9 @@ class Definition:
     empty: str = "0"
     low: float = 0.0
     high: float = 1.0
-    binary: bool = False
     needs_targets: bool = True
     unanswerable: bool = False
+    tells_quality: bool = True
     undefined: str = "a grade is too high for exponential gain"
 
 
@@ -143,7 +144,6 @@ DEFINITIONS = {
             "1 if any of the first k hits is relevant",
             missing="no relevant hit: 0",
             parameters=("rel",),
-            binary=True,
             needs_targets=False,
         ),
         Definition(
@@ -185,6 +185,7 @@ DEFINITIONS = {
             "share of the first k hits that have a judgment; of all hits where fewer came",
             missing="depends on hits only",
             needs_targets=False,
+            tells_quality=False,
         ),
         Definition(
             "Acc",
@@ -192,7 +193,6 @@ DEFINITIONS = {
             "1 if every relevant target is among the first k hits",
             missing="one target missing: 0; no relevant target: 0",
             parameters=("rel",),
-            binary=True,
         ),
         Definition(
             "Abstain",
@@ -202,7 +202,6 @@ DEFINITIONS = {
             cutoff=False,
             ties="the order has no effect",
             empty="1; an error or a time-out: 0",
-            binary=True,
             needs_targets=False,
             unanswerable=True,
         ),

@@ -51,13 +51,18 @@ class Measure:
         return {key: given.get(key, PARAMETERS[key].default) for key in self.definition.parameters}
 
     @property
-    def binary(self) -> bool:
-        return self.definition.binary
+    def low(self) -> float:
+        """The lowest value that there can be."""
+        return self.definition.low
 
     @property
     def high(self) -> float:
         """The highest value that there can be."""
         return self.definition.high
+
+    @property
+    def tells_quality(self) -> bool:
+        return self.definition.tells_quality
 
     def resolve(self, defaults: Defaults) -> Measure:
         """The same measure with the suite's defaults for what it does not say itself."""
@@ -93,11 +98,17 @@ class Formula:
     def name(self) -> str:
         return self.label or self.expression
 
-    binary = False
+    @property
+    def low(self) -> float:
+        return sum(weight * measure.low for weight, measure in self.terms)
 
     @property
     def high(self) -> float:
         return sum(weight * measure.high for weight, measure in self.terms)
+
+    @property
+    def tells_quality(self) -> bool:
+        return all(measure.tells_quality for _, measure in self.terms)
 
     def resolve(self, defaults: Defaults) -> Formula:
         return Formula(tuple((weight, measure.resolve(defaults)) for weight, measure in self.terms), self.label)

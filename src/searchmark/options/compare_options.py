@@ -16,16 +16,17 @@ SMALLEST_EFFECT = 1e-6
 class DecisionRule:
     """One line of a decision table.
 
-    ``above`` and ``below`` bound the relative gain over the baseline (0.1 is 10 %). ``categories``: empty for the
-    suite as a whole, ["all"] for every category, or those that must all fulfil it, by name or number.
-    ``evidence``: whether the verdict must support it, or the mean alone will do.
+    ``above`` and ``below`` bound the relative gain over the baseline (0.1 is 10 %), or the gain itself where the baseline
+    has nothing. ``categories``: empty for the suite as a whole, ["all"] for every category, or those that must all fulfil
+    it, by name or number. ``evidence``: whether the whole interval of the gain must lie on the right side of the line, or
+    the mean alone will do.
     """
 
     decision: str
     above: float | None = None
     below: float | None = None
     categories: tuple[str | int, ...] = ()
-    evidence: Literal["verdict", "mean"] = "verdict"
+    evidence: Literal["interval", "mean"] = "interval"
 
 
 @strict_record
@@ -46,6 +47,14 @@ class CompareOptions:
     min_effect: Annotated[float, Ge(SMALLEST_EFFECT), Le(1), Option("Smallest difference of means that matters.")] = 0.01
     margin: Annotated[float, Ge(0), Le(1), Option("Largest loss that still counts as not inferior.")] = 0.02
     baseline: Annotated[str | None, Option("Compare every other run with this one, and no other pair.", metavar="NAME")] = None
+    primary: Annotated[
+        str | None,
+        Option(
+            "The measure that the comparison is made for. Other measures and segments get a verdict only once it is significant.",
+            metavar="MEASURE",
+            default="the first one",
+        ),
+    ] = None
     decisions: Annotated[tuple[DecisionTable, ...], Setting("Tables that turn differences into decisions.")] = ()
 
     def __post_init__(self) -> None:

@@ -47,14 +47,13 @@ def build_comparison(
     runs = {name: each.judged.run for name, each in named.items()}
     means = {name: {key: summary.mean for key, summary in agent.measures.items()} for name, agent in agents.items()}
     notes = told_apart({name: list(_notes(each, agents[name])) for name, each in named.items()})
-    summaries = {name: agent.measures for name, agent in agents.items()}
     return Report(
         suite=suite_summary(suite, corpus),
         agents=agents,
         gate=gate,
         notes=(*notes, *noise_notes(runs, means), *corpus_notes(corpus)),
         pairs=tuple(pairs),
-        decisions=tuple(decide(table, pairs, summaries, suite, runs) for table in tables),
+        decisions=tuple(decide(table, pairs, named) for table in tables),
         snapshot_effects=tuple(snapshot_effects(named)),
     )
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from searchmark.analysis.comparison import Difference, Pair
+from searchmark.analysis.comparison import Pair
 from searchmark.analysis.gate import Bound, RuleResult
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.scores import Summary
+from searchmark.analysis.verdicts import Difference
 from searchmark.records import IndexBuild
 from searchmark.reports.cells import (
     UNDEFINED,
@@ -142,16 +143,23 @@ def _segment_verdict(found: Difference) -> str:
 def pair_sentences(pair: Pair) -> Iterator[str]:
     """Why each verdict is what it is, how much a sensitive suite would need, and how much changed for users."""
     for found in pair.differences:
-        more = ""
-        if found.verdict == "INCONCLUSIVE" and found.cases_needed is not None and found.cases_needed > found.independent:
-            more = f"; about {found.cases_needed} independent cases would show the smallest effect that counts"
-        yield f"{found.measure}: {found.verdict}, {found.reason}{more}"
+        yield f"{found.measure}: {found.verdict}, {found.reason}{_how_many_more(found)}"
     churn = pair.churn
     depth = "never" if churn.parting_depth is None else f"at rank {churn.parting_depth:g} (median)"
     yield (
         f"churn on {churn.cases} cases that both answered: the first hit changed in {churn.first_changed}, "
         f"overlap of the first hits {churn.overlap:.2f}, the lists part {depth}"
     )
+
+
+def _how_many_more(found: Difference) -> str:
+    """How many cases would settle an open question, if what was observed were true."""
+    if found.verdict != "INCONCLUSIVE" or found.difference is None or found.low is None:
+        return ""
+    if found.cases_needed is None:
+        return f"; a true difference of {found.difference:+.4f} is too small to count, whatever the number of cases"
+    more = found.cases_needed - found.independent
+    return f"; about {more} more independent cases would show a true difference of {found.difference:+.4f}" if more > 0 else ""
 
 
 def telling_table(pair: Pair) -> Table:

@@ -1,0 +1,69 @@
+"""What a comparison can show: how small a difference with the cases there are, how many cases for a given difference.
+
+Both are those of the rule that verdicts follow: a difference is shown if it is significant after Holm's correction for
+the whole family, and not smaller than ``min_effect``. The second condition is met half of the time by a true difference
+of ``min_effect``, however many cases there are; so nothing up to it can be shown with 80 % power.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, hypot, isfinite, sqrt
+
+from searchmark.analysis.distributions import NORMAL, t_quantile
+from searchmark.analysis.intervals import FEWEST_CASES, SHOWN
+from searchmark.analysis.verdicts import SIGNIFICANT, PairedEvidence
+
+POWER = 0.8
+# What it takes that interval and test agree, by simulation (benchmarks/verdicts.py).
+AGREEMENT = 1.04
+# The degrees of freedom change with the number of cases; after so many rounds they no longer do.
+_ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class VerdictRule:
+    """What a difference must meet: an effect that counts, and significance among ``family`` comparisons."""
+
+    min_effect: float
+    family: int = 1
+
+    def critical(self, observations: int) -> float:
+        """How many standard errors a difference must be away from 0, if it is the most significant one of its family."""
+        return t_quantile(1 - SIGNIFICANT / 2 / self.family, observations - 1)
+
+
+def detectable_difference(error: float, observations: int, rule: VerdictRule) -> float:
+    """The smallest true difference that a mean with this standard error would have shown with 80 % power."""
+    spare = NORMAL.inv_cdf(POWER) * error
+    return max(rule.critical(observations) * error, rule.min_effect) + spare
+
+
+def cases_needed(evidence: PairedEvidence, rule: VerdictRule) -> int | None:
+    """How many independent cases, like these, would show with 80 % power a true difference as large as the observed one.
+
+    None if no number would, or nothing is known.
+    """
+    if evidence.mean is None or not evidence.error or not isfinite(evidence.error):
+        return None
+    assumed, beyond = abs(evidence.mean), abs(evidence.mean) - rule.min_effect
+    if beyond <= 0:
+        return None
+    deviation, spare = evidence.error * sqrt(evidence.observations), NORMAL.inv_cdf(POWER)
+    needed = float(evidence.observations)
+    for _ in range(_ROUNDS):
+        cases = max(FEWEST_CASES, ceil(needed))
+        varies = sqrt(evidence.statistic_variance)
+        distance = max(rule.critical(cases), _interval_reach(varies, evidence.unseen / deviation, cases))
+        shown = AGREEMENT * (deviation * (distance + spare * varies) / assumed) ** 2
+        needed = max(shown, (deviation * spare / beyond) ** 2)
+    return max(FEWEST_CASES, ceil(needed)) if isfinite(needed) else None
+
+
+def _interval_reach(varies: float, unseen: float, cases: int) -> float:
+    """How many standard errors the interval reaches towards 0, with room for changes of the kind that was never seen.
+
+    The limits of rare gains are closer below than above: half of what they vary less.
+    """
+    share = 1 - SHOWN.tail ** (1 / cases)
+    return hypot(t_quantile(1 - SHOWN.tail, cases - 1) * (1 + varies) / 2, unseen * share * sqrt(cases))
