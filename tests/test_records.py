@@ -195,6 +195,20 @@ def test_run_from_scores_refuses_nan() -> None:
         Run.from_scores({"p": {"b": 1.0}, "q": {"b": 1.0, "a": float("nan")}})
 
 
+@pytest.mark.parametrize("grade", [2.7, float("nan"), np.float64(0.5), "2"])
+def test_a_grade_that_is_no_whole_number_is_refused_and_not_cut(grade) -> None:
+    refused = "case 'q2': the grade .* of 'b' is not a whole number"
+    with pytest.raises(UsageError, match=refused):
+        Suite.from_grades({"q1": {"a": 1}, "q2": {"b": grade}})
+    with pytest.raises(UsageError, match=refused):
+        Suite.from_cases("s", [Case("q1", judgments=(Judgment("a"),)), Case("q2", judgments=(Judgment("b", grade=grade),))])
+
+
+def test_whole_numbers_of_any_type_are_grades() -> None:
+    suite = Suite.from_grades({"q": {"a": 2.0, "b": np.int32(3), "c": True, "d": -1}})  # type: ignore[dict-item]  # as callers do
+    assert suite.judgments.grades.tolist() == [2, 3, 1, -1]
+
+
 def test_cases_can_be_sliced_and_indexed_from_the_end() -> None:
     assert SUITE.cases[-1].id == "q2"
     assert [case.id for case in SUITE.cases[:1]] == ["q1"]

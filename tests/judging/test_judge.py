@@ -212,6 +212,12 @@ class TestDescriptions:
         judged = [Judgment("TestMail", "symbol", 2), *self.MAIL[1:]]
         assert values(suite_of(*judged), run_of(["TestMail"]), "DCG") == [2.0]
 
+    @pytest.mark.parametrize("others", [(2, -1), (-1, 2), (-1,), (2,)])
+    def test_an_exclusion_holds_whatever_grades_other_globs_have(self, others: tuple[int, ...]) -> None:
+        judged = [Judgment("*Test*", "glob", 0), *(Judgment(f"*Mail{'*' * n}", "glob", grade) for n, grade in enumerate(others))]
+        assert values(suite_of(*judged), run_of(["TestMail"]), "DCG", "Judged@1") == [0.0, 1.0]
+        assert values(suite_of(*judged), run_of(["TestMail"]), "DCG", "Judged@1", corpus=["TestMail"]) == [0.0, 1.0]
+
     def test_an_excluded_hit_is_judged_and_not_relevant(self) -> None:
         assert values(suite_of(*self.MAIL), run_of(["TestMail"]), "Judged@1", "P@1") == [1.0, 0.0]
 
@@ -228,12 +234,26 @@ class TestLines:
             (["src/a.py#L1-L100"], 0.5),  # one hit pays one judgment
             (["src/a.py", "src/a.py#L50"], 1.0),  # the file as a whole overlaps everything
             (["src/b.py#L10-L20"], 0.0),
-            (["src/a.py", "src/a.py#L41"], 1.0),  # a hit that names lines is served before a whole file
+            (["src/a.py", "src/a.py#L41"], 1.0),
             (["src/a.py", "src/a.py#L11"], 1.0),
         ],
     )
     def test_an_overlap_finds_one_target_per_hit(self, hits: list[str], recall: float) -> None:
         assert values(suite_of(*self.RANGES), run_of(hits), "R") == [recall]
+
+    def test_every_target_is_found_that_can_be_told_from_the_others(self) -> None:
+        overlapping = suite_of(*judgments("lines", "a.py#L1-L10", "a.py#L8-L20"))
+        assert values(overlapping, run_of(["a.py#L9", "a.py#L5"]), "R", "P") == [1.0, 1.0]
+        assert values(overlapping, run_of(["a.py#L5", "a.py#L9", "a.py"]), "R", "P") == [1.0, 2 / 3]
+
+    @pytest.mark.parametrize("hits", [["a.py"], ["a.py", "a.py#L5"], ["a.py", "a.py#L5", "a.py#L1-L3"]])
+    def test_a_hit_further_down_takes_nothing_from_those_above(self, hits: list[str]) -> None:
+        assert values(suite_of(*judgments("lines", "a.py#L1-L10")), run_of(hits), "P@1", "RR") == [1.0, 1.0]
+
+    def test_the_highest_grade_is_found_first(self) -> None:
+        graded = suite_of(Judgment("a.py#L1-L10", "lines", 1), Judgment("a.py#L8-L20", "lines", 3), Judgment("a.py", "path", 2))
+        assert values(graded, run_of(["a.py#L9"]), "DCG") == [3.0]
+        assert values(graded, run_of(["a.py#L9", "a.py#L15"]), "DCG", "DCG@1") == [3 + 2 / np.log2(3), 3.0]
 
 
 class TestDirectoryCredit:

@@ -86,14 +86,8 @@ def apart(text: str) -> tuple[str, LineRange | None]:
     return found["path"], (first, int(found["last"] or first))
 
 
-def matches_lines(target: str, hit: str, lines: LineRange | None) -> bool:
-    """Whether a line judgment means a line of this hit; a hit without lines is on the whole file."""
-    path, first, last = _line_range(target)
-    hit_first, hit_last = lines or (1, inf)
-    return path == normal_path(hit) and first <= hit_last and hit_first <= last
-
-
-def _line_range(text: str) -> tuple[str, int, float]:
+def line_range(text: str) -> tuple[str, int, float]:
+    """The path, the first and the last line of a judgment about lines; one that names none is about all of them."""
     found = _LINES.fullmatch(text)
     if not found:
         return normal_path(text), 1, inf
@@ -107,7 +101,7 @@ def names_lines(text: str) -> bool:
 
 
 def lines_are_reversed(target: str) -> bool:
-    _, first, last = _line_range(target)
+    _, first, last = line_range(target)
     return last < first
 
 
@@ -144,7 +138,7 @@ def combined_grade(fitting: Iterable[Judgment]) -> int | None:
     kinds = [(judgment.match, judgment.grade) for judgment in fitting]
     by_glob = [grade for match, grade in kinds if match == "glob"]
     by_name = [grade for match, grade in kinds if match != "glob"]
-    if by_glob and min(by_glob) == 0:
+    if 0 in by_glob:  # whatever the others say: a negative grade means not judged, and takes nothing back
         by_glob = [0]
     return max([*by_name, *by_glob], default=None)
 

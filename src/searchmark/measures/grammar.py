@@ -55,6 +55,11 @@ class Measure:
         return self.definition.binary
 
     @property
+    def low(self) -> float:
+        """The lowest value that there can be."""
+        return self.definition.low
+
+    @property
     def high(self) -> float:
         """The highest value that there can be."""
         return self.definition.high
@@ -94,6 +99,10 @@ class Formula:
         return self.label or self.expression
 
     binary = False
+
+    @property
+    def low(self) -> float:
+        return sum(weight * measure.low for weight, measure in self.terms)
 
     @property
     def high(self) -> float:

@@ -9,12 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
-from operator import itemgetter
+from operator import index, itemgetter
 from typing import Any, Literal, TypeVar, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from searchmark.errors import UsageError
 from searchmark.options.strict import strict_record
 from searchmark.records.columns import starts_of
 from searchmark.records.id_columns import Texts, text_list
@@ -163,12 +164,10 @@ class Suite:
         """Build a suite from ``{case: {target: grade}}``, the shape that pytrec_eval calls a qrel."""
         table = CaseTable(ids=tuple(grades))
         per_case = grades.values()
-        total = sum(map(len, per_case))
-        judgments = JudgmentTable(
-            starts=starts_of(map(len, per_case), len(grades)),
-            targets=list(chain.from_iterable(per_case)),
-            grades=np.fromiter(chain.from_iterable(g.values() for g in per_case), np.int64, total),
-        )
+        starts = starts_of(map(len, per_case), len(grades))
+        targets = list(chain.from_iterable(per_case))
+        values = [grade for of_case in per_case for grade in of_case.values()]
+        judgments = JudgmentTable(starts, targets, _grade_column(values, table.ids, starts, targets))
         return cls(name, table, judgments)
 
     def __len__(self) -> int:
@@ -239,14 +238,32 @@ def _judgment_table(rows: Sequence[Case], judgments: Sequence[Judgment]) -> Judg
     match = np.array([MATCHES.index(j.match) for j in judgments], np.uint8)
     ranks = np.array([NO_RANK if j.rank is None else j.rank for j in judgments], np.int64)
     ranges = np.array([j.score_range or (np.nan, np.nan) for j in judgments], np.float64).reshape(-1, 2)
+    starts, targets = starts_of((len(case.judgments) for case in rows), len(rows)), [j.target for j in judgments]
     return JudgmentTable(
-        starts=starts_of((len(case.judgments) for case in rows), len(rows)),
-        targets=[j.target for j in judgments],
-        grades=np.array([j.grade for j in judgments], np.int64),
+        starts=starts,
+        targets=targets,
+        grades=_grade_column([j.grade for j in judgments], [case.id for case in rows], starts, targets),
         match=match if match.any() else None,
         ranks=ranks if ranks.any() else None,
         ranges=None if np.isnan(ranges).all() else ranges,
     )
+
+
+def _grade_column(grades: list[int], cases: Sequence[str], starts: NDArray[np.int64], targets: Sequence[str]) -> NDArray[np.int64]:
+    """Grades as whole numbers; one that is none is refused, since cutting it would change what it is worth in silence."""
+    try:
+        return np.fromiter(map(index, grades), np.int64, len(grades))
+    except TypeError:  # perhaps 2.0, which is 2
+        whole = [_is_whole(grade) for grade in grades]
+    if False in whole:
+        row = whole.index(False)
+        case = cases[int(np.searchsorted(starts, row, side="right")) - 1]
+        raise UsageError(f"case {case!r}: the grade {grades[row]!r} of {targets[row]!r} is not a whole number; scale the grades")
+    return np.array(grades, np.float64).astype(np.int64)
+
+
+def _is_whole(grade: Any) -> bool:
+    return not isinstance(grade, str) and hasattr(grade, "__float__") and float(grade).is_integer()
 
 
 def query_digest(query: str) -> str:

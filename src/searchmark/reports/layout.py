@@ -62,8 +62,7 @@ def segment_tables(agent: AgentSummary) -> Iterator[Table]:
 
 
 def _segment_mean(found: Summary, cases: int) -> SegmentMean:
-    half = None if found.low is None or found.high is None else (found.high - found.low) / 2
-    return SegmentMean(found.mean, half, None if found.cases == cases else found.cases)
+    return SegmentMean(found.mean, Interval(found.low, found.high, digits=2), None if found.cases == cases else found.cases)
 
 
 def latency_table(agent: AgentSummary) -> Table:
