@@ -84,8 +84,26 @@ def test_a_case_that_is_answered_twice_is_refused(tmp_path: Path) -> None:
 
 @given(suites)
 def test_hashes_do_not_depend_on_order(suite: Suite) -> None:
-    reversed_cases = [Case(c.id, c.query, c.judgments[::-1], unanswerable=c.unanswerable) for c in reversed(suite.cases)]
+    reversed_cases = [
+        Case(
+            c.id,
+            c.query,
+            c.judgments[::-1],
+            unanswerable=c.unanswerable,
+            other_orders=c.other_orders[::-1],
+            order_only=c.order_only,
+        )
+        for c in reversed(suite.cases)
+    ]
     assert Suite.from_cases("other name", reversed_cases).hashes == suite.hashes
+
+
+def test_hashes_tell_what_else_decides_on_values() -> None:
+    cases = [
+        Case("q", judgments=(Judgment("a", rank=1), Judgment("b", rank=2)), **more)  # type: ignore[arg-type]  # fields of a case
+        for more in ({}, {"other_orders": (("b", "a"),)}, {"order_only": True})
+    ]
+    assert len({Suite.from_cases("s", [case]).hashes["judgments"] for case in cases}) == 3
 
 
 def test_hashes_keep_queries_and_judgments_apart() -> None:

@@ -9,15 +9,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
-from operator import index, itemgetter
+from operator import itemgetter
 from typing import Any, Literal, TypeVar, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.errors import UsageError
 from searchmark.options.strict import strict_record
 from searchmark.records.columns import starts_of
+from searchmark.records.grades import grade_column
 from searchmark.records.id_columns import Texts, text_list
 
 Match = Literal["id", "path", "glob", "symbol", "lines"]
@@ -55,6 +55,8 @@ class Case:
 
     ``origin`` names what the case stems from (a commit, a query that was translated): cases of one
     origin are resampled together. ``documents`` is a corpus of its own, for a case that brings one along.
+    ``other_orders`` are orders of targets, best first, that are as right as the one that the ranks of judgments give.
+    ``order_only``: the judgments say in which order documents should come, and not which of them are relevant.
     ``fields`` holds anything else worth slicing by.
     """
 
@@ -66,6 +68,8 @@ class Case:
     origin: str | None = None
     unanswerable: bool = False
     documents: tuple[Document, ...] = ()
+    other_orders: tuple[tuple[str, ...], ...] = ()
+    order_only: bool = False
     fields: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -88,6 +92,8 @@ class CaseTable:
     origins: tuple[str | None, ...] | None = None
     unanswerable: NDArray[np.bool_] | None = None
     documents: tuple[tuple[Document, ...], ...] | None = None
+    other_orders: tuple[tuple[tuple[str, ...], ...], ...] | None = None
+    order_only: NDArray[np.bool_] | None = None
     fields: tuple[Mapping[str, Any], ...] | None = None
 
     def __len__(self) -> int:
@@ -96,6 +102,13 @@ class CaseTable:
     @cached_property
     def index(self) -> dict[str, int]:
         return {case_id: row for row, case_id in enumerate(self.ids)}
+
+    def beside_judgments(self, row: int) -> Iterator[Any]:
+        """What else of a case decides on values of measures, where it is not the default."""
+        if self.other_orders is not None and self.other_orders[row]:
+            yield sorted(self.other_orders[row])
+        if self.order_only is not None and self.order_only[row]:
+            yield "order only"
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +180,7 @@ class Suite:
         starts = starts_of(map(len, per_case), len(grades))
         targets = list(chain.from_iterable(per_case))
         values = [grade for of_case in per_case for grade in of_case.values()]
-        judgments = JudgmentTable(starts, targets, _grade_column(values, table.ids, starts, targets))
+        judgments = JudgmentTable(starts, targets, grade_column(values, table.ids, starts, targets))
         return cls(name, table, judgments)
 
     def __len__(self) -> int:
@@ -197,7 +210,8 @@ class Suite:
             "queries": _digest([table.ids[row], queries[row], unanswerable[row]] for row in order),
             "corpus": None,
             "judgments": _digest(
-                [table.ids[row], sorted(columns[starts[row] : starts[row + 1]], key=itemgetter(0, 1, 2))] for row in order
+                [case, sorted(columns[starts[row] : starts[row + 1]], key=itemgetter(0, 1, 2)), *table.beside_judgments(row)]
+                for row, case in ((row, table.ids[row]) for row in order)
             ),
         }
 
@@ -220,16 +234,22 @@ def _column(rows: Sequence[Case], value: Callable[[Case], T]) -> tuple[T, ...] |
     return values if any(values) else None
 
 
+def _marks(marks: list[bool]) -> NDArray[np.bool_] | None:
+    """One mark per case, or None where no case has any."""
+    return np.array(marks, bool) if any(marks) else None
+
+
 def _case_table(rows: Sequence[Case]) -> CaseTable:
-    unanswerable = np.array([case.unanswerable for case in rows], bool)
     return CaseTable(
         ids=tuple(case.id for case in rows),
         queries=tuple(case.query for case in rows),
         categories=_column(rows, lambda case: case.category),
         tags=_column(rows, lambda case: tuple(case.tags)),
         origins=_column(rows, lambda case: case.origin),
-        unanswerable=unanswerable if unanswerable.any() else None,
+        unanswerable=_marks([case.unanswerable for case in rows]),
         documents=_column(rows, lambda case: tuple(case.documents)),
+        other_orders=_column(rows, lambda case: tuple(map(tuple, case.other_orders))),
+        order_only=_marks([case.order_only for case in rows]),
         fields=_column(rows, lambda case: case.fields),
     )
 
@@ -242,28 +262,11 @@ def _judgment_table(rows: Sequence[Case], judgments: Sequence[Judgment]) -> Judg
     return JudgmentTable(
         starts=starts,
         targets=targets,
-        grades=_grade_column([j.grade for j in judgments], [case.id for case in rows], starts, targets),
+        grades=grade_column([j.grade for j in judgments], [case.id for case in rows], starts, targets),
         match=match if match.any() else None,
         ranks=ranks if ranks.any() else None,
         ranges=None if np.isnan(ranges).all() else ranges,
     )
-
-
-def _grade_column(grades: list[int], cases: Sequence[str], starts: NDArray[np.int64], targets: Sequence[str]) -> NDArray[np.int64]:
-    """Grades as whole numbers; one that is none is refused, since cutting it would change what it is worth in silence."""
-    try:
-        return np.fromiter(map(index, grades), np.int64, len(grades))
-    except TypeError:  # perhaps 2.0, which is 2
-        whole = [_is_whole(grade) for grade in grades]
-    if False in whole:
-        row = whole.index(False)
-        case = cases[int(np.searchsorted(starts, row, side="right")) - 1]
-        raise UsageError(f"case {case!r}: the grade {grades[row]!r} of {targets[row]!r} is not a whole number; scale the grades")
-    return np.array(grades, np.float64).astype(np.int64)
-
-
-def _is_whole(grade: Any) -> bool:
-    return not isinstance(grade, str) and hasattr(grade, "__float__") and float(grade).is_integer()
 
 
 def query_digest(query: str) -> str:
@@ -322,5 +325,7 @@ class _Cases(Sequence[Case]):
             origin=None if table.origins is None else table.origins[row],
             unanswerable=table.unanswerable is not None and bool(table.unanswerable[row]),
             documents=() if table.documents is None else table.documents[row],
+            other_orders=() if table.other_orders is None else table.other_orders[row],
+            order_only=table.order_only is not None and bool(table.order_only[row]),
             fields={} if table.fields is None else table.fields[row],
         )
