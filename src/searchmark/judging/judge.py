@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,10 @@ from searchmark.judging.existence import Existing
 from searchmark.judging.expected_orders import expected_orders
 from searchmark.judging.in_batches import match_in_batches
 from searchmark.judging.matches import NOT_MET, Matches, Matching, put_together
-from searchmark.judging.matching import expanded, nfc
+from searchmark.judging.matching import expanded
 from searchmark.judging.names import CaseKinds, Spelling, lines_apart
 from searchmark.judging.one_by_one import match_one_by_one
+from searchmark.judging.spelling import nfc
 from searchmark.measures.formulas import Floats, GradedHits, Ints
 from searchmark.records import EMPTY, OK, JudgmentTable, Run, Suite
 
@@ -46,17 +48,20 @@ class Judged:
     dropped: dict[str, int]
 
 
-def judge(suite: Suite, run: Run, corpus: Collection[str] | None = None) -> Judged:
-    """Hold a run against a suite. ``corpus`` is the ids of all that could have been found, if known."""
+def judge(suite: Suite, run: Run, corpus: Collection[str] | None = None, folder: Path | None = None) -> Judged:
+    """Hold a run against a suite. ``corpus`` is the ids of all that could have been found, if known.
+
+    ``folder`` is where they lie as files, if they do: hits may be absolute paths below it.
+    """
     rows = _run_rows(suite, run)
-    existing = None if corpus is None else Existing(corpus)
+    existing = None if corpus is None else Existing(corpus, folder)
     if corpus is not None:
         suite = expand_suite(suite, corpus)
     status = np.where(rows >= 0, run.status[rows], EMPTY).astype(np.uint8)
     status[(status == OK) & (run.starts[rows + 1] == run.starts[rows])] = EMPTY
     kinds = CaseKinds.of(suite)
-    valid = run.valid if existing is None else _existing_hits(run, existing)
-    matches = _match(suite, run, np.where(status == OK, rows, -1), kinds, valid)
+    settled, valid = (run, run.valid) if existing is None else _settled_hits(run, existing)
+    matches = _match(suite, settled, np.where(status == OK, rows, -1), kinds, valid)
     answerable, graded = (_unmarked(suite, marks) for marks in (suite.table.unanswerable, suite.table.order_only))
     hits = _graded_hits(suite, run, matches, np.where(answerable, np.nan, (status == EMPTY).astype(float)))
     dropped = _dropped(suite, run, matches, existing) | {"invalid": 0 if valid is None else int((~valid).sum())}
@@ -121,10 +126,16 @@ def _run_rows(suite: Suite, run: Run) -> Ints:
     return rows
 
 
-def _existing_hits(run: Run, existing: Existing) -> NDArray[np.bool_]:
-    """Which hits of a run exist; an id that many cases return is looked up once."""
-    known = {hit: hit in existing for hit in set(run.ids)}
-    return np.fromiter(map(known.__getitem__, run.ids), bool, len(run.ids))
+def _settled_hits(run: Run, existing: Existing) -> tuple[Run, NDArray[np.bool_]]:
+    """The run with hits as the corpus names them, as a live one has them from the start, and which of them exist.
+
+    An id that many cases return is looked up once.
+    """
+    known = {hit: existing.settled(hit) for hit in set(run.ids)}
+    valid = np.fromiter((known[hit][1] for hit in run.ids), bool, len(run.ids))
+    if all(name == hit for hit, (name, _) in known.items()):
+        return run, valid
+    return replace(run, ids=[known[hit][0] for hit in run.ids], unique=False), valid
 
 
 def _graded_hits(suite: Suite, run: Run, matches: Matches, abstained: Floats) -> GradedHits:

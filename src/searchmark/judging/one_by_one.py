@@ -15,8 +15,9 @@ import numpy as np
 from searchmark.judging.assignment import credited
 from searchmark.judging.credit import PairRow, pairs_of_case
 from searchmark.judging.matches import NO_JUDGMENT, Matching, Part
-from searchmark.judging.matching import LineRange, apart, combined_grade, fits, is_pattern, line_range, nfc, normal_path
+from searchmark.judging.matching import LineRange, apart, combined_grade, fits, is_pattern, line_range
 from searchmark.judging.names import CaseKinds
+from searchmark.judging.spelling import nfc, normal_path
 from searchmark.measures.formulas import Ints
 from searchmark.records import Judgment, Run
 
@@ -55,7 +56,8 @@ def match_one_by_one(matching: Matching, cases: Ints, kinds: CaseKinds) -> Part:
     for case in cases.tolist():
         judgments, first = matching.suite.cases[case].judgments, int(matching.suite.judgments.starts[case])
         answer = int(matching.rows[case])
-        found = distinct_hits(matching.run, answer, paths=bool(kinds.paths[case]), lines=bool(kinds.lines[case]))
+        by_path = bool(kinds.paths[case] or kinds.described[case])  # globs are about paths
+        found = distinct_hits(matching.run, answer, paths=by_path, lines=bool(kinds.lines[case]))
         matches = match_case(judgments, found)
         numbers = {place: number for number, (place, _, _) in enumerate(matches.graded, len(hits))}
         met += [(first + row, numbers[place]) for row, place in matches.met.items()]

@@ -8,7 +8,9 @@ from os import PathLike
 
 from searchmark.errors import FormatError, UsageError
 from searchmark.judging.expected_orders import wrong_in_order
-from searchmark.judging.matching import glob_segments, lines_are_reversed, nfc, normal_path
+from searchmark.judging.globs import compiled_glob
+from searchmark.judging.matching import lines_are_reversed
+from searchmark.judging.spelling import nfc, normal_path
 from searchmark.records import Case, Judgment
 
 HIGHEST_GRADE = 10**9 - 1
@@ -57,7 +59,7 @@ def _check_judgment(path: str | PathLike[str], place: str, judgment: Judgment) -
         raise FormatError(path, f"{place}.target", "is empty")
     if judgment.match == "glob":
         try:
-            glob_segments(judgment.target)
+            compiled_glob(judgment.target)
         except UsageError as error:
             raise FormatError(path, f"{place}.target", str(error)) from error
     if abs(judgment.grade) > HIGHEST_GRADE:
