@@ -56,6 +56,9 @@ class TestOrderAndDuplicates:
         assert judged.dropped["invalid"] == 1
         assert score(judged, ["RR"]).mean("RR") == 0.5
 
+    def test_hits_are_not_said_to_exist_where_nothing_says_what_exists(self) -> None:
+        assert judge(suite_of(Judgment("b")), run_of(["invented", "b"])).dropped["invalid"] is None
+
     def test_a_hit_outside_the_corpus_pays_nothing_even_if_it_was_judged(self) -> None:
         assert values(suite_of(Judgment("gone")), run_of(["gone"]), "RR", corpus=["b"]) == [0.0]
         run = Run.from_answers("agent", [Answer("c", "ok", (Hit("a", 1, valid=False), Hit("b", 2, valid=True)))])
@@ -141,7 +144,7 @@ class TestSpellings:
         suite = suite_of(Judgment({"glob": "src/*.py", "lines": "src/a.py#L1-L50"}.get(match, "src/a.py"), match))
         judged = judge(suite, run_of(["b.py", hit]), corpus)
         assert score(judged, ["RR"]).mean("RR") == 0.5
-        assert judged.dropped["invalid"] == 0
+        assert judged.dropped["invalid"] == (None if corpus is None else 0)
 
     @pytest.mark.parametrize("match", ["id", "path", "glob"])
     def test_an_absolute_path_below_the_folder_is_relative_to_it(self, match: Match) -> None:

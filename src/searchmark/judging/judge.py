@@ -33,7 +33,7 @@ class Judged:
 
     Per case: ``status``, whether it has an answer (``answerable``), whether all its targets are known by id
     (``complete``), whether its judgments are paths (``has_paths``) and whether they say what is relevant (``graded``).
-    ``dropped`` counts what did not take part. ``hits`` is what of the matches the formulas see.
+    ``dropped`` counts what did not take part, None where that is not known. ``hits`` is what of the matches the formulas see.
     """
 
     suite: Suite
@@ -45,7 +45,7 @@ class Judged:
     complete: NDArray[np.bool_]
     has_paths: NDArray[np.bool_]
     graded: NDArray[np.bool_]
-    dropped: dict[str, int]
+    dropped: dict[str, int | None]
 
 
 def judge(suite: Suite, run: Run, corpus: Collection[str] | None = None, folder: Path | None = None) -> Judged:
@@ -64,7 +64,7 @@ def judge(suite: Suite, run: Run, corpus: Collection[str] | None = None, folder:
     matches = _match(suite, settled, np.where(status == OK, rows, -1), kinds, valid)
     answerable, graded = (_unmarked(suite, marks) for marks in (suite.table.unanswerable, suite.table.order_only))
     hits = _graded_hits(suite, run, matches, np.where(answerable, np.nan, (status == EMPTY).astype(float)))
-    dropped = _dropped(suite, run, matches, existing) | {"invalid": 0 if valid is None else int((~valid).sum())}
+    dropped = _dropped(suite, run, matches, existing) | {"invalid": None if valid is None else int((~valid).sum())}
     return Judged(suite, run, matches, hits, status, answerable, ~kinds.described, kinds.paths, graded, dropped)
 
 
@@ -174,8 +174,8 @@ def _inside(judgments: JudgmentTable, run: Run, ranged: Ints, row: Ints) -> Floa
     return inside
 
 
-def _dropped(suite: Suite, run: Run, matches: Matches, existing: Existing | None) -> dict[str, int]:
-    counts = {
+def _dropped(suite: Suite, run: Run, matches: Matches, existing: Existing | None) -> dict[str, int | None]:
+    counts: dict[str, int | None] = {
         "duplicate": matches.duplicates,
         "cases_not_in_suite": len(run.index.keys() - suite.table.index.keys()),
         "scores_out_of_order": _rising_scores(run),
