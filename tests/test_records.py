@@ -84,8 +84,26 @@ def test_a_case_that_is_answered_twice_is_refused(tmp_path: Path) -> None:
 
 @given(suites)
 def test_hashes_do_not_depend_on_order(suite: Suite) -> None:
-    reversed_cases = [Case(c.id, c.query, c.judgments[::-1], unanswerable=c.unanswerable) for c in reversed(suite.cases)]
+    reversed_cases = [
+        Case(
+            c.id,
+            c.query,
+            c.judgments[::-1],
+            unanswerable=c.unanswerable,
+            other_orders=c.other_orders[::-1],
+            order_only=c.order_only,
+        )
+        for c in reversed(suite.cases)
+    ]
     assert Suite.from_cases("other name", reversed_cases).hashes == suite.hashes
+
+
+def test_hashes_tell_what_else_decides_on_values() -> None:
+    cases = [
+        Case("q", judgments=(Judgment("a", rank=1), Judgment("b", rank=2)), **more)  # type: ignore[arg-type]  # fields of a case
+        for more in ({}, {"other_orders": (("b", "a"),)}, {"order_only": True})
+    ]
+    assert len({Suite.from_cases("s", [case]).hashes["judgments"] for case in cases}) == 3
 
 
 def test_hashes_keep_queries_and_judgments_apart() -> None:
@@ -193,6 +211,20 @@ def test_run_from_scores_orders_like_trec_eval_whatever_the_order_given() -> Non
 def test_run_from_scores_refuses_nan() -> None:
     with pytest.raises(UsageError, match="case 'q': the score of 'a' is NaN"):
         Run.from_scores({"p": {"b": 1.0}, "q": {"b": 1.0, "a": float("nan")}})
+
+
+@pytest.mark.parametrize("grade", [2.7, float("nan"), np.float64(0.5), "2"])
+def test_a_grade_that_is_no_whole_number_is_refused_and_not_cut(grade) -> None:
+    refused = "case 'q2': the grade .* of 'b' is not a whole number"
+    with pytest.raises(UsageError, match=refused):
+        Suite.from_grades({"q1": {"a": 1}, "q2": {"b": grade}})
+    with pytest.raises(UsageError, match=refused):
+        Suite.from_cases("s", [Case("q1", judgments=(Judgment("a"),)), Case("q2", judgments=(Judgment("b", grade=grade),))])
+
+
+def test_whole_numbers_of_any_type_are_grades() -> None:
+    suite = Suite.from_grades({"q": {"a": 2.0, "b": np.int32(3), "c": True, "d": -1}})  # type: ignore[dict-item]  # as callers do
+    assert suite.judgments.grades.tolist() == [2, 3, 1, -1]
 
 
 def test_cases_can_be_sliced_and_indexed_from_the_end() -> None:

@@ -140,7 +140,8 @@ def score_runs(
         raise UsageError("there is no run to score")
     fitting = comparable(suite, runs, intersect=intersect)
     wanted = list(measures) or default_measures(fitting.suite)
-    return [score(judge(fitting.suite, run, None if corpus is None else corpus.ids), wanted) for run in fitting.runs]
+    ids, folder = (None, None) if corpus is None else (corpus.ids, corpus.folder)
+    return [score(judge(fitting.suite, run, ids, folder), wanted) for run in fitting.runs]
 
 
 def evaluate_run(

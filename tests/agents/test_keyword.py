@@ -109,6 +109,22 @@ def test_a_word_counts_where_a_longer_word_of_the_query_was_found(tmp_path: Path
     assert found == pytest.approx({"a": login + 2 * rest, "b": login}, rel=1e-14)
 
 
+@pytest.mark.parametrize(
+    ("text", "query", "counts"),
+    [
+        ("smoothing", "smooth thing", (1, 1)),  # they share two letters
+        ("smoothing smooth-thing x_thing_smooth", "smooth thing", (3, 3)),
+        ("banana\nban", "ban nan", (2, 1)),
+        ("a²b²c", "a² b² ²b", (1, 1, 1)),
+        ("aaaa", "aa", (2,)),  # a word does not overlap itself
+    ],
+)
+def test_every_occurrence_counts_also_where_words_overlap(tmp_path: Path, text: str, query: str, counts: tuple[int, ...]) -> None:
+    write(tmp_path, {"1": text, "2": "else"})
+    found = hits(ready(load_corpus(tmp_path), case_sensitive=True), query)
+    assert found == pytest.approx({"1": sum(log(1 + 2) * (1 + log(count)) for count in counts)}, rel=1e-14)
+
+
 def test_letters_beyond_ascii_are_found_whatever_their_case(tmp_path: Path) -> None:
     write(tmp_path, {"a": "ÜBER", "b": "登录用户"})
     agent = ready(load_corpus(tmp_path))

@@ -263,12 +263,18 @@ class TestHelp:
         assert main(["metrics", "MRR"]) == 0
         assert capsys.readouterr().out.startswith("RR(rel=)@k\n")
 
+    def test_measures_prints_the_formula_of_a_measure_that_is_made_of_others(self, capsys) -> None:
+        assert main(["measures", "Relevance", "P"]) == 0
+        entries = capsys.readouterr().out.split("\n\n")
+        assert entries[0].startswith("Relevance\n  0.4*P@5 + 0.3*R@5 + 0.3*RR\n")
+        assert [entry.partition("(")[0].strip() for entry in entries[1:]] == ["P", "R", "RR"]
+
     def test_measures_prints_every_definition_with_its_rules(self, capsys) -> None:
         from searchmark.measures.catalogue import DEFINITIONS
 
         assert main(["measures"]) == 0
         entries = capsys.readouterr().out.strip().split("\n\n")
         assert len(entries) == len(DEFINITIONS) + 1
-        for entry in entries[:-1]:
+        for entry in entries[1:]:
             assert all(f"\n  {rule}" in entry for rule in ("range ", "ties ", "empty ", "missing "))
             assert "higher is better" in entry

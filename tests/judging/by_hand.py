@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from searchmark import Case, Judgment
-from searchmark.judging.matching import fits, nfc, normal_path
+from searchmark.judging.matching import fits
+from searchmark.judging.spelling import nfc, normal_path
 
 
 @dataclass(frozen=True)

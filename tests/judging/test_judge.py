@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,8 +12,8 @@ from hypothesis import strategies as st
 
 from searchmark import Answer, Case, Hit, Judgment, Run, Suite, judge, load_run, load_suite, score
 from searchmark.analysis.scores import untrusted_because
-from searchmark.errors import NothingEvaluated
-from searchmark.judging.matching import matches_glob
+from searchmark.errors import NothingEvaluated, UsageError
+from searchmark.judging.globs import matches_glob
 from searchmark.records import Match, Status
 
 
@@ -53,6 +55,9 @@ class TestOrderAndDuplicates:
         judged = judge(suite_of(Judgment("b")), run_of(["invented", "b"]), corpus=["a", "b"])
         assert judged.dropped["invalid"] == 1
         assert score(judged, ["RR"]).mean("RR") == 0.5
+
+    def test_hits_are_not_said_to_exist_where_nothing_says_what_exists(self) -> None:
+        assert judge(suite_of(Judgment("b")), run_of(["invented", "b"])).dropped["invalid"] is None
 
     def test_a_hit_outside_the_corpus_pays_nothing_even_if_it_was_judged(self) -> None:
         assert values(suite_of(Judgment("gone")), run_of(["gone"]), "RR", corpus=["b"]) == [0.0]
@@ -130,6 +135,29 @@ class TestSpellings:
         suite = suite_of(Judgment("a.py#L1-L50", "lines"), Judgment("*.md", "glob"))
         assert values(suite, run_of(["a.py#L1", "a.py#L2", "a.py#L3"]), "P@3") == [pytest.approx(1 / 3)]
 
+    @pytest.mark.parametrize("corpus", [None, ["src/a.py", "b.py"]])
+    @pytest.mark.parametrize("match", ["path", "glob", "lines"])
+    @pytest.mark.parametrize(
+        "hit", ["src/a.py", "./src/a.py", "src//a.py", "src/./a.py", "x/../src/a.py", "src/a.py/", "src/a.py#L3-L9", "src//a.py#L3"]
+    )
+    def test_a_saved_path_may_be_spelt_like_a_live_one(self, hit: str, match: Match, corpus: list[str] | None) -> None:
+        suite = suite_of(Judgment({"glob": "src/*.py", "lines": "src/a.py#L1-L50"}.get(match, "src/a.py"), match))
+        judged = judge(suite, run_of(["b.py", hit]), corpus)
+        assert score(judged, ["RR"]).mean("RR") == 0.5
+        assert judged.dropped["invalid"] == (None if corpus is None else 0)
+
+    @pytest.mark.parametrize("match", ["id", "path", "glob"])
+    def test_an_absolute_path_below_the_folder_is_relative_to_it(self, match: Match) -> None:
+        suite, run = suite_of(Judgment("src/a.py", match)), run_of(["/repo/b.py", "/repo/src/a.py#L3", "/repository/src/a.py"])
+        judged = judge(suite, run, ["src/a.py", "b.py"], Path("/repo"))
+        assert score(judged, ["RR"]).mean("RR") == 0.5
+        assert judged.dropped["invalid"] == 1
+
+    @pytest.mark.parametrize("match", ["path", "glob"])
+    def test_two_spellings_are_duplicates(self, match: Match) -> None:
+        judged = judge(suite_of(Judgment("src/a.py", match)), run_of(["src/a.py", "src//a.py", "x/../src/a.py"]))
+        assert (judged.dropped["duplicate"], score(judged, ["P"]).mean("P")) == (2, 1.0)
+
 
 class TestGlobs:
     @pytest.mark.parametrize(
@@ -148,10 +176,33 @@ class TestGlobs:
             ("[a-c]?", "bz", True),
             ("a[&&b]", "a&", True),
             ("*mail*", "TMail", False),
+            ("src/*.py", "./src/a.py", True),
+            ("src/*.py", "x/../src//a.py", True),
+            ("./*.py", "a.py", True),
+            ("./*.py", "src/a.py", False),
+            ("https://x/*", "https://x/y", True),
+            ("*.{py,js}", "src/a.js", True),
+            ("*.{py,js}", "src/a.ts", False),
+            ("{src,lib/x}/*.py", "lib/x/a.py", True),
+            ("{src,lib/x}/*.py", "lib/a.py", False),
+            ("{a,b{c,d}}.py", "bd.py", True),
+            ("{a,b{c,d}}.py", "b.py", False),
+            ("a{,.min}.js", "a.js", True),
+            ("[{,}]x", ",x", True),
+            ("{{name}}/*.py", "{{name}}/a.py", True),  # without a comma braces are characters
+            ("{a,b", "{a,b", True),  # and so are those that never close
         ],
     )
     def test_stars_stay_within_segments(self, glob: str, hit: str, matches: bool) -> None:
         assert matches_glob(glob, hit) is matches
+
+    @pytest.mark.parametrize(
+        ("glob", "complaint"),
+        [("f{1..3}.py", "ranges in braces are not supported"), ("{a,b}" * 20, "mean more than 1000 patterns")],
+    )
+    def test_braces_that_cannot_be_read_are_refused(self, glob: str, complaint: str) -> None:
+        with pytest.raises(UsageError, match=complaint):
+            matches_glob(glob, "x")
 
     def test_no_pattern_takes_for_ever(self) -> None:
         assert not matches_glob("*a" * 12 + "b", "a" * 40)
@@ -212,6 +263,12 @@ class TestDescriptions:
         judged = [Judgment("TestMail", "symbol", 2), *self.MAIL[1:]]
         assert values(suite_of(*judged), run_of(["TestMail"]), "DCG") == [2.0]
 
+    @pytest.mark.parametrize("others", [(2, -1), (-1, 2), (-1,), (2,)])
+    def test_an_exclusion_holds_whatever_grades_other_globs_have(self, others: tuple[int, ...]) -> None:
+        judged = [Judgment("*Test*", "glob", 0), *(Judgment(f"*Mail{'*' * n}", "glob", grade) for n, grade in enumerate(others))]
+        assert values(suite_of(*judged), run_of(["TestMail"]), "DCG", "Judged@1") == [0.0, 1.0]
+        assert values(suite_of(*judged), run_of(["TestMail"]), "DCG", "Judged@1", corpus=["TestMail"]) == [0.0, 1.0]
+
     def test_an_excluded_hit_is_judged_and_not_relevant(self) -> None:
         assert values(suite_of(*self.MAIL), run_of(["TestMail"]), "Judged@1", "P@1") == [1.0, 0.0]
 
@@ -228,12 +285,26 @@ class TestLines:
             (["src/a.py#L1-L100"], 0.5),  # one hit pays one judgment
             (["src/a.py", "src/a.py#L50"], 1.0),  # the file as a whole overlaps everything
             (["src/b.py#L10-L20"], 0.0),
-            (["src/a.py", "src/a.py#L41"], 1.0),  # a hit that names lines is served before a whole file
+            (["src/a.py", "src/a.py#L41"], 1.0),
             (["src/a.py", "src/a.py#L11"], 1.0),
         ],
     )
     def test_an_overlap_finds_one_target_per_hit(self, hits: list[str], recall: float) -> None:
         assert values(suite_of(*self.RANGES), run_of(hits), "R") == [recall]
+
+    def test_every_target_is_found_that_can_be_told_from_the_others(self) -> None:
+        overlapping = suite_of(*judgments("lines", "a.py#L1-L10", "a.py#L8-L20"))
+        assert values(overlapping, run_of(["a.py#L9", "a.py#L5"]), "R", "P") == [1.0, 1.0]
+        assert values(overlapping, run_of(["a.py#L5", "a.py#L9", "a.py"]), "R", "P") == [1.0, 2 / 3]
+
+    @pytest.mark.parametrize("hits", [["a.py"], ["a.py", "a.py#L5"], ["a.py", "a.py#L5", "a.py#L1-L3"]])
+    def test_a_hit_further_down_takes_nothing_from_those_above(self, hits: list[str]) -> None:
+        assert values(suite_of(*judgments("lines", "a.py#L1-L10")), run_of(hits), "P@1", "RR") == [1.0, 1.0]
+
+    def test_the_highest_grade_is_found_first(self) -> None:
+        graded = suite_of(Judgment("a.py#L1-L10", "lines", 1), Judgment("a.py#L8-L20", "lines", 3), Judgment("a.py", "path", 2))
+        assert values(graded, run_of(["a.py#L9"]), "DCG") == [3.0]
+        assert values(graded, run_of(["a.py#L9", "a.py#L15"]), "DCG", "DCG@1") == [3 + 2 / np.log2(3), 3.0]
 
 
 class TestDirectoryCredit:

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from searchmark import Answer, Case, Hit, Judgment, Run, Suite, judge, score
+from searchmark.errors import UsageError
 from searchmark.records import Status
 
 
 def value(measure: str, judgments: list[Judgment], hits: list[str], **rest: object) -> float:
     """One measure of one answer to one case."""
-    case = Case("c", judgments=tuple(judgments), unanswerable=bool(rest.get("unanswerable")))
+    orders: tuple[tuple[str, ...], ...] = rest.get("other_orders", ())  # type: ignore[assignment]  # given by tests only
+    case = Case("c", judgments=tuple(judgments), unanswerable=bool(rest.get("unanswerable")), other_orders=orders)
     status: Status = rest.get("status") or ("ok" if hits else "empty")  # type: ignore[assignment]  # given by tests only
     scores = rest.get("scores") or [None] * len(hits)
     answer = Answer("c", status, tuple(Hit(hit, rank, s) for rank, (hit, s) in enumerate(zip(hits, scores, strict=True), 1)))  # type: ignore[call-overload]  # a list
@@ -116,11 +118,57 @@ class TestTau:
     def test_counts_pairs(self, hits: list[str], expected: float) -> None:
         assert value("Tau", self.ORDER, hits) == pytest.approx(expected)
 
+    @pytest.mark.parametrize(
+        ("hits", "expected"),
+        [
+            (["a", "b", "c"], 1.0),
+            (["b", "a", "c"], 1.0),  # a and b may come in any order
+            (["a", "c", "b"], 0.0),  # a before c is right, b before c is not
+            (["c", "b", "a"], -1.0),
+            (["a"], 0.5),  # a before c; b and c are both missing
+            ([], 0.0),
+        ],
+    )
+    def test_targets_of_equal_rank_may_come_in_any_order(self, hits: list[str], expected: float) -> None:
+        assert value("Tau", [Judgment("a", rank=1), Judgment("b", rank=1), Judgment("c", rank=2)], hits) == expected
+
+    @pytest.mark.parametrize(
+        ("hits", "expected"),
+        [
+            (["a", "b", "c"], 1.0),
+            (["b", "a", "c"], 1.0),
+            (["c", "b"], 1.0),  # a is missing, and comes last
+            (["c", "a", "b"], 1 / 3),  # by c, b, a; -1/3 and -1 by the others
+            ([], 0.0),
+        ],
+    )
+    def test_of_several_expected_orders_the_best_counts(self, hits: list[str], expected: float) -> None:
+        orders = (("b", "a", "c"), ("c", "b", "a"))
+        assert value("Tau", self.ORDER, hits, other_orders=orders) == pytest.approx(expected)
+
+    @pytest.mark.parametrize(
+        ("order", "wrong"), [(("a", "x"), "names 'x', which is not a target"), (("a", "a"), "names a target twice")]
+    )
+    def test_an_order_of_anything_else_is_refused(self, order: tuple[str, ...], wrong: str) -> None:
+        with pytest.raises(UsageError, match=f"case 'c': an expected order {wrong}"):
+            value("Tau", self.ORDER, ["a"], other_orders=(order,))
+
+    def test_agrees_with_scipy_where_ranks_are_equal(self) -> None:
+        from scipy.stats import somersd
+
+        rng = np.random.default_rng(7)
+        for _ in range(20):
+            ranks, returned = rng.integers(1, 5, 8), rng.permutation(8)
+            judgments = [Judgment(f"t{target}", rank=int(rank)) for target, rank in enumerate(ranks)]
+            expected = somersd(ranks, np.argsort(returned)).statistic  # of the order returned, given the ranks
+            assert value("Tau", judgments, [f"t{target}" for target in returned]) == pytest.approx(expected)
+
     def test_a_target_beyond_the_cutoff_is_missing(self) -> None:
         assert value("Tau@1", self.ORDER, ["a", "c", "b"]) == pytest.approx(2 / 3)
 
     def test_is_undefined_for_fewer_than_two_ordered_targets(self) -> None:
         assert np.isnan(value("Tau", [Judgment("a", rank=1), Judgment("b")], ["a"]))
+        assert np.isnan(value("Tau", [Judgment("a", rank=1), Judgment("b", rank=1)], ["a"]))
 
     def test_many_targets_take_no_memory_by_the_square(self) -> None:
         judgments = [Judgment(f"t{n}", rank=n + 1) for n in range(3000)]

@@ -155,14 +155,25 @@ def test_what_an_agent_prints_is_kept_apart_and_capped(corpus: Path) -> None:
     assert len(output["stdout"].text) == 8192
 
 
-def test_a_failed_search_stands_at_its_deadline(corpus: Path) -> None:
+def test_a_search_that_had_to_be_ended_counts_with_its_deadline(corpus: Path) -> None:
     run = ask("sleeps for ever", corpus, timeout_seconds=0.5)
-    assert dict(zip(run.case_ids, run.details or (), strict=True))[TRIGGER].cold_ms == (500.0,)
+    details = dict(zip(run.case_ids, run.details or (), strict=True))[TRIGGER]
+    assert (details.cold_ms, details.warm_ms, details.repeat_failures) == ((500.0,), (), 0)
+
+
+@pytest.mark.parametrize("fault", ["raises", "returns a number", "exits with 3", "writes garbage everywhere"])
+def test_a_search_that_fails_counts_with_the_time_that_it_took(fault: str, corpus: Path) -> None:
+    run = ask(fault, corpus)
+    details = dict(zip(run.case_ids, run.details or (), strict=True))[TRIGGER]
+    assert len(details.cold_ms) == 1
+    assert 0 < details.cold_ms[0] < 30_000.0
+    assert (details.warm_ms, details.repeat_failures) == ((), 0)
 
 
 def test_reset_that_raises_costs_the_case_after(corpus: Path) -> None:
     run = ask("raise in reset", corpus, num_runs=1, randomize_order=False)
     assert [answer.status for answer in run.answers] == ["ok", "ok", "ok", "error", "ok"]
+    assert [len(details.cold_ms) for details in run.details or ()] == [1, 1, 1, 0, 1]  # it was never searched for
 
 
 @pytest.mark.parametrize(

@@ -259,6 +259,21 @@ def test_an_answer_after_the_deadline_is_a_timeout_afterwards(corpus: Path, monk
     assert ran.provenance.restarts == 1
 
 
+def test_a_repeat_that_fails_is_the_last_sample(corpus: Path) -> None:
+    asked: list[str] = []
+
+    def tired(query: str, k: int) -> list[str]:
+        asked.append(query)
+        if asked.count(TRIGGER) == 3:
+            raise OSError("tired")
+        return ["a.py"]
+
+    ran = run(tired, corpus, num_runs=5, warm_up=False)
+    details = ran.details_of(1)
+    assert (len(details.warm_ms), details.repeat_failures, details.repeat_failure) == (2, 1, "OSError: tired")
+    assert max(details.warm_ms) < 30_000.0
+
+
 def test_ctrl_c_stops_the_run(corpus: Path) -> None:
     asked: list[str] = []
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from pathlib import Path
 
 import pytest
 
-from searchmark import Case, Judgment, Suite, judge, load_baseline_metrics, load_corpus, load_suite, save_suite, score
+from searchmark import Answer, Case, Hit, Judgment, Suite, judge, load_baseline_metrics, load_corpus, load_suite, save_suite, score
 from searchmark.cli.main import main
 from searchmark.errors import FormatError, UsageError
 from searchmark.records import Defaults, Run
@@ -79,11 +80,13 @@ def test_gold_set_is_written_back_as_it_was(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "again.json").read_text()) == json.loads((EXAMPLES / "gold_set.json").read_text())
 
 
-def test_case_list_ranks_follow_the_first_order_and_others_are_kept() -> None:
+def test_case_list_ranks_follow_the_first_order_and_others_are_as_right() -> None:
     suite = example("case-list")
     assert [(j.target, j.rank) for j in suite.cases[0].judgments] == [("ticket.create", 1), ("ticket.create_many", 2)]
     assert [case.id for case in suite.cases] == ["1", "2", "3"]
-    assert suite.cases[2].fields["expected_orders"] == [["ticket.close", "ticket.resolve"], ["ticket.resolve", "ticket.close"]]
+    assert suite.cases[2].other_orders == (("ticket.resolve", "ticket.close"),)
+    answers = [Answer(case.id, "ok", (Hit("ticket.resolve", 1), Hit("ticket.close", 2))) for case in suite.cases]
+    assert score(judge(suite, Run.from_answers("a", answers)), ["Tau"]).values[2].tolist() == [1.0]
 
 
 def test_case_list_may_be_yaml() -> None:
@@ -156,12 +159,25 @@ def fixture_with(**changes: object) -> str:
         ({"expected_score_ranges": {"a": [1]}}, "a: is not a range of two numbers"),
         ({"expected_score_ranges": {"z": [0, 1]}}, "z: is not one of the documents"),
         ({"query": " "}, "0.query: is empty"),
+        ({"expected_ranking": []}, "0.expected_ranking: is missing or empty"),
+        ({"expected_ranking": None, "relevant": ["a"]}, "0.expected_ranking: is missing or empty"),
     ],
 )
 def test_fixtures_that_cannot_fail_are_refused(file, changes: dict[str, object], complaint: str) -> None:
     with pytest.raises(FormatError) as caught:
         load_suite(file("fixtures.json", fixture_with(**changes)))
     assert complaint in str(caught.value)
+
+
+def test_a_fixture_that_does_not_say_what_is_relevant_is_about_the_order_only(file) -> None:
+    run = Run.from_answers("a", [Answer("n", "ok", (Hit("b", 1), Hit("a", 2)))])
+    measures = ["nDCG", "Tau", "P@5", "R@10", "RR", "Success@5", "AP", "Relevance"]
+    scores = score(judge(load_suite(file("order.json", fixture_with())), run), measures)
+    assert scores.values[0, :2].tolist() == pytest.approx([(1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3)), -1.0])
+    reason = "the case says in which order documents should come, and not which of them are relevant"
+    assert [scores.reason(0, column) for column in range(len(measures))] == [None, None, *[reason] * 6]
+    judged = score(judge(load_suite(file("both.json", fixture_with(relevant=["a"]))), run), ["RR", "P@5"])
+    assert judged.values[0].tolist() == [0.5, 0.2]
 
 
 def test_baseline_metrics_are_read_and_are_no_suite() -> None:

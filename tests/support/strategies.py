@@ -50,10 +50,14 @@ def judgments(highest: int = 3) -> st.SearchStrategy[tuple[Judgment, ...]]:
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     unanswerable = draw(st.booleans())
+    judged = draw(judgments(0 if unanswerable else 3))
+    targets = list(dict.fromkeys(judgment.target for judgment in judged))
     return Case(
         id=draw(words),
         query=draw(st.none() | words),
-        judgments=draw(judgments(0 if unanswerable else 3)),
+        judgments=judged,
+        other_orders=tuple(draw(st.lists(st.permutations(targets).map(tuple), max_size=2))),
+        order_only=draw(st.booleans()),
         category=draw(st.none() | words),
         tags=tuple(draw(st.lists(words, max_size=2))),
         origin=draw(st.none() | words),

@@ -7,7 +7,7 @@ wanted, and whatever is missing does nothing. A plain function is the smallest a
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Set
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,10 +144,20 @@ class _FunctionAgent(RetrievalAgent):
 
 def _with_scores(found: Any, k: int) -> Any:
     """Pairs of id and score as a result; anything else is left to whoever reads the answers of all agents."""
-    hits = list(islice(found, k + 1)) if isinstance(found, Iterator) else found
-    if not isinstance(hits, Sequence) or not hits or not all(map(_is_scored, hits)):
+    hits = found if hasattr(found, "files") else read_now(found, k + 1)
+    if not isinstance(hits, list | tuple) or not hits or not all(map(_is_scored, hits)):
         return hits
     return RetrievalResult([hit for hit, _ in hits], [score for _, score in hits])
+
+
+def read_now(entries: Any, most: int) -> Any:
+    """The entries of a list, or the first ones of anything else that can be read in order; what has no order stays as it is.
+
+    Who calls this while a clock runs has measured the search, even if it takes place only when its hits are read.
+    """
+    if type(entries) in (list, tuple) or isinstance(entries, str | bytes | dict | Set) or not hasattr(entries, "__iter__"):
+        return entries
+    return list(entries if isinstance(entries, list | tuple) else islice(entries, most))
 
 
 def _is_scored(hit: Any) -> bool:

@@ -1,11 +1,12 @@
 """The ``keyword`` agent: ripgrep, the tool that people really use, and a simple ranking of what it finds.
 
-ripgrep is asked once per query, for all words of it as fixed strings. A file scores
+ripgrep is asked once per query, for everything that holds one of its words. A file scores
 
     sum over words w of   ln(1 + N / df)  *  ((1 + ln count, if the content holds w) + (path_weight, if the name holds w))
 
-where ``count`` is how often the content holds w, anywhere and also within other words, df how many of the N files hold
-it in content or name. Nothing is held against long files: that is what searching by keyword is like.
+where ``count`` is how often the content holds w, anywhere, also within other words and where words of the query overlap (as
+``smooth`` and ``thin`` do in smoothing; only a word does not overlap itself), df how many of the N files hold it in content
+or name. Nothing is held against long files: that is what searching by keyword is like.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
@@ -41,8 +41,10 @@ _FUNCTION_WORDS = (
 STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 SHORTEST = 2  # a single letter is in every file
 # Every file of the corpus and nothing but its files: no ignore files, no configuration, no guess at what is binary.
-SEARCH = ("--no-config", "--no-ignore", "--hidden", "--glob=!.git", "--text", "--no-messages", "--color=never", "--fixed-strings")
+SEARCH = ("--no-config", "--no-ignore", "--hidden", "--glob=!.git", "--text", "--no-messages", "--color=never")
 MATCHES = ("--only-matching", "--no-line-number", "--heading", "--null")
+# Letters and digits as Python knows them; ripgrep's own class lacks numbers such as ².
+_LETTERS = r"[\w\p{N}]*"
 FAILED = 2  # rg's own code; it is also given where a file could not be read, and then nothing is said
 
 
@@ -135,19 +137,23 @@ class KeywordAgent(RetrievalAgent):
         return RetrievalResult([document for document, _ in best], [score for _, score in best], {"words": words})
 
     def _counts(self, words: Sequence[str]) -> dict[str, dict[str, int]]:
-        """How often each document holds each word. The longest word is found first and counts for all that it contains."""
-        patterns = [part for word in sorted(words, key=len, reverse=True) for part in ("-e", word)]
+        """How often each document holds each word.
+
+        ripgrep never reports two matches that overlap. So it is asked for whole runs of letters that hold a word, and the words
+        in them are counted here: words are letters alone, and wherever two of them overlap they are in one run.
+        """
+        pattern = f"{_LETTERS}(?:{'|'.join(words)}){_LETTERS}"
         case = "--case-sensitive" if self._config.case_sensitive else "--ignore-case"
         counts: dict[str, dict[str, int]] = {word: {} for word in words}
-        for file, matches in _found([*SEARCH, *MATCHES, case, *patterns, "--", "."], self._folder):
+        for file, matches in _found([*SEARCH, *MATCHES, case, "-e", pattern, "--", "."], self._folder):
             document = self._files.get(file.removeprefix("./"))
             if document is None:  # not a text, or not part of the corpus
                 continue
             text = matches if self._config.case_sensitive else matches.lower()
-            for match, times in Counter(text.split("\n")).items():
-                for word in words:
-                    if word in match:
-                        counts[word][document] = counts[word].get(document, 0) + times
+            for word in words:
+                times = text.count(word)  # no word holds a line break, so it may be looked for in all runs at once
+                if times:
+                    counts[word][document] = times
         return counts
 
     def _scores(self, counts: Mapping[str, Mapping[str, int]]) -> dict[str, float]:

@@ -1,8 +1,8 @@
 """How long searches took: percentiles of the raw samples of a run.
 
 A percentile is a nearest rank: the smallest sample that at least this share of all samples does not exceed. It is
-always a time that was measured, never a mean of two. A search that failed counts with its deadline, so that an agent
-cannot become faster by failing.
+always a time that was measured, never a mean of two. Searches that failed are among the samples, and counted: with the
+time that they took, or with the deadline if they had to be ended.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PERCENTILES = (50, 90, 95, 99)
 
 @dataclass(frozen=True)
 class Latency:
-    """Percentiles in milliseconds, of how many samples, and how many of these are failures at the deadline."""
+    """Percentiles in milliseconds, of how many samples, and how many of these are of searches that failed."""
 
     p50: float
     p90: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from searchmark.analysis.intervals import mean_intervals
 from searchmark.errors import UsageError
 from searchmark.judging.judge import Judged
 from searchmark.measures.formulas import Floats
-from searchmark.measures.grammar import AnyMeasure, computed_nan_reason, parse_measures, undefined_reason
+from searchmark.measures.grammar import AnyMeasure, CaseTraits, computed_nan_reason, parse_measures, undefined_reason
 from searchmark.records import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT, CaseTable, Suite, TrustKind
 
 DEFAULT_MEASURES = ("nDCG@10", "RR", "R@10", "P@5", "Success@5", "Judged@10")
@@ -128,23 +129,18 @@ def default_measures(suite: Suite) -> list[str]:
 def _undefined_cases(judged: Judged, measure: AnyMeasure) -> NDArray[np.bool_]:
     """Cases that were not run or that this measure cannot speak about."""
     undefined: NDArray[np.bool_] = judged.status == NOT_RUN
-    for complete in (True, False):
-        for answerable in (True, False):
-            for credited in (True, False):
-                if undefined_reason(measure, complete=complete, answerable=answerable, credited=credited):
-                    undefined |= (judged.complete == complete) & (judged.answerable == answerable) & (judged.has_paths == credited)
+    columns = (judged.complete, judged.answerable, judged.has_paths, judged.graded)
+    for traits in product((True, False), repeat=len(columns)):
+        if undefined_reason(measure, CaseTraits(*traits)):
+            undefined |= np.all([column == trait for column, trait in zip(columns, traits, strict=True)], axis=0)
     return undefined
 
 
 def _case_reason(judged: Judged, measure: AnyMeasure, row: int) -> str | None:
     if judged.status[row] == NOT_RUN:
         return "the case was not run"
-    return undefined_reason(
-        measure,
-        complete=bool(judged.complete[row]),
-        answerable=bool(judged.answerable[row]),
-        credited=bool(judged.has_paths[row]),
-    )
+    columns = (judged.complete, judged.answerable, judged.has_paths, judged.graded)
+    return undefined_reason(measure, CaseTraits(*(bool(column[row]) for column in columns)))
 
 
 def clusters_of(table: CaseTable, rows: NDArray[np.intp]) -> Sequence[str] | None:

@@ -26,13 +26,17 @@ __all__ = ["Changes", "Corpus", "FieldMapping", "Survey", "corpus_of", "load_cor
 
 @dataclass(frozen=True)
 class Survey:
-    """What one pass over a corpus has seen: its ids, each once, and what is odd about it."""
+    """What one pass over a corpus has seen: its ids, each once, and what is odd about it.
+
+    ``folder`` is where the documents lie as files, where they do so anyway.
+    """
 
     ids: Set[str]
     duplicates: int
     empty: int
     skipped: int
     digest: str
+    folder: Path | None = None
 
 
 class Corpus:
@@ -128,7 +132,8 @@ class Corpus:
         # A sum of digests does not depend on the order, and is taken without holding them all.
         if not ids:
             raise NothingEvaluated(f"the corpus {self.name!r} holds no documents")
-        return Survey(ids, duplicates, empty, skipped, f"{total % (1 << 256):064x}")
+        folder = self.folder if self.origin is None else None  # that of a commit would have to be made
+        return Survey(ids, duplicates, empty, skipped, f"{total % (1 << 256):064x}", folder)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Set
 from functools import cached_property
 from pathlib import Path
 
-from searchmark.judging.matching import names_lines, nfc, normal_path, path_of_lines
+from searchmark.judging.matching import names_lines, path_of_lines
+from searchmark.judging.spelling import nfc, normal_path
 from searchmark.records import Judgment
 
 

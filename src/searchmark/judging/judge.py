@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import NothingEvaluated
 from searchmark.judging.existence import Existing
+from searchmark.judging.expected_orders import expected_orders
 from searchmark.judging.in_batches import match_in_batches
 from searchmark.judging.matches import NOT_MET, Matches, Matching, put_together
-from searchmark.judging.matching import expanded, nfc
+from searchmark.judging.matching import expanded
 from searchmark.judging.names import CaseKinds, Spelling, lines_apart
 from searchmark.judging.one_by_one import match_one_by_one
+from searchmark.judging.spelling import nfc
 from searchmark.measures.formulas import Floats, GradedHits, Ints
-from searchmark.records import EMPTY, NO_RANK, OK, JudgmentTable, Run, Suite
+from searchmark.records import EMPTY, OK, JudgmentTable, Run, Suite
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +32,8 @@ class Judged:
     """A run held against a suite, and which hit met which judgment.
 
     Per case: ``status``, whether it has an answer (``answerable``), whether all its targets are known by id
-    (``complete``) and whether its judgments are paths (``has_paths``). ``dropped`` counts what did not take part.
-    ``hits`` is what of the matches the formulas see.
+    (``complete``), whether its judgments are paths (``has_paths``) and whether they say what is relevant (``graded``).
+    ``dropped`` counts what did not take part, None where that is not known. ``hits`` is what of the matches the formulas see.
     """
 
     suite: Suite
@@ -41,24 +44,32 @@ class Judged:
     answerable: NDArray[np.bool_]
     complete: NDArray[np.bool_]
     has_paths: NDArray[np.bool_]
-    dropped: dict[str, int]
+    graded: NDArray[np.bool_]
+    dropped: dict[str, int | None]
 
 
-def judge(suite: Suite, run: Run, corpus: Collection[str] | None = None) -> Judged:
-    """Hold a run against a suite. ``corpus`` is the ids of all that could have been found, if known."""
+def judge(suite: Suite, run: Run, corpus: Collection[str] | None = None, folder: Path | None = None) -> Judged:
+    """Hold a run against a suite. ``corpus`` is the ids of all that could have been found, if known.
+
+    ``folder`` is where they lie as files, if they do: hits may be absolute paths below it.
+    """
     rows = _run_rows(suite, run)
-    existing = None if corpus is None else Existing(corpus)
+    existing = None if corpus is None else Existing(corpus, folder)
     if corpus is not None:
         suite = expand_suite(suite, corpus)
     status = np.where(rows >= 0, run.status[rows], EMPTY).astype(np.uint8)
     status[(status == OK) & (run.starts[rows + 1] == run.starts[rows])] = EMPTY
     kinds = CaseKinds.of(suite)
-    valid = run.valid if existing is None else _existing_hits(run, existing)
-    matches = _match(suite, run, np.where(status == OK, rows, -1), kinds, valid)
-    answerable = np.ones(len(suite), bool) if suite.table.unanswerable is None else ~suite.table.unanswerable
+    settled, valid = (run, run.valid) if existing is None else _settled_hits(run, existing)
+    matches = _match(suite, settled, np.where(status == OK, rows, -1), kinds, valid)
+    answerable, graded = (_unmarked(suite, marks) for marks in (suite.table.unanswerable, suite.table.order_only))
     hits = _graded_hits(suite, run, matches, np.where(answerable, np.nan, (status == EMPTY).astype(float)))
-    dropped = _dropped(suite, run, matches, existing) | {"invalid": 0 if valid is None else int((~valid).sum())}
-    return Judged(suite, run, matches, hits, status, answerable, ~kinds.described, kinds.paths, dropped)
+    dropped = _dropped(suite, run, matches, existing) | {"invalid": None if valid is None else int((~valid).sum())}
+    return Judged(suite, run, matches, hits, status, answerable, ~kinds.described, kinds.paths, graded, dropped)
+
+
+def _unmarked(suite: Suite, marks: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    return np.ones(len(suite), bool) if marks is None else ~marks
 
 
 def _match(suite: Suite, run: Run, rows: Ints, kinds: CaseKinds, valid: NDArray[np.bool_] | None) -> Matches:
@@ -115,15 +126,21 @@ def _run_rows(suite: Suite, run: Run) -> Ints:
     return rows
 
 
-def _existing_hits(run: Run, existing: Existing) -> NDArray[np.bool_]:
-    """Which hits of a run exist; an id that many cases return is looked up once."""
-    known = {hit: hit in existing for hit in set(run.ids)}
-    return np.fromiter(map(known.__getitem__, run.ids), bool, len(run.ids))
+def _settled_hits(run: Run, existing: Existing) -> tuple[Run, NDArray[np.bool_]]:
+    """The run with hits as the corpus names them, as a live one has them from the start, and which of them exist.
+
+    An id that many cases return is looked up once.
+    """
+    known = {hit: existing.settled(hit) for hit in set(run.ids)}
+    valid = np.fromiter((known[hit][1] for hit in run.ids), bool, len(run.ids))
+    if all(name == hit for hit, (name, _) in known.items()):
+        return run, valid
+    return replace(run, ids=[known[hit][0] for hit in run.ids], unique=False), valid
 
 
 def _graded_hits(suite: Suite, run: Run, matches: Matches, abstained: Floats) -> GradedHits:
     judgments = suite.judgments
-    ordered = np.zeros(0, np.int64) if judgments.ranks is None else np.flatnonzero(judgments.ranks != NO_RANK)
+    orders = expected_orders(suite)
     ranged = np.zeros(0, np.int64) if judgments.ranges is None else np.flatnonzero(~np.isnan(judgments.ranges[:, 0]))
     return GradedHits(
         cases=len(suite),
@@ -133,9 +150,10 @@ def _graded_hits(suite: Suite, run: Run, matches: Matches, abstained: Floats) ->
         returned=matches.returned,
         target_case=judgments.case,
         target_grade=judgments.grades,
-        ordered_case=judgments.case[ordered],
-        ordered_expected=ordered if judgments.ranks is None else judgments.ranks[ordered],
-        ordered_rank=matches.of_judgments(matches.rank, 0)[ordered],
+        order=orders.order,
+        ordered_case=judgments.case[orders.judgment],
+        ordered_expected=orders.rank,
+        ordered_rank=matches.of_judgments(matches.rank, 0)[orders.judgment],
         ranged_case=judgments.case[ranged],
         ranged_inside=_inside(judgments, run, ranged, matches.of_judgments(matches.row, -1)[ranged]),
         abstained=abstained,
@@ -156,8 +174,8 @@ def _inside(judgments: JudgmentTable, run: Run, ranged: Ints, row: Ints) -> Floa
     return inside
 
 
-def _dropped(suite: Suite, run: Run, matches: Matches, existing: Existing | None) -> dict[str, int]:
-    counts = {
+def _dropped(suite: Suite, run: Run, matches: Matches, existing: Existing | None) -> dict[str, int | None]:
+    counts: dict[str, int | None] = {
         "duplicate": matches.duplicates,
         "cases_not_in_suite": len(run.index.keys() - suite.table.index.keys()),
         "scores_out_of_order": _rising_scores(run),

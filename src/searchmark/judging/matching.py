@@ -1,71 +1,26 @@
 """When a hit is what a judgment means: by id, path, glob, symbol or lines.
 
-Glob: ``*`` and ``?`` stay within a path segment, ``**`` crosses them; a pattern without a slash is held
-against the last segment. Symbol: the dotted parts occur in the id one after the other, so ``Stock.Update``
+Globs have a module of their own. Symbol: the dotted parts occur in the id one after the other, so ``Stock.Update``
 meets ``TModule.Stock.Update`` and ``Update`` meets both. Lines: ``path#L10-L20`` meets any overlapping
 range of that path, and the path alone. All comparisons heed case, and none heeds how accents are encoded.
 """
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from math import inf
 from typing import TypeAlias
-from unicodedata import normalize
 
-from searchmark.errors import UsageError
+from searchmark.judging.globs import matches_glob
+from searchmark.judging.spelling import nfc, normal_path
 from searchmark.records import Judgment
 
 # The first and the last line of a range.
 LineRange: TypeAlias = tuple[int, int]
 
 _LINES = re.compile(r"(?P<path>.+)#L(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9}))?")
-
-
-def nfc(text: str) -> str:
-    """The text with accents composed: one spelling for what looks the same."""
-    return text if text.isascii() else normalize("NFC", text)
-
-
-def normal_path(path: str) -> str:
-    """A path without ``./`` in front or ``/`` behind, accents composed."""
-    path = nfc(path)
-    while path.startswith("./"):
-        path = path[2:]
-    return path.rstrip("/") or path
-
-
-@lru_cache(maxsize=4096)
-def glob_segments(glob: str) -> tuple[re.Pattern[str] | None, ...]:
-    """What each segment of a glob must match; None for ``**``, which matches any number of segments."""
-    return tuple(None if segment == "**" else _segment_pattern(glob, segment) for segment in nfc(glob).split("/"))
-
-
-def _segment_pattern(glob: str, segment: str) -> re.Pattern[str]:
-    pattern = fnmatch.translate(segment)  # the standard library's never backtracks beyond a segment
-    if "(?!)" in pattern:
-        raise UsageError(f"{glob!r} is not a glob: a set of characters in it is empty")
-    return re.compile(pattern)
-
-
-def matches_glob(glob: str, hit: str) -> bool:
-    """Whether a glob means this id. ``**`` at the end matches at least one segment."""
-    wanted, parts = glob_segments(glob), nfc(hit).split("/")
-    if len(wanted) == 1:
-        parts = parts[-1:]
-    reached = {0}  # how many parts can be used up by the segments so far
-    for place, pattern in enumerate(wanted):
-        if pattern is None:
-            first = min(reached, default=len(parts) + 1)
-            last = place == len(wanted) - 1
-            reached = set(range(first + 1 if last else first, len(parts) + 1))
-        else:
-            reached = {used + 1 for used in reached if used < len(parts) and pattern.match(parts[used])}
-    return len(parts) in reached
 
 
 def matches_symbol(symbol: str, hit: str) -> bool:
@@ -86,14 +41,8 @@ def apart(text: str) -> tuple[str, LineRange | None]:
     return found["path"], (first, int(found["last"] or first))
 
 
-def matches_lines(target: str, hit: str, lines: LineRange | None) -> bool:
-    """Whether a line judgment means a line of this hit; a hit without lines is on the whole file."""
-    path, first, last = _line_range(target)
-    hit_first, hit_last = lines or (1, inf)
-    return path == normal_path(hit) and first <= hit_last and hit_first <= last
-
-
-def _line_range(text: str) -> tuple[str, int, float]:
+def line_range(text: str) -> tuple[str, int, float]:
+    """The path, the first and the last line of a judgment about lines; one that names none is about all of them."""
     found = _LINES.fullmatch(text)
     if not found:
         return normal_path(text), 1, inf
@@ -107,7 +56,7 @@ def names_lines(text: str) -> bool:
 
 
 def lines_are_reversed(target: str) -> bool:
-    _, first, last = _line_range(target)
+    _, first, last = line_range(target)
     return last < first
 
 
@@ -144,7 +93,7 @@ def combined_grade(fitting: Iterable[Judgment]) -> int | None:
     kinds = [(judgment.match, judgment.grade) for judgment in fitting]
     by_glob = [grade for match, grade in kinds if match == "glob"]
     by_name = [grade for match, grade in kinds if match != "glob"]
-    if by_glob and min(by_glob) == 0:
+    if 0 in by_glob:  # whatever the others say: a negative grade means not judged, and takes nothing back
         by_glob = [0]
     return max([*by_name, *by_glob], default=None)
 

@@ -1,6 +1,6 @@
 """The names by which hits and targets are compared, in columns: which cases need which care, and clean spellings.
 
-Nearly all ids are clean: ASCII, without ``./`` in front or ``/`` behind, without lines. To see that of many at once, they
+Nearly all ids are clean: ASCII, paths in their normal form, without lines. To see that of many at once, they
 are joined into one string and looked through; only where something turns up is each id looked at by itself.
 """
 
@@ -13,7 +13,8 @@ from unicodedata import is_normalized
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.judging.matching import apart, names_lines, nfc, normal_path
+from searchmark.judging.matching import apart, names_lines
+from searchmark.judging.spelling import nfc, normal_path
 from searchmark.records import MATCHES, Run, Suite, line_columns
 from searchmark.records.id_columns import Texts
 
@@ -75,16 +76,27 @@ class Spelling:
         composed, normal, lines = True, paths, False
         for many in joined(texts):
             composed = composed and (many.isascii() or is_normalized("NFC", many))
-            normal = normal and composed and not _is_any_dotted_or_slashed(many)
+            normal = normal and composed and not _is_any_path_odd(many)
             lines = lines or ("#" in many and "#L" in many)  # one letter is found much faster than two
         return cls(composed, normal, lines)
 
 
-def _is_any_dotted_or_slashed(many: str) -> bool:
-    """Whether one of many lines begins with ``./`` or ends with ``/``: as numbers, because slashes are too common to search."""
-    letters = np.frombuffer(f"\n{many}\n".encode("utf-8", "surrogatepass"), np.uint8)
+def _is_any_path_odd(many: str) -> bool:
+    """Whether one of many lines begins with ``./``, ends with ``/``, or has an empty segment or one of dots behind a slash.
+
+    Looked at as numbers, because slashes are too common to search for.
+    """
+    letters = np.frombuffer(f"\n{many}\n\n\n".encode("utf-8", "surrogatepass"), np.uint8)
     breaks, dots, slashes = (letters == ord(letter) for letter in "\n./")
-    return bool((breaks[1:] & slashes[:-1]).any() or (breaks[:-2] & dots[1:-1] & slashes[2:]).any())
+    ends = breaks | slashes
+    dotted = slashes[:-3] & dots[1:-2]
+    found = (
+        slashes[:-1] & ends[1:],
+        breaks[:-2] & dots[1:-1] & slashes[2:],
+        dotted & ends[2:-1],
+        dotted & dots[2:-1] & ends[3:],
+    )
+    return any(bool(each.any()) for each in found)
 
 
 def lines_apart(run: Run) -> Run:
@@ -114,7 +126,7 @@ def composed(texts: list[str]) -> list[str]:
 
 
 def normal_paths(texts: list[str]) -> list[str]:
-    """Paths as they are compared: without ``./`` in front or ``/`` behind, accents composed."""
+    """Paths as they are compared: in their normal form, accents composed."""
     return texts if Spelling.of(texts, paths=True).normal else list(map(normal_path, texts))
 
 

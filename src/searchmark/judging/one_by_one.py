@@ -1,20 +1,23 @@
 """Matching one case by itself: globs, symbols and line ranges, beside ids and paths.
 
-In a case that judges lines, ranges of one document are different hits; in any other they are the document, again. A
-judgment of a whole document is met by the first of its hits.
+In a case that judges lines, ranges of one document are different hits; in any other they are the document, again. Which
+of them meets which judgment is decided by `assignment`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
+from searchmark.judging.assignment import credited
 from searchmark.judging.credit import PairRow, pairs_of_case
 from searchmark.judging.matches import NO_JUDGMENT, Matching, Part
-from searchmark.judging.matching import LineRange, apart, combined_grade, fits, is_pattern, matches_lines, nfc, normal_path
+from searchmark.judging.matching import LineRange, apart, combined_grade, fits, is_pattern, line_range
 from searchmark.judging.names import CaseKinds
+from searchmark.judging.spelling import nfc, normal_path
 from searchmark.measures.formulas import Ints
 from searchmark.records import Judgment, Run
 
@@ -53,7 +56,8 @@ def match_one_by_one(matching: Matching, cases: Ints, kinds: CaseKinds) -> Part:
     for case in cases.tolist():
         judgments, first = matching.suite.cases[case].judgments, int(matching.suite.judgments.starts[case])
         answer = int(matching.rows[case])
-        found = distinct_hits(matching.run, answer, paths=bool(kinds.paths[case]), lines=bool(kinds.lines[case]))
+        by_path = bool(kinds.paths[case] or kinds.described[case])  # globs are about paths
+        found = distinct_hits(matching.run, answer, paths=by_path, lines=bool(kinds.lines[case]))
         matches = match_case(judgments, found)
         numbers = {place: number for number, (place, _, _) in enumerate(matches.graded, len(hits))}
         met += [(first + row, numbers[place]) for row, place in matches.met.items()]
@@ -98,7 +102,8 @@ def match_case(judgments: Sequence[Judgment], hits: Sequence[DistinctHit]) -> Ca
 
 def _described(judgments: Sequence[Judgment], hits: Sequence[DistinctHit]) -> CaseMatches:
     """Hit by hit: without a corpus a description cannot say what was missed, but it can say what was hit."""
-    paid = _lines_paid(judgments, hits)
+    lines = _LineJudgments(judgments)
+    paid = credited(list(map(lines.fitting, hits)), [judgment.grade for judgment in judgments])
     matches = CaseMatches([], {row: place for place, row in paid.items()})
     seen: set[str] = set()  # documents, of which a case that judges lines may have several hits
     for place, hit in enumerate(hits):
@@ -119,15 +124,15 @@ def _fitting(judgments: Sequence[Judgment], hit: DistinctHit) -> list[int]:
 
 def _exact(judgments: Sequence[Judgment], hits: Sequence[DistinctHit]) -> CaseMatches:
     """One hit pays one judgment: by its name with its lines, by its lines, or else by the name of its document."""
-    named, paid = _NamedJudgments(judgments), _lines_paid(judgments, hits)
-    matches = CaseMatches([], {})
-    for place, hit in enumerate(hits):
-        candidates = (named.get(hit.id, hit.lines), paid.get(place), named.get(hit.id, None))
-        row = next((row for row in candidates if row is not None and row not in matches.met), None)
-        if row is not None:
-            matches.met[row] = place
-            matches.graded.append((place, row, judgments[row].grade))
-    return matches
+    named, lines = _NamedJudgments(judgments), _LineJudgments(judgments)
+    options = [_distinct(named.get(hit.id, hit.lines), *lines.fitting(hit), named.get(hit.id, None)) for hit in hits]
+    paid = credited(options, [judgment.grade for judgment in judgments])
+    graded = [(place, row, judgments[row].grade) for place, row in paid.items()]
+    return CaseMatches(graded, {row: place for place, row in paid.items()})
+
+
+def _distinct(*rows: int | None) -> list[int]:
+    return [row for row in dict.fromkeys(rows) if row is not None]
 
 
 class _NamedJudgments:
@@ -146,15 +151,18 @@ class _NamedJudgments:
         return row
 
 
-def _lines_paid(judgments: Sequence[Judgment], hits: Sequence[DistinctHit]) -> dict[int, int]:
-    """Which line judgment each hit pays: the best one not paid yet, hits that name lines before whole files."""
-    lines = sorted((-j.grade, j.target, row) for row, j in enumerate(judgments) if j.match == "lines")
-    unpaid = [row for _, _, row in lines]
-    paid: dict[int, int] = {}
-    for place in sorted(range(len(hits)) if unpaid else (), key=lambda place: hits[place].lines is None):
-        hit = hits[place]
-        row = next((row for row in unpaid if matches_lines(judgments[row].target, hit.id, hit.lines)), None)
-        if row is not None:
-            unpaid.remove(row)
-            paid[place] = row
-    return paid
+class _LineJudgments:
+    """The judgments of a case that are about lines, by path, in the order of their targets."""
+
+    def __init__(self, judgments: Sequence[Judgment]) -> None:
+        self._ranges: dict[str, list[tuple[int, float, int]]] = {}
+        about_lines = [(judgment.target, row) for row, judgment in enumerate(judgments) if judgment.match == "lines"]
+        for target, row in sorted(about_lines):
+            path, first, last = line_range(target)
+            self._ranges.setdefault(path, []).append((first, last, row))
+
+    def fitting(self, hit: DistinctHit) -> list[int]:
+        """Those with a line of this hit; a hit without lines is on the whole file."""
+        hit_first, hit_last = hit.lines or (1, inf)
+        ranges = self._ranges.get(normal_path(hit.id), ()) if self._ranges else ()
+        return [row for first, last, row in ranges if first <= hit_last and hit_first <= last]

@@ -208,10 +208,11 @@ DEFINITIONS = {
         Definition(
             "Tau",
             formulas.rank_agreement,
-            "Kendall's tau-a between the expected order of the targets and the order returned",
-            missing="ranks below all that were returned; fewer than two ordered targets: undefined",
+            "Kendall's tau between the expected order of the targets, the best of several, and the order returned",
+            missing="ranks below all that were returned; no two targets with different expected ranks: undefined",
+            ties="equal expected ranks: the order of the two does not count (tau-b's correction, for the expected order)",
             low=-1.0,
-            undefined="fewer than two targets have an expected rank",
+            undefined="no two targets have different expected ranks",
         ),
         Definition(
             "InRange",

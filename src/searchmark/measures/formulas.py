@@ -50,7 +50,8 @@ class GradedHits:
     sorted by case. A negative grade means pooled but not judged, as in trec_eval.
 
     The remaining columns serve single measures. ``ordered_*`` describe the targets of an expected ranking:
-    the rank they should have and the rank they got, 0 if none. ``ranged_*`` describe the targets with a
+    the rank they should have and the rank they got, 0 if none. ``order`` tells the rankings apart, of which a case may
+    have several; those of one are neighbours. ``ranged_*`` describe the targets with a
     score range: 1 inside, 0 outside or not returned, NaN if returned without a score. ``abstained`` is 1, 0,
     or NaN for a case that has an answer. ``directories`` are the hits above a target that is a path.
     """
@@ -62,6 +63,7 @@ class GradedHits:
     returned: Ints
     target_case: Ints
     target_grade: Ints
+    order: Ints
     ordered_case: Ints
     ordered_expected: Ints
     ordered_rank: Ints
@@ -269,29 +271,32 @@ def abstention(hits: GradedHits) -> Floats:
 
 
 def rank_agreement(hits: GradedHits, *, k: int | None = None) -> Floats:
-    """Kendall's tau-a between the expected order and the order returned (Kendall, 1938).
+    """Kendall's tau between an expected order and the order returned, over the pairs whose order is expected.
 
-    A target that is not among the first k ranks below all that are; a pair of two such targets counts
-    neither way. NaN where fewer than two targets have an expected rank.
+    Without equal expected ranks it is tau-a (Kendall, 1938), with some Somers' D of the order returned given the expected
+    one (Somers, 1962): the correction of tau-b, on the expected side alone and in full, so that an expected order scores 1.
+    A target that is not among the first k ranks below all that are; a pair of two such targets counts neither way. Of
+    several expected orders the best counts. NaN where no two targets have different expected ranks.
     """
     missing = (hits.ordered_rank == 0) | (hits.ordered_rank > (k or NEVER))
     rank = np.where(missing, NEVER, hits.ordered_rank)
-    values = np.full(hits.cases, np.nan)
-    bounds = np.searchsorted(hits.ordered_case, np.arange(hits.cases + 1))
-    for case in np.flatnonzero(np.diff(bounds) > 1).tolist():
-        rows = slice(bounds[case], bounds[case + 1])
-        values[case] = _pair_balance(hits.ordered_expected[rows], rank[rows])
-    return values
+    best = np.full(hits.cases, np.nan)
+    bounds = np.flatnonzero(np.diff(hits.order, prepend=-1, append=-1))
+    for first, last in itertools.pairwise(bounds.tolist()):
+        case = hits.ordered_case[first]
+        best[case] = np.fmax(best[case], _pair_balance(hits.ordered_expected[first:last], rank[first:last]))
+    return best
 
 
 def _pair_balance(expected: Ints, rank: Ints) -> float:
-    """Pairs in the expected order minus pairs in the other, over all pairs."""
-    size = len(expected)
-    balance = 0
-    for first in range(size - 1):  # one row at a time: all pairs at once would take memory by the square
+    """Pairs in the expected order minus pairs in the other, over the pairs that are expected in any; NaN without any."""
+    balance = pairs = 0
+    for first in range(len(expected) - 1):  # one row at a time: all pairs at once would take memory by the square
         rest = slice(first + 1, None)
-        balance += int((np.sign(expected[rest] - expected[first]) * np.sign(rank[rest] - rank[first])).sum())
-    return balance / (size * (size - 1) / 2)
+        wanted = np.sign(expected[rest] - expected[first])
+        balance += int((wanted * np.sign(rank[rest] - rank[first])).sum())
+        pairs += int(np.abs(wanted).sum())
+    return balance / pairs if pairs else np.nan
 
 
 def scores_in_range(hits: GradedHits) -> Floats:

@@ -56,6 +56,11 @@ class Measure:
         return self.definition.low
 
     @property
+    def low(self) -> float:
+        """The lowest value that there can be."""
+        return self.definition.low
+
+    @property
     def high(self) -> float:
         """The highest value that there can be."""
         return self.definition.high
@@ -97,6 +102,10 @@ class Formula:
     @property
     def name(self) -> str:
         return self.label or self.expression
+
+    @property
+    def low(self) -> float:
+        return sum(weight * measure.low for weight, measure in self.terms)
 
     @property
     def low(self) -> float:
@@ -245,17 +254,33 @@ def aliases_of(name: str) -> list[str]:
     return sorted(alias for alias, target in ALIASES.items() if target == name)
 
 
-def undefined_reason(measure: AnyMeasure, *, complete: bool, answerable: bool, credited: bool) -> str | None:
+@dataclass(frozen=True)
+class CaseTraits:
+    """What of a case decides whether it can have a value of a measure.
+
+    ``complete``: all its targets are known by id. ``answerable``: it is not marked otherwise. ``credited``: some targets
+    are paths. ``graded``: its judgments say what is relevant, and not only in which order it should come.
+    """
+
+    complete: bool
+    answerable: bool
+    credited: bool
+    graded: bool
+
+
+def undefined_reason(measure: AnyMeasure, case: CaseTraits) -> str | None:
     """Why a case cannot have a value of this measure at all; None if it can."""
     for part in measure.parts:
         definition = part.definition
-        if definition.unanswerable and answerable:
+        if definition.unanswerable and case.answerable:
             return f"{definition.name} is defined for cases marked unanswerable only"
-        if not definition.unanswerable and not answerable:
+        if not definition.unanswerable and not case.answerable:
             return "the case is marked unanswerable and is scored by Abstain"
-        if part.options.get("credit") == "dir" and not credited:
+        if "rel" in definition.parameters and not case.graded:
+            return "the case says in which order documents should come, and not which of them are relevant"
+        if part.options.get("credit") == "dir" and not case.credited:
             return "credit=dir needs judgments that match by path"
-        if definition.needs_targets and not complete:
+        if definition.needs_targets and not case.complete:
             return "glob and symbol judgments name no targets until they are expanded against a corpus"
     return None
 

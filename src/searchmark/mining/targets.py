@@ -12,7 +12,7 @@ from itertools import islice
 
 from searchmark.config import DatasetConfig
 from searchmark.history.repository import ObjectReader, Repository
-from searchmark.judging.matching import normal_path
+from searchmark.judging.spelling import normal_path
 from searchmark.mining.drafts import Draft, Target
 
 _Hunk = tuple[int, int]  # first line at the parent, number of lines there

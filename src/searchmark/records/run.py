@@ -43,9 +43,9 @@ class Hit:
 class AnswerDetails:
     """How one answer came about.
 
-    ``asked`` is a digest of the query. ``cold_ms`` and ``warm_ms`` are samples of latency; a search that failed counts
-    with its deadline, and
-    ``repeat_failures`` of the warm ones did. ``failure`` is why there is no answer, ``repeat_failure`` why a repeat had
+    ``asked`` is a digest of the query. ``cold_ms`` and ``warm_ms`` are samples of latency, one for every search that took
+    place: one that failed has the time that it took, one that had to be ended its deadline, and ``repeat_failures`` of the warm
+    ones did either. ``failure`` is why there is no answer, ``repeat_failure`` why a repeat had
     none. ``unstable`` counts the repeats with another answer, ``dropped`` what the runner left out of this one, and
     ``unreachable`` names the relevant targets that were not there to be found. ``said`` is the agent's own remark.
     """

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from searchmark.options.strict import strict_record
 from searchmark.records.columns import starts_of
+from searchmark.records.grades import grade_column
 from searchmark.records.id_columns import Texts, text_list
 
 Match = Literal["id", "path", "glob", "symbol", "lines"]
@@ -54,6 +55,8 @@ class Case:
 
     ``origin`` names what the case stems from (a commit, a query that was translated): cases of one
     origin are resampled together. ``documents`` is a corpus of its own, for a case that brings one along.
+    ``other_orders`` are orders of targets, best first, that are as right as the one that the ranks of judgments give.
+    ``order_only``: the judgments say in which order documents should come, and not which of them are relevant.
     ``fields`` holds anything else worth slicing by.
     """
 
@@ -65,6 +68,8 @@ class Case:
     origin: str | None = None
     unanswerable: bool = False
     documents: tuple[Document, ...] = ()
+    other_orders: tuple[tuple[str, ...], ...] = ()
+    order_only: bool = False
     fields: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -87,6 +92,8 @@ class CaseTable:
     origins: tuple[str | None, ...] | None = None
     unanswerable: NDArray[np.bool_] | None = None
     documents: tuple[tuple[Document, ...], ...] | None = None
+    other_orders: tuple[tuple[tuple[str, ...], ...], ...] | None = None
+    order_only: NDArray[np.bool_] | None = None
     fields: tuple[Mapping[str, Any], ...] | None = None
 
     def __len__(self) -> int:
@@ -95,6 +102,13 @@ class CaseTable:
     @cached_property
     def index(self) -> dict[str, int]:
         return {case_id: row for row, case_id in enumerate(self.ids)}
+
+    def beside_judgments(self, row: int) -> Iterator[Any]:
+        """What else of a case decides on values of measures, where it is not the default."""
+        if self.other_orders is not None and self.other_orders[row]:
+            yield sorted(self.other_orders[row])
+        if self.order_only is not None and self.order_only[row]:
+            yield "order only"
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,12 +177,10 @@ class Suite:
         """Build a suite from ``{case: {target: grade}}``, the shape that pytrec_eval calls a qrel."""
         table = CaseTable(ids=tuple(grades))
         per_case = grades.values()
-        total = sum(map(len, per_case))
-        judgments = JudgmentTable(
-            starts=starts_of(map(len, per_case), len(grades)),
-            targets=list(chain.from_iterable(per_case)),
-            grades=np.fromiter(chain.from_iterable(g.values() for g in per_case), np.int64, total),
-        )
+        starts = starts_of(map(len, per_case), len(grades))
+        targets = list(chain.from_iterable(per_case))
+        values = [grade for of_case in per_case for grade in of_case.values()]
+        judgments = JudgmentTable(starts, targets, grade_column(values, table.ids, starts, targets))
         return cls(name, table, judgments)
 
     def __len__(self) -> int:
@@ -198,7 +210,8 @@ class Suite:
             "queries": _digest([table.ids[row], queries[row], unanswerable[row]] for row in order),
             "corpus": None,
             "judgments": _digest(
-                [table.ids[row], sorted(columns[starts[row] : starts[row + 1]], key=itemgetter(0, 1, 2))] for row in order
+                [case, sorted(columns[starts[row] : starts[row + 1]], key=itemgetter(0, 1, 2)), *table.beside_judgments(row)]
+                for row, case in ((row, table.ids[row]) for row in order)
             ),
         }
 
@@ -221,16 +234,22 @@ def _column(rows: Sequence[Case], value: Callable[[Case], T]) -> tuple[T, ...] |
     return values if any(values) else None
 
 
+def _marks(marks: list[bool]) -> NDArray[np.bool_] | None:
+    """One mark per case, or None where no case has any."""
+    return np.array(marks, bool) if any(marks) else None
+
+
 def _case_table(rows: Sequence[Case]) -> CaseTable:
-    unanswerable = np.array([case.unanswerable for case in rows], bool)
     return CaseTable(
         ids=tuple(case.id for case in rows),
         queries=tuple(case.query for case in rows),
         categories=_column(rows, lambda case: case.category),
         tags=_column(rows, lambda case: tuple(case.tags)),
         origins=_column(rows, lambda case: case.origin),
-        unanswerable=unanswerable if unanswerable.any() else None,
+        unanswerable=_marks([case.unanswerable for case in rows]),
         documents=_column(rows, lambda case: tuple(case.documents)),
+        other_orders=_column(rows, lambda case: tuple(map(tuple, case.other_orders))),
+        order_only=_marks([case.order_only for case in rows]),
         fields=_column(rows, lambda case: case.fields),
     )
 
@@ -239,10 +258,11 @@ def _judgment_table(rows: Sequence[Case], judgments: Sequence[Judgment]) -> Judg
     match = np.array([MATCHES.index(j.match) for j in judgments], np.uint8)
     ranks = np.array([NO_RANK if j.rank is None else j.rank for j in judgments], np.int64)
     ranges = np.array([j.score_range or (np.nan, np.nan) for j in judgments], np.float64).reshape(-1, 2)
+    starts, targets = starts_of((len(case.judgments) for case in rows), len(rows)), [j.target for j in judgments]
     return JudgmentTable(
-        starts=starts_of((len(case.judgments) for case in rows), len(rows)),
-        targets=[j.target for j in judgments],
-        grades=np.array([j.grade for j in judgments], np.int64),
+        starts=starts,
+        targets=targets,
+        grades=grade_column([j.grade for j in judgments], [case.id for case in rows], starts, targets),
         match=match if match.any() else None,
         ranks=ranks if ranks.any() else None,
         ranges=None if np.isnan(ranges).all() else ranges,
@@ -305,5 +325,7 @@ class _Cases(Sequence[Case]):
             origin=None if table.origins is None else table.origins[row],
             unanswerable=table.unanswerable is not None and bool(table.unanswerable[row]),
             documents=() if table.documents is None else table.documents[row],
+            other_orders=() if table.other_orders is None else table.other_orders[row],
+            order_only=table.order_only is not None and bool(table.order_only[row]),
             fields={} if table.fields is None else table.fields[row],
         )

@@ -141,6 +141,7 @@ class Interval(Cell):
     low: float | None
     high: float | None
     signed: bool = False
+    digits: int = 4
 
     @property
     def value(self) -> float | None:
@@ -150,15 +151,18 @@ class Interval(Cell):
     def text(self) -> str:
         if self.low is None or self.high is None:
             return UNDEFINED
-        return " to ".join(Number(end, signed=self.signed).text for end in (self.low, self.high))
+        return " to ".join(Number(end, self.digits, self.signed).text for end in (self.low, self.high))
 
 
 @dataclass(frozen=True)
 class SegmentMean(Cell):
-    """The mean of a segment with half of its interval, and the cases behind it where they are not those of its row."""
+    """The mean of a segment with its interval, and the cases behind it where they are not those of its row.
+
+    Both ends are shown: an interval is rarely symmetric, and near the bounds of a measure it never is.
+    """
 
     mean: float | None
-    half: float | None
+    interval: Interval
     own_cases: int | None
 
     @property
@@ -169,9 +173,9 @@ class SegmentMean(Cell):
     def text(self) -> str:
         if self.mean is None:
             return UNDEFINED
-        half = "" if self.half is None else f" ±{self.half:.2f}"
+        interval = "" if self.interval.low is None else f" ({self.interval.text})"
         own = "" if self.own_cases is None else f" (of {self.own_cases})"
-        return f"{Number(self.mean).text}{half}{own}"
+        return f"{Number(self.mean).text}{interval}{own}"
 
 
 @dataclass(frozen=True)

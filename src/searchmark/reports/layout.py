@@ -63,13 +63,12 @@ def segment_tables(agent: AgentSummary) -> Iterator[Table]:
 
 
 def _segment_mean(found: Summary, cases: int) -> SegmentMean:
-    half = None if found.low is None or found.high is None else (found.high - found.low) / 2
-    return SegmentMean(found.mean, half, None if found.cases == cases else found.cases)
+    return SegmentMean(found.mean, Interval(found.low, found.high, digits=2), None if found.cases == cases else found.cases)
 
 
 def latency_table(agent: AgentSummary) -> Table:
-    """One row per kind; a failed search counts with its deadline."""
-    columns = ("latency", "p50", "p90", "p95", "p99", "searches", "failed")
+    """One row per kind; a search that failed counts with the time that it took, a time-out with its deadline."""
+    columns = ("latency (closed loop)", "p50", "p90", "p95", "p99", "searches", "failed")
     return table(columns, (_latency_row(kind, found) for kind, found in agent.latency_ms.items()))
 
 

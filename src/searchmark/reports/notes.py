@@ -63,7 +63,7 @@ _KINDS = (
     ),
     NoteKind(
         "repeat-failures", "warning", "Cases answered first and failing on a repeat.",
-        "The answer counts, and the failed repeat counts with its deadline in the latency.",
+        "The answer counts. The failed repeat is in the latency with the time that it took, a time-out with its deadline.",
     ),
     NoteKind(
         "unstable-answers", "warning", "Cases that were answered differently when asked again.",

@@ -86,7 +86,7 @@ class AgentSummary:
     name: str
     status: Literal["ok", "untrusted", "failed"]
     counts: Mapping[str, int]
-    dropped: Mapping[str, int]
+    dropped: Mapping[str, int | None]
     measures: Summaries
     segments: Mapping[str, Mapping[str, Summaries]]
     cases: Mapping[str, CaseSummary]

@@ -38,7 +38,9 @@ DROPPED = {
 }
 
 
-def score_notes(scores: Scores, dropped: Iterable[tuple[str, int]], measures: Iterable[tuple[str, Summary]]) -> Iterator[Note]:
+def score_notes(
+    scores: Scores, dropped: Iterable[tuple[str, int | None]], measures: Iterable[tuple[str, Summary]]
+) -> Iterator[Note]:
     """All that must be said about the scores of one run besides its numbers."""
     for key, count in dropped:
         if count:

@@ -48,7 +48,7 @@ def agent_summary(scores: Scores, by: Iterable[str], expected: Sequence[tuple[Ex
     )
 
 
-def _in_order(dropped: Mapping[str, int]) -> dict[str, int]:
+def _in_order(dropped: Mapping[str, int | None]) -> dict[str, int | None]:
     """What was dropped, always in the same order: a run that was joined from shards may have met it in another one."""
     order = list(DROPPED)
     return {key: dropped[key] for key in sorted(dropped, key=lambda key: (order.index(key) if key in order else len(order), key))}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
@@ -18,7 +19,7 @@ from searchmark.records import NOTHING_KNOWN, AnswerDetails, Printed, Status
 from searchmark.running.events import WorkerEvent
 from searchmark.running.worker.client import Gone, Late, Output
 from searchmark.running.worker.in_process import Worker, start_worker
-from searchmark.running.worker.protocol import longest_answer, wrong_shape
+from searchmark.running.worker.protocol import failed_ms, longest_answer, wrong_shape
 
 CLOSING_SECONDS = 30.0  # an index may have to be saved
 LOADING_SECONDS = 60.0  # importing is not indexing: a short limit for that must not fail on a busy machine
@@ -39,11 +40,15 @@ class Outcome:
 
 
 class _RequestFailed(Exception):
-    """A request did not end well; ``status`` is what that makes of a case."""
+    """A request did not end well; ``status`` is what that makes of a case.
 
-    def __init__(self, status: Status, reason: str) -> None:
+    ``ms`` is how long the search took: the deadline if it had to be ended, None if it never began.
+    """
+
+    def __init__(self, status: Status, reason: str, ms: float | None = None) -> None:
         super().__init__(reason)
         self.status: Status = status
+        self.ms = ms
 
 
 class Session:
@@ -87,7 +92,7 @@ class Session:
         try:
             cold = self._request("search", query)
         except _RequestFailed as failure:
-            return self._failed(failure)
+            return self._failed(failure, failure.ms)
         self._warm_up_query = query
         return self._outcome(cold, query)
 
@@ -128,7 +133,7 @@ class Session:
         )
 
     def _repeats(self, query: str) -> dict[str, Any]:
-        """The fields of the details that warm searches fill in. From a repeat that fails on, samples are at the deadline."""
+        """The fields of the details that warm searches fill in. After a repeat that fails there are no more."""
         samples: list[float] = []
         changed = 0
         for _ in range(self._options.num_runs - 1):
@@ -137,22 +142,18 @@ class Session:
             except _RequestFailed as failure:
                 self._in_a_row += 1
                 self._give_up_at_the_limit(str(failure))
-                return {**self._at_the_deadline(samples), "repeat_failure": str(failure)}
+                samples += [] if failure.ms is None else [failure.ms]
+                return {"warm_ms": tuple(samples), "repeat_failure": str(failure), "repeat_failures": int(failure.ms is not None)}
             samples.append(reply["ns"] / 1e6)
             changed += not reply["same"]
         self._in_a_row = 0
         return {"warm_ms": tuple(samples), "unstable": changed}
 
-    def _at_the_deadline(self, samples: list[float]) -> dict[str, Any]:
-        missing = self._options.num_runs - 1 - len(samples)
-        at_the_deadline = [self._options.timeout_seconds * 1e3] * missing
-        return {"warm_ms": (*samples, *at_the_deadline), "repeat_failures": missing}
-
-    def _failed(self, failure: _RequestFailed) -> Outcome:
+    def _failed(self, failure: _RequestFailed, ms: float | None = None) -> Outcome:
+        """A case without an answer; ``ms`` is how long it was searched for, None where it never came to that."""
         self._in_a_row += 1
         self._give_up_at_the_limit(str(failure))
-        late = (self._options.timeout_seconds * 1e3,)
-        return Outcome(failure.status, details=AnswerDetails(cold_ms=late, failure=str(failure), **self._at_the_deadline([])))
+        return Outcome(failure.status, details=AnswerDetails(cold_ms=() if ms is None else (ms,), failure=str(failure)))
 
     def _unprepared(self, failure: _RequestFailed) -> Outcome:
         if self._ever_ready:
@@ -203,22 +204,25 @@ class Session:
     def _told(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Ask the worker. One that has gone, is late or out of memory is ended."""
         assert self._process is not None  # noqa: S101  # nobody asks before there is one
+        start = perf_counter()
         try:
             reply = self._process.ask(message, seconds)
         except Late:
             self._lose("timeout")
-            raise _RequestFailed("timeout", f"no answer within {seconds:g} s") from None
+            raise _RequestFailed("timeout", f"no answer within {seconds:g} s", seconds * 1e3) from None
         except Gone as gone:
+            took = _ms_since(start)  # by our own clock, since that of the worker is gone
             self._lose(str(gone))
-            raise _RequestFailed("error", str(gone)) from None
+            raise _RequestFailed("error", str(gone), took) from None
         if "failed" in reply:
             if reply.get("spent"):
                 self._lose("out of memory")
-            raise _RequestFailed("error", str(reply["failed"]))
+            raise _RequestFailed("error", str(reply["failed"]), failed_ms(reply))
         problem = wrong_shape(message["op"], reply, self._options.depth)
         if problem:
+            took = _ms_since(start)
             self._lose(problem)
-            raise _RequestFailed("error", problem)
+            raise _RequestFailed("error", problem, took)
         return reply
 
     def _lose(self, reason: str) -> None:
@@ -231,3 +235,7 @@ class Session:
             self._process.end()
             self._process = None
             self._location = None
+
+
+def _ms_since(start: float) -> float:
+    return (perf_counter() - start) * 1e3

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import read_text, write_text
-from searchmark.judging.matching import nfc
+from searchmark.judging.spelling import nfc
 from searchmark.records import Case, Document, Judgment, Suite
 from searchmark.suites.checks import check_cases
 from searchmark.suites.losses import losses, refuse_blanks

@@ -22,21 +22,19 @@ def _case(entry: Entry, number: int) -> Case:
     orders = _orders(entry)
     ranks = {target: rank for rank, target in enumerate(orders[0], 1)}
     targets = dict.fromkeys(target for order in orders for target in order)
-    fields = entry.rest(*_READ)
-    if len(orders) > 1:
-        fields["expected_orders"] = orders
     return Case(
         id=entry.maybe_text("id") or str(number),
         query=entry.text("query"),
         judgments=tuple(Judgment(target, rank=ranks.get(target)) for target in targets),
         category=entry.maybe_text("category"),
         tags=tuple(entry.texts("tags")),
-        fields=fields,
+        other_orders=tuple(map(tuple, orders[1:])),
+        fields=entry.rest(*_READ),
     )
 
 
 def _orders(entry: Entry) -> list[list[str]]:
-    """One expected order, or several; the first one counts for ranks."""
+    """One expected order, or several that are equally right; the first one gives the ranks."""
     listed = entry.listed("expected_ids")
     nested = [isinstance(item, list) for item in listed]
     if any(nested) and not all(nested):

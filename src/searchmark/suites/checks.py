@@ -7,7 +7,10 @@ from math import inf
 from os import PathLike
 
 from searchmark.errors import FormatError, UsageError
-from searchmark.judging.matching import glob_segments, lines_are_reversed, nfc, normal_path
+from searchmark.judging.expected_orders import wrong_in_order
+from searchmark.judging.globs import compiled_glob
+from searchmark.judging.matching import lines_are_reversed
+from searchmark.judging.spelling import nfc, normal_path
 from searchmark.records import Case, Judgment
 
 HIGHEST_GRADE = 10**9 - 1
@@ -38,6 +41,10 @@ def _check_judgments(path: str | PathLike[str], where: str, case: Case) -> None:
             raise FormatError(path, f"{place}.target", f"{judgment.target!r} is a duplicate of judgments.{first}")
         if case.unanswerable and judgment.grade > 0:
             raise FormatError(path, f"{place}.grade", "is positive, but the case is marked unanswerable")
+    for row, order in enumerate(case.other_orders):
+        wrong = wrong_in_order(order, [judgment.target for judgment in case.judgments])
+        if wrong:
+            raise FormatError(path, f"{where}.other_orders.{row}", wrong)
 
 
 def _meaning(judgment: Judgment) -> tuple[str, str]:
@@ -52,7 +59,7 @@ def _check_judgment(path: str | PathLike[str], place: str, judgment: Judgment) -
         raise FormatError(path, f"{place}.target", "is empty")
     if judgment.match == "glob":
         try:
-            glob_segments(judgment.target)
+            compiled_glob(judgment.target)
         except UsageError as error:
             raise FormatError(path, f"{place}.target", str(error)) from error
     if abs(judgment.grade) > HIGHEST_GRADE:

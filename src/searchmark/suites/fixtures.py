@@ -1,7 +1,8 @@
 """Fixtures that bring their documents along: an expected ranking, score ranges, and what is relevant.
 
-With n documents in the ranking, the first is worth n, the last 1; what is not relevant, 0. A fixture must be
-able to fail, so fewer than two documents are refused. ``baseline_metrics.json`` belongs to such fixtures.
+With n documents in the ranking, the first is worth n, the last 1; what is not relevant, 0. A fixture that does not say
+what is relevant is about the order only. A fixture must be able to fail, so fewer than two documents are refused, and so
+is one without a ranking. ``baseline_metrics.json`` belongs to such fixtures.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ def read_fixtures(source: Source) -> Suite:
 def _case(entry: Entry) -> Case:
     documents = _documents(entry)
     ranking = entry.texts("expected_ranking")
+    if not ranking:
+        raise entry.error("expected_ranking", "is missing or empty: there is nothing that the fixture expects")
     _refuse_unknown(entry, "expected_ranking", ranking, documents)
     relevant = entry.texts("relevant") if entry.has("relevant") else ranking
     _refuse_unknown(entry, "relevant", relevant, documents)
@@ -41,6 +44,7 @@ def _case(entry: Entry) -> Case:
         category=entry.maybe_text("category"),
         tags=tuple(entry.texts("tags")),
         documents=tuple(documents.values()),
+        order_only=not entry.has("relevant"),
         fields=entry.rest(*_READ),
     )
 

@@ -29,6 +29,8 @@ def losses(
         "grades above 1, written as 1": 0 if grades else sum(j.grade > 1 for j in judgments),
         "judgments that a target is not relevant": 0 if grades else sum(j.grade <= 0 for j in judgments),
         "expected ranks": sum(j.rank is not None for j in judgments),
+        "other orders that are as right": sum(len(case.other_orders) for case in cases),
+        "marks of cases that judge the order only": sum(case.order_only for case in cases),
         "score ranges": sum(j.score_range is not None for j in judgments),
         "query texts": 0 if queries else sum(case.query is not None for case in cases),
         "queries that are not known, written as empty": sum(case.query is None for case in cases) if queries else 0,

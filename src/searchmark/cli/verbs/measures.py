@@ -8,7 +8,7 @@ import click
 
 from searchmark.cli._output import show
 from searchmark.measures.catalogue import DEFINITIONS, FORMULAS, PARAMETERS, Definition
-from searchmark.measures.grammar import aliases_of, parse_measure
+from searchmark.measures.grammar import Formula, aliases_of, parse_measure
 
 
 @click.command("measures", short_help="List every measure with its definition.")
@@ -18,21 +18,27 @@ def command(names: tuple[str, ...]) -> None:
 
     NAMES limits the list: searchmark measures nDCG MRR
     """
-    wanted = [part.definition for name in names for part in parse_measure(name).parts]
-    entries = ["\n".join(describe(definition)) for definition in dict.fromkeys(wanted) or DEFINITIONS.values()]
-    if not names:
-        entries += [
-            f"{name}\n  {formula}: a weighted sum; any such formula can be given with -m" for name, formula in FORMULAS.items()
-        ]
-    show("\n\n".join(entries) + "\n")
+    measures = [parse_measure(name) for name in names or (*DEFINITIONS, *FORMULAS)]
+    definitions = dict.fromkeys(part.definition for measure in measures for part in measure.parts)
+    formulas = {measure.name: measure for measure in measures if isinstance(measure, Formula)}
+    entries = [*map(describe_formula, formulas.values()), *map(describe, definitions)]
+    show("\n\n".join("\n".join(lines) for lines in entries) + "\n")
+
+
+def describe_formula(formula: Formula) -> Iterator[str]:
+    """The entry of a weighted sum of measures, line by line; those that it is made of have entries of their own."""
+    yield formula.name
+    yield f"  {formula.expression}"
+    yield _range(formula.low, formula.high)
+    yield "  undefined  where any of its measures is; any such formula can be given with -m"
+    yield from _aliases(formula.name)
 
 
 def describe(definition: Definition) -> Iterator[str]:
     """The entry of one measure, line by line."""
     yield _usage(definition)
     yield f"  {definition.summary}"
-    high = "no upper bound" if definition.high == float("inf") else f"{definition.high:g}"
-    yield f"  range      {definition.low:g} to {high}; higher is better"
+    yield _range(definition.low, definition.high)
     for name in definition.parameters:
         parameter = PARAMETERS[name]
         yield f"  {name:<10} {parameter.summary}; {parameter.wanted}, default: {parameter.default}"
@@ -41,7 +47,15 @@ def describe(definition: Definition) -> Iterator[str]:
     yield f"  missing    {definition.missing}"
     if definition.needs_targets:
         yield "  undefined  where globs or symbols were not expanded against a corpus"
-    aliases = aliases_of(definition.name)
+    yield from _aliases(definition.name)
+
+
+def _range(low: float, high: float) -> str:
+    return f"  range      {low:g} to {'no upper bound' if high == float('inf') else f'{high:g}'}; higher is better"
+
+
+def _aliases(name: str) -> Iterator[str]:
+    aliases = aliases_of(name)
     if aliases:
         yield f"  also       {', '.join(aliases)}"
 

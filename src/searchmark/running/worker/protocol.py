@@ -33,6 +33,12 @@ def wrong_shape(operation: str, reply: Mapping[str, Any], depth: int) -> str | N
     return None
 
 
+def failed_ms(reply: Mapping[str, Any]) -> float | None:
+    """How long a search that failed took, by the worker's clock; None where no search had begun."""
+    taken = reply.get("ns")
+    return taken / 1e6 if taken is not None and _is_time(taken, 0) else None
+
+
 def _is_time(value: Any, _: int) -> bool:
     return type(value) is int and value >= 0
 

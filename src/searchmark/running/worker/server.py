@@ -7,11 +7,8 @@ the folder that an agent asks for. Nothing that an agent raises gets out of here
 from __future__ import annotations
 
 import json
-import math
-import os
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable
 from contextlib import ExitStack
-from itertools import islice
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,21 +16,16 @@ from searchmark.agents.agent import AgentSpec, RetrievalAgent
 from searchmark.corpora.corpus import Corpus
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_from_plain
 from searchmark.errors import SearchmarkError, UsageError, shortened
-from searchmark.records import is_line_range
+from searchmark.running.worker.answers import Found, Reply, finite, plain_answer
 from searchmark.running.worker.process_tree import limit_memory, peak_memory
-from searchmark.running.worker.protocol import LONGEST_DESCRIPTION, LONGEST_ID, LONGEST_METADATA
+from searchmark.running.worker.protocol import LONGEST_DESCRIPTION
 
 if TYPE_CHECKING:
     from searchmark.corpora.walk import HistoryWalk
 
 LONGEST_REASON = 500
 
-Reply = dict[str, Any]
 T = TypeVar("T")
-
-
-class BadAnswer(Exception):
-    """What an agent returned is no answer."""
 
 
 class Server:
@@ -44,6 +36,7 @@ class Server:
         self._agent: RetrievalAgent | None = None
         self._location: Location | None = None
         self._last: Reply | None = None
+        self._search_ns: int | None = None  # how long the search of this request took, once there was one
         self._corpus: Corpus | None = None
         self._walk: HistoryWalk | None = None
         self._until_the_end = ExitStack()
@@ -56,18 +49,23 @@ class Server:
         }
 
     def answer(self, request: Reply) -> Reply:
+        self._search_ns = None
         try:
             return self._operations[request["op"]](request)
         except MemoryError as error:
-            return {"failed": _said(error), "spent": True}
+            return {**self._failed(_said(error)), "spent": True}
         except SearchmarkError as error:
-            return {"failed": shortened(str(error), LONGEST_REASON)}
+            return self._failed(shortened(str(error), LONGEST_REASON))
         except KeyboardInterrupt as error:
             if self._spec is not None:  # Ctrl-C is meant for this process
                 raise
-            return {"failed": _said(error)}
+            return self._failed(_said(error))
         except BaseException as error:  # noqa: BLE001  # an agent may raise anything, SystemExit included
-            return {"failed": _said(error)}
+            return self._failed(_said(error))
+
+    def _failed(self, reason: str) -> Reply:
+        """Why a request failed; with a time only if it was a search, and that had begun."""
+        return {"failed": reason} | ({} if self._search_ns is None else {"ns": self._search_ns})
 
     @property
     def agent(self) -> RetrievalAgent:
@@ -138,16 +136,23 @@ class Server:
     def _search(self, request: Reply) -> Reply:
         """Search after a reset: the cold answer."""
         self.agent.reset()
-        elapsed, result = _timed(self.agent, request)
-        self._last = self._settled(plain_answer(result, request["depth"]))
-        return {"ns": elapsed, **self._last}
+        self._last = self._settled(plain_answer(self._timed(request), request["depth"]))
+        return {"ns": self._search_ns, **self._last}
 
     def _again(self, request: Reply) -> Reply:
         """Search without a reset, and only say whether the answer is still the same."""
-        elapsed, result = _timed(self.agent, request)
-        answer = self._settled(plain_answer(result, request["depth"]))
+        answer = self._settled(plain_answer(self._timed(request), request["depth"]))
         same = self._last is not None and all(answer.get(key) == self._last.get(key) for key in ("ids", "scores", "lines"))
-        return {"ns": elapsed, "same": same}
+        return {"ns": self._search_ns, "same": same}
+
+    def _timed(self, request: Reply) -> Found:
+        """Search while the clock runs; a search that fails has taken its time as well."""
+        query, depth, retrieve = request["query"], request["depth"], self.agent.retrieve
+        start = perf_counter_ns()
+        try:
+            return Found.read(retrieve(query, depth), depth)
+        finally:
+            self._search_ns = perf_counter_ns() - start
 
     def _settled(self, answer: Reply) -> Reply:
         """The answer with paths relative to the folder that the agent was given, which only this process knows."""
@@ -176,26 +181,6 @@ def _clocked(corpus: Corpus, call: Callable[[], T]) -> tuple[int, T]:
     return max(0, elapsed - (corpus.folder_ns - ours)), result
 
 
-def _timed(agent: RetrievalAgent, request: Reply) -> tuple[int, Any]:
-    query, depth, retrieve = request["query"], request["depth"], agent.retrieve
-    start = perf_counter_ns()
-    result: Any = retrieve(query, depth)
-    files = getattr(result, "files", result)
-    if isinstance(files, Iterator):  # whatever searches only when it is asked for hits is asked while the clock runs
-        result = _Listed(list(islice(files, depth + 1)), result)
-    return perf_counter_ns() - start, result
-
-
-class _Listed:
-    """A result whose files were an iterator, with the files taken out of it."""
-
-    def __init__(self, files: list[Any], result: Any) -> None:
-        self.files, self._result = files, result
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._result, name)
-
-
 def described(agent: RetrievalAgent) -> Reply:
     """What an agent says of itself, as short plain data; one that cannot say it can search all the same."""
     try:
@@ -211,96 +196,8 @@ def described(agent: RetrievalAgent) -> Reply:
     return plain
 
 
-def plain_answer(result: Any, depth: int) -> Reply:
-    """An answer as plain data, whatever the agent has put into it; what is left out or odd is counted.
-
-    Entries that are no text keep their rank under a name that nothing in a corpus has.
-    """
-    files = getattr(result, "files", result)
-    if isinstance(files, str | bytes | dict | Set) or not hasattr(files, "__iter__"):
-        raise BadAnswer(f"retrieve returned {type(result).__name__}, not a RetrievalResult with a list of files, best first")
-    entries = list(islice(files, depth + 1))
-    total = len(files) if isinstance(files, Sequence) else len(entries)
-    ids, odd = _texts(entries[:depth])
-    scores, unusable = _numbers(getattr(result, "scores", None), len(ids))
-    counts = {"beyond_depth": total - len(ids), "not_text": odd, "scores_unusable": unusable}
-    answer: Reply = {"ids": ids, "dropped": {key: count for key, count in counts.items() if count}}
-    if scores is not None:
-        answer["scores"] = scores
-    lines = _ranges(getattr(result, "lines", None), len(ids))
-    if any(lines):
-        answer["lines"] = lines
-    for name in ("cost", "first_hit_ms"):
-        value = getattr(result, name, None)
-        if _finite(value):
-            answer[name] = float(value)  # type: ignore[arg-type]  # a finite number, as was just seen
-    metadata = _small(getattr(result, "metadata", None))
-    return answer | ({"metadata": metadata} if metadata else {})
-
-
-def _texts(entries: list[Any]) -> tuple[list[str], int]:
-    ids = [_text(entry) for entry in entries]
-    return [
-        f"<not text: {shortened(type(entry).__name__, 60)}>" if text is None else text
-        for text, entry in zip(ids, entries, strict=True)
-    ], ids.count(None)
-
-
-def _text(entry: Any) -> str | None:
-    if type(entry) is str and len(entry) <= LONGEST_ID:
-        return entry
-    if isinstance(entry, str):
-        return str.__str__(entry)[:LONGEST_ID]
-    if type(entry) is int:
-        return str(entry) if abs(entry) < 1 << 63 else None
-    if isinstance(entry, bytes | os.PathLike):
-        return os.fsdecode(entry)[:LONGEST_ID]
-    return None
-
-
-def _ranges(lines: Any, size: int) -> list[list[int] | None]:
-    """First and last line for each hit; None for a hit on a whole document, or where the agent's range is none."""
-    if not isinstance(lines, Sequence):
-        return [None] * size
-    spans = [*lines[:size], *[None] * (size - len(lines))]
-    return [list(span) if is_line_range(span) else None for span in spans]
-
-
-def _numbers(scores: Any, size: int) -> tuple[list[float | None] | None, int]:
-    """A finite number or nothing for each hit; how many were anything else."""
-    if scores is None or not hasattr(scores, "__iter__") or isinstance(scores, str | bytes | dict):
-        return None, 0 if scores is None else size
-    given = list(islice(scores, size))
-    if not given:
-        return None, 0
-    given += [None] * (size - len(given))
-    numbers = [float(score) if _finite(score) else None for score in given]
-    return numbers, numbers.count(None)
-
-
-def _finite(value: Any) -> bool:
-    """Whether this is a number that JSON can hold; numpy's are among them."""
-    if isinstance(value, bool | str | bytes) or value is None or not hasattr(value, "__float__"):
-        return False
-    try:
-        return math.isfinite(float(value))
-    except (TypeError, ValueError, OverflowError):
-        return False
-
-
-def _small(metadata: Any) -> Any:
-    """What an agent says about an answer, if it is short and plain."""
-    if not metadata:
-        return None
-    try:
-        text = json.dumps(metadata, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return None
-    return json.loads(text) if len(text) <= LONGEST_METADATA else None
-
-
 def _whole(value: Any) -> int | None:
-    return int(value) if _finite(value) else None
+    return int(value) if finite(value) else None
 
 
 def _said(error: BaseException) -> str:

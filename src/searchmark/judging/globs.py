@@ -1,0 +1,100 @@
+"""Globs: ``*`` and ``?`` stay within a path segment, ``**`` crosses them, ``[a-c]`` is a set, ``{a,b}`` are alternatives.
+
+A pattern without a slash is held against the last segment, any other against the whole path in its normal form.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import TypeAlias
+
+from searchmark.errors import UsageError
+from searchmark.judging.spelling import nfc, normal_path
+
+MOST_ALTERNATIVES = 1000
+
+# What each segment must match; None for ``**``, which matches any number of segments.
+Segments: TypeAlias = tuple[re.Pattern[str] | None, ...]
+
+_TOKEN = re.compile(r"\[!?\]?[^\]]*\]|[{},]")  # a set of characters is one token: braces in it are characters
+_RANGE = re.compile(r"\{\w+\.\.\w+\}")
+
+
+def matches_glob(glob: str, hit: str) -> bool:
+    """Whether a glob means this id. ``**`` at the end matches at least one segment."""
+    parts = normal_path(hit).split("/")
+    return any(_matches(segments, parts[-1:] if floats else parts) for floats, segments in compiled_glob(glob))
+
+
+def _matches(wanted: Segments, parts: Sequence[str]) -> bool:
+    reached = {0}  # how many parts can be used up by the segments so far
+    for place, pattern in enumerate(wanted):
+        if pattern is None:
+            first = min(reached, default=len(parts) + 1)
+            last = place == len(wanted) - 1
+            reached = set(range(first + 1 if last else first, len(parts) + 1))
+        else:
+            reached = {used + 1 for used in reached if used < len(parts) and pattern.match(parts[used])}
+    return len(parts) in reached
+
+
+@lru_cache(maxsize=4096)
+def compiled_glob(glob: str) -> tuple[tuple[bool, Segments], ...]:
+    """Every alternative of a glob: whether it is held against the last segment alone, and its segments."""
+    if _RANGE.search(glob):
+        raise UsageError(f"{glob!r} is not a glob: ranges in braces are not supported; list what is meant, as in {{1,2,3}}")
+    return tuple(("/" not in each, _segments(glob, each)) for each in _alternatives(nfc(glob)))
+
+
+def _segments(glob: str, alternative: str) -> Segments:
+    """Like a path in its normal form, a pattern has no empty segment but the first, and no dot for one."""
+    first, *rest = alternative.split("/")
+    names = [first, *(each for each in rest if each not in ("", "."))]
+    return tuple(None if each == "**" else _pattern(glob, each) for each in (names[1:] if first == "." and rest else names))
+
+
+def _pattern(glob: str, segment: str) -> re.Pattern[str]:
+    pattern = fnmatch.translate(segment)  # the standard library's never backtracks beyond a segment
+    if "(?!)" in pattern:
+        raise UsageError(f"{glob!r} is not a glob: a set of characters in it is empty")
+    return re.compile(pattern)
+
+
+def _alternatives(glob: str) -> list[str]:
+    """What a glob stands for, without braces; braces that hold no comma, or never close, are characters like others."""
+    done, open_ones = [], [glob]
+    while open_ones:
+        each = open_ones.pop()
+        chosen = next(filter(None, (_chosen(each, start) for start in _openings(each))), None)
+        if chosen is None:
+            done.append(each)
+        else:
+            open_ones += chosen
+        if len(done) + len(open_ones) > MOST_ALTERNATIVES:
+            raise UsageError(f"{glob!r} is not a usable glob: its braces mean more than {MOST_ALTERNATIVES} patterns")
+    return done
+
+
+def _openings(glob: str) -> list[int]:
+    return [token.start() for token in _TOKEN.finditer(glob) if token.group() == "{"]
+
+
+def _chosen(glob: str, start: int) -> list[str] | None:
+    """The glob with each of the alternatives in the braces that open here in their stead; None if they are none."""
+    depth, cuts = 0, [start]
+    for token in _TOKEN.finditer(glob, start):
+        depth += {"{": 1, "}": -1}.get(token.group(), 0)
+        if depth == 0:
+            cuts.append(token.start())
+            break
+        if depth == 1 and token.group() == ",":
+            cuts.append(token.start())
+    else:
+        return None
+    *commas, end = cuts[1:]
+    choices = [glob[:start] + glob[before + 1 : after] + glob[end + 1 :] for before, after in pairwise(cuts)]
+    return choices if commas else None

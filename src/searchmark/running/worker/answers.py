@@ -1,0 +1,123 @@
+"""What an agent returned, read while the clock runs and then made plain: ids, scores and lines that JSON can hold."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from searchmark.agents.adapted import read_now
+from searchmark.errors import shortened
+from searchmark.records import is_line_range
+from searchmark.running.worker.protocol import LONGEST_ID, LONGEST_METADATA
+
+Reply = dict[str, Any]
+
+
+class BadAnswer(Exception):
+    """What an agent returned is no answer."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an agent returned, and its columns as they were read: lazy ones have been drained."""
+
+    result: Any
+    files: Any
+    scores: Any
+    lines: Any
+
+    @classmethod
+    def read(cls, result: Any, depth: int) -> Found:
+        files = read_now(getattr(result, "files", result), depth + 1)
+        scores, lines = (read_now(getattr(result, name, None), depth) for name in ("scores", "lines"))
+        return cls(result, files, scores, lines)
+
+
+def plain_answer(found: Found, depth: int) -> Reply:
+    """An answer as plain data, whatever the agent has put into it; what is left out or odd is counted.
+
+    Entries that are no text keep their rank under a name that nothing in a corpus has.
+    """
+    result, files = found.result, found.files
+    if not isinstance(files, list | tuple):
+        raise BadAnswer(f"retrieve returned {type(result).__name__}, not a RetrievalResult with a list of files, best first")
+    ids, odd = _texts(files[:depth])
+    scores, unusable = _numbers(found.scores, len(ids))
+    counts = {"beyond_depth": len(files) - len(ids), "not_text": odd, "scores_unusable": unusable}
+    answer: Reply = {"ids": ids, "dropped": {key: count for key, count in counts.items() if count}}
+    if scores is not None:
+        answer["scores"] = scores
+    lines = _ranges(found.lines, len(ids))
+    if any(lines):
+        answer["lines"] = lines
+    for name in ("cost", "first_hit_ms"):
+        value = getattr(result, name, None)
+        if finite(value):
+            answer[name] = float(value)  # type: ignore[arg-type]  # a finite number, as was just seen
+    metadata = _small(getattr(result, "metadata", None))
+    return answer | ({"metadata": metadata} if metadata else {})
+
+
+def _texts(entries: Sequence[Any]) -> tuple[list[str], int]:
+    ids = [_text(entry) for entry in entries]
+    return [
+        f"<not text: {shortened(type(entry).__name__, 60)}>" if text is None else text
+        for text, entry in zip(ids, entries, strict=True)
+    ], ids.count(None)
+
+
+def _text(entry: Any) -> str | None:
+    if type(entry) is str and len(entry) <= LONGEST_ID:
+        return entry
+    if isinstance(entry, str):
+        return str.__str__(entry)[:LONGEST_ID]
+    if type(entry) is int:
+        return str(entry) if abs(entry) < 1 << 63 else None
+    if isinstance(entry, bytes | os.PathLike):
+        return os.fsdecode(entry)[:LONGEST_ID]
+    return None
+
+
+def _ranges(lines: Any, size: int) -> list[list[int] | None]:
+    """First and last line for each hit; None for a hit on a whole document, or where the agent's range is none."""
+    if not isinstance(lines, list | tuple):
+        return [None] * size
+    spans = [*lines[:size], *[None] * (size - len(lines))]
+    return [list(span) if is_line_range(span) else None for span in spans]
+
+
+def _numbers(scores: Any, size: int) -> tuple[list[float | None] | None, int]:
+    """A finite number or nothing for each hit; how many were anything else."""
+    if not isinstance(scores, list | tuple):
+        return None, 0 if scores is None else size
+    given = list(scores[:size])
+    if not given:
+        return None, 0
+    given += [None] * (size - len(given))
+    numbers = [float(score) if finite(score) else None for score in given]
+    return numbers, numbers.count(None)
+
+
+def finite(value: Any) -> bool:
+    """Whether this is a number that JSON can hold; numpy's are among them."""
+    if isinstance(value, bool | str | bytes) or value is None or not hasattr(value, "__float__"):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _small(metadata: Any) -> Any:
+    """What an agent says about an answer, if it is short and plain."""
+    if not metadata:
+        return None
+    try:
+        text = json.dumps(metadata, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return json.loads(text) if len(text) <= LONGEST_METADATA else None
