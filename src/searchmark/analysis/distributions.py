@@ -59,16 +59,17 @@ def _normal_approximation(share: float, a: Floats, b: Floats) -> Floats:
 def _refined(x: Floats, share: float, a: Floats, b: Floats) -> Floats:
     """Newton's method, kept within a bracket."""
     log_beta = _log_gammas(a) + _log_gammas(b) - _log_gammas(a + b)
-    low, high = np.zeros_like(a), np.ones_like(a)
+    low, high, settled = np.zeros_like(a), np.ones_like(a), np.zeros(len(a), bool)
     for _ in range(_MOST_STEPS):
         excess = beta_below(x, a, b, log_beta) - share
         low, high = np.where(excess < 0, x, low), np.where(excess < 0, high, x)
         with np.errstate(all="ignore"):  # a density of 0 or infinity: the bracket is halved instead
             step = x - excess / np.exp((a - 1) * np.log(x) + (b - 1) * np.log1p(-x) - log_beta)
         following = np.where((low < step) & (step < high), step, (low + high) / 2)
-        settled = np.all(np.abs(following - x) <= _PRECISION * following + _TINY)
-        x = following
-        if settled:
+        # What has settled stays: no value may depend on which others are worked out with it.
+        following = np.where(settled, x, following)
+        settled, x = settled | (np.abs(following - x) <= _PRECISION * following + _TINY), following
+        if settled.all():
             break
     return x
 
@@ -86,14 +87,15 @@ def beta_below(x: Floats, a: Floats, b: Floats, log_beta: Floats) -> Floats:
 def _continued_fraction(x: Floats, a: Floats, b: Floats) -> Floats:
     """The denominator of the incomplete beta function by Lentz's method (DLMF 8.17.22)."""
     c, d = np.ones_like(x), 1 / _not_zero(1 - (a + b) * x / (a + 1))
-    value = d.copy()
+    value, settled = d.copy(), np.zeros(len(x), bool)
     for m in range(1, _MOST_TERMS):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         for term in (even, odd):
             d, c = 1 / _not_zero(1 + term * d), _not_zero(1 + term / c)
-            value = value * d * c
-        if np.all(np.abs(d * c - 1) < _PRECISION / 100):
+            value = np.where(settled, value, value * d * c)
+        settled |= np.abs(d * c - 1) < _PRECISION / 100
+        if settled.all():
             break
     return 1 / value
 

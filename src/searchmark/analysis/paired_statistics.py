@@ -115,9 +115,8 @@ def randomisation_p(sums: Floats) -> Floats:
 def _sign_test_p(changes: int, surplus: int) -> float:
     """The mid-p of so many equal changes, the ones of one sign being in surplus."""
     most = (changes + surplus) // 2
-    beyond = [
-        exp(lgamma(changes + 1) - lgamma(k + 1) - lgamma(changes - k + 1) - changes * log(2)) for k in range(most, changes + 1)
-    ]
+    whole = lgamma(changes + 1) - changes * log(2)
+    beyond = [exp(whole - lgamma(k + 1) - lgamma(changes - k + 1)) for k in range(most, changes + 1)]
     return min(1.0, 2 * (fsum(beyond) - beyond[0] / 2))
 
 
@@ -153,16 +152,18 @@ def _saddlepoint_p(sizes: Floats, limits: Floats) -> Floats:
 def _tilt(sizes: Floats, limits: Floats) -> Floats:
     """The tilt under which the expected sum is the limit: Newton's method, kept within a bracket."""
     low, high = np.zeros_like(limits), np.full_like(limits, HIGHEST_TILT)
-    tilt = limits.copy()
+    tilt, settled = limits.copy(), np.zeros(len(limits), bool)
     for _ in range(_MOST_STEPS):
         slopes = np.tanh(tilt * sizes)
         excess = (sizes * slopes).sum(axis=0) - limits
         low, high = np.where(excess < 0, tilt, low), np.where(excess < 0, high, tilt)
         step = tilt - excess / np.maximum((sizes**2 * (1 - slopes**2)).sum(axis=0), LOWEST_P)
         following = np.where((low < step) & (step < high), step, (low + high) / 2)
-        if np.all(np.abs(following - tilt) <= SAME * (1 + tilt)):
-            return following
-        tilt = following
+        # What has settled stays: no column may depend on which others are worked out with it.
+        following = np.where(settled, tilt, following)
+        settled, tilt = settled | (np.abs(following - tilt) <= SAME * (1 + tilt)), following
+        if settled.all():
+            break
     return tilt
 
 

@@ -56,11 +56,6 @@ class Measure:
         return self.definition.low
 
     @property
-    def low(self) -> float:
-        """The lowest value that there can be."""
-        return self.definition.low
-
-    @property
     def high(self) -> float:
         """The highest value that there can be."""
         return self.definition.high
@@ -102,10 +97,6 @@ class Formula:
     @property
     def name(self) -> str:
         return self.label or self.expression
-
-    @property
-    def low(self) -> float:
-        return sum(weight * measure.low for weight, measure in self.terms)
 
     @property
     def low(self) -> float:
