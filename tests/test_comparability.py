@@ -107,14 +107,17 @@ def test_what_a_run_of_ours_lacks_was_not_run() -> None:
     assert [answer.status for answer in found.runs[1].answers] == ["ok", "ok", "not_run", "not_run"]
 
 
-def test_a_run_for_another_suite_is_refused() -> None:
-    with pytest.raises(Incomparable, match="lacks 3 cases of the suite and answers 1 that are not in it"):
-        comparable(SUITE, [run_of(0, 1, 2, 3), imported("c0", "x")])
+def test_a_run_that_has_hardly_a_case_in_common_with_the_suite_is_refused() -> None:
+    wide = Suite.from_cases("wide", [Case(f"c{n}", f"query {n}", (Judgment("a"),)) for n in range(11)])
+    foreign = [f"x{n}" for n in range(11)]
+    with pytest.raises(Incomparable, match="answers 1 of the 11 cases of the suite and 11 others: it was made for a different"):
+        comparable(wide, [imported("c0", *foreign)])
+    assert comparable(wide, [imported("c0", *foreign)], intersect=True).suite.table.ids == ("c0",)
 
 
-def test_a_run_alone_may_answer_other_cases_and_lack_some_as_trec_runs_do() -> None:
-    alone = imported("c0", "x")
-    assert comparable(SUITE, [alone]).runs == (alone,)
+def test_a_run_may_answer_other_cases_and_lack_some_as_trec_runs_do() -> None:
+    theirs = imported("c0", "x")
+    assert comparable(SUITE, [theirs, imported("c1", "c2")]).runs[0] is theirs
 
 
 def test_on_request_only_the_cases_that_all_were_asked_are_compared() -> None:

@@ -3,7 +3,8 @@
 A pair is compared on the cases where both values are defined; cases of one origin count as one observation.
 IMPROVED and REGRESSED need an interval that excludes 0 and a difference of at least ``min_effect``; with several
 pairs also a Holm-adjusted p below 0.05. WITHIN NOISE: the interval lies inside ±``min_effect``. INVALID: one of
-the runs cannot be trusted. Everything else is INCONCLUSIVE, and so is a verdict that rests on cases that failed.
+the runs cannot be trusted, or they differ in more than their agents. Everything else is INCONCLUSIVE, and so is a verdict
+that rests on cases that failed.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from searchmark.analysis.paired_statistics import (
     rank_biased_overlap,
 )
 from searchmark.analysis.scores import Scores, clusters_of, segment_rows, untrusted_because
-from searchmark.comparability import check_judged
+from searchmark.comparability import Mismatch, check_judged, mismatches
 from searchmark.errors import UsageError
 from searchmark.judging.judge import target_ranks
+from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.compare_options import CompareOptions
 from searchmark.records import ERROR, NOT_RUN, OK, TIMEOUT, Run, display_names
 
@@ -104,7 +106,7 @@ class Churn:
 
 @dataclass(frozen=True)
 class Pair:
-    """All that is known about two runs."""
+    """All that is known about two runs; ``mismatches`` is why differences of theirs are INVALID."""
 
     baseline: str
     candidate: str
@@ -112,6 +114,7 @@ class Pair:
     segments: Mapping[str, Mapping[str, tuple[Difference, ...]]]
     telling: tuple[TellingCase, ...]
     churn: Churn
+    mismatches: tuple[Mismatch, ...] = ()
 
 
 def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: CompareOptions = CompareOptions()) -> list[Pair]:
@@ -119,10 +122,12 @@ def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: CompareOp
     check_judged([each.judged for each in scores], [each.names for each in scores])
     names = unique_names(scores)
     pairs = _pairs_of(names, options.baseline)
+    mismatched = _mismatched(scores, names, pairs)
     everything = np.arange(len(scores[0].judged.suite))
     overall = _differences(scores, names, pairs, everything, options)
+    _invalidate(overall, mismatched, scores[0].measures)
     _with_holm([overall])
-    segments = {name: _segment_differences(scores, names, pairs, name, options) for name in by}
+    segments = {name: _segment_differences(scores, names, mismatched, name, options) for name in by}
     firsts = [[_first_hits(each.judged.run, case) for case in each.judged.suite.table.ids] for each in scores]
     return [
         Pair(
@@ -134,6 +139,7 @@ def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: CompareOp
             },
             telling=tuple(_telling_cases(scores[first], scores[second])),
             churn=_churn(firsts[first], firsts[second]),
+            mismatches=mismatched[first, second],
         )
         for first, second in pairs
     ]
@@ -159,6 +165,23 @@ def check_baseline(baseline: str | None, names: Sequence[str]) -> None:
 
 
 Table = dict[tuple[int, int], list[Difference]]
+Mismatched = dict[tuple[int, int], tuple[Mismatch, ...]]
+
+
+def _mismatched(scores: Sequence[Scores], names: list[str], pairs: list[tuple[int, int]]) -> Mismatched:
+    """For every pair what spoils it for one of the measures at least."""
+    runs, measures = [each.judged.run for each in scores], scores[0].measures
+    found = {(one, two): mismatches(runs[one], runs[two], (names[one], names[two])) for one, two in pairs}
+    return {pair: tuple(each for each in known if any(map(each.concerns, measures))) for pair, known in found.items()}
+
+
+def _invalidate(table: Table, mismatched: Mismatched, measures: Sequence[AnyMeasure]) -> None:
+    """What is not comparable has no verdict, and is in no family; that a run is untrusted has been said before."""
+    for pair, found in table.items():
+        for column, measure in enumerate(measures):
+            reasons = [each.sentence for each in mismatched[pair] if each.concerns(measure)]
+            if reasons and found[column].verdict != "INVALID":
+                found[column] = replace(found[column], verdict="INVALID", reason="; ".join(reasons), non_inferior=None)
 
 
 def _differences(
@@ -221,7 +244,7 @@ def _verdict(
     values = evidence.values
     mean = _mean(values)
     error = evidence.error if evidence.error is not None and evidence.error > SAME else None
-    untrusted = [names[i] for i in pair if untrusted_because(scores[i])]
+    untrusted = [f"{names[i]} ({'; '.join(reasons)})" for i in pair if (reasons := untrusted_because(scores[i]))]
     if untrusted:
         verdict, reason = "INVALID", f"untrusted: {' and '.join(untrusted)}"
     else:
@@ -305,11 +328,13 @@ def _heeding_family(found: Difference, p: float, family: int) -> Difference:
 
 
 def _segment_differences(
-    scores: Sequence[Scores], names: list[str], pairs: list[tuple[int, int]], by: str, options: CompareOptions
+    scores: Sequence[Scores], names: list[str], mismatched: Mismatched, by: str, options: CompareOptions
 ) -> dict[str, Table]:
     """Differences within every value of a field; p is adjusted over all values and pairs."""
     values = segment_rows(scores[0].judged.suite, by)
-    tables = {value: _differences(scores, names, pairs, rows, options) for value, rows in values.items()}
+    tables = {value: _differences(scores, names, list(mismatched), rows, options) for value, rows in values.items()}
+    for table in tables.values():
+        _invalidate(table, mismatched, scores[0].measures)
     _with_holm(list(tables.values()))
     return tables
 

@@ -13,7 +13,7 @@ from searchmark.files.store import collector_paused
 from searchmark.options.compare_options import DecisionTable
 from searchmark.reports.notes import Note, told_apart
 from searchmark.reports.report import AgentSummary, Report
-from searchmark.reports.run_notes import noise_notes, run_notes
+from searchmark.reports.run_notes import comparability_notes, depth_notes, noise_notes, run_notes
 from searchmark.reports.score_notes import corpus_notes, score_notes, trust_notes
 from searchmark.reports.snapshot_effect import snapshot_effects
 from searchmark.reports.summaries import agent_summary, expected_targets, suite_summary
@@ -52,7 +52,7 @@ def build_comparison(
         suite=suite_summary(suite, corpus),
         agents=agents,
         gate=gate,
-        notes=(*notes, *noise_notes(runs, means), *corpus_notes(corpus)),
+        notes=(*comparability_notes(pairs), *notes, *noise_notes(runs, means), *corpus_notes(corpus)),
         pairs=tuple(pairs),
         decisions=tuple(decide(table, pairs, summaries, suite, runs) for table in tables),
         snapshot_effects=tuple(snapshot_effects(named)),
@@ -63,4 +63,5 @@ def _notes(scores: Scores, agent: AgentSummary) -> Iterable[Note]:
     judged = scores.judged
     yield from trust_notes(scores)
     yield from run_notes(judged.run, judged.suite.table.index)
+    yield from depth_notes(scores)
     yield from score_notes(scores, agent.dropped.items(), agent.measures.items())
