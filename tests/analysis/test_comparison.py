@@ -198,6 +198,14 @@ def test_churn_drops_duplicates_and_takes_missing_for_empty() -> None:
     assert (pair.churn.cases, pair.churn.overlap, pair.churn.parting_depth) == (2, 1.0, None)
 
 
+def test_churn_knows_a_file_however_it_is_spelt() -> None:
+    suite = Suite.from_cases("s", [Case("c1", "q", (Judgment("src/a.py", "path"),))])
+    plain = Run.from_answers("plain", [Answer("c1", "ok", (Hit("src/a.py", 1), Hit("src/b.py", 2)))])
+    spelt = Run.from_answers("spelt", [Answer("c1", "ok", (Hit("./src/a.py#L3-L9", 1), Hit("src/a.py", 2), Hit("src/b.py", 3)))])
+    (pair,) = compare([score(judge(suite, run), ["RR"]) for run in (plain, spelt)])
+    assert (pair.churn.first_changed, pair.churn.overlap, pair.churn.parting_depth) == (0, 1.0, None)
+
+
 def test_several_pairs_are_adjusted_by_holm_and_a_weak_one_falls() -> None:
     runs = [run_of(f"r{i}", np.random.default_rng(i).integers(1, 6, 60).tolist()) for i in range(6)]
     found = differences(suite_of(60), *runs)

@@ -32,9 +32,11 @@ from searchmark.analysis.scores import Scores, clusters_of, segment_rows, untrus
 from searchmark.comparability import Mismatch, check_judged, mismatches
 from searchmark.errors import UsageError
 from searchmark.judging.judge import target_ranks
+from searchmark.judging.matching import apart, normal_path
+from searchmark.judging.names import CaseKinds
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.compare_options import CompareOptions
-from searchmark.records import ERROR, NOT_RUN, OK, TIMEOUT, Run, display_names
+from searchmark.records import ERROR, NOT_RUN, OK, TIMEOUT, Run, Suite, display_names
 
 Rows = NDArray[np.intp]
 Verdict = Literal["IMPROVED", "REGRESSED", "WITHIN NOISE", "INCONCLUSIVE", "INVALID"]
@@ -128,7 +130,8 @@ def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: CompareOp
     _invalidate(overall, mismatched, scores[0].measures)
     _with_holm([overall])
     segments = {name: _segment_differences(scores, names, mismatched, name, options) for name in by}
-    firsts = [[_first_hits(each.judged.run, case) for case in each.judged.suite.table.ids] for each in scores]
+    files = _names_files(scores[0].judged.suite)
+    firsts = [[_first_hits(each.judged.run, case, files) for case in each.judged.suite.table.ids] for each in scores]
     return [
         Pair(
             baseline=names[first],
@@ -368,11 +371,22 @@ def _parting_depth(first: list[str], second: list[str]) -> int:
     return next((rank for rank in range(1, shorter + 1) if first[rank - 1] != second[rank - 1]), shorter + 1)
 
 
-def _first_hits(run: Run, case: str) -> list[str] | None:
+def _names_files(suite: Suite) -> bool:
+    kinds = CaseKinds.of(suite)
+    return bool((kinds.paths | kinds.lines).any())
+
+
+def _first_hits(run: Run, case: str, files: bool) -> list[str] | None:
+    """The first distinct hits of an answer; a file has one name, however it is spelt and whichever of its lines are meant."""
     row = run.index.get(case)
     if row is not None and run.status[row] in (ERROR, TIMEOUT, NOT_RUN):
         return None
-    return list(dict.fromkeys(run.ids_of(row)))[:CHURN_DEPTH] if row is not None and run.status[row] == OK else []
+    hits = run.ids_of(row) if row is not None and run.status[row] == OK else []
+    names = (normal_path(apart(hit)[0]) for hit in hits) if files else iter(hits)
+    first: dict[str, None] = {}
+    while len(first) < CHURN_DEPTH and (name := next(names, None)) is not None:
+        first[name] = None
+    return list(first)
 
 
 def flipped(found: Difference) -> Difference:
