@@ -105,7 +105,15 @@ def test_half_a_corpus_is_not_held_against_all_of_it(folder: Path) -> None:
     assert [(found["kind"], found["fix"]) for found in report["pairs"][0]["mismatches"]] == [
         ("corpus", "run both on the same corpus")
     ]
-    assert notes(report, "not-comparable") == [f"bm25#2 against bm25 is INVALID: {reason}"]
+    assert notes(report, "not-comparable") == [f"bm25#2 against bm25 is INVALID: {reason} (run both on the same corpus)"]
+
+
+def test_a_saved_run_that_is_checked_against_another_corpus_says_so(folder: Path) -> None:
+    done = searchmark(folder, "evaluate", "--gold-set", "suite.yaml", "--run", "full.jsonl", "--corpus", "half.jsonl", "-m", "RR")
+    told = "note: hits are checked against another corpus than corpus.jsonl, which was searched"
+    assert (done.code, told in done.out.replace("\n", " ")) == (0, True)
+    same = searchmark(folder, "evaluate", "--gold-set", "suite.yaml", "--run", "full.jsonl", "--corpus", "corpus.jsonl")
+    assert (same.code, "are checked against" in same.out) == (0, False)
 
 
 def test_one_ranking_in_two_depths_is_invalid_for_measures_that_see_below_the_smaller_one(folder: Path) -> None:
@@ -147,7 +155,7 @@ def test_measures_of_cut_answers_are_named_by_their_depth(folder: Path) -> None:
     assert report["gate"]["rules"][0]["subject"] == "AP@5"
     assert notes(report, "cut-answers") == [
         "answers end after 5 hits: AP is reported as AP@5",
-        "answers end after 5 hits: F1, Bpref see none below",
+        "answers end after 5 hits: none below is seen by F1, Bpref",
     ]
     assert (folder / "cut.csv").read_text().splitlines()[0].endswith(",AP@5,F1,Bpref,mine")
 

@@ -131,6 +131,11 @@ _KINDS = (
         "Check that agent and corpus name documents alike.",
     ),
     NoteKind(
+        "other-corpus", "warning", "Hits that are checked against another corpus than the one that was searched.",
+        "What the other one lacks counts as not relevant.",
+        "Give the corpus that was searched with --corpus, or none.",
+    ),
+    NoteKind(
         "cases-not-in-suite", "warning", "Cases of the run that are not in the suite.",
         "They are left out; the run may have been made for another suite.",
     ),

@@ -10,6 +10,7 @@ from searchmark.analysis.comparison import Pair
 from searchmark.analysis.latencies import latencies_of
 from searchmark.analysis.scores import Scores
 from searchmark.comparability import Mismatch, depth_reached, proven_repeat
+from searchmark.corpora.corpus import Survey
 from searchmark.errors import shortened
 from searchmark.records import AnswerDetails, Run
 from searchmark.reports.notes import Note, note
@@ -87,7 +88,15 @@ def depth_notes(scores: Scores) -> Iterator[Note]:
     depth = depth_reached(scores.judged.run)
     blind = [each.name for each in scores.measures if depth is not None and each.looks_below(depth)]
     if blind:
-        yield note("cut-answers", f"answers end after {depth} hits: {', '.join(blind)} see none below")
+        yield note("cut-answers", f"answers end after {depth} hits: none below is seen by {', '.join(blind)}")
+
+
+def corpus_difference(run: Run, corpus: Survey | None) -> Iterator[Note]:
+    """That hits are checked against another corpus than the one that was searched, where both are known."""
+    searched = set(run.provenance.corpora.values())
+    if corpus is not None and run.label.snapshot is None and len(searched) == 1 and corpus.digest not in searched:
+        name = next(iter(run.provenance.corpora))
+        yield note("other-corpus", f"hits are checked against another corpus than {name}, which was searched")
 
 
 def comparability_notes(pairs: Sequence[Pair]) -> Iterator[Note]:
@@ -96,7 +105,7 @@ def comparability_notes(pairs: Sequence[Pair]) -> Iterator[Note]:
         for found in pair.mismatches:
             invalid = [each.measure for each in pair.differences if found.sentence in each.reason]
             which = "" if len(invalid) in (0, len(pair.differences)) else f" for {', '.join(invalid)}"
-            message = f"{pair.candidate} against {pair.baseline} is INVALID{which}: {found.sentence}"
+            message = f"{pair.candidate} against {pair.baseline} is INVALID{which}: {found.sentence} ({found.fix})"
             yield replace(note(_code(found, pair, pairs), message), fix=found.fix)
 
 
