@@ -1,42 +1,58 @@
 """What may be held against what: every check, in one place, for every verb and every notebook.
 
 A case that was not run is not a zero: a run of ours that lacks cases has not run them, and is untrusted. An imported
-run that lacks cases has answered them with nothing. A run that was made for something else is refused, and what not all
-runs have can be left out on request.
+run that lacks cases has answered them with nothing. A run that was asked something else is refused. Two runs that
+searched different things, or of which one was cut where the other goes on, are a mismatch: what is said of such a pair
+is INVALID. What not all runs have can be left out on request. What is not known is not different.
 
 Private: what is meant for others is a name of `searchmark`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.judging.judge import Judged
-from searchmark.records import NOT_RUN, Run, Suite, query_digest
+from searchmark.measures.grammar import AnyMeasure
+from searchmark.records import NOT_RUN, PARENT, TIMEOUT, AgentIdentity, Run, Suite, query_digest
+from searchmark.runs.cut import cut_to
 from searchmark.runs.join import completed
 
 LEFT_OUT = "cases_not_in_all_runs"
+# A run that shares less than this with a suite, of the smaller of both, was made for something else.
+LEAST_OVERLAP = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Comparable:
-    """Runs that may be held against each other, and the suite with the cases on which that is done."""
+    """Runs that may be held against each other, and the suite with the cases on which that is done.
+
+    ``depth`` is where the answers of all of them end, None if they do not, or not at the same rank.
+    """
 
     suite: Suite
     runs: tuple[Run, ...]
+    depth: int | None = None
 
 
-def comparable(suite: Suite, runs: Sequence[Run], *, intersect: bool = False) -> Comparable:
-    """These runs on this suite, with what each did not run marked as such, or on the cases that all of them answer."""
+def comparable(suite: Suite, runs: Sequence[Run], *, intersect: bool = False, same_depth: bool = False) -> Comparable:
+    """These runs on this suite, with what each did not run marked as such.
+
+    With ``intersect`` on the cases that all of them answer, with ``same_depth`` with answers cut to the smallest depth.
+    """
     for run in runs:
         check_asked(suite, run)
+    depth = _smallest_depth(runs) if same_depth else _common_depth(runs)
+    if same_depth and depth is not None:
+        runs = [cut_to(run, depth) for run in runs]
     if intersect:
-        return Comparable(_common_cases(suite, runs), tuple(runs))
-    for run in runs if len(runs) > 1 else ():  # one run alone is held against nothing: what is foreign is counted and said
+        return Comparable(_common_cases(suite, runs), tuple(runs), depth)
+    for run in runs:
         _refuse_foreign(suite, run)
-    return Comparable(suite, tuple(completed(run, suite.table.ids) for run in runs))
+    return Comparable(suite, tuple(completed(run, suite.table.ids) for run in runs), depth)
 
 
 def check_asked(suite: Suite, run: Run) -> None:
@@ -53,13 +69,13 @@ def check_asked(suite: Suite, run: Run) -> None:
 
 
 def _refuse_foreign(suite: Suite, run: Run) -> None:
-    """A run that answers other cases and lacks some of these was made for another suite."""
-    known = set(suite.table.ids)
-    foreign, missing = len(run.index.keys() - known), len(known - run.index.keys())
-    if foreign and missing and missing < len(known):
+    """Runs often answer more or fewer cases than are judged; one that has hardly any in common is about something else."""
+    known, answered = set(suite.table.ids), run.index.keys()
+    common, foreign = len(known & answered), len(answered - known)
+    if 0 < common < LEAST_OVERLAP * min(len(known), len(answered)):
         raise Incomparable(
-            f"the run {run.agent!r} lacks {missing} cases of the suite and answers {foreign} that are not in it: "
-            "it was made for a different suite (--intersect compares on the cases that all runs answer)"
+            f"the run {run.agent!r} answers {common} of the {len(known)} cases of the suite and {foreign} others: "
+            "it was made for a different suite; name the right one, or compare on the common cases with --intersect"
         )
 
 
@@ -73,6 +89,147 @@ def _common_cases(suite: Suite, runs: Sequence[Run]) -> Suite:
 
 def _cases_run(run: Run) -> set[str]:
     return {case for case, status in zip(run.case_ids, run.status.tolist(), strict=True) if status != NOT_RUN}
+
+
+def depth_reached(run: Run) -> int | None:
+    """The depth that a run was asked for, if an answer has that many hits, so that it may have been cut there."""
+    depth = run.provenance.options.get("depth")
+    return depth if isinstance(depth, int) and run.longest >= depth else None
+
+
+def _common_depth(runs: Sequence[Run]) -> int | None:
+    depth = min(filter(None, map(depth_reached, runs)), default=None)
+    return None if depth is None or any(run.longest > depth for run in runs) else depth
+
+
+def _smallest_depth(runs: Sequence[Run]) -> int | None:
+    """The smallest depth that a run was cut at; the longest answer of an imported run is all that is known of its depth."""
+    depths = [depth_reached(run) if run.provenance.is_ours else run.longest for run in runs]
+    return min(filter(None, depths), default=None)
+
+
+MismatchKind = Literal["snapshot", "candidates", "corpus", "depth", "time_limit"]
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """One thing besides the agents in which two runs differ, why that spoils a comparison, and what to do about it.
+
+    Only measures that look ``below`` this rank are concerned; None for all measures.
+    """
+
+    kind: MismatchKind
+    sentence: str
+    fix: str
+    below: int | None = None
+
+    def concerns(self, measure: AnyMeasure) -> bool:
+        return self.below is None or measure.looks_below(self.below)
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """One of two runs, with the name that a reader knows it by."""
+
+    name: str
+    run: Run
+
+
+def mismatches(one: Run, other: Run, names: tuple[str, str]) -> tuple[Mismatch, ...]:
+    """All that makes a difference between two runs say nothing of their agents; ``names`` are for the sentences."""
+    first, second = _Side(names[0], one), _Side(names[1], other)
+    return (*_searched(first, second), *_depths(first, second), *_depths(second, first), *_time_limits(first, second))
+
+
+def _searched(one: _Side, other: _Side) -> Iterator[Mismatch]:
+    """Two snapshots are what a comparison of snapshots is about; anything else that was searched must be the same."""
+    first, second = one.run.label.snapshot, other.run.label.snapshot
+    if first == second:
+        yield from _candidates(one, other) or _corpora(one, other)
+    elif first and second and not same_agent(one.run, other.run):
+        told = f"{one.name} searched the snapshot {first} and {other.name} {second}"
+        sentence = f"{told}: whether that or the agent makes the difference cannot be told"
+        yield Mismatch("snapshot", sentence, "run both on the same snapshot")
+
+
+def same_agent(one: Run, other: Run) -> bool:
+    """Whether two runs are known to be of one agent with the same code and options; what it says of itself may differ."""
+    return one.label.agent == other.label.agent and _code(one.provenance.agent) == _code(other.provenance.agent)
+
+
+def _code(agent: AgentIdentity | None) -> AgentIdentity | None:
+    return None if agent is None else replace(agent, description={})
+
+
+def _candidates(one: _Side, other: _Side) -> list[Mismatch]:
+    first, second = one.run.provenance, other.run.provenance
+    if not (first.is_ours and second.is_ours) or first.candidates == second.candidates:
+        return []
+    told = (f"{side.name} searched {_kinds(side.run)}" for side in (one, other))
+    return [Mismatch("candidates", " and ".join(told), "run both with the same --candidates")]
+
+
+def _kinds(run: Run) -> str:
+    chosen = run.provenance.candidates
+    if chosen is None:
+        return "every file"
+    without = f" without {', '.join(chosen.excluded)}" if chosen.excluded else ""
+    return f"files of the kinds {', '.join(chosen.kinds)}{without}" if chosen.kinds else f"every file{without}"
+
+
+def _corpora(one: _Side, other: _Side) -> list[Mismatch]:
+    different = _different_corpora(one.run, other.run)
+    if not different:
+        return []
+    sentence = f"{one.name} and {other.name} searched different corpora: {different}"
+    return [Mismatch("corpus", sentence, "run both on the same corpus")]
+
+
+def _different_corpora(one: Run, other: Run) -> str | None:
+    """What is known to differ of what two runs searched; each may have searched what the other has not."""
+    first, second = one.provenance.corpora, other.provenance.corpora
+    changed = [name for name in first if name in second and first[name] != second[name]]
+    if changed:
+        return f"the contents of {', '.join(changed)} differ"
+    if len(first) == len(second) == 1 and set(first.values()) != set(second.values()):
+        return " and ".join((*first, *second))  # two names for what all cases search
+    return "the documents of the cases differ" if not first and not second and _brought_others(one, other) else None
+
+
+def _brought_others(one: Run, other: Run) -> bool:
+    """Whether cases that bring documents along brought other ones; at its parent every case has a corpus of its own."""
+    first, second = one.provenance.suite, other.provenance.suite
+    if first is None or second is None or one.label.snapshot == PARENT or None in (first.corpus, second.corpus, first.queries):
+        return False
+    return (first.name, first.queries) == (second.name, second.queries) and first.corpus != second.corpus
+
+
+def _depths(cut: _Side, deep: _Side) -> Iterator[Mismatch]:
+    """An agent that had no more to give was not cut, however deep it was asked."""
+    depth = depth_reached(cut.run)
+    if depth is not None and deep.run.longest > depth:
+        sentence = f"the answers of {cut.name} end after {depth} hits, and those of {deep.name} have up to {deep.run.longest}"
+        fix = f"cut all answers alike with --same-depth, name a cutoff of at most {depth}, or run again with one --depth"
+        yield Mismatch("depth", sentence, fix, depth)
+
+
+def _time_limits(one: _Side, other: _Side) -> Iterator[Mismatch]:
+    """Different limits make no difference unless one of them was reached."""
+    for short, long in ((one, other), (other, one)):
+        limit, more = (side.run.provenance.options.get("timeout_seconds") for side in (short, long))
+        late = int((short.run.status == TIMEOUT).sum())
+        if limit is not None and more is not None and limit < more and late:
+            told = f"{short.name} timed out in {late} cases after {limit:g} s, and {long.name} had {more:g} s"
+            yield Mismatch("time_limit", told, "run both with the same --timeout")
+
+
+def proven_repeat(one: Run, other: Run) -> bool:
+    """Whether it is proven that these are two runs of one agent, asked the same about the same; names prove nothing."""
+    first, second = one.provenance, other.provenance
+    if first.agent is None or first.agent.code is None or first.suite is None or first.id == second.id:
+        return False
+    same = ("agent", "suite", "options", "corpora", "candidates", "version")
+    return one.label.snapshot == other.label.snapshot and all(getattr(first, key) == getattr(second, key) for key in same)
 
 
 def check_judged(judged: Sequence[Judged], measures: Sequence[Sequence[str]]) -> None:

@@ -14,7 +14,7 @@ Private: what is meant for others is a name of `searchmark`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -28,7 +28,7 @@ from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
 from searchmark.corpora.corpus import Survey
 from searchmark.errors import UsageError
 from searchmark.judging.judge import judge
-from searchmark.measures.grammar import AnyMeasure
+from searchmark.measures.grammar import AnyMeasure, cut_measures, parse_measure, parse_measures
 from searchmark.options.compare_options import CompareOptions, DecisionTable
 from searchmark.options.experiment_options import CaseSelection, Resumption
 from searchmark.options.run_options import RunOptions
@@ -134,12 +134,18 @@ def score_runs(
     *,
     corpus: Survey | None = None,
     intersect: bool = False,
+    same_depth: bool = False,
 ) -> list[Scores]:
-    """Every run on this suite, after the checks of what may be held against what."""
+    """Every run on this suite, after the checks of what may be held against what.
+
+    Where answers end at the depth that was asked for, measures are cut there too and named so: AP is AP@100.
+    """
     if not runs:
         raise UsageError("there is no run to score")
-    fitting = comparable(suite, runs, intersect=intersect)
-    wanted = list(measures) or default_measures(fitting.suite)
+    fitting = comparable(suite, runs, intersect=intersect, same_depth=same_depth)
+    wanted = parse_measures(list(measures) or default_measures(fitting.suite), fitting.suite.defaults)
+    if fitting.depth is not None:
+        wanted = cut_measures(wanted, fitting.depth)
     ids, folder = (None, None) if corpus is None else (corpus.ids, corpus.folder)
     return [score(judge(fitting.suite, run, ids, folder), wanted) for run in fitting.runs]
 
@@ -170,9 +176,17 @@ def compare_runs(
     tables: Sequence[DecisionTable] = (),
     corpus: Survey | None = None,
     intersect: bool = False,
+    same_depth: bool = False,
 ) -> Report:
     """The report on several runs of one suite, each held against the others or against the baseline."""
-    scores = score_runs(suite, runs, measures, corpus=corpus, intersect=intersect)
+    scores = score_runs(suite, runs, measures, corpus=corpus, intersect=intersect, same_depth=same_depth)
     splits = by or default_splits(scores[0].judged.suite)
     pairs = compare(scores, splits, options)
-    return build_comparison(scores, pairs, splits, tables_about((*options.decisions, *tables), pairs), corpus)
+    rules = [_by_known_name(table, scores[0]) for table in tables_about((*options.decisions, *tables), pairs)]
+    return build_comparison(scores, pairs, splits, rules, corpus)
+
+
+def _by_known_name(table: DecisionTable, scores: Scores) -> DecisionTable:
+    """The table with its measure under the name that it has where answers were cut."""
+    name = None if table.measure is None else scores.known_as(parse_measure(table.measure))
+    return table if name is None else replace(table, measure=name)

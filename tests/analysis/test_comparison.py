@@ -114,7 +114,7 @@ class TestVerdicts:
     def test_an_untrusted_run_is_invalid_and_never_significantly_worse(self) -> None:
         never_ran = run_of("dead", BASE, dict.fromkeys(range(200), "not_run"))
         (found,) = differences(suite_of(200), run_of("a", BASE), never_ran)
-        assert (found.verdict, found.reason) == ("INVALID", "untrusted: dead")
+        assert (found.verdict, found.reason) == ("INVALID", "untrusted: dead (200 of 200 cases were not run)")
 
     def test_a_verdict_that_rests_on_failures_is_inconclusive(self) -> None:
         """The candidate is a little better where it answers, and lost 9 of 200 cases to time-outs."""
@@ -244,6 +244,14 @@ def test_churn_drops_duplicates_and_takes_missing_for_empty() -> None:
     second = Run.from_answers("b", [Answer("c0000", "ok", (Hit("a", 1), Hit("b", 2)))])
     (pair,) = compare([score(judge(suite, run), ["RR"]) for run in (first, second)])
     assert (pair.churn.cases, pair.churn.overlap, pair.churn.parting_depth) == (2, 1.0, None)
+
+
+def test_churn_knows_a_file_however_it_is_spelt() -> None:
+    suite = Suite.from_cases("s", [Case("c1", "q", (Judgment("src/a.py", "path"),))])
+    plain = Run.from_answers("plain", [Answer("c1", "ok", (Hit("src/a.py", 1), Hit("src/b.py", 2)))])
+    spelt = Run.from_answers("spelt", [Answer("c1", "ok", (Hit("./src/a.py#L3-L9", 1), Hit("src/a.py", 2), Hit("src/b.py", 3)))])
+    (pair,) = compare([score(judge(suite, run), ["RR"]) for run in (plain, spelt)])
+    assert (pair.churn.first_changed, pair.churn.overlap, pair.churn.parting_depth) == (0, 1.0, None)
 
 
 def test_several_pairs_are_adjusted_by_holm_and_a_weak_one_falls() -> None:
@@ -475,14 +483,14 @@ class TestCommand:
         assert main(["compare", *self.EXAMPLE, *self.RUNS, "--decide", "vector-search"]) == 4
         assert "the runs are bm25, semantic" in capsys.readouterr().err
 
-    def test_a_run_for_another_suite_exits_with_2_unless_only_common_cases_count(self, file, capsys) -> None:
+    def test_a_run_over_other_topics_is_compared_on_all_cases_or_on_the_common_ones(self, file, capsys) -> None:
         qrels = file("q.txt", "".join(f"q{n} 0 a 1\n" for n in range(20)))
         full = file("full.txt", "".join(f"q{n} Q0 a 1 1 t\n" for n in range(20)))
         part = file("part.txt", "".join(f"{'q' if n < 12 else 'z'}{n} Q0 a 1 1 t\n" for n in range(20)))
-        arguments = ["compare", "--gold-set", str(qrels), "--run", str(full), "--run", str(part), "-m", "RR"]
-        assert main(arguments) == 2
-        assert "lacks 8 cases of the suite and answers 8 that are not in it" in capsys.readouterr().err
-        assert main([*arguments, "--intersect", "-o", "-"]) == 0
+        arguments = ["compare", "--gold-set", str(qrels), "--run", str(full), "--run", str(part), "-m", "RR", "-o", "-"]
+        assert main(arguments) == 0
+        assert json.loads(capsys.readouterr().out)["comparisons"][0]["cases"] == 20
+        assert main([*arguments, "--intersect"]) == 0
         report = json.loads(capsys.readouterr().out)
         assert report["comparisons"][0]["cases"] == 12
         assert "all runs: cases of the suite that not all runs answer, left out: 8" in [note["message"] for note in report["notes"]]

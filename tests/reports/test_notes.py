@@ -82,7 +82,7 @@ class TestCases:
         run = Run.from_answers("r", [Answer(case, "not_run" if case == "c3" else "empty") for case in CASES])
         found = notes_of(run)["cases-not-run"]
         assert (found.message, found.severity, found.cases) == ("untrusted: 1 of 12 cases were not run", "error", ("c3",))
-        assert found.fix == "Continue with --resume, or give the missing shards as further --run."
+        assert found.fix == "Continue with --resume, evaluate all shards together, or compare on the common cases with --intersect."
 
     def test_an_agent_that_did_not_start_is_said_once(self) -> None:
         failure = "bm25: no such file"

@@ -95,6 +95,17 @@ def test_the_comparison_of_snapshots_says_what_went_wrong_case_by_case(history: 
     assert "What bm25@" in Path("out.md").read_text().replace("\u200b", "")
 
 
+def test_pairs_that_cross_agents_and_snapshots_have_no_verdict(history: list[str], capsys) -> None:
+    """Such a pair cannot tell the agent from the snapshot; the comparison as a whole is sound."""
+    snapshots = ["--snapshot", "parent", "--snapshot", "head"]
+    command = ["compare", "--gold-set", "gold.json", "--agents", "bm25", "random", *snapshots, "-m", "RR", "-o", "out.json"]
+    assert main(command) == 0
+    report = json.loads(Path("out.json").read_text())
+    crossing = [{found["baseline"], found["candidate"]} for found in report["comparisons"] if found["verdict"] == "INVALID"]
+    assert crossing == [{"bm25@parent", "random@head"}, {"bm25@head", "random@parent"}]
+    assert [note["severity"] for note in report["notes"] if note["code"] == "different-snapshots"] == ["note", "note"]
+
+
 def test_any_revision_and_the_work_tree_can_be_searched(history: list[str]) -> None:
     Path("shop/app/login.py").write_text("login user check")
     assert firsts(evaluate("--agent", "bm25", "--snapshot", history[0]))["c1"] == ["app/login.py"]

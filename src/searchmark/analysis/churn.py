@@ -10,6 +10,9 @@ import numpy as np
 from searchmark.analysis.intervals import SAME
 from searchmark.analysis.scores import Scores
 from searchmark.judging.judge import target_ranks
+from searchmark.judging.matching import apart
+from searchmark.judging.names import CaseKinds
+from searchmark.judging.spelling import normal_path
 from searchmark.records import ERROR, NOT_RUN, OK, TIMEOUT, Run
 
 TELLING = 10
@@ -65,14 +68,22 @@ def _rank_moves(first: Scores, second: Scores, row: int) -> Iterator[RankMove]:
 
 def first_hits_of(scores: Scores) -> list[list[str] | None]:
     """The first hits of every case; None where there was no answer."""
-    return [_first_hits(scores.judged.run, case) for case in scores.judged.suite.table.ids]
+    kinds = CaseKinds.of(scores.judged.suite)
+    files = bool((kinds.paths | kinds.lines).any())
+    return [_first_hits(scores.judged.run, case, files) for case in scores.judged.suite.table.ids]
 
 
-def _first_hits(run: Run, case: str) -> list[str] | None:
+def _first_hits(run: Run, case: str, files: bool) -> list[str] | None:
+    """The first distinct hits of an answer; a file has one name, however it is spelt and whichever of its lines are meant."""
     row = run.index.get(case)
     if row is not None and run.status[row] in (ERROR, TIMEOUT, NOT_RUN):
         return None
-    return list(dict.fromkeys(run.ids_of(row)))[:CHURN_DEPTH] if row is not None and run.status[row] == OK else []
+    hits = run.ids_of(row) if row is not None and run.status[row] == OK else []
+    names = (normal_path(apart(hit)[0]) for hit in hits) if files else iter(hits)
+    first: dict[str, None] = {}
+    while len(first) < CHURN_DEPTH and (name := next(names, None)) is not None:
+        first[name] = None
+    return list(first)
 
 
 def churn_between(first: Sequence[list[str] | None], second: Sequence[list[str] | None]) -> Churn:

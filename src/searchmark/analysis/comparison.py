@@ -21,7 +21,7 @@ from searchmark.analysis.paired_evidence import Question, Rows, evidence_for, ex
 from searchmark.analysis.power import VerdictRule, cases_needed, detectable_difference
 from searchmark.analysis.scores import Scores, segment_rows, untrusted_because
 from searchmark.analysis.verdicts import Difference, Judgement, PairedEvidence, judge_difference, significant
-from searchmark.comparability import check_judged
+from searchmark.comparability import Mismatch, check_judged, mismatches
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import parse_measure
 from searchmark.options.compare_options import CompareOptions
@@ -30,7 +30,10 @@ from searchmark.records import ERROR, TIMEOUT, display_names
 
 @dataclass(frozen=True)
 class Pair:
-    """All that is known about two runs. ``primary`` is the measure that the comparison was made for."""
+    """All that is known about two runs. ``primary`` is the measure that the comparison was made for.
+
+    ``mismatches`` is why differences of theirs are INVALID.
+    """
 
     baseline: str
     candidate: str
@@ -39,6 +42,7 @@ class Pair:
     segments: Mapping[str, Mapping[str, tuple[Difference, ...]]]
     telling: tuple[TellingCase, ...]
     churn: Churn
+    mismatches: tuple[Mismatch, ...] = ()
 
 
 class _Segment(NamedTuple):
@@ -78,9 +82,10 @@ def primary_column(scores: Scores, primary: str | None) -> int:
     """The column of the measure that the comparison is made for: the one declared, or the first that tells of quality."""
     if primary is None:
         return next((column for column, measure in enumerate(scores.measures) if measure.tells_quality), 0)
-    name = parse_measure(primary).resolve(scores.judged.suite.defaults).name
-    if name not in scores.names:
-        raise UsageError(f"the primary measure {name!r} is not among those that are computed: {', '.join(scores.names)}")
+    measure = parse_measure(primary)
+    name = scores.known_as(measure)
+    if name is None:
+        raise UsageError(f"the primary measure {measure.name!r} is not among those that are computed: {', '.join(scores.names)}")
     return scores.names.index(name)
 
 
@@ -92,7 +97,8 @@ class _Comparison:
         self._names = unique_names(scores)
         self._primary = primary_column(scores[0], options.primary)
         self._pairs = _pairs_of(self._names, options.baseline)
-        self._untrusted = [bool(untrusted_because(each)) for each in scores]
+        self._untrusted = [untrusted_because(each) for each in scores]
+        self._mismatches = {pair: self._mismatched(*pair) for pair in self._pairs}
         self._rows = _rows_of(scores[0], by)
         self._evidence = self._gathered()
         self._adjusted = self._families()
@@ -111,6 +117,7 @@ class _Comparison:
                 },
                 telling=tuple(telling_cases(self._scores[first], self._scores[second], self._primary)),
                 churn=churn_between(first_hits[first], first_hits[second]),
+                mismatches=self._mismatches[first, second],
             )
             for first, second in self._pairs
         ]
@@ -126,20 +133,31 @@ class _Comparison:
 
     def _families(self) -> dict[_Look, Adjusted]:
         """The looks that may become verdicts, each with its p adjusted for its family."""
-        valid = [pair for pair in self._pairs if not self._invalid(*pair)]
-        primary = adjusted(self._evidence, [_Look(EVERYTHING, Question(*pair, self._primary)) for pair in valid])
+        questions = [Question(*pair, self._primary) for pair in self._pairs]
+        primary = adjusted(self._evidence, [_Look(EVERYTHING, question) for question in questions if not self._invalid(question)])
         shown = [look.question for look, found in primary.items() if significant(self._evidence[look], found.p)]
         return primary | adjusted(self._evidence, [look for question in shown for look in self._further(question)])
 
     def _further(self, primary: Question) -> list[_Look]:
         """What becomes a question once the primary measure of a pair is significant."""
         others = [column for column, measure in enumerate(self._scores[0].measures) if measure.tells_quality]
-        looks = [_Look(EVERYTHING, primary._replace(column=column)) for column in others if column != primary.column]
+        questions = [primary._replace(column=column) for column in others if column != primary.column]
+        looks = [_Look(EVERYTHING, question) for question in questions if not self._invalid(question)]
         return [*looks, *(_Look(segment, primary) for segment in self._rows if segment != EVERYTHING)]
 
-    def _invalid(self, first: int, second: int) -> str | None:
-        untrusted = [self._names[run] for run in (first, second) if self._untrusted[run]]
-        return f"untrusted: {' and '.join(untrusted)}" if untrusted else None
+    def _mismatched(self, first: int, second: int) -> tuple[Mismatch, ...]:
+        """What spoils a pair for one of the measures at least."""
+        one, other = (self._scores[run].judged.run for run in (first, second))
+        found = mismatches(one, other, (self._names[first], self._names[second]))
+        return tuple(each for each in found if any(map(each.concerns, self._scores[0].measures)))
+
+    def _invalid(self, question: Question) -> str | None:
+        """Why a measure of two runs cannot be compared; None if it can."""
+        pair, measure = (question.baseline, question.candidate), self._scores[0].measures[question.column]
+        untrusted = [f"{self._names[run]} ({'; '.join(self._untrusted[run])})" for run in pair if self._untrusted[run]]
+        if untrusted:
+            return f"untrusted: {' and '.join(untrusted)}"
+        return "; ".join(each.sentence for each in self._mismatches[pair] if each.concerns(measure)) or None
 
     def _differences(self, segment: _Segment, first: int, second: int) -> tuple[Difference, ...]:
         columns = range(len(self._scores[0].measures))
@@ -183,7 +201,7 @@ class _Comparison:
 
     def _judgement(self, look: _Look) -> Judgement:
         question, measure = look.question, self._scores[0].measures[look.question.column]
-        invalid = self._invalid(question.baseline, question.candidate)
+        invalid = self._invalid(question)
         if invalid is not None:
             return Judgement("INVALID", invalid)
         if not measure.tells_quality:

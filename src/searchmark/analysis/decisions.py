@@ -121,9 +121,12 @@ class _Arms:
 
     def __init__(self, table: DecisionTable, baseline: Scores, candidate: Scores, pair: Pair) -> None:
         suite = baseline.judged.suite
-        self.measure = pair.primary if table.measure is None else parse_measure(table.measure).resolve(suite.defaults).name
-        if self.measure not in baseline.names:
-            raise UsageError(f"the decision about {table.candidate!r} rests on {self.measure}, which was not computed")
+        measure = parse_measure(table.measure or pair.primary)
+        known = baseline.known_as(measure)
+        if known is None:
+            name = measure.resolve(suite.defaults).name
+            raise UsageError(f"the decision about {table.candidate!r} rests on {name}, which was not computed")
+        self.measure = known
         self._column = baseline.names.index(self.measure)
         self._baseline, self._candidate = baseline, candidate
         found = pair.differences[self._column]

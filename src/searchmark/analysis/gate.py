@@ -89,10 +89,11 @@ class MeanBound:
         return max(results, key=self._badness)
 
     def _check(self, scores: Scores, prefix: str) -> RuleResult:
-        name = self.measure.resolve(scores.judged.suite.defaults).name
-        mean = scores.mean(name) if name in scores.names else math.nan
+        name = scores.known_as(self.measure)
+        mean = math.nan if name is None else scores.mean(name)
         actual = None if math.isnan(mean) else mean
-        return self._result(f"{prefix}{name}", actual, self._verdict(scores, actual))
+        asked = self.measure.resolve(scores.judged.suite.defaults).name
+        return self._result(f"{prefix}{name or asked}", actual, self._verdict(scores, actual))
 
     def _result(self, subject: str, actual: float | None, verdict: GateVerdict) -> RuleResult:
         return RuleResult(subject, {}, self.bound, self.expected, actual, (), verdict)

@@ -62,6 +62,11 @@ class Scores:
     def means(self) -> dict[str, float]:
         return {name: self.mean(name) for name in self.names}
 
+    def known_as(self, measure: AnyMeasure) -> str | None:
+        """The name under which a measure is in the table, also where the depth of the answers has cut it; None if it is not."""
+        name = measure.resolve(self.judged.suite.defaults).name
+        return next((each.name for each in self.measures if name in (each.name, each.asked.name)), None)
+
     def reason(self, row: int, column: int) -> str | None:
         """Why this value is undefined; None if it is not."""
         if not np.isnan(self.values[row, column]):

@@ -71,7 +71,7 @@ def exit_code(report: Report) -> int:
     """What the report means to a script."""
     if not any(summary.cases for agent in report.agents.values() for summary in agent.measures.values()):
         return EXIT_NOTHING_EVALUATED
-    untrusted = any(agent.status != "ok" for agent in report.agents.values())
+    untrusted = any(note.severity == "error" for note in report.notes)
     if untrusted or (report.gate and report.gate.verdict == "untrusted"):
         return EXIT_UNTRUSTED
     return EXIT_GATE_FAILED if report.gate and report.gate.verdict == "failed" else EXIT_OK

@@ -61,7 +61,8 @@ PARAMETERS = {
 class Definition:
     """What a name means.
 
-    ``needs_targets``: meaningless unless every target is known by id. ``unanswerable``: looks at the cases
+    ``of_sets``: looks at an answer as a set, so that a cutoff makes another measure of it. ``needs_targets``: meaningless
+    unless every target is known by id. ``unanswerable``: looks at the cases
     without an answer, and only at those. ``undefined``: why the formula itself can come out undefined.
     ``tells_quality``: whether more of it is better, so that it can be the reason of a verdict.
     """
@@ -72,6 +73,7 @@ class Definition:
     missing: str
     parameters: tuple[str, ...] = ()
     cutoff: bool = True
+    of_sets: bool = False
     ties: str = _RANKED
     empty: str = "0"
     low: float = 0.0
@@ -91,6 +93,7 @@ DEFINITIONS = {
             "precision: relevant hits among the first k, over k; without @k over all hits returned",
             missing="fewer than k hits still divide by k",
             parameters=("rel", "credit"),
+            of_sets=True,
             needs_targets=False,
         ),
         Definition(
@@ -99,6 +102,7 @@ DEFINITIONS = {
             "recall: relevant targets among the first k hits, over all relevant targets",
             missing=_NOT_FOUND,
             parameters=("rel", "credit"),
+            of_sets=True,
         ),
         Definition(
             "F1",
@@ -106,6 +110,7 @@ DEFINITIONS = {
             "harmonic mean of P and R, both at k, or both over the whole answer",
             missing=_NOT_FOUND,
             parameters=("rel", "credit"),
+            of_sets=True,
         ),
         Definition(
             "RR",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from math import isfinite
 from typing import TypeAlias
@@ -32,11 +32,15 @@ _TERM = re.compile(r"\s*(?:(?P<weight>\d+(?:\.\d*)?|\.\d+)\s*\*)?\s*(?P<measure>
 
 @dataclass(frozen=True)
 class Measure:
-    """A definition with its cutoff and options; ``given`` holds only the options somebody asked for."""
+    """A definition with its cutoff and options; ``given`` holds only the options somebody asked for.
+
+    ``by_depth``: nobody asked for the cutoff; it is the depth at which the answers were cut.
+    """
 
     definition: Definition
     cutoff: int | None = None
     given: tuple[tuple[str, Value], ...] = ()
+    by_depth: bool = False
 
     @property
     def name(self) -> str:
@@ -68,7 +72,22 @@ class Measure:
         """The same measure with the suite's defaults for what it does not say itself."""
         wishes: dict[str, Value] = {"rel": defaults.rel, "gain": defaults.gain}
         added = {key: value for key, value in wishes.items() if key in self.definition.parameters}
-        return Measure(self.definition, self.cutoff, tuple((added | dict(self.given)).items()))
+        return replace(self, given=tuple((added | dict(self.given)).items()))
+
+    def looks_below(self, depth: int) -> bool:
+        """Whether a hit below this rank can change a value; that a case has no hit at all is seen at any depth."""
+        return not self.definition.unanswerable and (self.cutoff is None or self.cutoff > depth)
+
+    def cut_at(self, depth: int) -> Measure:
+        """What this measure is where answers end at a depth: the one with that cutoff, if that is the same measure."""
+        if self.cutoff is not None or self.definition.of_sets or not self.definition.cutoff:
+            return self
+        return replace(self, cutoff=depth, by_depth=True)
+
+    @property
+    def asked(self) -> Measure:
+        """The measure that was asked for, whatever the depth made of it."""
+        return replace(self, cutoff=None, by_depth=False) if self.by_depth else self
 
     def compute(self, hits: GradedHits) -> Floats:
         options = self.options
@@ -113,6 +132,20 @@ class Formula:
     def resolve(self, defaults: Defaults) -> Formula:
         return Formula(tuple((weight, measure.resolve(defaults)) for weight, measure in self.terms), self.label)
 
+    @property
+    def by_depth(self) -> bool:
+        return any(measure.by_depth for measure in self.parts)
+
+    def looks_below(self, depth: int) -> bool:
+        return any(measure.looks_below(depth) for measure in self.parts)
+
+    def cut_at(self, depth: int) -> Formula:
+        return Formula(tuple((weight, measure.cut_at(depth)) for weight, measure in self.terms), self.label)
+
+    @property
+    def asked(self) -> Formula:
+        return Formula(tuple((weight, measure.asked) for weight, measure in self.terms), self.label)
+
     def compute(self, hits: GradedHits) -> Floats:
         values = np.zeros(hits.cases)
         for weight, measure in self.terms:
@@ -133,6 +166,15 @@ def parse_measures(texts: Iterable[str | AnyMeasure], defaults: Defaults = Defau
     for measure in (parse_measure(text).resolve(defaults) for text in texts):
         if _meaning(by_name.setdefault(measure.name, measure)) != _meaning(measure):
             raise UsageError(f"{measure.name!r} names two different formulas")
+    return list(by_name.values())
+
+
+def cut_measures(measures: Iterable[AnyMeasure], depth: int) -> list[AnyMeasure]:
+    """What measures are where answers end at a depth; one that was also asked for with this cutoff is there once."""
+    by_name: dict[str, AnyMeasure] = {}
+    for measure in (each.cut_at(depth) for each in measures):
+        if measure.by_depth or measure.name not in by_name:  # the one that knows what it was asked as
+            by_name[measure.name] = measure
     return list(by_name.values())
 
 

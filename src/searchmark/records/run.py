@@ -157,6 +157,11 @@ class Run:
     def index(self) -> dict[str, int]:
         return {case_id: row for row, case_id in enumerate(self.case_ids)}
 
+    @cached_property
+    def longest(self) -> int:
+        """The number of hits in the longest answer."""
+        return int(np.diff(self.starts).max(initial=0))
+
     def rows_of(self, row: int) -> NDArray[np.int64]:
         """The rows of the hits of one answer, best first."""
         start, end = int(self.starts[row]), int(self.starts[row + 1])

@@ -13,7 +13,7 @@ from searchmark.files.store import collector_paused
 from searchmark.options.compare_options import DecisionTable
 from searchmark.reports.notes import Note, told_apart
 from searchmark.reports.report import AgentSummary, Report
-from searchmark.reports.run_notes import noise_notes, run_notes
+from searchmark.reports.run_notes import comparability_notes, corpus_difference, depth_notes, noise_notes, run_notes
 from searchmark.reports.score_notes import corpus_notes, score_notes, trust_notes
 from searchmark.reports.snapshot_effect import snapshot_effects
 from searchmark.reports.summaries import agent_summary, expected_targets, suite_summary
@@ -26,7 +26,7 @@ def build_report(scores: Scores, by: Iterable[str] = (), gate: Gate | None = Non
     suite = scores.judged.suite
     (name,) = unique_names([scores])
     agent = agent_summary(scores, by, expected_targets(suite))
-    notes = (*_notes(scores, agent), *corpus_notes(corpus))
+    notes = (*_notes(scores, agent, corpus), *corpus_notes(corpus))
     return Report(suite_summary(suite, corpus), {name: agent}, gate, notes)
 
 
@@ -46,20 +46,22 @@ def build_comparison(
     agents = {name: agent_summary(each, by, expected) for name, each in named.items()}
     runs = {name: each.judged.run for name, each in named.items()}
     means = {name: {key: summary.mean for key, summary in agent.measures.items()} for name, agent in agents.items()}
-    notes = told_apart({name: list(_notes(each, agents[name])) for name, each in named.items()})
+    notes = told_apart({name: list(_notes(each, agents[name], corpus)) for name, each in named.items()})
     return Report(
         suite=suite_summary(suite, corpus),
         agents=agents,
         gate=gate,
-        notes=(*notes, *noise_notes(runs, means), *corpus_notes(corpus)),
+        notes=(*comparability_notes(pairs), *notes, *noise_notes(runs, means), *corpus_notes(corpus)),
         pairs=tuple(pairs),
         decisions=tuple(decide(table, pairs, named) for table in tables),
         snapshot_effects=tuple(snapshot_effects(named)),
     )
 
 
-def _notes(scores: Scores, agent: AgentSummary) -> Iterable[Note]:
+def _notes(scores: Scores, agent: AgentSummary, corpus: Survey | None) -> Iterable[Note]:
     judged = scores.judged
     yield from trust_notes(scores)
     yield from run_notes(judged.run, judged.suite.table.index)
+    yield from depth_notes(scores)
+    yield from corpus_difference(judged.run, corpus)
     yield from score_notes(scores, agent.dropped.items(), agent.measures.items())

@@ -39,7 +39,7 @@ _KINDS = (
     NoteKind(
         "cases-not-run", "error", "Cases that were not run.",
         "A mean over the cases that happened to run is the mean of another suite.",
-        "Continue with --resume, or give the missing shards as further --run.",
+        "Continue with --resume, evaluate all shards together, or compare on the common cases with --intersect.",
     ),
     NoteKind(
         "not-started", "error", "The agent could not be started.",
@@ -55,6 +55,10 @@ _KINDS = (
         "too-many-failures", "error", "More than 5 % of the cases ended in an error or a time-out.",
         "They score 0, so the mean tells more of the failures than of the search.",
         "Fix the failures, then ask the failed cases again with --retry-errors.",
+    ),
+    NoteKind(
+        "not-comparable", "error", "Two runs that differ in more than their agents.",
+        "A difference between them says nothing of the agents; its verdict is INVALID.",
     ),
     NoteKind(
         "failures", "warning", "Cases that failed, by reason.",
@@ -89,12 +93,21 @@ _KINDS = (
         "--candidates all searches every file.",
     ),
     NoteKind(
+        "different-snapshots", "note", "Different agents in different snapshots.",
+        "Whether the agent or the snapshot makes the difference cannot be told; the verdict is INVALID.",
+    ),
+    NoteKind(
+        "cut-answers", "note", "Answers that end at the depth that was asked for.",
+        "A measure without a cutoff would have another value on longer answers.",
+        "Ask for more hits with --depth, or name a cutoff.",
+    ),
+    NoteKind(
         "noise-floor", "note", "How much two runs of one agent differ.",
         "A difference between agents that is no larger is noise.",
     ),
     NoteKind(
         "cases-missing", "warning", "Cases that an imported run does not mention.",
-        "They count as empty answers and score 0.",
+        "They count as empty answers and score 0, as in trec_eval -c.",
         "If these cases were never asked, compare with --intersect.",
     ),
     NoteKind(
@@ -118,6 +131,11 @@ _KINDS = (
         "Check that agent and corpus name documents alike.",
     ),
     NoteKind(
+        "other-corpus", "warning", "Hits that are checked against another corpus than the one that was searched.",
+        "What the other one lacks counts as not relevant.",
+        "Give the corpus that was searched with --corpus, or none.",
+    ),
+    NoteKind(
         "cases-not-in-suite", "warning", "Cases of the run that are not in the suite.",
         "They are left out; the run may have been made for another suite.",
     ),
@@ -137,6 +155,7 @@ _KINDS = (
         "No search can find them, so that the best possible value is below 1.",
     ),
     NoteKind("cases-filtered-out", "note", "Cases of the suite that were not asked for, left out."),
+    NoteKind("hits-below-same-depth", "note", "Hits below the smallest depth of all runs, left out as asked."),
     NoteKind("hits-beyond-depth", "note", "Hits beyond the depth that was asked for, left out."),
     NoteKind(
         "hits-not-text", "warning", "Hits that are neither text nor a path.",

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
+from searchmark.analysis.comparison import Pair
 from searchmark.analysis.latencies import latencies_of
+from searchmark.analysis.scores import Scores
+from searchmark.comparability import Mismatch, depth_reached, proven_repeat
+from searchmark.corpora.corpus import Survey
 from searchmark.errors import shortened
 from searchmark.records import AnswerDetails, Run
 from searchmark.reports.notes import Note, note
@@ -62,7 +67,7 @@ def _condition_notes(run: Run) -> Iterator[Note]:
 def noise_notes(runs: Mapping[str, Run], means: Mapping[str, Mapping[str, float | None]]) -> Iterator[Note]:
     """What differs between two runs of one agent on the same question is the noise floor of quality and speed."""
     for name, again in combinations(runs, 2):
-        if not asked_twice(runs[name], runs[again]):
+        if not proven_repeat(runs[name], runs[again]):
             continue
         first, second = latencies_of(runs[name]), latencies_of(runs[again])
         pairs = ((measure, value, means[again][measure]) for measure, value in means[name].items())
@@ -73,10 +78,41 @@ def noise_notes(runs: Mapping[str, Run], means: Mapping[str, Mapping[str, float 
         yield note("noise-floor", f"noise floor, {name} asked twice: {differ}")
 
 
-def asked_twice(one: Run, other: Run) -> bool:
-    """Whether it is proven that these are two runs of one agent, asked the same about the same; names prove nothing."""
-    first, second = one.provenance, other.provenance
-    if first.agent is None or first.agent.code is None or first.suite is None or first.id == second.id:
-        return False
-    same = ("agent", "suite", "options", "candidates", "version")
-    return one.label.snapshot == other.label.snapshot and all(getattr(first, key) == getattr(second, key) for key in same)
+def depth_notes(scores: Scores) -> Iterator[Note]:
+    """Which measures are cut by the depth that was asked for, and which see less than they would."""
+    cut = {part.name: part for each in scores.measures for part in each.parts if part.by_depth}
+    if cut:
+        depth = next(iter(cut.values())).cutoff
+        renamed = ", ".join(f"{part.asked.name} is reported as {name}" for name, part in cut.items())
+        yield note("cut-answers", f"answers end after {depth} hits: {renamed}")
+    depth = depth_reached(scores.judged.run)
+    blind = [each.name for each in scores.measures if depth is not None and each.looks_below(depth)]
+    if blind:
+        yield note("cut-answers", f"answers end after {depth} hits: none below is seen by {', '.join(blind)}")
+
+
+def corpus_difference(run: Run, corpus: Survey | None) -> Iterator[Note]:
+    """That hits are checked against another corpus than the one that was searched, where both are known."""
+    searched = set(run.provenance.corpora.values())
+    if corpus is not None and run.label.snapshot is None and len(searched) == 1 and corpus.digest not in searched:
+        name = next(iter(run.provenance.corpora))
+        yield note("other-corpus", f"hits are checked against another corpus than {name}, which was searched")
+
+
+def comparability_notes(pairs: Sequence[Pair]) -> Iterator[Note]:
+    """Which pairs are INVALID since the runs differ in more than their agents."""
+    for pair in pairs:
+        for found in pair.mismatches:
+            invalid = [each.measure for each in pair.differences if found.sentence in each.reason]
+            which = "" if len(invalid) in (0, len(pair.differences)) else f" for {', '.join(invalid)}"
+            message = f"{pair.candidate} against {pair.baseline} is INVALID{which}: {found.sentence} ({found.fix})"
+            yield replace(note(_code(found, pair, pairs), message), fix=found.fix)
+
+
+def _code(found: Mismatch, pair: Pair, pairs: Sequence[Pair]) -> str:
+    """Where several agents were asked about several snapshots, only pairs that cross both are left without a verdict."""
+    others = [each for each in pairs if not each.mismatches]
+    crossing = found.kind == "snapshot" and all(
+        any(name in (each.baseline, each.candidate) for each in others) for name in (pair.baseline, pair.candidate)
+    )
+    return "different-snapshots" if crossing else "not-comparable"

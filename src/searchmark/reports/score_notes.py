@@ -26,6 +26,7 @@ DROPPED = {
     "cases_not_in_all_runs": ("cases-not-in-all-runs", "cases of the suite that not all runs answer, left out"),
     "unreachable_targets": ("unreachable-targets", "relevant targets that are not in the corpus"),
     "cases_filtered_out": ("cases-filtered-out", "cases of the suite that were not asked for, left out"),
+    "below_same_depth": ("hits-below-same-depth", "hits below the smallest depth of all runs, left out"),
     "beyond_depth": ("hits-beyond-depth", "hits beyond the depth that was asked for, left out"),
     "not_text": (
         "hits-not-text",
@@ -64,7 +65,7 @@ def _case_notes(judged: Judged) -> Iterator[Note]:
     ids = judged.suite.table.ids
     missing = [case for case in ids if case not in judged.run.index]
     if missing:
-        yield note("cases-missing", f"cases missing from the run, which count as empty: {len(missing)}", missing)
+        yield note("cases-missing", f"cases missing from the run, which count as empty as in trec_eval -c: {len(missing)}", missing)
     lowest = judged.suite.defaults.rel
     hollow = judged.answerable & judged.complete & (judged.hits.total_relevant(lowest) == 0)
     if hollow.any():

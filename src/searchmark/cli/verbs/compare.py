@@ -32,6 +32,7 @@ class ComparedCases:
     """What else a comparison is told."""
 
     intersect: Annotated[bool, Option("Compare only on cases that all runs answer, and say what was left out.")] = False
+    same_depth: Annotated[bool, Option("Cut all answers to the smallest depth among the runs, and say what was left out.")] = False
     preset: Annotated[
         str | None, Option("Decide by a table that comes with Searchmark.", ("--decide",), choices=tuple(PRESETS))
     ] = None
@@ -76,7 +77,8 @@ def command(
     """Compare agents or saved runs on one suite, with evidence.
 
     Agents take turns in blocks of cases, so that a noisy minute hits all of them. Every pair is compared on the
-    cases that both have a value for. The answer may be that there is not enough evidence: the report then says how
+    cases that both have a value for. A pair that differs in more than the agents (cases asked, corpus, depth, ...) is
+    INVALID. The answer may be that there is not enough evidence: the report then says how
     many cases would be needed. Saved runs come before agents in the order of runs.
 
     \b
@@ -111,5 +113,6 @@ def command(
         tables=PRESETS[compared.preset] if compared.preset else (),
         corpus=survey,
         intersect=compared.intersect,
+        same_depth=compared.same_depth,
     )
     return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs, brief=brief)
