@@ -88,6 +88,15 @@ def test_hashes_do_not_depend_on_order(suite: Suite) -> None:
     assert Suite.from_cases("other name", reversed_cases).hashes == suite.hashes
 
 
+def test_hashes_are_those_of_lines_of_json_by_id() -> None:
+    judgments = (Judgment("é", "path", 2, 1, (0.5, 1.0)), Judgment("a", grade=10), Judgment("a", grade=9), Judgment("a!"))
+    suite = Suite.from_cases("s", [Case("q2", 'say "x"', judgments), Case("q1", None, unanswerable=True)])
+    queries = '["q1", null, true]\n["q2", "say \\"x\\"", false]\n'
+    rows = '["a", "id", 9, null, null], ["a", "id", 10, null, null], ["a!", "id", 1, null, null], ["\\u00e9", "path", 2, 1, [0.5, 1.0]]'
+    assert suite.hashes["queries"] == hashlib.sha256(queries.encode()).hexdigest()
+    assert suite.hashes["judgments"] == hashlib.sha256(f'["q1", []]\n["q2", [{rows}]]\n'.encode()).hexdigest()
+
+
 def test_hashes_keep_queries_and_judgments_apart() -> None:
     other_query = Suite.from_cases("demo", [Case("q1", "find b", (Judgment("a", grade=2),)), SUITE.cases[1]])
     other_grade = Suite.from_cases("demo", [Case("q1", "find a", (Judgment("a", grade=1),)), SUITE.cases[1]])

@@ -162,6 +162,21 @@ class Run:
         start, end = int(self.starts[row]), int(self.starts[row + 1])
         return start + (np.arange(end - start) if self.rank is None else np.argsort(self.rank[start:end]))
 
+    def first_rows(self, answers: NDArray[np.int64], limit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows of the first hits of many answers, best first, and where those of each begin; -1 is no answer."""
+        lengths = np.where(answers < 0, 0, np.minimum(np.diff(self.starts)[answers], limit))
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(self.starts[answers] - starts[:-1], lengths) + np.arange(starts[-1])
+        return (places if self.rank is None else self._best_first[places]), starts
+
+    @cached_property
+    def _best_first(self) -> NDArray[np.int64]:
+        """The rows of all hits, those of each answer by rank."""
+        ordered = np.empty(len(self.scores), np.int64)
+        if self.rank is not None:
+            ordered[np.repeat(self.starts[:-1], np.diff(self.starts)) + self.rank - 1] = np.arange(len(ordered))
+        return ordered
+
     def ids_of(self, row: int) -> list[str]:
         """The ids of one answer, best first."""
         if self.rank is None:
