@@ -7,38 +7,50 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as quoted
+
+from searchmark.records.id_columns import are_plain
+
+# Grades that sort as texts as they do as numbers.
+_DIGITS = frozenset(range(10))
 
 
 @dataclass(frozen=True, eq=False)
 class JudgmentColumns:
-    """Judgments as Python values, one per row; ranks and ranges are None where no judgment has any."""
+    """Judgments as Python values, one per row; what no judgment has is None, and without ``match`` all are met by id."""
 
     targets: list[str]
-    match: Sequence[str]
+    match: list[str] | None
     grades: list[int]
     ranks: list[int | None] | None
     ranges: list[list[float] | None] | None
 
     def as_json(self) -> list[str]:
         """Every judgment as a list of its values."""
-        columns = zip(map(quoted, self.targets), self.match, self.grades, self._rest(), strict=True)
-        return [f'[{target}, "{how}", {grade}, {rest}]' for target, how, grade, rest in columns]
-
-    def _rest(self) -> Iterable[str]:
-        if self.ranks is None and self.ranges is None:
-            return ["null, null"] * len(self.targets)
         nothing = [None] * len(self.targets)
-        pairs = zip(self.ranks or nothing, self.ranges or nothing, strict=True)
-        return (f"{json.dumps(rank)}, {json.dumps(bounds)}" for rank, bounds in pairs)
+        columns = (
+            self.targets,
+            self.match or ["id"] * len(self.targets),
+            self.grades,
+            self.ranks or nothing,
+            self.ranges or nothing,
+        )
+        return list(map(json.dumps, zip(*columns, strict=True)))
 
     def by_target(self, start: int, end: int) -> list[int]:
         """The rows of one case, in an order that does not depend on the one they came in."""
-        if len(set(self.targets[start:end])) == end - start:
-            return sorted(range(start, end), key=self.targets.__getitem__)
-        return sorted(range(start, end), key=lambda row: (self.targets[row], self.match[row], self.grades[row]))
+        match = self.match
+        if match is None:
+            return sorted(range(start, end), key=lambda row: (self.targets[row], self.grades[row]))
+        return sorted(range(start, end), key=lambda row: (self.targets[row], match[row], self.grades[row]))
+
+    @property
+    def sort_as_json(self) -> bool:
+        """Whether judgments sort as JSON as they do by target and grade: then nothing but texts has to be sorted."""
+        usual = self.match is None and self.ranks is None and self.ranges is None
+        return usual and set(self.grades) <= _DIGITS and are_plain(self.targets)
 
 
 def query_digest(query: str) -> str:
@@ -55,14 +67,13 @@ def queries_digest(ids: Sequence[str], queries: Sequence[str | None] | None, una
 
 def judgments_digest(ids: Sequence[str], starts: list[int], columns: JudgmentColumns) -> str:
     """The digest of all that is judged; the judgments of case ``i`` are the rows ``starts[i]`` to ``starts[i + 1]``."""
+    if columns.sort_as_json:
+        tails = {grade: f'", "id", {grade}, null, null]' for grade in _DIGITS}
+        texts = [f'["{target}{tails[grade]}' for target, grade in zip(columns.targets, columns.grades, strict=True)]
+        return _digest(f"[{quoted(ids[i])}, [{', '.join(sorted(texts[starts[i] : starts[i + 1]]))}]]\n" for i in _by_id(ids))
     texts = columns.as_json()
-
-    def lines() -> Iterator[str]:
-        for case in _by_id(ids):
-            rows = columns.by_target(starts[case], starts[case + 1])
-            yield f"[{quoted(ids[case])}, [{', '.join([texts[row] for row in rows])}]]\n"
-
-    return _digest(lines())
+    ordered = ((case, columns.by_target(starts[case], starts[case + 1])) for case in _by_id(ids))
+    return _digest(f"[{quoted(ids[case])}, [{', '.join([texts[row] for row in rows])}]]\n" for case, rows in ordered)
 
 
 def _by_id(ids: Sequence[str]) -> list[int]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from searchmark.errors import UsageError
 from searchmark.options.strict import strict_record
-from searchmark.records.columns import starts_of
+from searchmark.records.columns import rows_from, starts_of
 from searchmark.records.id_columns import Texts, ranks_by_score, texts_at
 from searchmark.records.provenance import Provenance, RunLabel
 
@@ -164,18 +164,18 @@ class Run:
 
     def first_rows(self, answers: NDArray[np.int64], limit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows of the first hits of many answers, best first, and where those of each begin; -1 is no answer."""
-        lengths = np.where(answers < 0, 0, np.minimum(np.diff(self.starts)[answers], limit))
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        places = np.repeat(self.starts[answers] - starts[:-1], lengths) + np.arange(starts[-1])
-        return (places if self.rank is None else self._best_first[places]), starts
-
-    @cached_property
-    def _best_first(self) -> NDArray[np.int64]:
-        """The rows of all hits, those of each answer by rank."""
-        ordered = np.empty(len(self.scores), np.int64)
-        if self.rank is not None:
-            ordered[np.repeat(self.starts[:-1], np.diff(self.starts)) + self.rank - 1] = np.arange(len(ordered))
-        return ordered
+        lengths = np.where(answers < 0, 0, self.starts[answers + 1] - self.starts[answers])
+        rows, starts = rows_from(self.starts[answers], np.minimum(lengths, limit))
+        if self.rank is None:
+            return rows, starts
+        answer = np.repeat(np.arange(len(answers)), np.diff(starts))
+        in_order = self.rank[rows] == np.arange(len(rows)) - starts[answer] + 1
+        moved = np.unique(answer[~in_order])  # most answers of most files are in order
+        all_rows, all_starts = rows_from(self.starts[answers[moved]], lengths[moved])
+        rank = self.rank[all_rows]
+        places = np.repeat(starts[moved], np.diff(all_starts)) + rank - 1
+        rows[places[rank <= limit]] = all_rows[rank <= limit]
+        return rows, starts
 
     def ids_of(self, row: int) -> list[str]:
         """The ids of one answer, best first."""

@@ -114,7 +114,7 @@ class JudgmentTable:
         ranges = None if self.ranges is None else [None if math.isnan(bounds[0]) else bounds for bounds in self.ranges.tolist()]
         return JudgmentColumns(
             targets=text_list(self.targets),
-            match=[MATCHES[0]] * len(self) if self.match is None else [MATCHES[how] for how in self.match.tolist()],
+            match=None if self.match is None else [MATCHES[how] for how in self.match.tolist()],
             grades=self.grades.tolist(),
             ranks=None if self.ranks is None else [rank or None for rank in self.ranks.tolist()],
             ranges=ranges,

@@ -23,8 +23,8 @@ from searchmark.reports.report import REPORT_SCHEMA, AgentSummary, Report, Summa
 DEPTH = 4
 
 
-def to_json(report: Report) -> str:
-    """The machine-readable form: floats in full, undefined as null, an optional part absent where there is none."""
+def to_json(report: Report) -> Iterator[str]:
+    """The pieces of the machine-readable form: floats in full, undefined as null, an optional part absent where there is none."""
     data: dict[str, Any] = {
         "schema_version": report.schema_version,
         "suite": asdict(report.suite),
@@ -39,17 +39,17 @@ def to_json(report: Report) -> str:
         "snapshot_effects": [asdict(effect) for effect in report.snapshot_effects],
     }
     data |= {name: with_numbers(part) for name, part in optional.items() if part}
-    return "".join(chain(_laid_out(data, DEPTH), "\n"))
+    return chain(_laid_out(data, DEPTH), "\n")
 
 
 def _laid_out(data: Any, depth: int, indent: str = "\n") -> Iterator[str]:
     """The pieces of JSON that people can read and compare: one line per entry down to a depth.
 
-    An iterator is the entries of an object, each written already.
+    An iterator is the entries of an object, each written already, many at a time.
     """
     inner = indent + " "
     if isinstance(data, Iterator):
-        yield from _enclosed("{}", ((f"{inner}{entry}",) for entry in data), indent)
+        yield from _enclosed("{}", ((inner + f",{inner}".join(entries),) for entries in data), indent)
     elif not isinstance(data, dict | list) or not data or not depth:
         yield json.dumps(data)
     elif isinstance(data, list):
