@@ -54,26 +54,32 @@ def _rank_together(
     ids: Texts, scores: NDArray[np.float64], starts: NDArray[np.int64], length: int, rank: NDArray[np.int32]
 ) -> None:
     """Fill in the ranks of some answers of one length."""
-    rows = starts[:, None] + np.arange(length)
-    part = scores[rows]
+    in_one_piece = int(starts[-1]) - int(starts[0]) == (len(starts) - 1) * length
+    rows = slice(int(starts[0]), int(starts[-1]) + length) if in_one_piece else (starts[:, None] + np.arange(length)).ravel()
+    part = scores[rows].reshape(-1, length)
     order = np.argsort(-part, axis=1)
     ordered = np.take_along_axis(part, order, axis=1)
     tied = ordered[:, 1:] == ordered[:, :-1]
     for answer in np.flatnonzero(tied.any(axis=1)).tolist():
         start = int(starts[answer])
         _settle_ties(list(ids[start : start + length]), order[answer], np.flatnonzero(tied[answer]))
-    rank[np.take_along_axis(rows, order, axis=1)] = np.arange(1, length + 1, dtype=np.int32)
+    ranked = np.empty(part.shape, np.int32)
+    np.put_along_axis(ranked, order, np.arange(1, length + 1, dtype=np.int32)[None], axis=1)
+    rank[rows] = ranked.ravel()
 
 
 def _unordered_answers(ids: Texts, scores: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """The answers, by number, with a hit that belongs before the one above it."""
-    doubtful = scores[1:] >= scores[:-1]
-    doubtful[starts[(starts > 0) & (starts < len(scores))] - 1] = False  # a seam between two answers
-    above = np.flatnonzero(doubtful)
-    tied = scores[above] == scores[above + 1]
-    pairs = zip(texts_at(ids, above[tied]), texts_at(ids, above[tied] + 1), strict=True)
-    tied[tied] = [in_bytes(first) > in_bytes(second) for first, second in pairs]
-    return np.unique(np.searchsorted(starts, above[~tied], side="right") - 1)
+    if not len(scores):
+        return np.zeros(0, np.int64)
+    rises = scores[1:] >= scores[:-1]
+    rises[starts[(starts > 0) & (starts < len(scores))] - 1] = False  # a seam between two answers
+    above = np.flatnonzero(scores[1:] == scores[:-1])
+    above = above[rises[above]]
+    pairs = zip(texts_at(ids, above), texts_at(ids, above + 1), strict=True)
+    rises[above] = [in_bytes(first) < in_bytes(second) for first, second in pairs]
+    filled = np.flatnonzero(np.diff(starts))
+    return filled[np.logical_or.reduceat(np.append(rises, False), starts[filled])]  # the last hit of all has none below it
 
 
 def in_bytes(text: str) -> bytes:
