@@ -5,12 +5,18 @@ per case, and every hit looked up in it, without ranks, duplicates or spellings.
 
 Each contestant works in its own process, one after the other, in several rounds; the first call of each process
 is not counted for time, so that imports and lazy loading are paid by neither. Medians are compared, as ratios.
+
+Whole commands are compared as well, of 1 and of 10 million lines: from the start of a process to its end, with imports,
+intervals, a report on every case and what goes to the terminal. The yardstick is a script that reads the same files with
+pytrec_eval's own parsers and writes the values of every query as JSON.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
+import resource
 import statistics
 import subprocess
 import sys
@@ -22,9 +28,12 @@ from memory import peak_megabytes
 
 DATA = Path(__file__).parent / "data"
 RUN, QRELS = DATA / "scoring.run", DATA / "scoring.qrels"
+LARGE_RUN, LARGE_QRELS = DATA / "scoring-large.run", DATA / "scoring-large.qrels"
+COPIES = 10  # of all queries, under other names, in the large files
 QUERIES, DEPTH, JUDGED = 10_000, 100, 20
 MINED_CASES, MINED_TARGETS = 2_000, 4
 ROUNDS, CALLS = 5, 3
+WHOLE_ROUNDS = {"1M lines": 9, "10M lines": 3}
 OURS = ["nDCG@10", "P@10", "R@100", "AP", "RR"]
 THEIRS = {"nDCG@10": "ndcg_cut_10", "P@10": "P_10", "R@100": "recall_100", "AP": "map", "RR": "recip_rank"}
 
@@ -45,6 +54,15 @@ def generate() -> None:
             )
             judged = rng.sample(documents[:DEPTH], JUDGED // 2) + documents[DEPTH:]
             qrels.writelines(f"q{query} 0 doc{document:06d} {rng.choice([0, 0, 1, 1, 2, 3])}\n" for document in judged)
+
+
+def generate_large() -> None:
+    """The same queries ten times, each time under other names."""
+    for source, target in ((RUN, LARGE_RUN), (QRELS, LARGE_QRELS)):
+        lines = "\n" + source.read_text().rstrip("\n")
+        with target.open("w") as file:
+            for copy in range(COPIES):
+                file.write(lines.replace("\nq", f"\nq{copy}-")[1:] + "\n")
 
 
 def searchmark_from_text() -> dict[str, float]:
@@ -175,8 +193,75 @@ def contested(source: str) -> None:
     )
 
 
+def pytrec_eval_script(qrels: str, run: str, output: str) -> None:
+    """What people write around pytrec_eval: read, score, print the means, keep the values of every query."""
+    import pytrec_eval
+
+    with Path(qrels).open() as judged, Path(run).open() as returned:
+        evaluator = pytrec_eval.RelevanceEvaluator(
+            pytrec_eval.parse_qrel(judged), {"ndcg_cut.10", "P.10", "recall.100", "map", "recip_rank"}
+        )
+        results = evaluator.evaluate(pytrec_eval.parse_run(returned))
+    means = {ours: statistics.fmean(values[theirs] for values in results.values()) for ours, theirs in THEIRS.items()}
+    Path(output).write_text(json.dumps({"means": means, "queries": results}))
+    print(means)
+
+
+def whole_commands(qrels: Path, run: Path) -> dict[str, list[str]]:
+    measures = [word for name in OURS for word in ("-m", name)]
+    ours = [str(Path(sys.executable).parent / "searchmark"), "evaluate", "--gold-set", str(qrels), "--run", str(run), *measures]
+    return {
+        "searchmark": [*ours, "-o", str(DATA / "whole.json")],
+        "pytrec_eval": [sys.executable, __file__, str(qrels), str(run), str(DATA / "whole-pytrec.json")],
+    }
+
+
+def whole_seconds(command: list[str]) -> tuple[float, float]:
+    """Seconds by the clock and of processors that a fresh process takes, its bytecode installed as usual."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(command, capture_output=True, check=True, env=environment)
+    seconds, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def contested_whole(size: str, qrels: Path, run: Path) -> None:
+    """All rounds of whole commands: one line of the table."""
+    commands = whole_commands(qrels, run)
+    for command in commands.values():
+        whole_seconds(command)  # files and bytecode are in memory from here on
+    rounds: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
+    for _ in range(WHOLE_ROUNDS[size]):
+        for name, results in rounds.items():
+            results.append(whole_seconds(commands[name]))
+    (seconds, cpu), (others, other_cpu) = (map(statistics.median, zip(*results, strict=True)) for results in rounds.values())
+    check_whole()
+    print(
+        f"{size:<20}{seconds:>11.2f}s{others:>12.2f}s{others / seconds:>8.2f}x{cpu:>11.2f}s{other_cpu:>12.2f}s{other_cpu / cpu:>8.2f}x"
+    )
+
+
+def check_whole() -> None:
+    """Both have written the same values for the same queries."""
+    (agent,) = json.loads((DATA / "whole.json").read_text())["agents"].values()
+    theirs = json.loads((DATA / "whole-pytrec.json").read_text())
+    for ours, name in THEIRS.items():
+        assert abs(agent["measures"][ours]["mean"] - theirs["means"][ours]) < 1e-9, f"{ours} differs"
+        assert all(abs(agent["cases"][q]["measures"][ours] - values[name]) < 1e-6 for q, values in theirs["queries"].items())
+
+
 def main() -> None:
     generate()
+    generate_large()
+    print(
+        f"whole evaluate in a fresh process, {', '.join(OURS)}; medians of alternating runs ({', '.join(f'{count} of {size}' for size, count in WHOLE_ROUNDS.items())})"
+    )
+    print(f"{'size':<20}{'searchmark':>12}{'pytrec_eval':>13}{'faster':>9}{'CPU':>12}{'CPU':>13}{'less':>9}")
+    contested_whole("1M lines", QRELS, RUN)
+    contested_whole("10M lines", LARGE_QRELS, LARGE_RUN)
+    for large in (LARGE_RUN, LARGE_QRELS):
+        large.unlink()
+    print()
     print(f"scoring: {QUERIES:,} queries x {DEPTH} results, {', '.join(OURS)}; medians of {ROUNDS} processes x {CALLS} calls")
     print(
         f"{'source':<20}{'searchmark':>12}{'yardstick':>13}{'faster':>9}{'first call':>12}{'peak MB':>10}{'peak MB':>10}{'ratio':>8}"
@@ -190,7 +275,9 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
+    if len(sys.argv) == 4:
+        pytrec_eval_script(*sys.argv[1:])
+    elif len(sys.argv) == 3:
         contest(*sys.argv[1:])
     else:
         main()

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from searchmark import Answer, Case, Hit, Judgment, Run, Suite, load_run, load_suite, save_run, save_suite
 from searchmark.errors import FormatError, UsageError
@@ -104,6 +105,25 @@ def test_hashes_tell_what_else_decides_on_values() -> None:
         for more in ({}, {"other_orders": (("b", "a"),)}, {"order_only": True})
     ]
     assert len({Suite.from_cases("s", [case]).hashes["judgments"] for case in cases}) == 3
+
+
+def test_hashes_are_those_of_lines_of_json_by_id() -> None:
+    judgments = (Judgment("é", "path", 2, 1, (0.5, 1.0)), Judgment("a", grade=10), Judgment("a", grade=9), Judgment("a!"))
+    suite = Suite.from_cases("s", [Case("q2", 'say "x"', judgments), Case("q1", None, unanswerable=True)])
+    queries = '["q1", null, true]\n["q2", "say \\"x\\"", false]\n'
+    rows = '["a", "id", 9, null, null], ["a", "id", 10, null, null], ["a!", "id", 1, null, null], ["\\u00e9", "path", 2, 1, [0.5, 1.0]]'
+    assert suite.hashes["queries"] == hashlib.sha256(queries.encode()).hexdigest()
+    assert suite.hashes["judgments"] == hashlib.sha256(f'["q1", []]\n["q2", [{rows}]]\n'.encode()).hexdigest()
+
+
+grades = st.dictionaries(st.text(min_size=1, max_size=3), st.integers(-1, 11), max_size=4)
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=2), grades, max_size=3))
+def test_hashes_of_grades_are_those_of_the_same_cases(judged: dict[str, dict[str, int]]) -> None:
+    lines = [[case, sorted([target, "id", grade, None, None] for target, grade in judged[case].items())] for case in sorted(judged)]
+    digest = hashlib.sha256("".join(json.dumps(line) + "\n" for line in lines).encode()).hexdigest()
+    assert Suite.from_grades(judged).hashes["judgments"] == digest
 
 
 def test_hashes_keep_queries_and_judgments_apart() -> None:

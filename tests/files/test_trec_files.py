@@ -188,11 +188,35 @@ def test_the_fast_reader_agrees_with_the_careful_one_or_stands_aside(tmp_path, l
         assert fast.numbers.tolist() == careful.numbers.tolist()
 
 
+def clean_run(lines: int) -> str:
+    return "".join(f"q{n // 50} Q0 doc{n} {n} {1000 - n} t\n" for n in range(lines))
+
+
 def test_the_fast_reader_takes_clean_files_across_blocks(file, monkeypatch) -> None:
-    lines = "".join(f"q{n // 50} Q0 doc{n} {n} {1000 - n} t\n" for n in range(1000))
-    path = file("run.txt", lines)
-    whole = read_table(path, RUN)
-    monkeypatch.setattr("searchmark.files.trec_text.BLOCK", 997)
-    assert not isinstance(read_table(path, RUN).documents, list)
-    assert read_table(path, RUN).numbers.tolist() == whole.numbers.tolist()
-    assert list(read_table(path, RUN).documents) == [f"doc{n}" for n in range(1000)]
+    path = file("run.txt", clean_run(1000))
+    monkeypatch.setattr("searchmark.files.trec_text._BLOCK", 997)
+    fast, careful = _read_clean(path, RUN), _read_careful(path, RUN)
+    assert fast is not None
+    assert fast.numbers.tolist() == careful.numbers.tolist()
+    assert list(fast.documents) == careful.documents
+
+
+def test_the_fast_reader_sees_two_blanks_that_meet_between_blocks(file, monkeypatch) -> None:
+    path = file("run.txt", clean_run(1000).replace("doc500 ", "doc500  "))
+    for size in range(990, 1010):
+        monkeypatch.setattr("searchmark.files.trec_text._BLOCK", size)
+        assert _read_clean(path, RUN) is None
+
+
+@pytest.mark.parametrize("content", [b"q\xff Q0 a 1 1 t\n", b"q Q0 caf\xe9 1 1 t\n", b"\x1f\x8b\x08 Q0 a 1 1 t\n", b""])
+def test_the_fast_reader_stands_aside_where_a_file_is_not_clean_text(file, content: bytes) -> None:
+    assert _read_clean(file("run.txt", content), RUN) is None
+
+
+def test_large_files_are_read_by_the_fast_reader_and_small_ones_without_polars(file) -> None:
+    assert not isinstance(read_table(file("large.txt", clean_run(50_000)), RUN).documents, list)
+    assert isinstance(read_table(file("small.txt", clean_run(1000)), RUN).documents, list)
+
+
+def test_a_name_with_a_pattern_in_it_is_a_name(file) -> None:
+    assert len(load_run(file("run[1]*.txt", clean_run(50_000)))) == 1000

@@ -366,15 +366,17 @@ def test_lists_and_arrow_columns_are_judged_alike(grades: dict[str, dict[str, in
     assert first.dropped == second.dropped
 
 
-def test_a_file_whose_queries_stand_in_another_order_is_scored_the_same(file) -> None:
+def test_a_file_whose_queries_stand_in_another_order_is_scored_the_same(file, monkeypatch) -> None:
     """First and last in place, the middle swapped: the rows are as many as if they stood together."""
+    monkeypatch.setattr("searchmark.files.trec_text.FAST_FROM", 0)
     suite = load_suite(file("qrels.txt", "A 0 Ad 1\nB 0 Bd 1\nC 0 Cd 1\nD 0 Dd 1\n"))
     run = load_run(file("run.txt", "".join(f"{query} Q0 {query}d 1 1 t\n" for query in "ACBD")))
     assert not isinstance(run.ids, list)
     assert score(judge(suite, run), ["RR"]).mean("RR") == 1.0
 
 
-def test_targets_that_are_not_utf8_meet_a_clean_run(file) -> None:
+def test_targets_that_are_not_utf8_meet_a_clean_run(file, monkeypatch) -> None:
+    monkeypatch.setattr("searchmark.files.trec_text.FAST_FROM", 0)
     suite = load_suite(file("qrels.txt", b"q1 0 d1 1\nq2 0 d\xff 1\n"))
     run = load_run(file("run.txt", "q1 Q0 d1 1 1 t\nq2 Q0 d2 1 1 t\n"))
     assert score(judge(suite, run), ["RR"]).values[:, 0].tolist() == [1.0, 0.0]

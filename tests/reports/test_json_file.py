@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -109,6 +110,37 @@ class TestJson:
         write_report(report, tmp_path / "report.json")
         assert report.agents["bm25"].cases["c4"].details.cost == 0.0
         assert read_report(tmp_path / "report.json") == without_builds(report)
+
+
+def unsorted_report() -> Report:
+    """Answers longer than what is shown, with ranks by score and ties, in another order than the cases, and not to all of them."""
+    grades = {f"q{n}": {f"d{m}": m % 5 - 1 for m in range(n)} for n in range(12)}
+    scores = {f"q{n}": {f"d{m}": float(m * 7 % 9) for m in range(2 * n)} for n in (11, 7, 8, 3, 1, 0)}
+    return build_report(score(judge(Suite.from_grades(grades), Run.from_scores(scores)), ["nDCG@5", "Rprec", "RR"]))
+
+
+def as_records(report: Report) -> Report:
+    """The report with every case as a record of its own, as one that was read from a file has it."""
+    return replace(report, agents={name: replace(agent, cases=dict(agent.cases)) for name, agent in report.agents.items()})
+
+
+@pytest.mark.parametrize(
+    "report",
+    [report_of(), report_of(HOSTILE, HOSTILE), comparison_of(), unsorted_report()],
+    ids=["undefined", "hostile", "watched", "unsorted"],
+)
+def test_cases_are_written_the_same_from_columns_and_from_records(report: Report) -> None:
+    assert render(report, "json") == render(as_records(report), "json")
+
+
+def test_a_report_without_cases_is_written() -> None:
+    report = report_of()
+    agents = {name: replace(agent, cases={}) for name, agent in report.agents.items()}
+    assert json.loads(render(replace(report, agents=agents), "json"))["agents"]["agent"]["cases"] == {}
+
+
+def test_a_report_is_pickled_with_its_cases() -> None:
+    assert pickle.loads(pickle.dumps(unsorted_report())) == unsorted_report()  # noqa: S301  # our own bytes
 
 
 def without_builds(report: Report) -> Report:

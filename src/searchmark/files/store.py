@@ -13,7 +13,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import datetime
@@ -90,13 +90,15 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def write_text(path: str | PathLike[str], text: str) -> None:
-    try:
-        content = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError as error:
-        raise UsageError(f"{path} cannot be written: {text[error.start]!r} is not a character that a file can hold") from error
+def write_text(path: str | PathLike[str], text: str | Iterable[str]) -> None:
+    """Write a text, whole or piece by piece as it is made."""
     with atomic_write(path) as file:
-        file.write(content)
+        for piece in [text] if isinstance(text, str) else text:
+            try:
+                file.write(piece.encode("utf-8", "surrogateescape"))
+            except UnicodeEncodeError as error:
+                letter = piece[error.start]
+                raise UsageError(f"{path} cannot be written: {letter!r} is not a character that a file can hold") from error
 
 
 def read_bytes(path: str | PathLike[str]) -> bytes:

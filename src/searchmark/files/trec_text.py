@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,11 @@ from searchmark.records.id_columns import Texts, texts_at
 if TYPE_CHECKING:
     import polars as pl
 
-BLOCK = 1 << 22
+# Bytes from which on the fast reader saves more time than importing polars takes.
+FAST_FROM = 1 << 20
+
+# Bytes that are looked through at once: so few that they stay in the cache of a processor.
+_BLOCK = 1 << 18
 HIGHEST_GRADE = 10**9 - 1
 _GRADE = re.compile(rb"[+-]?0*\d{1,9}(?:\.0*)?")
 _SCORE = re.compile(rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)
@@ -46,32 +51,47 @@ RUN = Layout(("query", "iteration", "document", "rank", "score", "tag"), "score"
 
 @dataclass(frozen=True, eq=False)
 class TrecTable:
-    """The rows of a file, in its order. ``query`` counts the distinct queries in order of appearance."""
+    """The rows of a file, in its order: stretches of one query each, the queries numbered in order of appearance."""
 
     queries: tuple[str, ...]
-    query: NDArray[np.int64]
+    stretches: NDArray[np.int64]
+    lengths: NDArray[np.int64]
     documents: Texts
     numbers: NDArray[Any]
     tag: str | None
 
+    @cached_property
+    def query(self) -> NDArray[np.int64]:
+        """The number of the query of every row."""
+        return np.repeat(self.stretches, self.lengths)
+
 
 def read_table(path: str | PathLike[str], layout: Layout) -> TrecTable:
     """Read a qrels or run file; any flaw is a `FormatError` that names its line."""
-    table = _read_clean(Path(path), layout) or _read_careful(Path(path), layout)
-    if not len(table.query):
+    path = Path(path)
+    table = (_read_clean(path, layout) if _is_large(path) else None) or _read_careful(path, layout)
+    if not len(table.numbers):
         raise FormatError(path, None, f"holds no lines of the form '{' '.join(layout.columns)}'")
     return table
 
 
 def grouped_by_query(table: TrecTable) -> tuple[NDArray[np.int64], Texts, NDArray[Any]]:
     """Where the rows of each query start, and documents and numbers with the rows of a query together."""
-    starts = np.concatenate([[0], np.cumsum(np.bincount(table.query, minlength=len(table.queries)))])
-    if (table.query[1:] >= table.query[:-1]).all():
+    counts = np.bincount(table.stretches, table.lengths, minlength=len(table.queries)).astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    if len(table.stretches) == len(table.queries):
         return starts, table.documents, table.numbers
     order = np.argsort(table.query, kind="stable")
     documents = table.documents
     taken = texts_at(documents, order) if isinstance(documents, list) else documents[order]
     return starts, taken, table.numbers[order]
+
+
+def _is_large(path: Path) -> bool:
+    try:
+        return path.stat().st_size >= FAST_FROM
+    except OSError:  # said by whoever opens it
+        return False
 
 
 def _read_careful(path: Path, layout: Layout) -> TrecTable:
@@ -87,7 +107,14 @@ def _read_careful(path: Path, layout: Layout) -> TrecTable:
         numbers.append(number)
         if tag is None and layout is RUN:
             tag = _text(fields[5])
-    return TrecTable(tuple(index), np.array(query, np.int64), documents, np.array(numbers, np.float64), tag)
+    stretches, lengths = _stretches(np.array(query, np.int64))
+    return TrecTable(tuple(index), stretches, lengths, documents, np.array(numbers, np.float64), tag)
+
+
+def _stretches(query: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The query of each stretch of rows, and how long it is."""
+    starts = np.flatnonzero(np.diff(query, prepend=-1))
+    return query[starts], np.diff(starts, append=len(query))
 
 
 def _lines(path: Path, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
@@ -129,50 +156,64 @@ def _number(path: Path, line_number: int, layout: Layout, field: bytes) -> float
 
 def _read_clean(path: Path, layout: Layout) -> TrecTable | None:
     """The same table by way of polars, or None if the file is not clean enough to be sure."""
-    index: dict[str, int] = {}
-    parts: list[tuple[NDArray[np.int64], pl.Series, NDArray[Any]]] = []
-    tag = None
-    for block in _blocks(path):
-        frame = _clean_frame(block, layout)
-        if frame is None:
-            return None
-        stretches = frame["query"].rle().struct.unnest()
-        numbering = [index.setdefault(query, len(index)) for query in stretches["value"].to_list()]
-        query = np.repeat(np.array(numbering, np.int64), stretches["len"].to_numpy())
-        parts.append((query, frame["document"], frame[layout.number].to_numpy()))
-        if layout is RUN and tag is None:
-            tag = _text(block[: block.index(b"\n")].split()[-1])
-    if not parts or any(query.startswith("#") for query in index):
+    blanks = _count_blanks(path)
+    frame = _clean_frame(path, layout, blanks) if blanks else None
+    if frame is None:
         return None
-    import polars as pl
+    runs = frame["query"].rle().struct.unnest()
+    index: dict[str, int] = {}
+    stretches = [index.setdefault(query, len(index)) for query in runs["value"].to_list()]
+    if any(query.startswith("#") for query in index):
+        return None
+    return TrecTable(
+        queries=tuple(index),
+        stretches=np.array(stretches, np.int64),
+        lengths=runs["len"].to_numpy().astype(np.int64),
+        documents=frame["document"],
+        numbers=frame[layout.number].to_numpy(),
+        tag=_text(_first_line(path).split()[-1]) if layout is RUN else None,
+    )
 
-    queries, documents, numbers = zip(*parts, strict=True)
-    return TrecTable(tuple(index), np.concatenate(queries), pl.concat(documents, rechunk=False), np.concatenate(numbers), tag)
 
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    """The file in pieces of whole lines, the last one ending in a line feed like all others."""
+def _first_line(path: Path) -> bytes:
     with _open(path) as file:
-        while block := file.read(BLOCK):
-            block += file.readline()
-            yield block if block.endswith(b"\n") else block + b"\n"
+        line: bytes = file.readline()
+        return line
 
 
-def _clean_frame(block: bytes, layout: Layout) -> pl.DataFrame | None:
-    """The columns of some lines, or None.
+def _count_blanks(path: Path) -> int | None:
+    """How many blanks a file has, the line feed that the last line may lack included; None if it begins with one or two meet.
 
-    Where no two blanks meet, the last column is filled in every line, and there are no more blanks than the
-    lines need, every column is where it belongs.
+    Blanks are the space and all control characters. Where two meet there is padding, a blank line, an empty column or CRLF.
     """
-    blank = np.frombuffer(block, np.uint8) <= ord(" ")  # the space and all control characters
-    if blank[0] or block.startswith(BOM) or (blank[1:] & blank[:-1]).any():
-        return None  # padding, a blank line, an empty column, CRLF
+    block, count, last_was_blank = bytearray(_BLOCK), 0, True
+    blank, meet = np.empty(_BLOCK + 1, bool), np.empty(_BLOCK, bool)
+    with _open(path) as file:
+        while size := file.readinto(block):
+            blank[0] = last_was_blank
+            np.less_equal(np.frombuffer(block, np.uint8, size), ord(" "), out=blank[1 : size + 1])
+            if np.logical_and(blank[:size], blank[1 : size + 1], out=meet[:size]).any():
+                return None
+            count += int(np.count_nonzero(blank[1 : size + 1]))
+            last_was_blank = bool(blank[size])
+    return count + (not last_was_blank)
+
+
+def _clean_frame(path: Path, layout: Layout, blanks: int) -> pl.DataFrame | None:
+    """The columns of a file in which no two blanks meet, or None.
+
+    Where the last column is filled in every line, and there are no more blanks than the lines need, every column is where
+    it belongs.
+    """
+    first = _first_line(path)
+    if first.startswith(BOM):
+        return None
     import polars as pl
 
     number = pl.Int64 if layout is QRELS else pl.Float64
     schema = {name: number if name == layout.number else pl.String for name in layout.columns}
-    separator = " " if b" " in block else "\t"
-    scan = pl.scan_csv(block, separator=separator, has_header=False, quote_char=None, schema=schema)
+    separator = " " if b" " in first else "\t"
+    scan = pl.scan_csv(path.absolute(), separator=separator, has_header=False, quote_char=None, schema=schema, glob=False)
     last = pl.col(layout.columns[-1])
     try:
         frame = scan.select("query", "document", layout.number, last.is_null().any().alias("short")).collect()
@@ -180,5 +221,5 @@ def _clean_frame(block: bytes, layout: Layout) -> pl.DataFrame | None:
         return None
     numbers = frame[layout.number]
     odd = numbers.is_nan().any() if layout is RUN else not numbers.is_between(-HIGHEST_GRADE, HIGHEST_GRADE).all()
-    complete = np.count_nonzero(blank) == len(layout.columns) * len(frame) and not frame["short"][0]
+    complete = blanks == len(layout.columns) * len(frame) and not frame["short"][0]
     return frame if complete and not odd else None

@@ -84,7 +84,7 @@ class Part:
 def put_together(matching: Matching, parts: Sequence[Part]) -> Matches:
     """All parts as one, by case and rank."""
     hits = np.concatenate([np.zeros((5, 0), np.int64), *(part.hits for part in parts)], axis=1)
-    order = np.lexsort((hits[1], hits[0]))
+    order = _by_case_and_rank(hits[0], hits[1])
     case, rank, row, judgment, grade = hits[:, order]
     repeats = np.concatenate([np.zeros(0, np.int64), *(part.repeats for part in parts)])
     return Matches(
@@ -99,6 +99,12 @@ def put_together(matching: Matching, parts: Sequence[Part]) -> Matches:
         duplicates=len(repeats),
         directories=pair_columns([pair for part in parts for pair in part.pairs]),
     )
+
+
+def _by_case_and_rank(case: Ints, rank: Ints) -> Ints:
+    """The order of hits, found by one key: sorting by two takes several times as long."""
+    key = case * (int(rank.max(initial=0)) + 1) + rank
+    return np.arange(len(key)) if (key[1:] > key[:-1]).all() else np.argsort(key, kind="stable")
 
 
 def _met(parts: Sequence[Part], order: Ints, judgments: int) -> Ints:

@@ -7,6 +7,7 @@ here reads, checks or computes a measure.
 
 from __future__ import annotations
 
+from searchmark.records.digests import query_digest
 from searchmark.records.provenance import (
     PARENT,
     AgentIdentity,
@@ -53,7 +54,6 @@ from searchmark.records.suite import (
     JudgmentTable,
     Match,
     Suite,
-    query_digest,
 )
 
 __all__ = [

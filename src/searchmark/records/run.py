@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from searchmark.errors import UsageError
 from searchmark.options.strict import strict_record
-from searchmark.records.columns import starts_of
+from searchmark.records.columns import rows_from, starts_of
 from searchmark.records.id_columns import Texts, ranks_by_score, texts_at
 from searchmark.records.provenance import Provenance, RunLabel
 
@@ -166,6 +166,21 @@ class Run:
         """The rows of the hits of one answer, best first."""
         start, end = int(self.starts[row]), int(self.starts[row + 1])
         return start + (np.arange(end - start) if self.rank is None else np.argsort(self.rank[start:end]))
+
+    def first_rows(self, answers: NDArray[np.int64], limit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows of the first hits of many answers, best first, and where those of each begin; -1 is no answer."""
+        lengths = np.where(answers < 0, 0, self.starts[answers + 1] - self.starts[answers])
+        rows, starts = rows_from(self.starts[answers], np.minimum(lengths, limit))
+        if self.rank is None:
+            return rows, starts
+        answer = np.repeat(np.arange(len(answers)), np.diff(starts))
+        in_order = self.rank[rows] == np.arange(len(rows)) - starts[answer] + 1
+        moved = np.unique(answer[~in_order])  # most answers of most files are in order
+        all_rows, all_starts = rows_from(self.starts[answers[moved]], lengths[moved])
+        rank = self.rank[all_rows]
+        places = np.repeat(starts[moved], np.diff(all_starts)) + rank - 1
+        rows[places[rank <= limit]] = all_rows[rank <= limit]
+        return rows, starts
 
     def ids_of(self, row: int) -> list[str]:
         """The ids of one answer, best first."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
-from operator import itemgetter
 from typing import Any, Literal, TypeVar, get_args, overload
 
 import numpy as np
@@ -17,6 +14,7 @@ from numpy.typing import NDArray
 
 from searchmark.options.strict import strict_record
 from searchmark.records.columns import starts_of
+from searchmark.records.digests import JudgmentColumns, judgments_digest, queries_digest
 from searchmark.records.grades import grade_column
 from searchmark.records.id_columns import Texts, text_list
 
@@ -103,12 +101,16 @@ class CaseTable:
     def index(self) -> dict[str, int]:
         return {case_id: row for row, case_id in enumerate(self.ids)}
 
-    def beside_judgments(self, row: int) -> Iterator[Any]:
-        """What else of a case decides on values of measures, where it is not the default."""
-        if self.other_orders is not None and self.other_orders[row]:
-            yield sorted(self.other_orders[row])
-        if self.order_only is not None and self.order_only[row]:
-            yield "order only"
+    def beside_judgments(self) -> dict[str, list[Any]]:
+        """What else of a case decides on values of measures, for the cases where it is not the default."""
+        more: dict[str, list[Any]] = {}
+        for case, orders in zip(self.ids, self.other_orders or (), strict=False):
+            if orders:
+                more.setdefault(case, []).append(sorted(orders))
+        for case, only in zip(self.ids, () if self.order_only is None else self.order_only.tolist(), strict=False):
+            if only:
+                more.setdefault(case, []).append("order only")
+        return more
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,12 +127,16 @@ class JudgmentTable:
     def __len__(self) -> int:
         return len(self.grades)
 
-    def plain_rows(self) -> Iterator[tuple[Any, ...]]:
-        """Target, match, grade, rank and range of every judgment, as a digest is taken of them."""
-        match = [0] * len(self) if self.match is None else self.match.tolist()
-        ranks = [None] * len(self) if self.ranks is None else [rank or None for rank in self.ranks.tolist()]
-        ranges = [None] * len(self) if self.ranges is None else [None if math.isnan(r[0]) else r for r in self.ranges.tolist()]
-        return zip(text_list(self.targets), map(MATCHES.__getitem__, match), self.grades.tolist(), ranks, ranges, strict=True)
+    def columns(self) -> JudgmentColumns:
+        """Every column as Python values, as digests are taken of them."""
+        ranges = None if self.ranges is None else [None if math.isnan(bounds[0]) else bounds for bounds in self.ranges.tolist()]
+        return JudgmentColumns(
+            targets=text_list(self.targets),
+            match=None if self.match is None else [MATCHES[how] for how in self.match.tolist()],
+            grades=self.grades.tolist(),
+            ranks=None if self.ranks is None else [rank or None for rank in self.ranks.tolist()],
+            ranges=ranges,
+        )
 
     def rows(self, start: int, end: int) -> Iterator[Judgment]:
         """The judgments in some rows as records."""
@@ -201,18 +207,11 @@ class Suite:
     def hashes(self) -> dict[str, str | None]:
         """Digests of queries and judgments, kept apart, whatever the order of cases and judgments."""
         table, judgments = self.table, self.judgments
-        order = sorted(range(len(table)), key=table.ids.__getitem__)
-        queries = table.queries or [None] * len(table)
-        unanswerable = [False] * len(table) if table.unanswerable is None else table.unanswerable.tolist()
-        columns = list(judgments.plain_rows())
-        starts = judgments.starts.tolist()
+        unanswerable = None if table.unanswerable is None else table.unanswerable.tolist()
         return {
-            "queries": _digest([table.ids[row], queries[row], unanswerable[row]] for row in order),
+            "queries": queries_digest(table.ids, table.queries, unanswerable),
             "corpus": None,
-            "judgments": _digest(
-                [case, sorted(columns[starts[row] : starts[row + 1]], key=itemgetter(0, 1, 2)), *table.beside_judgments(row)]
-                for row, case in ((row, table.ids[row]) for row in order)
-            ),
+            "judgments": judgments_digest(table.ids, judgments.starts.tolist(), judgments.columns(), table.beside_judgments()),
         }
 
     def __eq__(self, other: object) -> bool:
@@ -267,19 +266,6 @@ def _judgment_table(rows: Sequence[Case], judgments: Sequence[Judgment]) -> Judg
         ranks=ranks if ranks.any() else None,
         ranges=None if np.isnan(ranges).all() else ranges,
     )
-
-
-def query_digest(query: str) -> str:
-    """What tells queries apart, short enough to be kept with every answer."""
-    return hashlib.sha256(query.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _digest(rows: Iterable[Any]) -> str:
-    digest = hashlib.sha256()
-    for row in rows:
-        digest.update(json.dumps(row).encode())
-        digest.update(b"\n")
-    return digest.hexdigest()
 
 
 def _as_list(column: NDArray[Any] | None, size: int) -> list[Any]:

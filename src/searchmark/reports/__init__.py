@@ -5,7 +5,7 @@ Private: what is meant for others is a name of `searchmark`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike
@@ -28,7 +28,8 @@ __all__ = [
 class Renderer:
     """Where a format is written, and the extensions that ask for it, the usual one first.
 
-    The module is loaded when it is needed. ``only_comparisons`` is for a format that has nothing to show of one run.
+    The module is loaded when it is needed. Its function gives a text, or the pieces of one that may be too large to hold.
+    ``only_comparisons`` is for a format that has nothing to show of one run.
     """
 
     module: str
@@ -36,8 +37,9 @@ class Renderer:
     suffixes: tuple[str, ...]
     only_comparisons: bool = False
 
-    def load(self) -> Callable[[Report], str]:
-        return cast("Callable[[Report], str]", getattr(import_module(f"searchmark.reports.{self.module}"), self.function))
+    def load(self) -> Callable[[Report], str | Iterable[str]]:
+        module = import_module(f"searchmark.reports.{self.module}")
+        return cast("Callable[[Report], str | Iterable[str]]", getattr(module, self.function))
 
 
 RENDERERS = {
@@ -57,7 +59,7 @@ def renderer_of(format: str) -> Renderer:  # noqa: A002  # the word that users k
 
 def render(report: Report, format: str = "text") -> str:  # noqa: A002  # the word that users know
     """A report in one of the formats that ``RENDERERS`` names."""
-    return renderer_of(format).load()(report)
+    return "".join(renderer_of(format).load()(report))
 
 
 def suffixes(*, comparison: bool) -> list[str]:
@@ -77,4 +79,4 @@ def write_report(report: Report, path: str | PathLike[str]) -> None:
     """Write a report in the format that the extension names."""
     from searchmark.files.store import write_text
 
-    write_text(path, render(report, format_of(Path(path))))
+    write_text(path, renderer_of(format_of(Path(path))).load()(report))

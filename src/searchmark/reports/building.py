@@ -9,28 +9,25 @@ from searchmark.analysis.decisions import decide
 from searchmark.analysis.gate import Gate
 from searchmark.analysis.scores import Scores
 from searchmark.corpora.corpus import Survey
-from searchmark.files.store import collector_paused
 from searchmark.options.compare_options import DecisionTable
+from searchmark.reports.case_columns import ExpectedTargets
 from searchmark.reports.notes import Note, told_apart
 from searchmark.reports.report import AgentSummary, Report
 from searchmark.reports.run_notes import comparability_notes, corpus_difference, depth_notes, noise_notes, run_notes
 from searchmark.reports.score_notes import corpus_notes, score_notes, trust_notes
 from searchmark.reports.snapshot_effect import snapshot_effects
-from searchmark.reports.summaries import agent_summary, expected_targets, suite_summary
+from searchmark.reports.summaries import agent_summary, suite_summary
 
 
-# Many small records that live as long as the report: looking for cycles among them would take a fifth of the time.
-@collector_paused()
 def build_report(scores: Scores, by: Iterable[str] = (), gate: Gate | None = None, corpus: Survey | None = None) -> Report:
     """Everything to be said about one agent's scores; ``by`` names what the cases are split by."""
     suite = scores.judged.suite
     (name,) = unique_names([scores])
-    agent = agent_summary(scores, by, expected_targets(suite))
+    agent = agent_summary(scores, by, ExpectedTargets.of(suite))
     notes = (*_notes(scores, agent, corpus), *corpus_notes(corpus))
     return Report(suite_summary(suite, corpus), {name: agent}, gate, notes)
 
 
-@collector_paused()
 def build_comparison(
     scores: Sequence[Scores],
     pairs: Sequence[Pair],
@@ -42,7 +39,7 @@ def build_comparison(
     """Everything to be said about several runs on one suite, decisions by ``tables`` included."""
     suite, by = scores[0].judged.suite, tuple(by)
     named = dict(zip(unique_names(scores), scores, strict=True))
-    expected = expected_targets(suite)
+    expected = ExpectedTargets.of(suite)
     agents = {name: agent_summary(each, by, expected) for name, each in named.items()}
     runs = {name: each.judged.run for name, each in named.items()}
     means = {name: {key: summary.mean for key, summary in agent.measures.items()} for name, agent in agents.items()}

@@ -7,22 +7,24 @@ the same JSON but for times and ids. How often an index was built does depend on
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from itertools import chain
 from os import PathLike
 from typing import Any
 
 from searchmark.errors import FormatError
-from searchmark.files.store import check_shape, json_number, parse_json, plain_json, read_text
-from searchmark.records import NOTHING_KNOWN, IndexBuild
-from searchmark.reports.report import REPORT_SCHEMA, AgentSummary, CaseSummary, Report, ShownHit, Summaries
+from searchmark.files.store import check_shape, parse_json, plain_json, read_text
+from searchmark.records import IndexBuild
+from searchmark.reports.case_entries import case_entries, with_numbers
+from searchmark.reports.report import REPORT_SCHEMA, AgentSummary, Report, Summaries
 
 # Down to this depth every entry has a line of its own: that is where single measures and cases are.
 DEPTH = 4
 
 
-def to_json(report: Report) -> str:
-    """The machine-readable form: floats in full, undefined as null, an optional part absent where there is none."""
+def to_json(report: Report) -> Iterator[str]:
+    """The pieces of the machine-readable form: floats in full, undefined as null, an optional part absent where there is none."""
     data: dict[str, Any] = {
         "schema_version": report.schema_version,
         "suite": asdict(report.suite),
@@ -36,28 +38,36 @@ def to_json(report: Report) -> str:
         "decisions": [asdict(decision) for decision in report.decisions],
         "snapshot_effects": [asdict(effect) for effect in report.snapshot_effects],
     }
-    data |= {name: _numbers(part) for name, part in optional.items() if part}
-    return _laid_out(data, DEPTH) + "\n"
+    data |= {name: with_numbers(part) for name, part in optional.items() if part}
+    return chain(_laid_out(data, DEPTH), "\n")
 
 
-def _laid_out(data: Any, depth: int, indent: str = "\n") -> str:
-    """JSON that people can read and compare: one line per entry down to a depth."""
-    if not isinstance(data, dict | list) or not data or not depth:
-        return json.dumps(data)
+def _laid_out(data: Any, depth: int, indent: str = "\n") -> Iterator[str]:
+    """The pieces of JSON that people can read and compare: one line per entry down to a depth.
+
+    An iterator is the entries of an object, each written already, many at a time.
+    """
     inner = indent + " "
-    if isinstance(data, list):
-        return "[" + ",".join(f"{inner}{_laid_out(value, depth - 1, inner)}" for value in data) + indent + "]"
-    entries = (f"{inner}{json.dumps(key)}: {_laid_out(value, depth - 1, inner)}" for key, value in data.items())
-    return "{" + ",".join(entries) + indent + "}"
+    if isinstance(data, Iterator):
+        yield from _enclosed("{}", ((inner + f",{inner}".join(entries),) for entries in data), indent)
+    elif not isinstance(data, dict | list) or not data or not depth:
+        yield json.dumps(data)
+    elif isinstance(data, list):
+        yield from _enclosed("[]", (chain([inner], _laid_out(value, depth - 1, inner)) for value in data), indent)
+    else:
+        pairs = ((f"{inner}{json.dumps(key)}: ", _laid_out(value, depth - 1, inner)) for key, value in data.items())
+        yield from _enclosed("{}", (chain([key], value) for key, value in pairs), indent)
 
 
-def _numbers(data: Any) -> Any:
-    """The data with every float as JSON can hold it."""
-    if isinstance(data, Mapping):
-        return {key: _numbers(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_numbers(value) for value in data]
-    return json_number(data) if isinstance(data, float) else data
+def _enclosed(brackets: str, entries: Iterable[Iterable[str]], indent: str) -> Iterator[str]:
+    """Entries between brackets, the closing one on a line of its own unless there are none."""
+    yield brackets[0]
+    count = 0
+    for count, entry in enumerate(entries, 1):
+        if count > 1:
+            yield ","
+        yield from entry
+    yield indent + brackets[1] if count else brackets[1]
 
 
 def _agent_data(agent: AgentSummary) -> dict[str, Any]:
@@ -76,17 +86,17 @@ def _agent_data(agent: AgentSummary) -> dict[str, Any]:
         },
         **_price_data(agent),
         "worst": list(agent.worst),
-        "cases": {case: _case_data(summary) for case, summary in agent.cases.items()},
+        "cases": case_entries(agent.cases),
     }
 
 
 def _price_data(agent: AgentSummary) -> dict[str, Any]:
     """What only a run that was watched knows."""
     parts = {
-        "latency_ms": {kind: _numbers(asdict(latency)) for kind, latency in agent.latency_ms.items()},
+        "latency_ms": {kind: with_numbers(asdict(latency)) for kind, latency in agent.latency_ms.items()},
         "index": _index_data(agent.index),
         "start_seconds": agent.start_seconds,
-        "cost": _numbers(agent.cost),
+        "cost": with_numbers(agent.cost),
     }
     return {name: part for name, part in parts.items() if part not in (None, {})}
 
@@ -97,26 +107,9 @@ def _index_data(index: IndexBuild | None) -> dict[str, Any]:
 
 def _measure_data(summaries: Summaries) -> dict[str, Any]:
     return {
-        name: {key: _numbers(value) for key, value in vars(summary).items() if key != "definition" or value is not None}
+        name: {key: with_numbers(value) for key, value in vars(summary).items() if key != "definition" or value is not None}
         for name, summary in summaries.items()
     }
-
-
-def _case_data(case: CaseSummary) -> dict[str, Any]:
-    details = {} if case.details == NOTHING_KNOWN else {"details": _numbers(case.details.to_plain())}
-    return {
-        "status": case.status,
-        "query": case.query,
-        "measures": _numbers(case.measures),
-        "undefined": dict(case.undefined),
-        "hits": [_hit_data(hit) for hit in case.hits],
-        "expected": [{"target": each.target, "match": each.match, "grade": each.grade} for each in case.expected],
-        **details,
-    }
-
-
-def _hit_data(hit: ShownHit) -> dict[str, Any]:
-    return {"id": hit.id, "score": json_number(hit.score)} | ({} if hit.lines is None else {"lines": list(hit.lines)})
 
 
 def read_report(path: str | PathLike[str]) -> Report:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -12,12 +11,11 @@ from searchmark.analysis.latencies import latencies_of
 from searchmark.analysis.prices import total_cost
 from searchmark.analysis.scores import Scores, segment_rows, untrusted_because
 from searchmark.corpora.corpus import Survey
-from searchmark.records import MATCHES, NOTHING_KNOWN, STATUSES, Hit, Run, Suite
-from searchmark.records.id_columns import text_list
-from searchmark.reports.report import AgentSummary, CaseSummary, ExpectedTarget, RunSummary, ShownHit, SuiteSummary, Summaries
+from searchmark.records import Run, Suite
+from searchmark.reports.case_columns import CaseColumns, ExpectedTargets
+from searchmark.reports.report import AgentSummary, RunSummary, SuiteSummary, Summaries
 from searchmark.reports.score_notes import DROPPED
 
-HITS_SHOWN = 10
 WORST_SHOWN = 5
 
 
@@ -26,8 +24,8 @@ def suite_summary(suite: Suite, corpus: Survey | None) -> SuiteSummary:
     return SuiteSummary(suite.name, hashes, len(suite))
 
 
-def agent_summary(scores: Scores, by: Iterable[str], expected: Sequence[tuple[ExpectedTarget, ...]]) -> AgentSummary:
-    """All numbers of one run; ``expected`` holds the targets of every case, as ``expected_targets`` finds them."""
+def agent_summary(scores: Scores, by: Iterable[str], expected: ExpectedTargets) -> AgentSummary:
+    """All numbers of one run; ``expected`` are the targets of its suite."""
     run = scores.judged.run
     return AgentSummary(
         name=run.label.agent,
@@ -36,7 +34,7 @@ def agent_summary(scores: Scores, by: Iterable[str], expected: Sequence[tuple[Ex
         dropped=_in_order(scores.judged.dropped),
         measures=scores.summaries(),
         segments={field_name: _segment(scores, field_name) for field_name in by},
-        cases=_cases(scores, expected),
+        cases=CaseColumns(scores, expected),
         worst=_worst(scores),
         snapshot=run.label.snapshot,
         repeat=run.label.repeat,
@@ -82,45 +80,6 @@ def cost_of(run: Run) -> dict[str, float]:
 
 def _segment(scores: Scores, name: str) -> dict[str, Summaries]:
     return {value: scores.summaries(rows) for value, rows in segment_rows(scores.judged.suite, name).items()}
-
-
-_worth = attrgetter("grade")
-
-
-def expected_targets(suite: Suite) -> list[tuple[ExpectedTarget, ...]]:
-    """For every case the targets that are worth something, the most valuable first."""
-    judgments = suite.judgments
-    how = [0] * len(judgments) if judgments.match is None else judgments.match.tolist()
-    expected: list[list[ExpectedTarget]] = [[] for _ in suite.table.ids]
-    # By column and not by case: there may be a million judgments.
-    columns = judgments.case.tolist(), text_list(judgments.targets), how, judgments.grades.tolist()
-    for case, target, match, grade in zip(*columns, strict=True):
-        if grade > 0:
-            expected[case].append(ExpectedTarget(target, MATCHES[match], grade))
-    return [tuple(sorted(targets, key=_worth, reverse=True)) for targets in expected]
-
-
-def _cases(scores: Scores, expected: Sequence[tuple[ExpectedTarget, ...]]) -> dict[str, CaseSummary]:
-    judged, names = scores.judged, scores.names
-    table, index = judged.suite.table, judged.run.index
-    summaries = {}
-    for row, case in enumerate(table.ids):
-        values = scores.values[row].tolist()
-        answer = judged.run.answer(index[case], HITS_SHOWN) if case in index else None
-        summaries[case] = CaseSummary(
-            status=STATUSES[judged.status[row]],
-            query=None if table.queries is None else table.queries[row],
-            measures={name: None if math.isnan(value) else value for name, value in zip(names, values, strict=True)},
-            undefined={name: str(scores.reason(row, i)) for i, name in enumerate(names) if math.isnan(values[i])},
-            hits=_shown(answer.hits) if answer else (),
-            expected=expected[row],
-            details=answer.details if answer else NOTHING_KNOWN,
-        )
-    return summaries
-
-
-def _shown(hits: Iterable[Hit]) -> tuple[ShownHit, ...]:
-    return tuple(ShownHit(hit.id, hit.score, hit.lines) for hit in hits)
 
 
 def _worst(scores: Scores) -> tuple[str, ...]:

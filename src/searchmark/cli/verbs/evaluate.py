@@ -14,6 +14,7 @@ from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, optio
 from searchmark.cli._output import STDOUT, deliver, output_files
 from searchmark.config import load_config
 from searchmark.errors import UsageError
+from searchmark.files.meanwhile import Meanwhile
 from searchmark.measures.grammar import parse_measure
 from searchmark.runs import load_run
 from searchmark.suites import load_suite
@@ -70,9 +71,10 @@ def command(
     files = output_files(wanted.outputs, config.output)
     asked = [parse_measure(text) for text in wanted.measures]
     rules = [parse_threshold(text, {measure.name: measure for measure in asked}) for text in thresholds]
-    suite = load_suite(source.path, format=source.format, topics=source.topics)
     if bool(agent) == bool(saved.run_paths):
         raise UsageError("name either the agent to run (--agent) or the saved run to score (--run)")
+    runs = Meanwhile(lambda: [load_run(path, format=saved.run_format) for path in saved.run_paths])
+    suite = load_suite(source.path, format=source.format, topics=source.topics)
     if len(live.where.snapshots) > 1:
         raise UsageError("evaluate takes one snapshot; compare takes several: --snapshot parent --snapshot head")
     if agent:
@@ -81,7 +83,7 @@ def command(
         suite, parts, survey = ran.suite, list(ran.runs), ran.survey
     else:
         refuse_live_options()
-        parts = [load_run(path, format=saved.run_format) for path in saved.run_paths]
+        parts = runs.result()
         survey = survey_of(suite, live.where.corpus, live.where.mapping)
     report = evaluate_run(suite, parts, asked, by=wanted.splits, rules=rules, corpus=survey)
     return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs)

@@ -1,0 +1,94 @@
+"""Digests of what a suite asks and of what it judges, whatever the order of its cases and judgments.
+
+Each is taken of lines of JSON, one per case, by id. They are put together from columns: there may be millions of judgments.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii as quoted
+from typing import Any
+
+from searchmark.records.id_columns import are_plain
+
+# Grades that sort as texts as they do as numbers.
+_DIGITS = frozenset(range(10))
+
+
+@dataclass(frozen=True, eq=False)
+class JudgmentColumns:
+    """Judgments as Python values, one per row; what no judgment has is None, and without ``match`` all are met by id."""
+
+    targets: list[str]
+    match: list[str] | None
+    grades: list[int]
+    ranks: list[int | None] | None
+    ranges: list[list[float] | None] | None
+
+    def as_json(self) -> list[str]:
+        """Every judgment as a list of its values."""
+        nothing = [None] * len(self.targets)
+        columns = (
+            self.targets,
+            self.match or ["id"] * len(self.targets),
+            self.grades,
+            self.ranks or nothing,
+            self.ranges or nothing,
+        )
+        return list(map(json.dumps, zip(*columns, strict=True)))
+
+    def by_target(self, start: int, end: int) -> list[int]:
+        """The rows of one case, in an order that does not depend on the one they came in."""
+        match = self.match
+        if match is None:
+            return sorted(range(start, end), key=lambda row: (self.targets[row], self.grades[row]))
+        return sorted(range(start, end), key=lambda row: (self.targets[row], match[row], self.grades[row]))
+
+    @property
+    def sort_as_json(self) -> bool:
+        """Whether judgments sort as JSON as they do by target and grade: then nothing but texts has to be sorted."""
+        usual = self.match is None and self.ranks is None and self.ranges is None
+        return usual and set(self.grades) <= _DIGITS and are_plain(self.targets)
+
+
+def query_digest(query: str) -> str:
+    """What tells queries apart, short enough to be kept with every answer."""
+    return hashlib.sha256(query.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def queries_digest(ids: Sequence[str], queries: Sequence[str | None] | None, unanswerable: Sequence[bool] | None) -> str:
+    """The digest of all that is asked."""
+    texts = ["null"] * len(ids) if queries is None else list(map(json.dumps, queries))
+    marks = ["false"] * len(ids) if unanswerable is None else list(map(json.dumps, unanswerable))
+    return _digest(f"[{quoted(ids[row])}, {texts[row]}, {marks[row]}]\n" for row in _by_id(ids))
+
+
+def judgments_digest(ids: Sequence[str], starts: list[int], columns: JudgmentColumns, more: Mapping[str, Sequence[Any]]) -> str:
+    """The digest of all that is judged; the judgments of case ``i`` are the rows ``starts[i]`` to ``starts[i + 1]``.
+
+    ``more`` is what else decides on the values of a case.
+    """
+    if columns.sort_as_json and not more:
+        tails = {grade: f'", "id", {grade}, null, null]' for grade in _DIGITS}
+        texts = [f'["{target}{tails[grade]}' for target, grade in zip(columns.targets, columns.grades, strict=True)]
+        return _digest(f"[{quoted(ids[i])}, [{', '.join(sorted(texts[starts[i] : starts[i + 1]]))}]]\n" for i in _by_id(ids))
+    texts = columns.as_json()
+    ordered = ((case, columns.by_target(starts[case], starts[case + 1])) for case in _by_id(ids))
+    ends = {case: "".join(f", {json.dumps(each)}" for each in values) for case, values in more.items()}
+    return _digest(
+        f"[{quoted(ids[case])}, [{', '.join([texts[row] for row in rows])}]{ends.get(ids[case], '')}]\n" for case, rows in ordered
+    )
+
+
+def _by_id(ids: Sequence[str]) -> list[int]:
+    return sorted(range(len(ids)), key=ids.__getitem__)
+
+
+def _digest(lines: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(line.encode())
+    return digest.hexdigest()
