@@ -173,16 +173,16 @@ def test_initialising_again_forgets_the_documents_and_keeps_the_chunks() -> None
 
 
 def test_known_versions_are_not_read_again() -> None:
-    texts = {"a": "one", "b": "two", "c": "one"}
+    texts = {"a.py": "one", "b.py": "two", "c.py": "one"}
     asked: list[str] = []
 
     def read(ids: Sequence[str]) -> list[Document]:
         asked.extend(ids)
         return [Document(name, texts[name]) for name in ids]
 
-    agent = ready(Corpus("c", Read(read, {"a": "1", "b": "2", "c": "1"})))
-    agent.update(Changes(Corpus("c", Read(read, {"d": "2", "b": "2"})), ("d",), ("a", "c")))
-    assert (sorted(asked), agent.retrieve("two", 5).files) == (["b", "c"], ["b", "d"])
+    agent = ready(Corpus("c", Read(read, {"a.py": "1", "b.py": "2", "c.py": "1"})))
+    agent.update(Changes(Corpus("c", Read(read, {"d.py": "2", "b.py": "2"})), ("d.py",), ("a.py", "c.py")))
+    assert (sorted(asked), agent.retrieve("two", 5).files) == (["b.py", "c.py"], ["b.py", "d.py"])
 
 
 def test_what_is_no_text_is_not_found_and_does_not_count() -> None:

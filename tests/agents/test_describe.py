@@ -16,7 +16,18 @@ from searchmark.running.worker.protocol import LONGEST_DESCRIPTION
 from tests.agents.corpora import FILES, corpus_from
 
 TOKENS = f"identifiers-1-unicode-{unicodedata.unidata_version}"
-BM25 = {"ranking": "bm25", "tokenizer": TOKENS, "k1": 1.2, "b": 0.75, "name_weight": 1.0, "content_weight": 1.0}
+BM25 = {
+    "ranking": "bm25",
+    "tokenizer": TOKENS,
+    "language": "none",
+    "stop_words": 0,
+    "stemmer": None,
+    "analyser": "the corpus is code",
+    "k1": 1.2,
+    "b": 0.75,
+    "name_weight": 1.0,
+    "content_weight": 1.0,
+}
 HASHING = {"name": "semantic", "config": {"embedder": {"name": "hashing", "dimension": 64, "cache": False}}}
 
 
