@@ -39,7 +39,7 @@ class AnalyserChoice:
         self._options = options
         self._is_code: dict[str, bool] = {}  # the names that say something
         self._code = 0  # how many of them are code
-        self._sample: list[str] = []
+        self._sample: list[str] | None = None  # ids of the documents whose language was looked at
         self._language = NONE
 
     @property
@@ -53,7 +53,7 @@ class AnalyserChoice:
         """The analyser for a corpus that was not looked at before."""
         if self._options.language != "auto":
             return self._options.analyser(self._options.language)
-        self._is_code, self._code, self._sample = {}, 0, []
+        self._is_code, self._code, self._sample = {}, 0, None
         names = corpus.names
         head = list(islice(corpus, HEAD)) if names is None else []
         self._take((document.id for document in head) if names is None else names)
@@ -75,7 +75,7 @@ class AnalyserChoice:
         self._drop(changes.removed)
         self._take(changes.written)
         if self._holds_code():
-            self._sample = []  # what is not looked at meanwhile has to be looked at again
+            self._sample = None  # what is not looked at meanwhile has to be looked at again
             return self._options.analyser(NONE)
         self._look_again(changes.corpus, names, changes.written)
         return self._options.analyser(self._language)
