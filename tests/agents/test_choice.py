@@ -18,6 +18,7 @@ from searchmark.agents.lexical.choice import AnalyserChoice, language_of
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.records import Document
 from tests.agents.corpora import FILES, Streamed, corpus_from, step
+from tests.agents.history import commits, corpus_at, difference
 from tests.agents.test_analyser import GERMAN, PROSE
 from tests.conftest import ROOT
 
@@ -85,6 +86,20 @@ def test_only_a_bounded_sample_is_read() -> None:
 @pytest.mark.parametrize(("name", "language"), [("corpus.en.jsonl", "english"), ("corpus.es.jsonl", "spanish")])
 def test_real_articles_are_recognised(shared_data: Path, name: str, language: str) -> None:
     assert language_of(list(load_corpus(shared_data / "xquad_en_es" / name))[: choice.SAMPLE]) == language
+
+
+def test_prose_at_every_state_of_a_real_history_is_found_as_by_a_fresh_index() -> None:
+    states = [corpus_at(commit, ending=".md") for commit in commits(7)][1:]
+    agent = Bm25Agent()
+    agent.initialize(states[0])
+    for before, after in pairwise(states):
+        agent.update(Changes(after, *difference(before, after)))
+        fresh = Bm25Agent()
+        fresh.initialize(after)
+        questions = ["which measures are supported", "the intervals of a comparison", "installing"]
+        assert [agent.retrieve(query, 20) for query in questions] == [fresh.retrieve(query, 20) for query in questions]
+        assert agent.describe() == fresh.describe()
+    assert agent.describe()["language"] == "english"
 
 
 NAMES = st.sampled_from(["a.py", "b.md", "c.md", "d", "e", "f/g.md", "h.c"])
