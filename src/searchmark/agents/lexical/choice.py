@@ -41,19 +41,22 @@ class AnalyserChoice:
         self._code = 0  # how many of them are code
         self._sample: list[str] | None = None  # ids of the documents whose language was looked at
         self._language = NONE
+        self._looked = False
 
     @property
     def described(self) -> str:
         """How the language was found."""
         if self._options.language != "auto":
             return "given"
+        if not self._looked:
+            return "not chosen yet"
         return "the corpus is code" if self._holds_code() else "the corpus is prose"
 
     def of(self, corpus: Corpus) -> Analyser:
         """The analyser for a corpus that was not looked at before."""
         if self._options.language != "auto":
             return self._options.analyser(self._options.language)
-        self._is_code, self._code, self._sample = {}, 0, None
+        self._is_code, self._code, self._sample, self._looked = {}, 0, None, True
         names = corpus.names
         head = list(islice(corpus, HEAD)) if names is None else []
         self._take((document.id for document in head) if names is None else names)
