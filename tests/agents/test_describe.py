@@ -11,7 +11,6 @@ import pytest
 import Stemmer
 
 from searchmark.agents.keyword import ripgrep
-from searchmark.agents.lexical.stop_words import STOP_WORDS
 from searchmark.agents.source import BUILT_IN
 from searchmark.registry import create, load_agent
 from searchmark.running.worker.protocol import LONGEST_DESCRIPTION
@@ -22,7 +21,7 @@ BM25 = {
     "ranking": "bm25",
     "tokenizer": TOKENS,
     "language": "none",
-    "stop_words": 0,
+    "stop_words": "left out of queries",
     "stemmer": None,
     "analyser": "the corpus is code",
     "k1": 1.2,
@@ -56,7 +55,7 @@ def described(agent: str, **config: Any) -> dict[str, Any]:
                 "sqlite": apsw.sqlite_lib_version(),
                 "tokenizer": "porter",
                 "language": "none",
-                "stop_words": 0,
+                "stop_words": "left out of queries",
                 "analyser": "the corpus is code",
                 "operator": "any",
                 "path_weight": 1.0,
@@ -95,13 +94,13 @@ def test_the_analyser_that_the_corpus_has_chosen_is_named(agent: str) -> None:
     said = made.describe()
     made.close()
     assert (said["language"], said["analyser"]) == ("english", "the corpus is prose")
-    assert said["stop_words"] == len(STOP_WORDS["english"])
+    assert said["stop_words"] == "left out"
     assert said.get("stemmer", said["tokenizer"]) in (f"snowball {Stemmer.version()}", "porter")
 
 
 def test_the_analyser_that_was_given_is_named() -> None:
     said = described("bm25", language="german", stop_words=False, identifiers=False, cache=False)
-    assert (said["language"], said["stop_words"], said["analyser"]) == ("german", 0, "given")
+    assert (said["language"], said["stop_words"], said["analyser"]) == ("german", "kept", "given")
     assert said["tokenizer"] == f"words-1-unicode-{unicodedata.unidata_version}"
 
 

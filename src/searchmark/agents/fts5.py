@@ -174,7 +174,7 @@ def match_expression(query: str, tokenizer: str, operator: str, analyser: Analys
     )
     usable = [word for word in telling if (SHORTEST_SUBSTRING if trigram else 1) <= len(word) <= LONGEST_WORD][:MOST_WORDS]
     if analyser is not None and not trigram:
-        usable = [word for word in usable if analyser.term(word) is not None] or usable
+        usable = [word for word in usable if not analyser.is_stop_word(word)] or usable
     return (" OR " if operator == "any" else " AND ").join(f'"{word}"' for word in usable) or None
 
 

@@ -76,7 +76,7 @@ class Proximity(Reranker):
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         analyser, mean = self._collection.analyser, self._collection.mean_length
-        idf = self._collection.idf(dict.fromkeys(analyser.terms(query)))
+        idf = self._collection.idf(dict.fromkeys(analyser.query_terms(query)))
         found = []
         for text in texts:
             terms = analyser.positions(text)

@@ -35,7 +35,7 @@ class AnalysedCounts:
     def query(self, text: str) -> dict[int, int]:
         """The known terms of a query, in order, and how often each is asked for."""
         asked: dict[int, int] = {}
-        for term in self.analyser.terms(text):
+        for term in self.analyser.query_terms(text):
             number = self._terms.get(term)
             if number is not None:
                 asked[number] = asked.get(number, 0) + 1

@@ -25,7 +25,9 @@ Stemmed = Literal[
 Language = Literal["auto", "none"] | Stemmed
 LANGUAGES: tuple[str, ...] = get_args(Stemmed)
 NONE = "none"
-_LISTS = {"porter": "english", "dutch_porter": "dutch"}  # an algorithm that has the stop words of a language
+# Of a language without a list of its own: an algorithm has that of its language, and who searches code does so in English.
+_LISTS = {"porter": "english", "dutch_porter": "dutch", NONE: "english"}
+FunctionWords = Literal["kept", "left out of queries", "left out"]
 
 
 @strict_record
@@ -45,7 +47,12 @@ class AnalyserOptions:
     def analyser(self, language: str) -> Analyser:
         """The analyser for texts of this language."""
         known = language != NONE
-        return Analyser(language, known and self.stop_words, known and self.stemming, self.identifiers)
+        return Analyser(language, "left out" if known and self.stop_words else "kept", known and self.stemming, self.identifiers)
+
+    def analyser_for_code(self) -> Analyser:
+        """Documents are left as they are, since ``for``, ``with`` and ``not`` say something there."""
+        words: FunctionWords = "left out of queries" if self.stop_words else "kept"
+        return Analyser(NONE, words, stemming=False, identifiers=self.identifiers)
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ class Analyser:
     """Tokens to terms, for one language; equal ones give equal terms."""
 
     language: str = NONE
-    stop_words: bool = False
+    stop_words: FunctionWords = "kept"
     stemming: bool = False
     identifiers: bool = True
 
@@ -63,37 +70,46 @@ class Analyser:
 
     @property
     def keeps_tokens(self) -> bool:
-        """Whether every token is its own term."""
-        return not self.stop_words and not self.stemming
+        """Whether every token of a document is its own term."""
+        return self.stop_words != "left out" and not self.stemming
+
+    def is_stop_word(self, token: str) -> bool:
+        """Whether a query does without this token if it has others."""
+        return self.stop_words != "kept" and token in self._function_words
 
     def term(self, token: str) -> str | None:
-        """What a token counts as; None for a stop word."""
-        if token in self._left_out:
+        """What a token of a document counts as; None if it is left out."""
+        if self.stop_words == "left out" and token in self._function_words:
             return None
         # An identifier (get_user, sha256) is a name, and names have no endings.
         return self._stem(token) if self.stemming and token.isalpha() else token
 
     def positions(self, text: str) -> list[str | None]:
-        """The terms of a text in order, None where a stop word is: neighbours stay as far apart as they are."""
+        """The terms of a text in order, None where one is left out: neighbours stay as far apart as they are."""
         return list(map(self.term, self.tokeniser.tokens(text)))
 
     def terms(self, text: str) -> list[str]:
         """The terms of a text in order, with repetitions."""
         return [term for term in self.positions(text) if term is not None]
 
+    def query_terms(self, text: str) -> list[str]:
+        """The terms that a query asks for; one of stop words alone asks for them, and finds them where documents have kept them."""
+        tokens = self.tokeniser.tokens(text)
+        telling = [token for token in tokens if not self.is_stop_word(token)] or tokens
+        return [term for term in map(self.term, telling) if term is not None]
+
     def describe(self) -> dict[str, Any]:
         """Everything that decides what a text becomes."""
-        stemmer = f"snowball {_stemmer_version()}" if self.stemming else None
         return {
             "tokenizer": self.tokeniser.name,
             "language": self.language,
-            "stop_words": len(self._left_out),
-            "stemmer": stemmer,
+            "stop_words": self.stop_words,
+            "stemmer": f"snowball {_stemmer_version()}" if self.stemming else None,
         }
 
     @cached_property
-    def _left_out(self) -> frozenset[str]:
-        return STOP_WORDS.get(_LISTS.get(self.language, self.language), frozenset()) if self.stop_words else frozenset()
+    def _function_words(self) -> frozenset[str]:
+        return STOP_WORDS.get(_LISTS.get(self.language, self.language), frozenset())
 
     @cached_property
     def _stem(self) -> Callable[[str], str]:

@@ -61,7 +61,7 @@ class AnalyserChoice:
         head = list(islice(corpus, HEAD)) if names is None else []
         self._take((document.id for document in head) if names is None else names)
         if self._holds_code():
-            return self._options.analyser(NONE)
+            return self._options.analyser_for_code()
         if names is None or not corpus.reads_by_id:
             self._language = language_of(head[:SAMPLE] or islice(corpus, SAMPLE))
         else:
@@ -79,7 +79,7 @@ class AnalyserChoice:
         self._take(changes.written)
         if self._holds_code():
             self._sample = None  # what is not looked at meanwhile has to be looked at again
-            return self._options.analyser(NONE)
+            return self._options.analyser_for_code()
         self._look_again(changes.corpus, names, changes.written)
         return self._options.analyser(self._language)
 
