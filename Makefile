@@ -80,6 +80,7 @@ bench: $(READY)  ## compare speed and memory with other tools, side by side
 	$(BIN)/python benchmarks/mining.py
 	$(BIN)/python benchmarks/semantic.py
 	$(BIN)/python benchmarks/agents.py
+	$(BIN)/python benchmarks/public_collections.py
 
 clean:  ## remove the virtual environment and everything generated
 	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis

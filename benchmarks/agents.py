@@ -1,8 +1,9 @@
-"""bm25 beside bm25s, on the same tokens of the same files: indexing, querying, and what both find.
+"""bm25 beside bm25s, on the same tokens of the same files, and beside bm25s and tantivy, each with its own tokens.
 
 The corpus is a Git repository that SEARCHMARK_BENCH_REPOS names (name=path, several separated by colons), with subjects
 of commits as queries and the files that they changed as right answers; or else Python's standard library, with words
-from its files as queries. bm25s has its numpy back end, with the faster of its two ways to build a matrix.
+from its files as queries. bm25s has its numpy back end, with the faster of its two ways to build a matrix. tantivy, a search
+library in Rust, has one thread and an index in memory; it is the reference for speed, and its time includes its own cutting.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import subprocess
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -117,6 +118,30 @@ def our_index(ids: list[str], lists: list[list[int]]) -> Postings:
     return postings
 
 
+class Tantivy:
+    """tantivy as its documentation uses it, with the words of a query as an any-of query."""
+
+    def __init__(self, texts: Sequence[str], tokenizer: str) -> None:
+        import tantivy
+
+        schema = tantivy.SchemaBuilder().add_unsigned_field("place", stored=True)
+        self._index = tantivy.Index(schema.add_text_field("body", tokenizer_name=tokenizer).build())
+        writer = self._index.writer(num_threads=1)
+        for place, text in enumerate(texts):
+            writer.add_document(tantivy.Document(place=place, body=[text]))
+        writer.commit()
+        writer.wait_merging_threads()
+        self._index.reload()
+        self._searcher = self._index.searcher()
+
+    def answers(self, queries: Sequence[str]) -> list[list[int]]:
+        return [list(self._places(query)) for query in queries]
+
+    def _places(self, text: str) -> Iterator[int]:
+        query, _ = self._index.parse_query_lenient(" ".join(tokens(text)), ["body"])
+        return (self._searcher.doc(address)["place"][0] for _, address in self._searcher.search(query, K).hits)
+
+
 def side_by_side(task: Task, documents: list[Document]) -> None:
     try:
         import bm25s
@@ -129,7 +154,9 @@ def side_by_side(task: Task, documents: list[Document]) -> None:
         [vocabulary.setdefault(token, len(vocabulary)) for token in tokens(f"{document.id}\n{document.text}")]
         for document in documents
     ]
-    asked = [[vocabulary[token] for token in tokens(query) if token in vocabulary] for query in task.queries]
+    known = [[vocabulary[token] for token in tokens(query) if token in vocabulary] for query in task.queries]
+    # A query without a known word is refused by bm25s.
+    asked, right = zip(*((query, files) for query, files in zip(known, task.right, strict=True) if query), strict=True)
     ids = [document.id for document in documents]
 
     def their_index(way: str) -> bm25s.BM25:
@@ -137,40 +164,72 @@ def side_by_side(task: Task, documents: list[Document]) -> None:
         retriever.index(Tokenized(ids=lists, vocab=vocabulary), show_progress=False)
         return retriever
 
-    def their_answers(queries: list[list[int]]) -> list[list[int]]:
-        return theirs.retrieve(queries, k=K, show_progress=False).documents.tolist()
+    def their_answers(queries: Sequence[list[int]]) -> list[list[int]]:
+        return theirs.retrieve(list(queries), k=K, show_progress=False).documents.tolist()
 
     ours, theirs = our_index(ids, lists), their_index("numpy")
     counted = [{term: query.count(term) for term in query} for query in asked]
     print(
         f"  {len(documents):,} files, {sum(map(len, lists)):,} tokens, {len(asked)} queries; medians of {ROUNDS} alternating rounds"
     )
-    print(f"  {'':<22}{'searchmark':>14}{'bm25s':>14}{'ratio':>9}")
+    print(f"  {'':<22}{'searchmark':>14}{'the other':>14}{'ratio':>9}")
     contestants = {
         "searchmark": lambda: our_index(ids, lists),
-        "numpy": lambda: their_index("numpy"),
-        "scipy": lambda: their_index("scipy"),
+        "bm25s, numpy": lambda: their_index("numpy"),
+        "bm25s, scipy": lambda: their_index("scipy"),
     }
     say("index, per file", medians(contestants), len(ids))
     contestants = {
         "searchmark": lambda: [ours.rank(query, K) for query in counted],
-        "one by one": lambda: [their_answers([query]) for query in asked],
-        "all at once": lambda: their_answers(asked),
+        "bm25s, one by one": lambda: [their_answers([query]) for query in asked],
+        "bm25s, all at once": lambda: their_answers(asked),
     }
     say("query", medians(contestants), len(asked))
-    texts = [f"{document.id}\n{document.text}" for document in documents]
-    plain = Corpus.of(task.name, documents)
-    contestants = {
-        "searchmark": lambda: Bm25Agent(Bm25Config(cache=False)).initialize(plain),
-        "its own tokens": lambda: bm25s.BM25(method="lucene").index(
-            bm25s.tokenize(texts, stopwords=None, show_progress=False), show_progress=False
-        ),
-    }
-    say("with own tokens, file", medians(contestants, 3), len(ids))
     found = [[file for file, _ in ours.rank(query, K)] for query in counted]
     other = [[ids[place] for place in answer] for answer in their_answers(asked)]
-    means = [statistics.mean(map(reciprocal_rank, answers, task.right)) for answers in (found, other)]
+    means = [statistics.mean(map(reciprocal_rank, answers, right)) for answers in (found, other)]
     print(f"  mean reciprocal rank in the first {K}, a check that both search alike: {means[0]:.3f} and {means[1]:.3f}")
+
+
+def with_own_tokens(task: Task, documents: list[Document], language: str) -> None:
+    """Everything from text to answer, each in its own way: as it is, and with English stop words and stems."""
+    try:
+        import bm25s
+        import Stemmer
+        import tantivy  # noqa: F401  # only to see whether it is there
+    except ImportError:
+        print("  bm25s or tantivy is not installed, so nothing is compared (make bench installs them)")
+        return
+    stems = language == "english"
+    texts = [f"{document.id}\n{document.text}" for document in documents]
+    plain = Corpus.of(task.name, documents)
+
+    def our_agent() -> Bm25Agent:
+        agent = Bm25Agent(Bm25Config(cache=False, language=language))
+        agent.initialize(plain)
+        return agent
+
+    def cut(text: list[str]) -> bm25s.tokenization.Tokenized:
+        stemmer = Stemmer.Stemmer("english") if stems else None
+        return bm25s.tokenize(text, stopwords="en" if stems else None, stemmer=stemmer, show_progress=False)
+
+    def their_agent() -> bm25s.BM25:
+        retriever = bm25s.BM25(method="lucene")
+        retriever.index(cut(texts), show_progress=False)
+        return retriever
+
+    analyser = "en_stem" if stems else "default"
+    ours, theirs, rust = our_agent(), their_agent(), Tantivy(texts, analyser)
+    contestants = {"searchmark": our_agent, "bm25s": their_agent, "tantivy": lambda: Tantivy(texts, analyser)}
+    for name in ("bm25s", "tantivy"):
+        say(f"{language}: file", medians({key: contestants[key] for key in ("searchmark", name)}, 3), len(texts))
+    contestants = {
+        "searchmark": lambda: [ours.retrieve(query, K) for query in task.queries],
+        "bm25s": lambda: theirs.retrieve(cut(task.queries), k=K, show_progress=False),
+        "tantivy": lambda: rust.answers(task.queries),
+    }
+    for name in ("bm25s", "tantivy"):
+        say(f"{language}: query", medians({key: contestants[key] for key in ("searchmark", name)}, 3), len(task.queries))
 
 
 def second_run(task: Task) -> None:
@@ -188,10 +247,13 @@ def second_run(task: Task) -> None:
 
 
 def main() -> None:
-    print("agents: bm25 and bm25s on the same tokens")
+    print("agents: bm25 beside bm25s on the same tokens, then beside bm25s and tantivy with their own")
     for task in tasks():
         print(f"  {task.name}")
-        side_by_side(task, list(task.corpus))
+        documents = list(task.corpus)
+        side_by_side(task, documents)
+        for language in ("none", "english"):
+            with_own_tokens(task, documents, language)
         second_run(task)
 
 

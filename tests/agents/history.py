@@ -33,10 +33,10 @@ def blob(name: str) -> bytes:
     return git("cat-file", "blob", name)
 
 
-def corpus_at(commit: str, *, versions: bool = True) -> Corpus:
-    """The text files of a commit, read one by one."""
+def corpus_at(commit: str, *, versions: bool = True, ending: str = "") -> Corpus:
+    """The text files of a commit whose names end so, read one by one."""
     listed = [line.split("\t", 1) for line in git("ls-tree", "-r", "-z", commit).decode().split("\0")[:-1]]
-    blobs = {path: entry.split()[2] for entry, path in listed}
+    blobs = {path: entry.split()[2] for entry, path in listed if path.endswith(ending)}
 
     def read(ids: Sequence[str]) -> Iterator[Document]:
         for path in ids:

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from searchmark.agents.lexical.tokens import tokens
 from searchmark.records import Document
 
 
 def bm25_by_the_book(
-    documents: Iterable[Document], query: str, k: int, k1: float = 1.2, b: float = 0.75, name: float = 1.0, content: float = 1.0
+    documents: Iterable[Document],
+    query: str,
+    k: int,
+    k1: float = 1.2,
+    b: float = 0.75,
+    name: float = 1.0,
+    content: float = 1.0,
+    stop_words: Set[str] = frozenset(),
 ) -> list[tuple[str, float]]:
+    """``stop_words`` are left out of a query that has other words."""
     held = {document.id: _frequencies(document, name, content) for document in documents}
     length = {key: sum(frequencies.values()) for key, frequencies in held.items()}
     mean = math.fsum(length.values()) / len(held)
     scores: dict[str, float] = {}
-    for term in tokens(query):
+    for term in [token for token in tokens(query) if token not in stop_words] or tokens(query):
         holding = [key for key, frequencies in held.items() if frequencies.get(term)]
         idf = math.log(1 + (len(held) - len(holding) + 0.5) / (len(holding) + 0.5))
         for key in holding:

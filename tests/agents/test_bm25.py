@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from searchmark import load_corpus
 from searchmark.agents.bm25 import Bm25Agent, Bm25Config
+from searchmark.agents.lexical.stop_words import STOP_WORDS
 from searchmark.corpora.chunks import chunks
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.records import Document
@@ -77,7 +78,7 @@ def test_scores_are_those_of_the_formula_on_real_files(config: Bm25Config) -> No
     agent = ready(corpus, config)
     for query, found in zip(QUERIES, answers(agent, QUERIES, len(documents)), strict=True):
         expected = bm25_by_the_book(
-            documents, query, len(documents), config.k1, config.b, config.name_weight, config.content_weight
+            documents, query, len(documents), config.k1, config.b, config.name_weight, config.content_weight, STOP_WORDS["english"]
         )
         assert_equal(found, expected)
 
@@ -139,7 +140,7 @@ def test_every_state_of_a_real_history_equals_an_index_from_scratch() -> None:
     for before, after in pairwise(states):
         agent.update(Changes(after, *difference(before, after)))
         assert answers(agent, QUERIES, 50) == answers(ready(after), QUERIES, 50)
-    expected = bm25_by_the_book(states[-1].read(list(states[-1].versions or ())), QUERIES[1], 50)
+    expected = bm25_by_the_book(states[-1].read(list(states[-1].versions or ())), QUERIES[1], 50, stop_words=STOP_WORDS["english"])
     assert_equal(answers(agent, QUERIES, 50)[1], expected)
 
 
@@ -173,16 +174,16 @@ def test_initialising_again_forgets_the_documents_and_keeps_the_chunks() -> None
 
 
 def test_known_versions_are_not_read_again() -> None:
-    texts = {"a": "one", "b": "two", "c": "one"}
+    texts = {"a.py": "one", "b.py": "two", "c.py": "one"}
     asked: list[str] = []
 
     def read(ids: Sequence[str]) -> list[Document]:
         asked.extend(ids)
         return [Document(name, texts[name]) for name in ids]
 
-    agent = ready(Corpus("c", Read(read, {"a": "1", "b": "2", "c": "1"})))
-    agent.update(Changes(Corpus("c", Read(read, {"d": "2", "b": "2"})), ("d",), ("a", "c")))
-    assert (sorted(asked), agent.retrieve("two", 5).files) == (["b", "c"], ["b", "d"])
+    agent = ready(Corpus("c", Read(read, {"a.py": "1", "b.py": "2", "c.py": "1"})))
+    agent.update(Changes(Corpus("c", Read(read, {"d.py": "2", "b.py": "2"})), ("d.py",), ("a.py", "c.py")))
+    assert (sorted(asked), agent.retrieve("two", 5).files) == (["b.py", "c.py"], ["b.py", "d.py"])
 
 
 def test_what_is_no_text_is_not_found_and_does_not_count() -> None:

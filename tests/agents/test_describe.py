@@ -8,6 +8,7 @@ from typing import Any
 
 import apsw
 import pytest
+import Stemmer
 
 from searchmark.agents.keyword import ripgrep
 from searchmark.agents.source import BUILT_IN
@@ -16,7 +17,18 @@ from searchmark.running.worker.protocol import LONGEST_DESCRIPTION
 from tests.agents.corpora import FILES, corpus_from
 
 TOKENS = f"identifiers-1-unicode-{unicodedata.unidata_version}"
-BM25 = {"ranking": "bm25", "tokenizer": TOKENS, "k1": 1.2, "b": 0.75, "name_weight": 1.0, "content_weight": 1.0}
+BM25 = {
+    "ranking": "bm25",
+    "tokenizer": TOKENS,
+    "language": "none",
+    "stop_words": "left out of queries",
+    "stemmer": None,
+    "analyser": "the corpus is code",
+    "k1": 1.2,
+    "b": 0.75,
+    "name_weight": 1.0,
+    "content_weight": 1.0,
+}
 HASHING = {"name": "semantic", "config": {"embedder": {"name": "hashing", "dimension": 64, "cache": False}}}
 
 
@@ -42,6 +54,9 @@ def described(agent: str, **config: Any) -> dict[str, Any]:
                 "ranking": "bm25 of SQLite's FTS5",
                 "sqlite": apsw.sqlite_lib_version(),
                 "tokenizer": "porter",
+                "language": "none",
+                "stop_words": "left out of queries",
+                "analyser": "the corpus is code",
                 "operator": "any",
                 "path_weight": 1.0,
                 "title_weight": 1.0,
@@ -55,7 +70,7 @@ def described(agent: str, **config: Any) -> dict[str, Any]:
             {
                 "ranking": "reranked",
                 "reranker": {"name": "proximity", "k1": 1.2, "b": 0.25},
-                "depth": 50,
+                "candidates": 50,
                 "names": True,
                 "arms": {"bm25": BM25},
             },
@@ -64,6 +79,29 @@ def described(agent: str, **config: Any) -> dict[str, Any]:
 )
 def test_what_decides_an_answer_is_named_with_its_value(agent: str, config: dict, said: dict) -> None:
     assert described(agent, **config) == said
+
+
+PROSE = {
+    f"d{number}": f"The {word} of the station is open when it is wanted, and those who are in there will be with you."
+    for number, word in enumerate(["connection", "connections", "window"])
+}
+
+
+@pytest.mark.parametrize("agent", ["bm25", "fts5"])
+def test_the_analyser_that_the_corpus_has_chosen_is_named(agent: str) -> None:
+    made = create(load_agent(agent))
+    made.initialize(corpus_from(PROSE))
+    said = made.describe()
+    made.close()
+    assert (said["language"], said["analyser"]) == ("english", "the corpus is prose")
+    assert said["stop_words"] == "left out"
+    assert said.get("stemmer", said["tokenizer"]) in (f"snowball {Stemmer.version()}", "porter")
+
+
+def test_the_analyser_that_was_given_is_named() -> None:
+    said = described("bm25", language="german", stop_words=False, identifiers=False, cache=False)
+    assert (said["language"], said["stop_words"], said["analyser"]) == ("german", "kept", "given")
+    assert said["tokenizer"] == f"words-1-unicode-{unicodedata.unidata_version}"
 
 
 def test_vectors_are_described_by_the_fingerprint_of_their_embedder() -> None:

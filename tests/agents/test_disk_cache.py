@@ -130,7 +130,7 @@ def test_what_cannot_be_written_is_done_without(cache: Path, monkeypatch: pytest
 def test_only_what_is_asked_for_is_taken_from_a_file(cache: Path) -> None:
     ready(named({f"n{number}": f"word{number} one" for number in range(50)}))
     agent = ready(named({"n7": "word7 one"}))
-    assert (agent.chunks_tokenised, len(agent._vocabulary), agent.retrieve("word7", 5).files) == (
+    assert (agent.chunks_tokenised, len(agent.collection._vocabulary), agent.retrieve("word7", 5).files) == (
         0,
         6,
         ["n7"],

@@ -35,7 +35,7 @@ def by_hand(tokenizer: str, match: str, weights=(1.0, 1.0, 1.0)) -> list[tuple[s
 
 QUERIES = [
     ("unicode61", {}, "login password", '"login" OR "password"'),
-    ("unicode61", {}, "Who checks the password?", '"who" OR "checks" OR "the" OR "password"'),
+    ("unicode61", {}, "Who checks the password?", '"checks" OR "password"'),
     ("unicode61", {"operator": "all"}, "session user", '"session" AND "user"'),
     ("unicode61", {"path_weight": 5.0, "content_weight": 0.5}, "login", '"login"'),
     ("porter", {}, "users checking passwords", '"users" OR "checking" OR "passwords"'),

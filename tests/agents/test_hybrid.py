@@ -103,6 +103,16 @@ def test_equal_scores_are_ordered_by_id() -> None:
     assert hybrid(arms).retrieve("q", 2).files == ["a", "b"]
 
 
+@pytest.mark.parametrize("options", [{}, {"fusion": "scores"}, {"fusion": "scores", "normalization": "z-score"}], ids=str)
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 1000])
+def test_the_first_hits_are_the_same_however_many_are_wanted(options: dict, k: int) -> None:
+    """With two candidates each, what both arms have at rank three comes last, though its ranks add up to more than one of two."""
+    arms = {"x": Fixed({"a": 9.0, "b": 5.0, "both": 4.0, "late": 1.0}), "y": Fixed({"a": 9.0, "c": 8.0, "both": 7.0})}
+    found = hybrid(arms, candidates=2, **options).retrieve("q", k)
+    assert found.files == ["a", "b", "c", "both", "late"][:k]
+    assert found.scores == sorted(found.scores, reverse=True)
+
+
 def test_a_hit_that_stands_twice_counts_once_where_it_stands_first() -> None:
     arm = Fixed({})
     arm.answer = RetrievalResult(["a", "b", "a"], [3.0, 2.0, 1.0])

@@ -8,6 +8,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from searchmark.agents.agent import RetrievalAgent
+from searchmark.agents.bm25 import Bm25Agent
 from searchmark.agents.fts5 import Fts5Agent
 from searchmark.agents.hybrid import HybridAgent
 from searchmark.agents.rerank import RerankAgent
@@ -15,7 +16,7 @@ from searchmark.agents.semantic import SemanticAgent
 from searchmark.errors import UsageError
 from searchmark.registry import create, load_agent
 
-AGENTS = [Fts5Agent, HybridAgent, RerankAgent, SemanticAgent]
+AGENTS = [Bm25Agent, Fts5Agent, HybridAgent, RerankAgent, SemanticAgent]
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -39,6 +40,7 @@ def test_every_option_is_explained_where_it_is_defined(agent: type[RetrievalAgen
 @pytest.mark.parametrize(
     ("agent", "options"),
     [
+        (Bm25Agent, {"language": "german", "stop_words": False, "k1": 0.9}),
         (Fts5Agent, {"tokenizer": "porter", "path_weight": 2, "storage": "file"}),
         (SemanticAgent, {"model": "sentence-transformers/all-MiniLM-L6-v2", "top_k": 10}),
         (SemanticAgent, {"embedder": {"name": "openai", "model": "text-embedding-3-small"}, "pooling": "mean"}),
@@ -52,7 +54,12 @@ def test_options_as_a_config_file_has_them(agent: type[RetrievalAgent], options:
 
 @pytest.mark.parametrize(
     ("agent", "options"),
-    [(Fts5Agent, {"tokenizer": "icu"}), (SemanticAgent, {"pooling": "median"}), (HybridAgent, {"fusion": "borda"})],
+    [
+        (Bm25Agent, {"language": "klingon"}),
+        (Fts5Agent, {"tokenizer": "icu"}),
+        (SemanticAgent, {"pooling": "median"}),
+        (HybridAgent, {"fusion": "borda"}),
+    ],
 )
 def test_a_choice_that_does_not_exist_is_refused(agent: type[RetrievalAgent], options: dict) -> None:
     with pytest.raises(ValidationError):
@@ -64,8 +71,8 @@ def test_a_choice_that_does_not_exist_is_refused(agent: type[RetrievalAgent], op
     [
         ("semantic", {"pooling": "mean", "mean_of": 0}), ("semantic", {"top_k": -1}), ("semantic", {"longest_chunk": 0}),
         ("semantic", {"query_cache": -5}), ("semantic", {"model": "x", "embedder": "hashing"}), ("bm25", {"k1": float("nan")}),
-        ("bm25", {"k1": float("inf")}), ("bm25", {"name_weight": float("nan")}), ("hybrid", {"weights": {"bm25": -1}}), ("hybrid", {"depth": 0}),
-        ("hybrid", {"rrf_k": -61}), ("rerank", {"depth": -4}), ("fts5", {"path_weight": -1}), ("fts5", {"path_weight": float("nan")}),
+        ("bm25", {"k1": float("inf")}), ("bm25", {"name_weight": float("nan")}), ("hybrid", {"weights": {"bm25": -1}}), ("hybrid", {"candidates": 0}),
+        ("hybrid", {"rrf_k": -61}), ("rerank", {"candidates": -4}), ("fts5", {"path_weight": -1}), ("fts5", {"path_weight": float("nan")}),
     ],
     ids=str,
 )  # fmt: skip

@@ -69,6 +69,13 @@ def test_wordllama_finds_meaning_without_a_common_word() -> None:
     assert agent.retrieve("a sleepy pet", 1).files == ["cats.md"]
 
 
+def test_a_query_in_capitals_finds_what_it_finds_in_lower_case() -> None:
+    agent = ready(embedder="wordllama")
+    found, shouted = (agent.retrieve(query, 5) for query in ("how is a password checked", "HOW IS A Password CHECKED"))
+    assert (found.files, found.scores) == (shouted.files, shouted.scores)
+    assert agent.describe()["embedder"]["case"] == "folded"
+
+
 def test_hits_carry_the_lines_of_the_best_chunk_if_asked() -> None:
     files = {"a.py": "import os\n\n\ndef paint(wall):\n    return red\n\n\ndef swim(sea):\n    return blue\n"}
     assert ready(files).retrieve("swim sea blue", 1).lines is None

@@ -106,7 +106,26 @@ def test_wordllama_gives_what_its_own_library_gives(word_llama) -> None:
 
     own = library.WordLlama.load(cache_dir=Path(library.__file__).parent, disable_download=True)
     texts = ["a search engine", "", "x" * 3000, "def f():\n    return 1\n", "Größe 大小 🙂"]
-    assert np.array_equal(word_llama.encode(texts), own.embed(texts))
+    assert np.array_equal(wordllama.WordLlamaModel(fold_case=False).encode(texts), own.embed(texts))
+    assert np.array_equal(word_llama.encode(texts), own.embed([text.lower() for text in texts]))
+
+
+def test_a_query_in_capitals_is_the_same_query_to_wordllama() -> None:
+    embedder = load_embedder({"name": "wordllama", "cache": False})
+    assert np.array_equal(
+        embedder.embed_query("DIELECTRIC Constant of liquids"), embedder.embed_query("dielectric constant of liquids")
+    )
+    assert np.array_equal(*embedder.embed_documents(["Microwave TECHNIQUES", "microwave techniques"]))
+
+
+def test_vectors_of_folded_and_of_kept_case_are_told_apart_in_fingerprint_and_cache() -> None:
+    folded, kept = (load_embedder({"name": "wordllama", "fold_case": fold}) for fold in (True, False))
+    assert (folded.fingerprint().case, kept.fingerprint().case) == ("folded", "kept")
+    with pytest.raises(Incomparable, match="case is 'kept' and not 'folded'"):
+        folded.fingerprint().check(kept.fingerprint(), "x.npz")
+    first, second = folded.embed_documents(["LIQUIDS"]), kept.embed_documents(["LIQUIDS"])
+    assert (folded.texts_encoded, kept.texts_encoded) == (1, 1)
+    assert not np.array_equal(first, second)
 
 
 def test_wordllama_does_not_depend_on_what_else_is_in_the_batch(word_llama) -> None:
@@ -146,7 +165,7 @@ def test_the_fingerprint_of_wordllama_is_that_of_its_weights(word_llama) -> None
     assert load_embedder("wordllama").fingerprint().revision == word_llama.revision
 
 
-WHOLE = Fingerprint("m", "r", 3, True, "q", "d", "c", "corpus")
+WHOLE = Fingerprint("m", "r", "folded", 3, True, "q", "d", "c", "corpus")
 
 
 @pytest.mark.parametrize(
@@ -154,6 +173,7 @@ WHOLE = Fingerprint("m", "r", 3, True, "q", "d", "c", "corpus")
     [
         ({"model": "n"}, "model is 'n' and not 'm'"),
         ({"revision": "s"}, "revision is 's' and not 'r'"),
+        ({"case": "kept"}, "case is 'kept' and not 'folded'"),
         ({"dimension": 4}, "dimension is 4 and not 3"),
         ({"normalize": False}, "normalize is False and not True"),
         ({"query_prefix": ""}, "query_prefix is '' and not 'q'"),

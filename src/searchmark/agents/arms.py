@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from searchmark.agents.agent import AgentSpec, RetrievalAgent, RetrievalResult
@@ -64,6 +64,20 @@ class AgentWithArms(RetrievalAgent):
             return self._arms[name].retrieve(query, k)
         except Exception as error:
             raise UsageError(f"the arm {name!r} failed: {type(error).__name__}: {error}") from error
+
+
+def with_tail(head: Sequence[tuple[str, float]], tail: Iterable[str], k: int) -> list[tuple[str, float]]:
+    """The first ``k`` of a ranking that continues in an order without comparable scores: each is one less than the last.
+
+    What is asked for beyond the candidates is added below them, and changes nothing about them.
+    """
+    found = list(head)
+    if k > len(found):
+        known = {name for name, _ in found}
+        lowest = min((score for _, score in found), default=0.0)
+        rest = [name for name in dict.fromkeys(tail) if name not in known]
+        found += [(name, lowest - place) for place, name in enumerate(rest, 1)]
+    return found[: max(k, 0)]
 
 
 def remembered(results: list[RetrievalResult]) -> dict[str, str]:

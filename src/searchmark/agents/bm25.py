@@ -1,38 +1,27 @@
 """The ``bm25`` agent: the ranking that every other one should be held against.
 
-Files are searched by path and content, documents by title and text. `searchmark.agents.lexical.postings` has the formula,
-`searchmark.agents.lexical.tokens` what a token is.
+Files are searched by path and content, documents by title and text. `searchmark.agents.lexical` has the rest: `postings` the
+formula, `tokens` what a token is, `analyser` what becomes of it, and `choice` which analyser a corpus gets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
-from hashlib import sha256
+from collections.abc import Mapping
 from math import inf
 from typing import Any
 
-import numpy as np
-
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.agents.lexical.chunk_store import Contents, batches
-from searchmark.agents.lexical.disk_cache import ChunkCache, RowsByContent
-from searchmark.agents.lexical.postings import Postings
-from searchmark.agents.lexical.tokens import TOKENISER
-from searchmark.agents.lexical.vocabulary import Ints, Vocabulary
-from searchmark.agents.names import name_of
+from searchmark.agents.lexical.analyser import AnalyserOptions
+from searchmark.agents.lexical.collection import Collection, Weighting
 from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.files.store import collector_paused
 from searchmark.options.strict import strict_record
-from searchmark.records import Document
-
-SAVED_AT = 20_000  # contents that are new since the last time: a run that is killed loses no more
 
 
 @strict_record
-class Bm25Config:
-    """The options of ``bm25``.
+class Bm25Config(AnalyserOptions):
+    """The options of ``bm25``, beside those of its analyser.
 
+    ``language``, ``stop_words``, ``stemming``, ``identifiers``: see `AnalyserOptions`.
     ``k1``: how soon further occurrences of a term stop counting; 0 asks only whether a term is there.
     ``b``: how much long documents are held back, from 0 (not at all) to 1 (in proportion to their length).
     ``name_weight``: how many times an occurrence in the path or title counts; 0 leaves that field out.
@@ -56,112 +45,39 @@ class Bm25Config:
 
 
 class Bm25Agent(RetrievalAgent):
-    """BM25 with identifier-aware tokens; follows a corpus from state to state at the price of what has changed."""
+    """BM25 over what an analyser makes of identifiers and words; follows a corpus at the price of what has changed."""
 
     Config = Bm25Config
 
     def __init__(self, config: Bm25Config | None = None) -> None:
         self._config = config or Bm25Config()
-        self._vocabulary = Vocabulary()
-        self._contents = Contents(self._vocabulary)
-        self._known: RowsByContent = {}  # the chunks of a content, by its name
-        self._new: RowsByContent = {}  # those of them that are not in the cache yet
-        self._cache: ChunkCache | None = None
-        self._postings = self._empty()
+        options = self._config
+        weighting = Weighting(options.k1, options.b, options.name_weight, options.content_weight)
+        self.collection = Collection(options, weighting, cache=options.cache)
 
     @property
     def chunks_tokenised(self) -> int:
         """How many chunks were ever taken apart: not more than there are distinct ones."""
-        return self._contents.chunks_tokenised
-
-    def _empty(self) -> Postings:
-        config = self._config
-        return Postings(config.k1, config.b, (config.name_weight, config.content_weight))
+        return self.collection.chunks_tokenised
 
     def initialize(self, corpus: Corpus) -> None:
-        """Index a corpus; chunks that are known from before are not tokenised again."""
-        self._postings = self._empty()
-        wanted = corpus.versions is not None if self._config.cache is None else self._config.cache
-        if wanted and self._cache is None:
-            self._cache = ChunkCache(self._contents)
-        self._add(corpus, None)
-        self._save(at_least=1)
+        self.collection.initialize(corpus)
 
     def update(self, changes: Changes) -> bool:
-        self._postings.remove((*changes.removed, *changes.written))
-        self._contents.forget(changes.removed)
-        if changes.written:
-            self._add(changes.corpus, changes.written)
-        self._save(at_least=SAVED_AT)
+        self.collection.update(changes)
         return True
 
     def close(self) -> None:
-        self._save(at_least=1)
+        self.collection.close()
 
     def retrieve(self, query: str, k: int) -> RetrievalResult:
-        found = self._postings.rank(self._vocabulary.query(query), k)
+        found = self.collection.rank(query, k)
         return RetrievalResult([document for document, _ in found], [score for _, score in found])
 
     def index_bytes(self) -> int:
-        return self._postings.nbytes + self._contents.nbytes
+        return self.collection.nbytes
 
     def describe(self) -> Mapping[str, Any]:
-        options = asdict(self._config)
-        options.pop("cache")  # it changes no answer
-        return {"ranking": "bm25", "tokenizer": TOKENISER, **options}
-
-    def _add(self, corpus: Corpus, ids: Sequence[str] | None) -> None:
-        """Index some documents of a corpus, or all."""
-        with collector_paused():
-            self._index(self._documents(corpus, ids))
-
-    def _documents(self, corpus: Corpus, ids: Sequence[str] | None) -> list[tuple[str, str, Ints]]:
-        """Name, id and chunks of every document that is a text."""
-        if corpus.versions is None:
-            return self._read(corpus) if ids is None else self._read_again(corpus.read(ids))
-        wanted = {document: corpus.versions[document] for document in (corpus.versions if ids is None else ids)}
-        self._learn(wanted.values())
-        unknown = {version: document for document, version in wanted.items() if version not in self._known}
-        rows_of = self._contents.rows if ids is None else self._contents.rows_of_versions
-        read: RowsByContent = {wanted[document.id]: rows for document, rows in rows_of(corpus.read(list(unknown.values())))}
-        self._remember(read)  # what was not read may be binary, or missing here and there elsewhere
-        known = ((document, self._known.get(version)) for document, version in wanted.items())
-        return [(document, document, rows) for document, rows in known if rows is not None]
-
-    def _read_again(self, documents: Iterable[Document]) -> list[tuple[str, str, Ints]]:
-        return [(name_of(document), document.id, rows) for document, rows in self._contents.rows_of_versions(documents)]
-
-    def _read(self, documents: Iterable[Document]) -> list[tuple[str, str, Ints]]:
-        """Documents whose contents have no names: they get some if they are to be cached."""
-        if self._cache is None:
-            return [(name_of(document), document.id, rows) for document, rows in self._contents.rows(documents)]
-        found: list[tuple[str, str, Ints]] = []
-        for batch in batches(documents):
-            names = {document.id: sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest() for document in batch}
-            self._learn(names.values())
-            new = (document for document in batch if names[document.id] not in self._known)
-            self._remember({names[document.id]: rows for document, rows in self._contents.rows(new)})
-            rows_of = ((document, self._known[names[document.id]]) for document in batch)
-            found += [(name_of(document), document.id, rows) for document, rows in rows_of if rows is not None]
-        return found
-
-    def _learn(self, names: Iterable[str]) -> None:
-        """Load what the cache has of contents that are not known yet."""
-        if self._cache is not None:
-            self._known |= self._cache.find(name for name in names if name not in self._known)
-
-    def _remember(self, contents: RowsByContent) -> None:
-        self._known |= contents
-        if self._cache is not None:
-            self._new |= contents
-
-    def _save(self, at_least: int) -> None:
-        if self._cache is not None and len(self._new) >= at_least:
-            self._cache.save(self._new)
-            self._new = {}
-
-    def _index(self, documents: Sequence[tuple[str, str, Ints]]) -> None:
-        names, ids, rows = zip(*documents, strict=True) if documents else ((), (), ())
-        owners = np.repeat(np.arange(len(ids)), np.fromiter(map(len, rows), np.int64, len(rows)))
-        content = self._contents.counts(np.concatenate([np.empty(0, np.int64), *rows]))
-        self._postings.add(ids, [(self._vocabulary.count(names), np.arange(len(ids))), (content, owners)])
+        options = self._config
+        weights = {"name_weight": options.name_weight, "content_weight": options.content_weight}
+        return {"ranking": "bm25", **self.collection.describe(), "k1": options.k1, "b": options.b, **weights}

@@ -10,6 +10,8 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
+from searchmark.agents.lexical.analyser import Analyser, AnalyserOptions, Language
+from searchmark.agents.lexical.choice import AnalyserChoice
 from searchmark.errors import UsageError
 from searchmark.files.sqlite import IN_MEMORY, PRIVATE_FILE, full_text_problem, open_database
 from searchmark.files.text_encoding import encodable
@@ -34,12 +36,16 @@ class Fts5Config:
     """Options of ``fts5``.
 
     ``tokenizer``: ``unicode61`` splits at whatever is neither letter nor digit, ``porter`` also takes English
-    endings off, ``trigram`` finds any part of a word that has three characters. ``operator``: whether a
+    endings off, ``trigram`` finds any part of a word that has three characters; ``auto`` is ``porter`` for English and
+    ``unicode61`` for all else. ``language``: that of the texts; ``auto`` decides by the corpus, and takes code for none.
+    ``stop_words``: leave function words of the language out of queries. ``operator``: whether a
     document must hold any or all of the words. The weights say what a word in the id of a document, in its title
     and in its text is worth. ``storage``: ``memory``, or a ``file`` without a name that no other process can open.
     """
 
-    tokenizer: Literal["unicode61", "porter", "trigram"] = "unicode61"
+    tokenizer: Literal["auto", "unicode61", "porter", "trigram"] = "auto"
+    language: Language = "auto"
+    stop_words: bool = True
     operator: Literal["any", "all"] = "any"
     path_weight: float = 1.0
     title_weight: float = 1.0
@@ -62,6 +68,8 @@ class Fts5Agent(RetrievalAgent):
 
     def __init__(self, config: Fts5Config | None = None) -> None:
         self._config = config or Fts5Config()
+        self._choice = AnalyserChoice(AnalyserOptions(self._config.language, self._config.stop_words, stemming=False))
+        self._analyser = Analyser()
         self._database: apsw.Connection | None = None
         self._ids: dict[int, str] = {}
         self._rows: dict[str, int] = {}
@@ -76,15 +84,17 @@ class Fts5Agent(RetrievalAgent):
         if problem is not None:
             raise UsageError(problem)
         self.close()
+        self._analyser = self._choice.of(corpus)
         self._database = open_database(IN_MEMORY if self._config.storage == "memory" else PRIVATE_FILE)
         # The table keeps its content: of one without, SQLite before 3.54 still counts what was deleted, and scores by it.
-        tokenizer = TOKENIZERS[self._config.tokenizer]
+        tokenizer = TOKENIZERS[self._tokenizer]
         self._database.execute(f"CREATE VIRTUAL TABLE documents USING fts5({', '.join(COLUMNS)}, tokenize='{tokenizer}')")
         with self._database:
             self._insert(self._database, corpus)
 
     def update(self, changes: Changes) -> bool:
-        if self._database is None:
+        # Another language may mean another tokenizer, and a table has one for good.
+        if self._database is None or self._choice.after(changes) != self._analyser:
             return False
         with self._database:
             self._delete(self._database, (*changes.removed, *changes.written))
@@ -94,7 +104,7 @@ class Fts5Agent(RetrievalAgent):
     def retrieve(self, query: str, k: int) -> RetrievalResult:
         if self._database is None:
             raise UsageError("fts5 was asked before it was initialised")
-        expression = match_expression(query, self._config.tokenizer, self._config.operator)
+        expression = match_expression(query, self._tokenizer, self._config.operator, self._analyser)
         if expression is None or k < 1:
             return RetrievalResult([], [])
         weights = (self._config.path_weight, self._config.title_weight, self._config.content_weight)
@@ -119,7 +129,16 @@ class Fts5Agent(RetrievalAgent):
     def describe(self) -> Mapping[str, Any]:
         import apsw
 
-        return {"ranking": "bm25 of SQLite's FTS5", "sqlite": apsw.sqlite_lib_version(), **asdict(self._config)}
+        analysed = {key: self._analyser.describe()[key] for key in ("language", "stop_words")}
+        chosen = {"tokenizer": self._tokenizer, **analysed, "analyser": self._choice.described}
+        return {"ranking": "bm25 of SQLite's FTS5", "sqlite": apsw.sqlite_lib_version(), **asdict(self._config), **chosen}
+
+    @property
+    def _tokenizer(self) -> str:
+        """FTS5 knows the endings of English and of no other language."""
+        if self._config.tokenizer != "auto":
+            return self._config.tokenizer
+        return "porter" if self._analyser.language in ("english", "porter") else "unicode61"
 
     def _insert(self, database: apsw.Connection, documents: Iterable[Document]) -> None:
         statement = "INSERT INTO documents(rowid, path, title, content) VALUES (?, ?, ?, ?)"
@@ -139,8 +158,11 @@ class Fts5Agent(RetrievalAgent):
             del self._ids[number]
 
 
-def match_expression(query: str, tokenizer: str, operator: str) -> str | None:
-    """A query in FTS5's language that looks for the words of a text and for nothing else; None if it has no words."""
+def match_expression(query: str, tokenizer: str, operator: str, analyser: Analyser | None = None) -> str | None:
+    """A query in FTS5's language that looks for the words of a text and for nothing else; None if it has no words.
+
+    Stop words of an analyser are left out, unless there is nothing else: documents hold them, so they can be found.
+    """
     text = _storable(query[:LONGEST_QUERY]).lower()
     trigram = tokenizer == "trigram"
     # A substring may be looked for in one piece where names of files and functions have something between words.
@@ -151,6 +173,8 @@ def match_expression(query: str, tokenizer: str, operator: str) -> str | None:
         if any(unicodedata.category(letter)[0] in "LN" or unicodedata.category(letter) == "Co" for letter in word)
     )
     usable = [word for word in telling if (SHORTEST_SUBSTRING if trigram else 1) <= len(word) <= LONGEST_WORD][:MOST_WORDS]
+    if analyser is not None and not trigram:
+        usable = [word for word in usable if not analyser.is_stop_word(word)] or usable
     return (" OR " if operator == "any" else " AND ").join(f'"{word}"' for word in usable) or None
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from math import isfinite
 from typing import Any, Literal
 
 from searchmark.agents.agent import RetrievalResult
-from searchmark.agents.arms import AgentWithArms, remembered, total_cost
+from searchmark.agents.arms import AgentWithArms, remembered, total_cost, with_tail
 from searchmark.agents.fusion import NORMALIZATIONS, reciprocal_ranks, weighted_sum
 from searchmark.errors import UsageError
 from searchmark.options.strict import strict_record
@@ -20,7 +20,8 @@ class HybridConfig:
 
     ``arms``: names of agents, or ``{name, source, config}`` each. ``fusion``: by reciprocal ranks (``rrf``) or by
     ``scores``, which are brought to one scale by ``normalization``. ``weights``: by the name of the arm, 1 for those
-    not named. ``rrf_k``: how little the first ranks stand out. ``depth``: hits that each arm is asked for.
+    not named. ``rrf_k``: how little the first ranks stand out. ``candidates``: hits of each arm that are fused, however
+    many are wanted; what arms have beyond them comes after, by reciprocal ranks.
     """
 
     arms: list[str | dict[str, Any]] = field(default_factory=lambda: ["bm25", "semantic"])
@@ -28,11 +29,11 @@ class HybridConfig:
     normalization: Literal["min-max", "z-score"] = "min-max"
     weights: dict[str, float] = field(default_factory=dict)
     rrf_k: float = 60.0
-    depth: int = 100
+    candidates: int = 100
 
     def __post_init__(self) -> None:
-        if self.depth < 1 or not self.rrf_k >= 0:
-            raise ValueError("depth must be 1 or more, and rrf_k must not be negative")
+        if self.candidates < 1 or not self.rrf_k >= 0:
+            raise ValueError("candidates must be 1 or more, and rrf_k must not be negative")
         if not all(weight >= 0 and isfinite(weight) for weight in self.weights.values()):
             raise ValueError("weights must be finite and not negative")
 
@@ -52,10 +53,12 @@ class HybridAgent(AgentWithArms):
             raise UsageError("hybrid needs at least one arm")
 
     def retrieve(self, query: str, k: int) -> RetrievalResult:
-        results = {name: self.ask(name, query, max(k, self._config.depth)) for name in self._arms}
+        wanted = max(k, self._config.candidates)
+        results = {name: _once_each(self.ask(name, query, wanted)) for name in self._arms}
         weights = [self._config.weights.get(name, 1.0) for name in results]
         fused = weighted_sum([self._scores(name, result) for name, result in results.items()], weights)
-        best = sorted(fused.items(), key=lambda pair: (-pair[1], pair[0]))[: max(k, 0)]
+        head = sorted(fused.items(), key=lambda pair: (-pair[1], pair[0]))
+        best = with_tail(head, self._beyond(results, weights) if k > len(head) else (), k)
         answers = list(results.values())
         counts = {"arms": {name: len(result.files) for name, result in results.items()}}
         return RetrievalResult(
@@ -69,18 +72,35 @@ class HybridAgent(AgentWithArms):
     def describe(self) -> Mapping[str, Any]:
         weights = {name: self._config.weights.get(name, 1.0) for name in self._arms}
         by = {"rrf_k": self._config.rrf_k} if self._config.fusion == "rrf" else {"normalization": self._config.normalization}
-        fusion = {"fusion": self._config.fusion, **by, "weights": weights, "depth": self._config.depth}
+        fusion = {"fusion": self._config.fusion, **by, "weights": weights, "candidates": self._config.candidates}
         return {"ranking": "fused", **fusion, **super().describe()}
 
     def _scores(self, name: str, result: RetrievalResult) -> dict[str, float]:
-        """What an arm has to say about each of its hits; a duplicate counts at its first rank."""
-        ids = list(dict.fromkeys(result.files))
+        """What an arm has to say about each of its candidates."""
+        ids = result.files[: self._config.candidates]
         if self._config.fusion == "rrf":
             return reciprocal_ranks(ids, self._config.rrf_k)
-        if result.scores is None or len(result.scores) != len(result.files) or not all(map(isfinite, result.scores)):
+        if result.scores is None or not all(map(isfinite, result.scores)):
             raise UsageError(f"the arm {name!r} does not score every hit; fuse by ranks (fusion: rrf)")
-        first = dict(zip(reversed(result.files), reversed(result.scores), strict=True))
-        return NORMALIZATIONS[self._config.normalization]({name: first[name] for name in ids})
+        return NORMALIZATIONS[self._config.normalization](dict(zip(ids, result.scores, strict=False)))
+
+    def _beyond(self, results: Mapping[str, RetrievalResult], weights: list[float]) -> list[str]:
+        """Everything that the arms have found, in the order of their ranks."""
+        ranks = [reciprocal_ranks(result.files, self._config.rrf_k) for result in results.values()]
+        return [name for name, _ in sorted(weighted_sum(ranks, weights).items(), key=lambda pair: (-pair[1], pair[0]))]
+
+
+def _once_each(result: RetrievalResult) -> RetrievalResult:
+    """An answer in which every hit stands at its first rank only; scores are left out unless there is one for each."""
+    first = {name: place for place, name in reversed(list(enumerate(result.files)))}
+    places = sorted(first.values())
+    scored = result.scores is not None and len(result.scores) == len(result.files)
+    return replace(
+        result,
+        files=[result.files[place] for place in places],
+        scores=[result.scores[place] for place in places] if scored and result.scores is not None else None,
+        lines=None if result.lines is None else [result.lines[place] for place in places],
+    )
 
 
 def _lines(ids: list[str], answers: list[RetrievalResult]) -> list[tuple[int, int] | None] | None:

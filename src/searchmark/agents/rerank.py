@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from searchmark.agents.agent import RetrievalResult
-from searchmark.agents.arms import AgentWithArms, remembered
+from searchmark.agents.arms import AgentWithArms, remembered, with_tail
 from searchmark.agents.names import name_of
 from searchmark.agents.rerankers import Reranker, check_reranker
 from searchmark.errors import UsageError
@@ -24,19 +24,19 @@ class RerankConfig:
     """Options of ``rerank``.
 
     ``arm``: the agent that finds candidates, by name or as ``{name, source, config}``. ``reranker``: ``proximity``,
-    ``cross-encoder`` or ``http``, by name or with its options (``{name: http, url: ...}``). ``depth``: how many
-    candidates are scored, or as many as hits are wanted, if that is more. ``names``: the title of a document, or
-    else its id, is put before its text.
+    ``cross-encoder`` or ``http``, by name or with its options (``{name: http, url: ...}``). ``candidates``: how
+    many hits are scored, however many are wanted; those after them keep the order of the arm. ``names``: the title of a
+    document, or else its id, is put before its text.
     """
 
     arm: str | dict[str, Any] = "bm25"
     reranker: str | dict[str, Any] = "proximity"
-    depth: int = 50
+    candidates: int = 50
     names: bool = True
 
     def __post_init__(self) -> None:
-        if self.depth < 1:
-            raise ValueError("depth must be 1 or more")
+        if self.candidates < 1:
+            raise ValueError("candidates must be 1 or more")
 
 
 class RerankAgent(AgentWithArms):
@@ -56,10 +56,13 @@ class RerankAgent(AgentWithArms):
         if self._reranker is None:
             self._reranker = self._options.load()
         super().initialize(corpus)
+        self._reranker.initialize(corpus, *self._arms.values())
         self._look_at(corpus)
 
     def update(self, changes: Changes) -> bool:
         followed = super().update(changes)
+        if self._reranker is not None:
+            self._reranker.update(changes)
         self._look_at(changes.corpus)
         return followed
 
@@ -67,18 +70,20 @@ class RerankAgent(AgentWithArms):
         if self._reranker is None or self._corpus is None:
             raise UsageError("rerank was asked before it was initialised")
         (arm,) = self._arms
-        found = self.ask(arm, query, max(k, self._config.depth))
-        candidates = list(dict.fromkeys(found.files))
+        found = self.ask(arm, query, max(k, self._config.candidates))
+        every = list(dict.fromkeys(found.files))
+        candidates = every[: self._config.candidates]
         scores = self._reranker.scores(query, self._texts_of(self._corpus, candidates)) if candidates else []
         if len(scores) != len(candidates) or not all(map(isfinite, scores)):
             raise UsageError(f"the reranker did not give a usable score to each of {len(candidates)} candidates")
-        best = sorted(range(len(candidates)), key=lambda place: -scores[place])[: max(k, 0)]
+        head = sorted(zip(candidates, scores, strict=True), key=lambda hit: -hit[1])
+        best = with_tail(head, every, k)
         lines = dict(zip(reversed(found.files), reversed(found.lines), strict=True)) if found.lines is not None else None
         return RetrievalResult(
-            [candidates[place] for place in best],
-            [scores[place] for place in best],
+            [name for name, _ in best],
+            [score for _, score in best],
             metadata={"candidates": len(candidates), **remembered([found])},
-            lines=None if lines is None else [lines[candidates[place]] for place in best],
+            lines=None if lines is None else [lines[name] for name, _ in best],
             cost=found.cost,
         )
 
@@ -87,7 +92,7 @@ class RerankAgent(AgentWithArms):
         return {
             "ranking": "reranked",
             "reranker": {"name": reranker["name"], **asdict(self._options)},
-            "depth": self._config.depth,
+            "candidates": self._config.candidates,
             "names": self._config.names,
             **super().describe(),
         }

@@ -6,10 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from itertools import pairwise
-from math import log
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from searchmark.agents.lexical.tokens import tokens
+from searchmark.agents.agent import RetrievalAgent
+from searchmark.agents.bm25 import Bm25Agent
+from searchmark.agents.lexical.analyser import AnalyserOptions
+from searchmark.agents.lexical.collection import Collection, Weighting
+from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.errors import UsageError
 from searchmark.files.store import check_shape
 from searchmark.files.text_encoding import encodable
@@ -20,6 +23,12 @@ from searchmark.services.json_client import JsonClient
 
 class Reranker:
     """Scores texts for a query; more is better."""
+
+    def initialize(self, corpus: Corpus, arm: RetrievalAgent) -> None:
+        """Learn what there is to know about a corpus whose candidates this agent finds, which is ready for it."""
+
+    def update(self, changes: Changes) -> None:
+        """Follow the corpus to its next state, as the agent has already done."""
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """One score per text."""
@@ -41,24 +50,40 @@ class ProximityOptions:
 
 
 class Proximity(Reranker):
-    """BM25 with term proximity (Büttcher, Clarke and Lushman, SIGIR 2006); the candidates are the collection.
+    """BM25 with term proximity (Büttcher, Clarke and Lushman, SIGIR 2006).
 
     Neighbouring occurrences of two different words of the query lend each other weight, less with the square of their
-    distance. The idf is the one that is never negative, since every candidate may hold a word.
+    distance. Terms, idf and mean length are those of the whole collection: among candidates alone the telling words, which
+    all of them hold, would weigh least. An arm that is ``bm25`` has them; for any other a collection is indexed here.
     """
 
     def __init__(self, options: ProximityOptions) -> None:
         self._k1, self._b = options.k1, options.b
+        self._own = Collection(AnalyserOptions(), Weighting())
+        self._collection = self._own
+
+    def initialize(self, corpus: Corpus, arm: RetrievalAgent) -> None:
+        self._collection = arm.collection if isinstance(arm, Bm25Agent) else self._own
+        if self._collection is self._own:
+            self._own.initialize(corpus)
+
+    def update(self, changes: Changes) -> None:
+        if self._collection is self._own:
+            self._own.update(changes)
+
+    def close(self) -> None:
+        self._own.close()
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        wanted = set(tokens(query))
-        words = [tokens(text) for text in texts]
-        lengths = [len(own) for own in words]
-        mean = sum(lengths) / len(lengths) if any(lengths) else 1.0
-        places = [[(place, word) for place, word in enumerate(own) if word in wanted] for own in words]
-        holders = Counter(word for own in places for word in {word for _, word in own})
-        idf = {word: log(1 + (len(texts) - count + 0.5) / (count + 0.5)) for word, count in holders.items()}
-        return [self._score(own, idf, length / mean) for own, length in zip(places, lengths, strict=True)]
+        analyser, mean = self._collection.analyser, self._collection.mean_length
+        idf = self._collection.idf(dict.fromkeys(analyser.query_terms(query)))
+        found = []
+        for text in texts:
+            terms = analyser.positions(text)
+            places = [(place, term) for place, term in enumerate(terms) if term in idf]
+            length = len(terms) - terms.count(None)
+            found.append(self._score(cast("list[tuple[int, str]]", places), idf, length / mean))
+        return found
 
     def _score(self, places: list[tuple[int, str]], idf: Mapping[str, float], length: float) -> float:
         penalty = self._k1 * (1 - self._b + self._b * length)

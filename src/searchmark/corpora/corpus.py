@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -88,6 +88,11 @@ class Corpus:
     def versions(self) -> Mapping[str, str] | None:
         """A name for the content of each document, where that is known without reading it: equal names, equal content."""
         return self.source.versions
+
+    @property
+    def names(self) -> Iterable[str] | None:
+        """The ids, where they are known without reading the documents; some of them may turn out to be no text."""
+        return self.source.names()
 
     @property
     def origin(self) -> tuple[Path, str] | None:

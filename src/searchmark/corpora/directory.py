@@ -28,6 +28,9 @@ class DirectorySource(DocumentSource):
     def stream(self) -> Iterator[Document | None]:
         return stream_directory(self.path)
 
+    def names(self) -> Iterator[str]:
+        return (path.relative_to(self.path).as_posix() for path in files_below(self.path))
+
     def folder(self) -> Path:
         return self.path.resolve()
 

@@ -38,6 +38,10 @@ class DocumentSource:
         """A name for the content of each document, where that is known without reading it: equal names, equal content."""
         return None
 
+    def names(self) -> Iterable[str] | None:
+        """The ids, where they are known without reading the documents; some of them may turn out to be no text."""
+        return self.versions
+
     @property
     def origin(self) -> tuple[Path, str] | None:
         """The repository and the commit whose tree this is."""
@@ -65,6 +69,9 @@ class DocumentList(DocumentSource):
     def _by_id(self) -> dict[str, Document]:
         # Backwards, so that of several documents with one id the first is the one that counts.
         return {document.id: document for document in reversed(self.documents)}
+
+    def names(self) -> Iterable[str]:
+        return self._by_id
 
     @property
     def versions(self) -> Mapping[str, str] | None:

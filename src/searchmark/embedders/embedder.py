@@ -20,11 +20,12 @@ Vectors = NDArray[np.float32]
 
 
 class Model:
-    """Encodes texts. ``name`` and ``revision`` together say which one: equal ones give equal vectors."""
+    """Encodes texts. ``name`` and ``revision`` together with ``case`` say which one: equal ones give equal vectors."""
 
     name: str
     revision: str
     dimension: int
+    case: Literal["folded", "kept"] | None = None  # whether texts are brought to lower case first; None: the model's affair
     batch: int = 1024  # texts; whatever is encoded is safe on disk after each batch
     keyed_by: Literal["text", "id"] = "text"  # what a document is known by: vectors from a file belong to ids
 
@@ -88,13 +89,14 @@ class Embedder:
         self.keyed_by = model.keyed_by
         self.dimension = options.dimension or model.dimension
         self.texts_encoded = 0  # a test reads it: with a warm cache it stays zero
-        self._key = f"{model.name}\0{model.revision}\0{model.dimension}\0".encode()
+        self._key = f"{model.name}\0{model.revision}\0{model.dimension}\0{model.case}\0".encode()
 
     def fingerprint(self) -> Fingerprint:
         """What must be the same for vectors to be comparable."""
         return Fingerprint(
             model=self._model.name,
             revision=self._model.revision,
+            case=self._model.case,
             dimension=self.dimension,
             normalize=self._options.normalize,
             query_prefix=self._options.query_prefix,

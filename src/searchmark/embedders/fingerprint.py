@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields
+from typing import Literal
 
 from searchmark.errors import Incomparable
 from searchmark.options.strict import strict_record
@@ -10,13 +11,14 @@ from searchmark.options.strict import strict_record
 
 @strict_record
 class Fingerprint:
-    """The model and the hash of its weights, what happened to its vectors, how texts were cut, and which texts.
+    """The model, the hash of its weights, whether it sees lower case, what happened to vectors, how texts were cut, and which.
 
     None is what is not known or does not matter here, and agrees with everything.
     """
 
     model: str | None = None
     revision: str | None = None
+    case: Literal["folded", "kept"] | None = None
     dimension: int | None = None
     normalize: bool | None = None
     query_prefix: str | None = None

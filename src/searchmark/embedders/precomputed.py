@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,14 +90,13 @@ class PrecomputedModel(Model):
         self.revision = beside.revision or content
         Fingerprint(dimension=self.dimension).check(Fingerprint(dimension=beside.dimension), str(self._path))
         if self._embedder is not None:
-            own = Fingerprint(beside.model, beside.revision, self.dimension, beside.normalize, beside.query_prefix)
+            own = replace(beside, dimension=self.dimension, document_prefix=None, chunking=None, corpus=None)
             _prefixless(self._embedder).check(own, str(self._path))
 
 
 def _prefixless(query_embedder: Embedder) -> Fingerprint:
     """What vectors of documents and an embedder of queries have in common."""
-    whole = query_embedder.fingerprint()
-    return Fingerprint(whole.model, whole.revision, whole.dimension, whole.normalize, whole.query_prefix)
+    return replace(query_embedder.fingerprint(), document_prefix=None)
 
 
 def _by_text(path: Path, options: PrecomputedOptions, dimension: int) -> dict[str, Vectors]:

@@ -2,6 +2,9 @@
 
 Its own `embed` pads every text of a batch to the longest one, so one long text among short ones takes gigabytes; the
 mean of the token vectors is therefore taken here. The numbers are the same, bit by bit, and a test says so.
+
+The model tells ``LIQUIDS`` from ``liquids``: a word of capitals falls into tokens that mean next to nothing. Texts and
+queries are therefore brought to lower case first, unless told otherwise.
 """
 
 from __future__ import annotations
@@ -41,13 +44,15 @@ def _files(folder: Path) -> tuple[Path, Path]:
 
 @dataclass(frozen=True)
 class WordllamaOptions(EmbedderOptions):
-    """Options of ``wordllama``: none of its own."""
+    """Options of ``wordllama``. ``fold_case``: texts and queries in lower case; without it the model sees them as they are."""
+
+    fold_case: bool = True
 
     def load_model(self) -> Model:
         reason = problem()
         if reason is not None:
             raise UsageError(reason)
-        return WordLlamaModel()
+        return WordLlamaModel(fold_case=self.fold_case)
 
 
 class WordLlamaModel(Model):
@@ -57,7 +62,8 @@ class WordLlamaModel(Model):
     dimension = DIMENSION
     batch = 2048
 
-    def __init__(self) -> None:
+    def __init__(self, *, fold_case: bool = True) -> None:
+        self.case = "folded" if fold_case else "kept"
         with _root_logger_untouched():
             import wordllama  # type: ignore[import-untyped]  # it has no types
         folder = Path(wordllama.__file__).parent
@@ -70,7 +76,7 @@ class WordLlamaModel(Model):
     def encode(self, texts: Sequence[str]) -> Vectors:
         vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
         # The tokenizer takes nothing but Unicode; what a file held instead becomes a question mark.
-        clean = [encodable(text) for text in texts]
+        clean = [encodable(text.lower() if self.case == "folded" else text) for text in texts]
         for row, encoding in enumerate(self._tokenizer.encode_batch_fast(clean, add_special_tokens=False)):
             if encoding.ids:
                 vectors[row] = self._mean(encoding.ids)

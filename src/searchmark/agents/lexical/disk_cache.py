@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.agents.lexical.chunk_store import DIGEST_BYTES, Contents
-from searchmark.agents.lexical.tokens import TOKENISER
+from searchmark.agents.lexical.tokens import Tokeniser
 from searchmark.agents.lexical.vocabulary import Counts, Ints, ranges
 from searchmark.errors import UsageError
 from searchmark.files.store import atomic_write, cache_folder
@@ -40,9 +40,12 @@ _DAMAGED = (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipF
 RowsByContent = dict[str, Ints | None]
 
 
-def chunk_cache_folder() -> Path:
-    """Where the files of this tokeniser and layout are."""
-    return cache_folder() / "bm25" / f"{TOKENISER}-{LAYOUT}"
+def chunk_cache_folder(tokeniser: Tokeniser) -> Path:
+    """Where the files of this tokeniser and layout are.
+
+    Stop words and stems are taken off after the counting, so one file serves every language.
+    """
+    return cache_folder() / "bm25" / f"{tokeniser.name}-{LAYOUT}"
 
 
 class ChunkCache:
@@ -50,7 +53,7 @@ class ChunkCache:
 
     def __init__(self, contents: Contents, folder: Path | None = None) -> None:
         self._contents = contents
-        self._folder = folder or chunk_cache_folder()
+        self._folder = folder or chunk_cache_folder(contents.vocabulary.tokeniser)
         # Names are read at once and columns when they are needed: most files have nothing of what a run asks for.
         self._places = {path: places for path in sorted(self._folder.glob("*.npz")) if (places := _places(path))}
         self._files: dict[Path, _File] = {}

@@ -150,8 +150,25 @@ class Postings:
             scores += np.bincount(slots, shares * np.repeat(weights, sizes), len(scores))
         return self._best(scores, k)
 
+    def idf(self, terms: Sequence[int]) -> list[float]:
+        """What each term is worth in the present state."""
+        asked = np.array(terms, np.int32)
+        sizes = [self._holding(segment, asked) for segment in self._segments]
+        return [self._idf(sum(counts)) for counts in zip(*sizes, strict=True)] if sizes else [self._idf(0)] * len(terms)
+
+    def _holding(self, segment: Segment, terms: NDArray[np.int32]) -> list[int]:
+        starts, ends = np.searchsorted(segment.terms, terms, "left"), np.searchsorted(segment.terms, terms, "right")
+        pairs = zip(starts.tolist(), ends.tolist(), strict=True)
+        return [int(np.count_nonzero(self._live[segment.slots[start:end]])) for start, end in pairs]
+
     def _idf(self, holding: int) -> float:
         return math.log(1 + (len(self) - holding + 0.5) / (holding + 0.5))
+
+    @property
+    def mean_length(self) -> float:
+        """The mean length of a document, each field counted by its weight; 1 if there is nothing."""
+        sums = self._lengths[self._live].sum(axis=0).tolist()
+        return math.fsum(weight * total for weight, total in zip(self._weights, sums, strict=True)) / max(len(self), 1) or 1.0
 
     def _found(self, place: int, terms: NDArray[np.int32]) -> tuple[NDArray[np.intp], Floats, list[int]]:
         """The live postings of the terms in a segment: slots, saturated frequencies, and how many each term has."""
@@ -183,13 +200,11 @@ class Postings:
     def _normalisation(self) -> Floats:
         """k1 * (1 - b + b * dl / avgdl) of every slot, from whole numbers, so that it does not depend on what was before."""
         if self._norms is None:
-            sums = self._lengths[self._live].sum(axis=0).tolist()
-            mean = math.fsum(weight * total for weight, total in zip(self._weights, sums, strict=True)) / max(len(self), 1)
             # Field by field in a fixed order: a matrix product may add in another one, and so round otherwise.
             lengths = np.zeros(len(self._ids))
             for field, weight in enumerate(self._weights):
                 lengths += weight * self._lengths[:, field]
-            self._norms = self._k1 * (1 - self._b + self._b * (lengths / (mean or 1.0)))
+            self._norms = self._k1 * (1 - self._b + self._b * (lengths / self.mean_length))
         return self._norms
 
     def _best(self, scores: Floats, k: int) -> list[tuple[str, float]]:

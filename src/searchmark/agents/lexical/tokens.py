@@ -8,14 +8,18 @@ between words or bind much into one, give every two neighbouring characters and 
 
 Whatever is not ASCII is brought to one form first (NFKC), so that a letter is the same however it was typed.
 
+Where identifiers are not taken apart, a word is one token, lower-cased.
+
 Bytes are taken apart by ASCII separators alone, which is the fast half; what is left is taken apart once per distinct
-word. Change anything here and change ``TOKENISER`` with it: indexes that are cached on disk are told apart by it.
+word. Change anything here and change the name of the tokeniser with it: indexes that are cached on disk are told apart by it.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 
@@ -47,13 +51,42 @@ def pieces(word: bytes) -> tuple[str, ...]:
     return tuple(chain.from_iterable(map(_pieces_of_any, _any_word().findall(text))))
 
 
+def whole_words(word: bytes) -> tuple[str, ...]:
+    """The tokens of one raw word where identifiers stay whole."""
+    text = unicodedata.normalize("NFKC", word.decode("utf-8", "surrogatepass"))
+    return tuple(chain.from_iterable(map(_whole, _any_word().findall(text))))
+
+
+@dataclass(frozen=True)
+class Tokeniser:
+    """A way to cut words, and the name that it is known by."""
+
+    name: str
+    pieces: Callable[[bytes], tuple[str, ...]]
+
+    def tokens(self, text: str) -> list[str]:
+        """All tokens of a text, in order, with repetitions."""
+        return list(chain.from_iterable(map(self.pieces, raw_words(text))))
+
+
+IDENTIFIERS = Tokeniser(TOKENISER, pieces)
+WORDS = Tokeniser(f"words-1-unicode-{unicodedata.unidata_version}", whole_words)
+
+
 def tokens(text: str) -> list[str]:
-    """All tokens of a text, in order, with repetitions."""
-    return list(chain.from_iterable(map(pieces, raw_words(text))))
+    """All tokens of a text with identifiers taken apart, in order, with repetitions."""
+    return IDENTIFIERS.tokens(text)
 
 
 def _with_whole(found: list[str], word: str) -> tuple[str, ...]:
     return tuple(found) if len(found) == 1 else (*found, word.strip("_")) if found else ()
+
+
+def _whole(word: str) -> tuple[str, ...]:
+    if _UNSPACED.search(word):
+        return _pieces_of_any(word)
+    stripped = word.lower().strip("_")
+    return (stripped,) if stripped else ()
 
 
 def _pieces_of_any(word: str) -> tuple[str, ...]:

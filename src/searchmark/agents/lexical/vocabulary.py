@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.agents.lexical.tokens import pieces, raw_words, tokens
+from searchmark.agents.lexical.tokens import IDENTIFIERS, Tokeniser, raw_words
 
 Ints = NDArray[np.int64]
 Kind = TypeVar("Kind", bound=np.integer[Any])
@@ -52,7 +52,8 @@ class Counts:
 class Vocabulary:
     """Numbers for terms, given when a term is first seen. Every distinct word is taken apart once."""
 
-    def __init__(self) -> None:
+    def __init__(self, tokeniser: Tokeniser = IDENTIFIERS) -> None:
+        self.tokeniser = tokeniser
         self.numbers: dict[str, int] = {}
         # A raw word ("getHTTPResponse") gets a number, and its terms ("get", "http", ...) lie in one array from
         # _starts[number] on: so a text that repeats a word costs a look-up and no cutting.
@@ -71,7 +72,7 @@ class Vocabulary:
     def query(self, text: str) -> dict[int, int]:
         """The known terms of a query, in order, and how often each is asked for."""
         asked: dict[int, int] = {}
-        for token in tokens(text):
+        for token in self.tokeniser.tokens(text):
             number = self.numbers.get(token)
             if number is not None:
                 asked[number] = asked.get(number, 0) + 1
@@ -107,9 +108,10 @@ class _WordNumbers(dict[bytes, int]):
         super().__init__()
         self.new: list[list[int]] = []
         self._number = vocabulary.number
+        self._pieces = vocabulary.tokeniser.pieces
 
     def __missing__(self, word: bytes) -> int:
-        self.new.append(list(map(self._number, pieces(word))))
+        self.new.append(list(map(self._number, self._pieces(word))))
         number = self[word] = len(self)
         return number
 
