@@ -74,6 +74,7 @@ bench: $(READY)  ## compare speed and memory with other tools, side by side
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/loading.py
 	$(BIN)/python benchmarks/comparison.py
+	$(BIN)/python benchmarks/verdicts.py
 	$(BIN)/python benchmarks/running.py
 	$(BIN)/python benchmarks/snapshots.py
 	$(BIN)/python benchmarks/time_travel.py

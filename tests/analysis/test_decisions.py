@@ -118,7 +118,10 @@ class TestRefusals:
         table = DecisionTable("b", "a", (DecisionRule("go", above=0.2), DecisionRule("drop", below=0.05)))
         runs = run_of("a", [2] * 200), run_of("b", [1] * 30 + [2] * 170, {199: "not_run"})
         decision = decision_on(table, *runs)
-        assert (decision.decision, decision.evidence[0]) == (NOT_ENOUGH, "all cases: INVALID, untrusted: b")
+        assert (decision.decision, decision.evidence[0]) == (
+            NOT_ENOUGH,
+            "all cases: INVALID, untrusted: b (1 of 200 cases were not run)",
+        )
 
     def test_arms_that_were_not_run_are_named(self) -> None:
         with pytest.raises(UsageError, match="the runs are a, b"):

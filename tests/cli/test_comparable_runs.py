@@ -132,7 +132,7 @@ def test_on_request_answers_are_cut_to_the_smallest_depth(folder: Path) -> None:
     code, report = compared(folder, "shallow.jsonl", "deep.jsonl", measures=("AP", "R"), more=("--same-depth",))
     assert code == 0
     assert {(found["measure"], found["difference"]) for found in report["comparisons"]} == {("AP@5", 0.0), ("R", 0.0)}
-    assert notes(report, "hits-below-same-depth") == ["bm25#2: hits below the smallest depth of all runs, left out: 194"]
+    assert notes(report, "hits-below-same-depth") == ["bm25#2: hits below the smallest depth of all runs, left out: 66"]
 
 
 def test_the_depth_does_not_matter_where_no_answer_reached_it(folder: Path) -> None:

@@ -45,20 +45,20 @@ class Pair:
     mismatches: tuple[Mismatch, ...] = ()
 
 
-class _Segment(NamedTuple):
+class _Subset(NamedTuple):
     """Some cases: those with a value of a field, or all of them."""
 
     by: str | None = None
     value: str = ""
 
 
-EVERYTHING = _Segment()
+EVERYTHING = _Subset()
 
 
 class _Look(NamedTuple):
     """One question in one segment."""
 
-    segment: _Segment
+    segment: _Subset
     question: Question
 
 
@@ -159,7 +159,7 @@ class _Comparison:
             return f"untrusted: {' and '.join(untrusted)}"
         return "; ".join(each.sentence for each in self._mismatches[pair] if each.concerns(measure)) or None
 
-    def _differences(self, segment: _Segment, first: int, second: int) -> tuple[Difference, ...]:
+    def _differences(self, segment: _Subset, first: int, second: int) -> tuple[Difference, ...]:
         columns = range(len(self._scores[0].measures))
         return tuple(self._difference(_Look(segment, Question(first, second, column))) for column in columns)
 
@@ -232,12 +232,12 @@ class _Comparison:
         return len(verdicts) > 1
 
 
-def _rows_of(scores: Scores, by: Sequence[str]) -> dict[_Segment, Rows]:
+def _rows_of(scores: Scores, by: Sequence[str]) -> dict[_Subset, Rows]:
     """The cases of every segment; one that holds all cases would only be the suite again."""
     suite = scores.judged.suite
-    rows: dict[_Segment, Rows] = {EVERYTHING: np.arange(len(suite))}
+    rows: dict[_Subset, Rows] = {EVERYTHING: np.arange(len(suite))}
     for name in by:
-        rows |= {_Segment(name, value): found for value, found in segment_rows(suite, name).items() if len(found) < len(suite)}
+        rows |= {_Subset(name, value): found for value, found in segment_rows(suite, name).items() if len(found) < len(suite)}
     return rows
 
 

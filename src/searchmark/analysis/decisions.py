@@ -61,7 +61,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Reading:
     """How one rule fares in one segment: the suite as a whole or a category."""
 
     segment: str
@@ -134,25 +134,25 @@ class _Arms:
         self._categories = {} if suite.table.categories is None else segment_rows(suite, "category")
         self._gains: dict[str, Gain] = {}
 
-    def looks(self, rule: DecisionRule) -> list[_Look]:
+    def looks(self, rule: DecisionRule) -> list[_Reading]:
         if not rule.categories:
             return [self._look(rule, "all cases", np.arange(len(self._baseline.judged.suite)))]
         if not self._categories:
-            return [_Look("categories", None, "undecided", "the suite has no categories")]
+            return [_Reading("categories", None, "undecided", "the suite has no categories")]
         suite = self._baseline.judged.suite
         wanted = list(self._categories) if "all" in rule.categories else [_category(name, suite) for name in rule.categories]
         return [self._look(rule, name, self._categories.get(name)) for name in wanted]
 
-    def _look(self, rule: DecisionRule, segment: str, rows: Rows | None) -> _Look:
+    def _look(self, rule: DecisionRule, segment: str, rows: Rows | None) -> _Reading:
         if rows is None:
-            return _Look(segment, None, "undecided", f"{segment}: no such category in the suite")
+            return _Reading(segment, None, "undecided", f"{segment}: no such category in the suite")
         if self._invalid is not None:
-            return _Look(segment, None, "undecided", f"{segment}: INVALID, {self._invalid}")
+            return _Reading(segment, None, "undecided", f"{segment}: INVALID, {self._invalid}")
         gain = self._gains.setdefault(segment, self._gain(rows))
         if gain.mean is None:
-            return _Look(segment, None, "undecided", f"{segment}: no case has a value on both sides")
+            return _Reading(segment, None, "undecided", f"{segment}: no case has a value on both sides")
         bound = rule.above if rule.above is not None else rule.below if rule.below is not None else 0.0
-        return _Look(segment, gain.mean, _answer(rule, gain), _sentence(segment, gain), bound)
+        return _Reading(segment, gain.mean, _answer(rule, gain), _sentence(segment, gain), bound)
 
     def _gain(self, rows: Rows) -> Gain:
         before, after = (each.values[rows, self._column] for each in (self._baseline, self._candidate))
@@ -202,14 +202,14 @@ def _answer(rule: DecisionRule, gain: Gain) -> Answer:
     return "yes" if holds else "undecided"
 
 
-def _together(looks: Sequence[_Look]) -> Answer:
+def _together(looks: Sequence[_Reading]) -> Answer:
     answers = {look.answer for look in looks}
     if not looks or "no" in answers:
         return "no"
     return "undecided" if "undecided" in answers else "yes"
 
 
-def _flips(decision: str, basis: Sequence[_Look], open_rules: Sequence[tuple[DecisionRule, Sequence[_Look]]]) -> list[str]:
+def _flips(decision: str, basis: Sequence[_Reading], open_rules: Sequence[tuple[DecisionRule, Sequence[_Reading]]]) -> list[str]:
     known = [look for look in basis if look.gain is not None]
     flips = []
     if known and decision != NOT_ENOUGH:

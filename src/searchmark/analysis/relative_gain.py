@@ -39,7 +39,7 @@ def gain_of(baseline: Floats, candidate: Floats, clusters: Sequence[str] | None,
     before, after = exact_mean(baseline), exact_mean(candidate)
     if before is None or after is None:
         return Gain(None, None, None, 0)
-    lines = _Lines(baseline / span, candidate / span, clusters)
+    lines = _GainLimits(baseline / span, candidate / span, clusters)
     relative = before > 0
     mean = after / before - 1 if relative else after - before
     if not lines.enough:
@@ -50,7 +50,7 @@ def gain_of(baseline: Floats, candidate: Floats, clusters: Sequence[str] | None,
     return Gain(mean, float(low[0]) * span, float(high[0]) * span, len(baseline), absolute=True)
 
 
-class _Lines:
+class _GainLimits:
     """Limits of the mean of candidate - (1 + g) * baseline for several gains g; both limits fall as g grows."""
 
     def __init__(self, baseline: Floats, candidate: Floats, clusters: Sequence[str] | None) -> None:
