@@ -176,7 +176,7 @@ class TestVariants:
 def test_the_moving_names_are_those_of_the_tree_of_every_parent(odd: Odd) -> None:
     parents = [odd.hashes[name] for name in (*odd.hashes, "edit", "odd_edit", "odd_edit", "root")]
     with open_repository(odd.folder) as repository, repository.objects_reader() as reader:
-        trees = names_along(repository, reader, parents, PathBook(DatasetConfig()), frozenset({b"login"}))
+        trees = names_along(repository, parents, PathBook(DatasetConfig()), frozenset({b"login"}))
         for parent, tree in zip(parents, trees, strict=True):
             files = [entry for entry in repository.tree(parent) if entry.is_file]
             names = Counter(path_text(entry.path).lower().rsplit("/", 1)[-1] for entry in files)

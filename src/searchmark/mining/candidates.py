@@ -13,15 +13,15 @@ from itertools import islice
 from pathlib import Path
 
 from searchmark.config import DatasetConfig
-from searchmark.history.repository import ObjectReader, Repository
+from searchmark.history.repository import Repository
 from searchmark.mining.cases import MinedTarget, Rewrite, Rewriting
 from searchmark.mining.drafts import Draft
 from searchmark.mining.leakage import identifiers_of, words_inside
 from searchmark.mining.ledger import RemovedCommit
+from searchmark.mining.occurrences import identifiers_in
 from searchmark.mining.selection import Selection, draft_of, in_order_of_choice
 from searchmark.mining.spool import Spool, SpoolWriter
 from searchmark.mining.targets import Inspected, inspect
-from searchmark.mining.tree_names import identifiers_in
 
 _BATCH = 200  # commits that are unpacked at a time
 
@@ -63,7 +63,6 @@ class Choice:
 
 def choose(
     repository: Repository,
-    reader: ObjectReader,
     selection: Selection,
     options: DatasetConfig,
     file: Path,
@@ -82,7 +81,7 @@ def choose(
     with SpoolWriter[Candidate](file) as spool:
         while batch := list(islice(queue, _BATCH if limit is None else min(_BATCH, limit - len(numbers)))):
             drafts = [draft_of(one, selection.book) for one in batch]
-            for seen in inspect(repository, reader, drafts, options):
+            for seen in inspect(repository, drafts, options):
                 if seen.removed_by is not None:
                     removed.append(RemovedCommit(seen.draft.commit.hash, seen.removed_by))
                     continue

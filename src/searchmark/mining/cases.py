@@ -10,8 +10,8 @@ from typing import Any
 
 from searchmark.history.repository import path_bytes
 from searchmark.mining.drafts import Target, TargetStatus
+from searchmark.mining.hunks import Lines
 from searchmark.mining.leakage import Leak
-from searchmark.mining.targets import Lines
 
 _LOW, _HIGH = 2, 20  # fewer files are of low complexity, more of high
 

@@ -37,8 +37,8 @@ def explain(source: RepositorySource, revision: str, options: DatasetConfig) -> 
 
 def _late_verdict(repository: Repository, commit: str, selection: Selection, options: DatasetConfig) -> tuple[bool, str | None]:
     """Whether a commit that the first pass has let through is drawn, and which rule of the second removes it."""
-    with private_folder() as folder, repository.objects_reader() as reader:
-        choice = choose(repository, reader, selection, options, folder / "candidates")
+    with private_folder() as folder:
+        choice = choose(repository, selection, options, folder / "candidates")
         chosen = any(candidate.commit == commit for candidate in choice.candidates)
     return chosen, next((removed.rule for removed in choice.removed if removed.hash == commit), None)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from searchmark.config import DatasetConfig
 from searchmark.history.log import span_of
-from searchmark.history.repository import ObjectReader, Repository, open_repository
+from searchmark.history.repository import Repository, open_repository
 from searchmark.history.sources import RepositorySource
 from searchmark.mining.candidates import Candidate, Choice, choose
 from searchmark.mining.cases import Leakage, MinedCase, Rewrite
@@ -86,14 +86,14 @@ def mine(
     on_progress: OnProgress | None = None,
 ) -> MinedRepository:
     """Mine one repository. Its cases wait in ``folder``, which is empty and must stay for as long as they are wanted."""
-    with open_repository(source.path) as repository, repository.objects_reader() as reader:
+    with open_repository(source.path) as repository:
         selection = _selected(repository, source.label, options, on_progress)
         waiting = folder / "candidates"
-        choice = choose(repository, reader, selection, options, waiting, rewrite, _teller(source.label, "targets", on_progress))
+        choice = choose(repository, selection, options, waiting, rewrite, _teller(source.label, "targets", on_progress))
         tell = _teller(source.label, "cases", on_progress)
         unreachable = 0
         with SpoolWriter[MinedCase](folder / "cases") as spool:
-            for number, case in enumerate(_cases(repository, reader, source.label, selection, choice, options), 1):
+            for number, case in enumerate(_cases(repository, source.label, selection, choice, options), 1):
                 spool.add(case)
                 unreachable += len(case.unreachable)
                 tell(number, len(choice.candidates))
@@ -122,12 +122,10 @@ def count_commits(repository: Repository, options: DatasetConfig) -> int:
     return int(repository.run("rev-list", "--count", *flags, tip, *([] if excluded is None else [f"^{excluded}"])))
 
 
-def _cases(
-    repository: Repository, reader: ObjectReader, name: str, selection: Selection, choice: Choice, options: DatasetConfig
-) -> Iterator[MinedCase]:
+def _cases(repository: Repository, name: str, selection: Selection, choice: Choice, options: DatasetConfig) -> Iterator[MinedCase]:
     """The third pass: the tree of every parent, one after the other, says what the queries give away."""
     parents = [candidate.parent for candidate in choice.candidates]
-    trees = names_along(repository, reader, parents, selection.book, choice.identifiers)
+    trees = names_along(repository, parents, selection.book, choice.identifiers)
     for candidate, tree in zip(choice.candidates, trees, strict=True):
         yield _case(name, candidate, tree, options)
 

@@ -7,19 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 
-from searchmark.history.repository import ObjectReader, Repository, TreeEntry
-from searchmark.history.trees import FolderReader, difference
+from searchmark.history.repository import Repository
+from searchmark.history.tree_steps import TreeStep, tree_steps
 from searchmark.mining.drafts import PathBook
+from searchmark.mining.occurrences import NONE, Occurrences
 
-_NO_NAME = bytes(code if bytes([code]).isalnum() or code == ord("_") else ord(" ") for code in range(256))
-_LARGEST = 1_000_000  # bytes of a file that is searched for identifiers
-_NONE: frozenset[bytes] = frozenset()
-
-
-def identifiers_in(content: bytes, wanted: frozenset[bytes]) -> frozenset[bytes]:
-    """Those of the wanted identifiers that occur in this content as whole words."""
-    return wanted.intersection(content[:_LARGEST].translate(_NO_NAME).split()) if wanted else _NONE
+_AT_ONCE = 128  # steps whose contents are read by one process
 
 
 class TreeNames:
@@ -51,20 +46,22 @@ def stem_of(name: str) -> str:
     return stem if dot and stem else name
 
 
-def names_along(
-    repository: Repository, reader: ObjectReader, commits: Sequence[str], book: PathBook, wanted: frozenset[bytes]
-) -> Iterator[TreeNames]:
+def names_along(repository: Repository, commits: Sequence[str], book: PathBook, wanted: frozenset[bytes]) -> Iterator[TreeNames]:
     """The names in the tree of each commit: one object, moved along, so look at it before the next one is asked for."""
-    moving = _MovingNames(reader, book, wanted)
-    folders = FolderReader(lambda names: list(reader.read_all(names)))
-    before: str | None = None
-    for tree in _trees(repository, commits):
-        if before is None:
-            moving.apply(list(repository.tree(tree)), ())
-        else:
-            moving.apply(*difference(before, tree, folders))
-        before = tree
-        yield moving.names
+    moving = _MovingNames(repository, book, wanted)
+    trees = _trees(repository, commits)
+    first = (TreeStep(list(repository.tree(tree)), []) for tree in trees[:1])
+    for steps in _batched(chain(first, tree_steps(repository, trees))):
+        moving.read(steps)
+        for step in steps:
+            moving.apply(step)
+            yield moving.names
+
+
+def _batched(steps: Iterable[TreeStep]) -> Iterator[list[TreeStep]]:
+    rest = iter(steps)
+    while some := list(islice(rest, _AT_ONCE)):
+        yield some
 
 
 def _trees(repository: Repository, commits: Iterable[str]) -> list[str]:
@@ -75,36 +72,41 @@ def _trees(repository: Repository, commits: Iterable[str]) -> list[str]:
 class _MovingNames:
     """The names of a tree, and for each of its files which identifiers are counted because of it."""
 
-    def __init__(self, reader: ObjectReader, book: PathBook, wanted: frozenset[bytes]) -> None:
+    def __init__(self, repository: Repository, book: PathBook, wanted: frozenset[bytes]) -> None:
         self.names = TreeNames()
         self._inside: dict[bytes, frozenset[bytes]] = {}
-        self._reader = reader
+        self._occurrences = Occurrences(repository, wanted)
         self._book = book
-        self._wanted = wanted
 
-    def apply(self, written: Sequence[TreeEntry], removed: Iterable[bytes]) -> None:
+    def read(self, steps: Iterable[TreeStep]) -> None:
+        """Read what some steps write, all of it through one process."""
+        self._occurrences.read(entry for step in steps for entry in step.written if entry.is_file and self._book[entry.path].wanted)
+
+    def apply(self, step: TreeStep) -> None:
         """Become another tree. What is written may be new, or there already with another content."""
-        for path in removed:
+        for path in step.removed:
             self._drop(path)
-        for entry in written:
+        for entry in step.written:
             if not entry.is_file:  # a link may have taken the name of a file
                 self._drop(entry.path)
-            elif entry.path not in self._inside:
-                self._inside[entry.path] = _NONE
+                continue
+            if entry.path not in self._inside:
+                self._inside[entry.path] = NONE
                 self.names.count(self._book[entry.path].path)
-        read = [entry for entry in written if self._wanted and entry.is_file and self._book[entry.path].wanted]
-        for entry, content in zip(read, self._reader.read_all(entry.blob for entry in read), strict=True):
-            self._recount(entry.path, identifiers_in(content or b"", self._wanted))
+            if self._book[entry.path].wanted:
+                self._recount(entry.path, self._occurrences.of(entry.blob))
 
     def _drop(self, path: bytes) -> None:
         if path in self._inside:
-            self._recount(path, _NONE)
+            self._recount(path, NONE)
             del self._inside[path]
             self.names.count(self._book[path].path, -1)
 
     def _recount(self, path: bytes, found: frozenset[bytes]) -> None:
         """Most edits leave the identifiers of a file as they are, so only what differs is counted."""
         before = self._inside[path]
+        if found is before:
+            return
         for name in found - before:
             self.names.identifiers[name] += 1
         for name in before - found:
