@@ -83,6 +83,7 @@ class MinedCase:
     commit: str
     parent: str
     unit: str
+    origin: str
     query: str
     variants: Mapping[str, str]
     transformation: str
@@ -107,6 +108,7 @@ class MinedCase:
             "commit_hash": self.commit,
             "parent_commit": self.parent,
             "unit": self.unit,
+            **({"origin": self.origin} if self.origin != self.commit else {}),
             "query": self.query,
             "variants": dict(self.variants),
             "transformation": self.transformation,

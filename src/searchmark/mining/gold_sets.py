@@ -81,7 +81,7 @@ def _mined(
         if jobs > 1 and len(sources) > 1 and rewrite is None:
             yield mine_side_by_side(sources, options, folders, jobs, on_progress)
         else:
-            yield [mine(source, options, own, rewrite, on_progress) for source, own in zip(sources, folders, strict=True)]
+            yield [mine(source, options, own, rewrite, on_progress, jobs) for source, own in zip(sources, folders, strict=True)]
 
 
 def _made(folder: Path) -> Path:

@@ -5,8 +5,10 @@ Neighbours in a history differ in a few files, so thousands of trees cost little
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, islice
 
 from searchmark.history.repository import Repository
@@ -14,7 +16,11 @@ from searchmark.history.tree_steps import TreeStep, tree_steps
 from searchmark.mining.drafts import PathBook
 from searchmark.mining.occurrences import NONE, Occurrences
 
+_BETWEEN = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _AT_ONCE = 128  # steps whose contents are read by one process
+
+
+Spoken = tuple[str, ...]  # a name as the words that it is made of
 
 
 class TreeNames:
@@ -24,13 +30,18 @@ class TreeNames:
         self.files = 0
         self.basenames: Counter[str] = Counter()
         self.stems: Counter[str] = Counter()
+        self.spoken: Counter[Spoken] = Counter()  # stems, word by word
+        self.openings: Counter[str] = Counter()  # their first words
         self.folders: Counter[str] = Counter()
         self.identifiers: Counter[bytes] = Counter()
 
     def count(self, path: str, by: int = 1) -> None:
         """Count a file, or with -1 no longer."""
+        spoken = words_of_name(stem_of(path.rpartition("/")[2]))
         *folders, name = path.lower().split("/")
         self.files += by
+        self.spoken[spoken] += by
+        self.openings[spoken[0] if spoken else ""] += by
         self.basenames[name] += by
         self.stems[stem_of(name)] += by
         for folder in set(folders):
@@ -39,6 +50,12 @@ class TreeNames:
     def has_name(self, word: str) -> bool:
         """Whether a file or folder of the tree is named like this, with or without its ending."""
         return self.stems[word] > 0 or self.basenames[word] > 0 or self.folders[word] > 0
+
+
+@lru_cache(maxsize=10_000)
+def words_of_name(name: str) -> Spoken:
+    """What a name is made of, in lower case: ``_lru_cache`` and ``LRUCache`` are both "lru" and "cache"."""
+    return tuple(word.lower() for word in _BETWEEN.split(name) if word)
 
 
 def stem_of(name: str) -> str:

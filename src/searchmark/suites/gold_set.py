@@ -14,11 +14,11 @@ from searchmark.suites.checks import check_cases
 from searchmark.suites.losses import losses
 from searchmark.suites.source import Entry, Source
 
-_READ = ("id", "query", "ground_truth_files", "category", "tags")
+_READ = ("id", "query", "ground_truth_files", "category", "tags", "origin")
 
 
 def read_gold_set(source: Source) -> Suite:
-    """Every changed file is a target of grade 1, matched by path; cases of one commit share their origin."""
+    """Every changed file is a target of grade 1, matched by path; the origin is the commit unless one is named."""
     entries, top = source.entries(), source.top()
     if top.has("metadata"):
         top.mapping("metadata")  # refuses anything else
@@ -45,7 +45,7 @@ def _case(entry: Entry) -> Case:
         judgments=tuple(Judgment(path, "path") for path in entry.texts("ground_truth_files")),
         category=entry.maybe_text("category"),
         tags=tuple(entry.texts("tags")),
-        origin=entry.maybe_text("commit_hash"),
+        origin=entry.maybe_text("origin") or entry.maybe_text("commit_hash"),
         fields=entry.rest(*_READ),
     )
 
@@ -80,6 +80,6 @@ def _row(case: Case) -> dict[str, Any]:
         row["category"] = case.category
     if case.tags:
         row["tags"] = list(case.tags)
-    if case.origin and "commit_hash" not in row:
-        row["commit_hash"] = case.origin
+    if case.origin and case.origin != row.get("commit_hash"):
+        row["origin"] = case.origin
     return row

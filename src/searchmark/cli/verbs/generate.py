@@ -113,6 +113,8 @@ def summary(facts: MiningFacts) -> Iterator[str]:
     """What was mined from a repository, and what was removed by which rule."""
     name, removed = facts.repository, ", ".join(f"{rule} {count.commits}" for rule, count in facts.ledger.items())
     yield f"{name}: {facts.commits_analyzed} commits read, {facts.commits_passed} passed, {facts.cases} cases"
+    if facts.origins < facts.cases:
+        yield f"{name}: {facts.origins} origins, the largest of {facts.largest_origin} cases, which are no independent evidence"
     if removed:
         yield f"{name}: removed: {removed}"
     if facts.unreachable_files:
