@@ -64,7 +64,7 @@ def mine_suite(
     with _mined(sources, options, jobs, rewrite, on_progress) as mined:
         metadata = _metadata([one.facts for one in mined], options)
         # As JSON has it: lists for tuples, exactly what would be read from a file.
-        return suite_of_rows(name or metadata["repository"], _rows(mined), json.loads(json.dumps(metadata)))
+        return suite_of_rows(name or metadata["repository"], map(json.loads, _rows(mined)), json.loads(json.dumps(metadata)))
 
 
 @contextmanager
@@ -89,8 +89,8 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _rows(mined: Iterable[MinedRepository]) -> Iterator[Row]:
-    return (case.as_json() for one in mined for case in one.cases)
+def _rows(mined: Iterable[MinedRepository]) -> Iterator[bytes]:
+    return (row for one in mined for row in one.rows)
 
 
 def _metadata(mined: Sequence[MiningFacts], options: DatasetConfig) -> Row:

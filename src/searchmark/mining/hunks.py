@@ -22,8 +22,8 @@ _CHUNK = 1 << 20
 _PASSED_OVER = 64  # folders that git is told to pass over
 _DIFF = (
     "diff-tree", "--stdin", "--root", "-r", "-p", "-U0", "--no-renames", "--full-index", "--no-color", "--no-ext-diff",
-    "--no-textconv",
-)  # fmt: skip
+    "--no-textconv", "--diff-filter=a",
+)  # fmt: skip  # what a commit creates is not compared: it is no target
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Literal
 
 from searchmark.corpora.file_kinds import words
@@ -63,12 +62,14 @@ class _Named:
     tokens: frozenset[str]
     parts: frozenset[str]
     spoken: Spoken
+    has_paths: bool  # whether anything in it could be one
 
     @classmethod
     def of(cls, query: str) -> _Named:
         tokens = frozenset(token.lower().replace("\\", "/") for token in _TOKEN.findall(query))
         spoken = tuple(word for part in _PART.findall(query) for word in words_of_name(part))
-        return cls(tokens, frozenset(part for token in tokens for part in _PART.findall(token)), spoken)
+        parts = frozenset(part for token in tokens for part in _PART.findall(token))
+        return cls(tokens, parts, spoken, any("/" in token or "." in token for token in tokens))
 
     def says(self, name: Spoken) -> bool:
         """Whether the words of a name follow each other: "LRU cache", ``lru_cache`` and ``LRUCacheInfo`` all say one."""
@@ -83,7 +84,7 @@ def _leak_of_target(named: _Named, path: str, tree: TreeNames) -> Leak:
     *folders, name = target.split("/")
     stem = stem_of(name)
     # From the worst level down, and the first that applies decides: a path contains the name, the name the stem.
-    for end in _ends(target):
+    for end in _ends(target) if named.has_paths else ():
         if end in tokens:
             return Leak("L4", (end,), 1)
     if name in tokens and "." in name:  # "makefile" without an ending is a word like any other, and left to the stem
@@ -99,13 +100,15 @@ def _leak_of_target(named: _Named, path: str, tree: TreeNames) -> Leak:
 
 def _ends(target: str) -> Iterable[str]:
     """A path and its ends of two segments and more, also without the file's ending, also as a dotted module."""
-    parts = target.split("/")
-    for start in range(len(parts) - 1):
-        path = "/".join(parts[start:])
-        bare = str(PurePosixPath(path).with_suffix(""))
-        yield path
-        yield bare
-        yield bare.replace("/", ".")
+    name = target.rpartition("/")[2]
+    bare = target[: len(target) - len(name)] + stem_of(name)
+    dotted = bare.replace("/", ".")
+    start, last = 0, len(target) - len(name)
+    while start < last:
+        yield target[start:]
+        yield bare[start:]
+        yield dotted[start:]
+        start = target.index("/", start) + 1
 
 
 def _tells(folder: str, tree: TreeNames) -> bool:

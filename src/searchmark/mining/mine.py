@@ -12,7 +12,7 @@ from searchmark.config import DatasetConfig
 from searchmark.history.log import span_of
 from searchmark.history.repository import Repository, open_repository
 from searchmark.history.sources import RepositorySource
-from searchmark.mining.cases import MinedCase, Rewrite
+from searchmark.mining.cases import Rewrite
 from searchmark.mining.ledger import RemovedCommit, RuleCount, with_late
 from searchmark.mining.selection import SelectedCommit, Selection, draw, select
 from searchmark.mining.shares import MadeCase, OnShare, Share, make_cases, make_side_by_side
@@ -79,10 +79,10 @@ class MiningFacts:
 
 @dataclass(frozen=True)
 class MinedRepository:
-    """The cases of one repository, newest first, waiting in a file, and what is known of how they were mined."""
+    """The cases of one repository, newest first, waiting in files as rows, and what is known of how they were mined."""
 
     facts: MiningFacts
-    cases: Spool[MinedCase]
+    rows: Spool[bytes]
 
 
 def mine(
@@ -136,7 +136,7 @@ def count_commits(repository: Repository, options: DatasetConfig) -> int:
 def _mined(source: RepositorySource, repository: Repository, selection: Selection, shares: Sequence[Share]) -> MinedRepository:
     """All shares together, in the order of the history."""
     age = {one.hash: number for number, one in enumerate(selection.selected)}
-    found = [pair for share in shares for pair in zip(share.made, share.waiting.starts, strict=True)]
+    found = [pair for share in shares for pair in zip(share.made, share.rows.starts, strict=True)]
     found.sort(key=lambda pair: age[pair[0].commit])
     removed = [removed for share in shares for removed in share.removed]
     facts = _facts(source, repository, selection, removed, [made for made, _ in found])

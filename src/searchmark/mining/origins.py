@@ -148,6 +148,8 @@ def message_family(subject: str) -> str:
 
     Where fewer than two of the words tell something, "Added x to y" might be about anything: the wording is the family.
     """
+    if not _NAME.search(subject.rstrip(_MARKS)):
+        return same_wording(subject)
     shape: list[str] = []
     for word in _WORD.findall(subject):
         bare = word.strip(_MARKS)

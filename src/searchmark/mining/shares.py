@@ -23,6 +23,7 @@ from searchmark.mining.processes import side_by_side
 from searchmark.mining.selection import SelectedCommit
 from searchmark.mining.spool import Spool, SpoolWriter
 from searchmark.mining.tree_names import TreeNames, names_along
+from searchmark.suites.gold_set import row_text
 
 _SHORT_HASH = 12
 OnShare = Callable[[str, int], None]  # which phase, and how many commits are through it
@@ -39,10 +40,10 @@ class MadeCase:
 
 @dataclass(frozen=True)
 class Share:
-    """The cases of some commits, in their order, and the commits that turned out to make none."""
+    """The cases of some commits, in their order and as rows of a gold set, and the commits that turned out to make none."""
 
     made: tuple[MadeCase, ...]
-    waiting: Spool[MinedCase]
+    rows: Spool[bytes]
     removed: tuple[RemovedCommit, ...]
 
 
@@ -62,14 +63,14 @@ def make_cases(
     found = candidates_among(repository, selected, book, options, file, rewrite, lambda done: tell("targets", done))
     trees = names_along(repository, [candidate.parent for candidate in found.waiting], book, found.identifiers)
     made: list[MadeCase] = []
-    with SpoolWriter[MinedCase](folder / "cases") as spool:
+    with SpoolWriter[bytes](folder / "cases") as spool:
         for candidate, tree in zip(found.waiting, trees, strict=True):
-            spool.add(_case(name, candidate, tree, options))
+            spool.add(row_text(_case(name, candidate, tree, options).as_json()))
             made.append(MadeCase(candidate.commit, candidate.origin, len(candidate.unreachable)))
             tell("cases", len(made))
-        waiting = spool.finished()
+        rows = spool.finished()
     file.unlink()
-    return Share(tuple(made), waiting, found.removed)
+    return Share(tuple(made), rows, found.removed)
 
 
 class _Task(NamedTuple):
