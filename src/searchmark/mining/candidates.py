@@ -54,7 +54,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Candidates:
+class ChosenCandidates:
     """The candidates among some commits, in their order, what turned out to make no case, and every identifier in a query."""
 
     waiting: Spool[Candidate]
@@ -70,7 +70,7 @@ def candidates_among(
     file: Path,
     rewrite: Rewrite | None = None,
     on_inspected: Callable[[int], None] = lambda _: None,
-) -> Candidates:
+) -> ChosenCandidates:
     """Look at commits; candidates wait in ``file``. ``on_inspected`` hears how many there are."""
     removed: list[RemovedCommit] = []
     identifiers: set[bytes] = set()
@@ -85,7 +85,7 @@ def candidates_among(
             spool.add(candidate)
             found += 1
             on_inspected(found)
-        return Candidates(spool.finished(), tuple(removed), frozenset(identifiers))
+        return ChosenCandidates(spool.finished(), tuple(removed), frozenset(identifiers))
 
 
 def inspect_all(

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from searchmark.config import DatasetConfig
 from searchmark.errors import NothingEvaluated
+from searchmark.files.json_rows import write_rows
 from searchmark.files.private_folders import private_folder
 from searchmark.files.store import atomic_write, collector_paused
 from searchmark.history.sources import RepositorySource, parse_repositories
@@ -20,8 +21,9 @@ from searchmark.mining.cases import Rewrite, timestamp
 from searchmark.mining.mine import MinedRepository, MiningFacts, OnProgress, mine
 from searchmark.mining.parallel import mine_side_by_side
 from searchmark.mining.rewriting import described
-from searchmark.records import Suite
-from searchmark.suites.gold_set import suite_of_rows, write_rows
+
+if TYPE_CHECKING:
+    from searchmark.records import Suite
 
 Row = dict[str, Any]
 
@@ -43,7 +45,7 @@ def generate_gold_set(
     sources = parse_repositories(repositories)
     # The file is opened first: one that cannot be written is refused at once, and not after minutes of mining.
     with atomic_write(output) as file, _mined(sources, options, jobs, rewrite, on_progress) as mined:
-        write_rows(file, _rows(mined), _metadata([one.facts for one in mined], options))
+        write_rows(file, "test_cases", _rows(mined), _metadata([one.facts for one in mined], options))
     return tuple(one.facts for one in mined)
 
 
@@ -60,6 +62,8 @@ def mine_suite(
 
     Unless it is given a ``name`` it is called like its repositories.
     """
+    from searchmark.suites.gold_set import suite_of_rows  # with numpy, which no file needs
+
     sources = parse_repositories(repositories)
     with _mined(sources, options, jobs, rewrite, on_progress) as mined:
         metadata = _metadata([one.facts for one in mined], options)

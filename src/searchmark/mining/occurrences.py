@@ -14,7 +14,7 @@ _NO_NAME = bytes(code if bytes([code]).isalnum() or code == ord("_") else ord(" 
 _LETTERS = frozenset(bytes([code]) for code in range(256) if _NO_NAME[code] != ord(" "))
 _LARGEST = 1_000_000  # bytes of a file that is searched for identifiers
 _KEPT = 32_000_000  # bytes of contents that later versions are compared with
-_REMEMBERED = 100_000  # contents whose identifiers are known
+_REMEMBERED = 10_000  # contents whose identifiers are known, some kilobytes each
 
 
 def identifiers_in(content: bytes, wanted: frozenset[bytes]) -> frozenset[bytes]:

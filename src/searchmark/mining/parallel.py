@@ -12,7 +12,7 @@ from searchmark.mining.mine import MinedRepository, MiningProgress, OnProgress, 
 from searchmark.mining.processes import side_by_side
 
 
-class _Task(NamedTuple):
+class _RepositoryTask(NamedTuple):
     """A repository that another process mines."""
 
     source: RepositorySource
@@ -28,9 +28,9 @@ def mine_side_by_side(
     on_progress: OnProgress | None,
 ) -> list[MinedRepository]:
     """Mine every repository in a process of its own, ``jobs`` of them at a time; cases wait in the ``folders``."""
-    tasks = [_Task(source, options, folder) for source, folder in zip(sources, folders, strict=True)]
+    tasks = [_RepositoryTask(source, options, folder) for source, folder in zip(sources, folders, strict=True)]
     return side_by_side(_mine, tasks, jobs, None if on_progress is None else lambda _, news: on_progress(news))
 
 
-def _mine(task: _Task, tell: Callable[[MiningProgress], None]) -> MinedRepository:
+def _mine(task: _RepositoryTask, tell: Callable[[MiningProgress], None]) -> MinedRepository:
     return mine(task.source, task.options, task.folder, None, tell)

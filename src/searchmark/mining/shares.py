@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from searchmark.config import DatasetConfig
+from searchmark.files.json_rows import row_text
 from searchmark.history.repository import Repository, open_repository
 from searchmark.history.sources import RepositorySource
 from searchmark.mining.candidates import Candidate, candidates_among
@@ -23,7 +24,6 @@ from searchmark.mining.processes import side_by_side
 from searchmark.mining.selection import SelectedCommit
 from searchmark.mining.spool import Spool, SpoolWriter
 from searchmark.mining.tree_names import TreeNames, names_along
-from searchmark.suites.gold_set import row_text
 
 _SHORT_HASH = 12
 OnShare = Callable[[str, int], None]  # which phase, and how many commits are through it
@@ -73,7 +73,7 @@ def make_cases(
     return Share(tuple(made), rows, found.removed)
 
 
-class _Task(NamedTuple):
+class _ShareTask(NamedTuple):
     """A share that another process makes; it opens the repository for itself."""
 
     source: RepositorySource
@@ -95,9 +95,8 @@ def make_side_by_side(
     folders = [folder / str(number) for number in range(jobs)]
     for own in folders:
         own.mkdir()
-    tasks = [
-        _Task(source, tuple(selected[low:high]), options, own) for (low, high), own in zip(pairwise(bounds), folders, strict=True)
-    ]
+    stretches = [tuple(selected[low:high]) for low, high in pairwise(bounds)]
+    tasks = [_ShareTask(source, stretch, options, own) for stretch, own in zip(stretches, folders, strict=True)]
     done: dict[str, dict[int, int]] = {}
 
     def hear(number: int, news: tuple[str, int]) -> None:
@@ -110,7 +109,7 @@ def make_side_by_side(
     return side_by_side(_make, tasks, jobs, None if tell is None else hear)
 
 
-def _make(task: _Task, tell: Callable[[tuple[str, int]], None]) -> Share:
+def _make(task: _ShareTask, tell: Callable[[tuple[str, int]], None]) -> Share:
     book = PathBook(task.options)
     with open_repository(task.source.path) as repository:
         return make_cases(

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from unicodedata import normalize
 
 from searchmark.config import DatasetConfig
 from searchmark.history.repository import Repository
-from searchmark.judging.matching import normal_path
 from searchmark.mining.drafts import Draft, Target
 from searchmark.mining.hunks import Hunks, Lines, hunks_of
 
@@ -70,4 +70,4 @@ def _removed_by(kept: list[Target], reasons: list[str], least: int) -> str | Non
         return "content_missing"
     if len(kept) < least:
         return reasons[0]
-    return "same_name" if len({normal_path(target.path) for target in kept}) < len(kept) else None
+    return "same_name" if len({normalize("NFC", target.path) for target in kept}) < len(kept) else None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from json.encoder import encode_basestring_ascii
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from searchmark.files.json_rows import row_text, write_rows
 from searchmark.files.store import atomic_write
 from searchmark.records import Case, Judgment, Suite
 from searchmark.suites.checks import check_cases
@@ -54,38 +53,8 @@ def _case(entry: Entry) -> Case:
 def write_gold_set(suite: Suite, path: str | PathLike[str]) -> Iterator[str]:
     """Write a gold set; yields what it could not hold."""
     with atomic_write(path) as file:
-        write_rows(file, (row_text(_row(case)) for case in suite.cases), suite.metadata)
+        write_rows(file, "test_cases", (row_text(_row(case)) for case in suite.cases), suite.metadata)
     return losses(suite, match="path", queries=True, groups=True, fields=True, metadata=True, origins=True)
-
-
-def write_rows(file: IO[bytes], rows: Iterable[bytes], metadata: Mapping[str, Any]) -> None:
-    """Write a gold set row by row, each as JSON already: there may be more of them than fit into memory."""
-    file.write(b'{\n  "test_cases": [')
-    separator = b"\n    "
-    for row in rows:
-        file.write(separator)
-        file.write(row)
-        separator = b",\n    "
-    file.write(b"\n  ]" if separator[:1] == b"," else b"]")
-    file.write(f',\n  "metadata": {_indented(metadata, "  ")}\n}}\n'.encode("ascii"))
-
-
-def row_text(row: Mapping[str, Any]) -> bytes:
-    """A row as it stands in the file."""
-    return _indented(row, "    ").encode("ascii")
-
-
-def _indented(value: object, margin: str) -> str:
-    """JSON over several lines, as ``json.dumps(value, indent=2)`` writes it behind a margin, in a third of the time."""
-    if isinstance(value, str):
-        return encode_basestring_ascii(value)
-    inner = f"{margin}  "
-    if isinstance(value, dict) and value:
-        lines = [f"{inner}{encode_basestring_ascii(key)}: {_indented(item, inner)}" for key, item in value.items()]
-        return "{\n" + ",\n".join(lines) + f"\n{margin}}}"
-    if isinstance(value, list | tuple) and value:
-        return "[\n" + ",\n".join([f"{inner}{_indented(item, inner)}" for item in value]) + f"\n{margin}]"
-    return json.dumps(value)
 
 
 def _row(case: Case) -> dict[str, Any]:
