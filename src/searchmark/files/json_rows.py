@@ -35,4 +35,6 @@ def _indented(value: object, margin: str) -> str:
         return "{\n" + ",\n".join(lines) + f"\n{margin}}}"
     if isinstance(value, list | tuple) and value:
         return "[\n" + ",\n".join([f"{inner}{_indented(item, inner)}" for item in value]) + f"\n{margin}]"
-    return json.dumps(value, indent=2).replace("\n", f"\n{margin}")
+    if isinstance(value, dict) and value:  # with keys that must become text first
+        return _indented(json.loads(json.dumps(value)), margin)
+    return json.dumps(value)

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain
 
 from searchmark.history.repository import Repository
 from searchmark.history.tree_steps import TreeStep, tree_steps
@@ -17,7 +17,7 @@ from searchmark.mining.drafts import PathBook
 from searchmark.mining.occurrences import NONE, Occurrences
 
 _BETWEEN = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_AT_ONCE = 128  # steps whose contents are read by one process
+_AT_ONCE, _WRITTEN_AT_ONCE = 128, 5_000  # steps, and files in them, whose contents are read by one process
 
 
 Spoken = tuple[str, ...]  # a name as the words that it is made of
@@ -76,8 +76,14 @@ def names_along(repository: Repository, commits: Sequence[str], book: PathBook, 
 
 
 def _batched(steps: Iterable[TreeStep]) -> Iterator[list[TreeStep]]:
-    rest = iter(steps)
-    while some := list(islice(rest, _AT_ONCE)):
+    """Steps whose contents are read together: many small ones, or a few that change much."""
+    some: list[TreeStep] = []
+    for step in steps:
+        some.append(step)
+        if len(some) == _AT_ONCE or sum(len(one.written) for one in some) > _WRITTEN_AT_ONCE:
+            yield some
+            some = []
+    if some:
         yield some
 
 
