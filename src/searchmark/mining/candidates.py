@@ -18,12 +18,12 @@ from searchmark.mining.cases import MinedTarget, Rewrite, Rewriting
 from searchmark.mining.drafts import Draft, PathBook
 from searchmark.mining.leakage import identifiers_of, words_inside
 from searchmark.mining.ledger import RemovedCommit
-from searchmark.mining.occurrences import identifiers_in
+from searchmark.mining.occurrences import few_identifiers_in
 from searchmark.mining.selection import SelectedCommit, draft_of
 from searchmark.mining.spool import Spool, SpoolWriter
 from searchmark.mining.targets import Inspected, inspect
 
-_BATCH = 200  # commits that are unpacked at a time
+_BATCH = 1_000  # commits that are unpacked at a time
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _candidate(seen: Inspected, origin: str, options: DatasetConfig, rewrite: Re
         targets=tuple(MinedTarget.of(target, seen.lines.get(target.path)) for target in seen.targets),
         beside=tuple(MinedTarget.of(target) for target in draft.targets if target.status in ("moved", "created")),
         unreachable=tuple(target.path for target in draft.targets if target.status == "created"),
-        identifiers_inside=frozenset().union(*(identifiers_in(content, named) for content in contents)),
+        identifiers_inside=frozenset().union(*(few_identifiers_in(content, named) for content in contents)),
         words_inside=words_inside(text, contents),
     )
     return candidate, named

@@ -17,7 +17,7 @@ from searchmark.mining.drafts import PathBook
 from searchmark.mining.occurrences import NONE, Occurrences
 
 _BETWEEN = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_AT_ONCE, _WRITTEN_AT_ONCE = 128, 5_000  # steps, and files in them, whose contents are read by one process
+_AT_ONCE, _WRITTEN_AT_ONCE = 1_000, 5_000  # steps, and files in them, whose contents are read by one process
 
 
 Spoken = tuple[str, ...]  # a name as the words that it is made of
@@ -78,11 +78,13 @@ def names_along(repository: Repository, commits: Sequence[str], book: PathBook, 
 def _batched(steps: Iterable[TreeStep]) -> Iterator[list[TreeStep]]:
     """Steps whose contents are read together: many small ones, or a few that change much."""
     some: list[TreeStep] = []
+    written = 0
     for step in steps:
         some.append(step)
-        if len(some) == _AT_ONCE or sum(len(one.written) for one in some) > _WRITTEN_AT_ONCE:
+        written += len(step.written)
+        if len(some) == _AT_ONCE or written > _WRITTEN_AT_ONCE:
             yield some
-            some = []
+            some, written = [], 0
     if some:
         yield some
 
