@@ -77,7 +77,7 @@ class _ShareTask(NamedTuple):
     """A share that another process makes; it opens the repository for itself."""
 
     source: RepositorySource
-    selected: tuple[SelectedCommit, ...]
+    selected: Spool[tuple[SelectedCommit, ...]]  # one record
     options: DatasetConfig
     folder: Path
 
@@ -93,10 +93,10 @@ def make_side_by_side(
     """Make cases in several processes, each of a stretch of history; ``tell`` hears of all together."""
     bounds = [len(selected) * number // jobs for number in range(jobs + 1)]
     folders = [folder / str(number) for number in range(jobs)]
-    for own in folders:
+    tasks = []
+    for (low, high), own in zip(pairwise(bounds), folders, strict=True):
         own.mkdir()
-    stretches = [tuple(selected[low:high]) for low, high in pairwise(bounds)]
-    tasks = [_ShareTask(source, stretch, options, own) for stretch, own in zip(stretches, folders, strict=True)]
+        tasks.append(_ShareTask(source, _spooled(tuple(selected[low:high]), own / "selected"), options, own))
     done: dict[str, dict[int, int]] = {}
 
     def hear(number: int, news: tuple[str, int]) -> None:
@@ -109,13 +109,21 @@ def make_side_by_side(
     return side_by_side(_make, tasks, jobs, None if tell is None else hear)
 
 
+def _spooled(stretch: tuple[SelectedCommit, ...], file: Path) -> Spool[tuple[SelectedCommit, ...]]:
+    """A stretch in a file: a process that dies before it has read a large message would leave us writing for ever."""
+    with SpoolWriter[tuple[SelectedCommit, ...]](file) as spool:
+        spool.add(stretch)
+        return spool.finished()
+
+
 def _make(task: _ShareTask, tell: Callable[[tuple[str, int]], None]) -> Share:
     book = PathBook(task.options)
+    (selected,) = task.selected
     with open_repository(task.source.path) as repository:
         return make_cases(
             repository,
             task.source.label,
-            task.selected,
+            selected,
             book,
             task.options,
             task.folder,
