@@ -107,7 +107,7 @@ def against_git(what: str, path: str, bar: float, *options: str) -> None:
     peak = max(ours.peak for ours, _, _ in rounds)
     print(
         f"  {what:<34}{seconds:>9.2f} s   {ratio:.1f}x of git log --raw ({git:.2f} s), bar {bar:.0f}x; "
-        f"{busy:.1f}x of its processor time; peak {peak:.0f} MB"
+        f"{busy:.1f}x of its processor time; largest process {peak:.0f} MB, what git maps of its packs included"
     )
 
 
