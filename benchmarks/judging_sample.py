@@ -29,7 +29,7 @@ def main(path: str, commit: str, seed: str, unit: str = "commit") -> None:
         for found in read_history(repository, Span(tip, merges=unit != "commit")):
             draft, rule = commits.verdict(found)
             if isinstance(draft, Draft) and rule not in COUNTING:
-                (kept if rule is None else removed).append(SelectedCommit(found.hash, b"", None, None))
+                (kept if rule is None else removed).append(SelectedCommit(found.hash, b"", None, None, found.hash))
                 drafts[found.hash] = (draft, rule)
     for name, pile, size in (("kept", kept, KEPT), ("removed", removed, REMOVED)):
         print(f"== {name}: {size} of {len(pile)}")

@@ -1,7 +1,7 @@
-"""Mining: a whole history against ``git log`` piped to nowhere, and against GitPython and PyDriller reading the same fields.
+"""Mining: the whole command against ``git log --raw`` in the same minutes, and against GitPython and PyDriller reading the same fields.
 
 Repositories come from SEARCHMARK_BENCH_REPOS: ``name=path`` pairs or plain paths, separated by colons. Without it a synthetic
-history of 50,000 commits is built with git fast-import. Every measurement of ours is a fresh process.
+history of 50,000 commits is built with git fast-import. The bars are for django's whole history on two idle processors.
 """
 
 from __future__ import annotations
@@ -12,17 +12,24 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
-from memory import peak_megabytes
+from searchmark.config import DatasetConfig
+from searchmark.files.store import collector_paused
+from searchmark.history.log import Span, log_arguments, span_of
+from searchmark.history.repository import Repository, open_repository
+from searchmark.mining.selection import select
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(__file__).parent / "data"
 ROUNDS = 3
 COMMITS = 50_000
 PEER_COMMITS = 1_000  # what the peers read: they would need minutes for all
-CASES = 500  # of the second pass
+CASES = 1_000
+EVERY_CASE, SOME_CASES = 13.0, 4.0  # times git log --raw
 
 
 def repositories() -> dict[str, str]:
@@ -56,64 +63,60 @@ def synthetic() -> Path:
     return folder
 
 
-def work(task: str, path: str) -> dict[str, float]:
-    """One task in this process."""
-    from searchmark.config import DatasetConfig
-    from searchmark.files.store import collector_paused
-    from searchmark.history.repository import open_repository
-    from searchmark.history.sources import RepositorySource
-    from searchmark.mining.mine import mine
-    from searchmark.mining.selection import select
+class Measured(NamedTuple):
+    """What one command took: seconds, seconds of processor time with all that it started, and megabytes of its largest process."""
 
-    options = DatasetConfig(max_cases=CASES, sample="spread")
-    with open_repository(path) as repository, collector_paused():
-        started, busy = time.perf_counter(), time.process_time()
-        selection = select(repository, options)
-        result = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - busy}
-        result |= {"commits": selection.read, "kept": len(selection.selected)}
-    if task == "leakage":
-        with TemporaryDirectory() as folder, collector_paused():
-            started = time.perf_counter()
-            result["cases"] = len(mine(RepositorySource(path, "bench"), options, Path(folder)).cases)
-            result["seconds"] = time.perf_counter() - started - result["seconds"]
-    return {**result, "peak": peak_megabytes()}
+    seconds: float
+    cpu: float
+    peak: float
 
 
-def whole(path: str) -> dict[str, float]:
-    """Everything, every case, to a file: what memory it takes."""
-    from searchmark.history.sources import RepositorySource
-    from searchmark.mining.gold_sets import generate_gold_set
-
+def measured(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Measured:
+    """Run a command as a user would, in a fresh process, with its output thrown away."""
     started = time.perf_counter()
-    (facts,) = generate_gold_set([RepositorySource(path, "bench")], DATA / "bench_gold_set.json")
-    (DATA / "bench_gold_set.json").unlink()
-    return {"seconds": time.perf_counter() - started, "cases": facts.cases, "peak": peak_megabytes()}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, command
+    return Measured(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
-def measured(task: str, path: str, rounds: int = ROUNDS) -> dict[str, float]:
-    runs = []
-    for _ in range(rounds):
-        done = subprocess.run([sys.executable, __file__, task, path], capture_output=True, text=True, check=True)
-        runs.append(json.loads(done.stdout))
-    return {**runs[0], "seconds": statistics.median(run["seconds"] for run in runs), "peak": max(run["peak"] for run in runs)}
+def git_log(repository: Repository) -> Measured:
+    """The very ``git log --raw`` that mining reads from, thrown away."""
+    span = Span(span_of(repository, None)[0])
+    return measured(repository.command(*log_arguments(span, "0123456789abcdef")), repository.environment)
 
 
-def git_alone(path: str) -> tuple[float, float]:
-    """The very command that mining reads from, piped to nowhere: seconds, and seconds of processor time."""
-    from searchmark.history.log import Span, log_arguments, span_of
-    from searchmark.history.repository import open_repository
+def generate(path: str, *options: str) -> Measured:
+    with TemporaryDirectory() as folder:
+        output = f"{folder}/gold_set.json"
+        return measured([sys.executable, "-m", "searchmark", "generate", "--repo", f"bench={path}", "--output", output, *options])
 
-    seconds, busy = [], []
+
+def against_git(what: str, path: str, bar: float, *options: str) -> None:
+    """The whole command beside ``git log``, which is measured before and after it: other work on the machine slows both."""
+    rounds = []
     with open_repository(path) as repository:
-        span = Span(span_of(repository, None)[0])
         for _ in range(ROUNDS):
-            started, before = time.perf_counter(), os.times()
-            command = repository.command(*log_arguments(span, "0123456789abcdef"))
-            subprocess.run(command, env=repository.environment, stdout=subprocess.DEVNULL, check=True)
-            seconds.append(time.perf_counter() - started)
-            after = os.times()
-            busy.append(after.children_user + after.children_system - before.children_user - before.children_system)
-    return statistics.median(seconds), statistics.median(busy)
+            before, ours, after = git_log(repository), generate(path, *options), git_log(repository)
+            rounds.append((ours, (before.seconds + after.seconds) / 2, (before.cpu + after.cpu) / 2))
+    ratio = statistics.median(ours.seconds / seconds for ours, seconds, _ in rounds)
+    busy = statistics.median(ours.cpu / cpu for ours, _, cpu in rounds)
+    seconds, git = (statistics.median(values) for values in zip(*((ours.seconds, git) for ours, git, _ in rounds), strict=True))
+    peak = max(ours.peak for ours, _, _ in rounds)
+    print(
+        f"  {what:<34}{seconds:>9.2f} s   {ratio:.1f}x of git log --raw ({git:.2f} s), bar {bar:.0f}x; "
+        f"{busy:.1f}x of its processor time; largest process {peak:.0f} MB, what git maps of its packs included"
+    )
+
+
+def reading(path: str) -> dict[str, float]:
+    """The first pass alone, in this process: every commit is read, parsed and judged by the rules."""
+    with open_repository(path) as repository, collector_paused():
+        started = time.perf_counter()
+        selection = select(repository, DatasetConfig())
+        return {"seconds": time.perf_counter() - started, "commits": selection.read, "kept": len(selection.selected)}
 
 
 def gitpython(path: str) -> float:
@@ -143,8 +146,6 @@ def pydriller(path: str) -> float:
 
 def compare_with_peers(path: str, ours: float) -> None:
     """Milliseconds per commit: ours over the whole history, filters included, theirs over its newest commits."""
-    from searchmark.history.repository import open_repository
-
     # Unlike us, the peers refuse a repository that belongs to somebody else, and mistake a bare one without a config.
     with open_repository(path) as repository:
         os.environ.update(GIT_DIR=str(repository.git_dir))
@@ -162,30 +163,18 @@ def compare_with_peers(path: str, ours: float) -> None:
 
 
 def main() -> None:
-    print(f"mining: medians of {ROUNDS} processes")
+    print(f"mining: medians of {ROUNDS} rounds, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
     for name, path in repositories().items():
-        (alone, git_cpu), mining = git_alone(path), measured("mine", path)
-        print(f"{name}: {mining['commits']:,} commits, {mining['kept']:,} kept")
-        print(f"  {'git log to nowhere':<34}{alone:>9.2f} s")
-        print(
-            f"  {'mining and filtering':<34}{mining['seconds']:>9.2f} s   {mining['seconds'] / alone:.2f}x git, peak {mining['peak']:.0f} MB"
-        )
-        print(
-            f"  {'the same, processor time':<34}{mining['cpu']:>9.2f} s   of ours, beside {git_cpu:.2f} s of git: on two idle cores the larger one counts"
-        )
-        leakage = measured("leakage", path, 1)
-        print(
-            f"  {'later passes (leaks, lines)':<34}{leakage['seconds']:>9.2f} s   {leakage['cases']:.0f} cases, peak {leakage['peak']:.0f} MB"
-        )
-        everything = measured("whole", path, 1)
-        print(
-            f"  {'everything, to a file':<34}{everything['seconds']:>9.2f} s   {everything['cases']:,.0f} cases, peak {everything['peak']:.0f} MB"
-        )
-        compare_with_peers(path, 1000 * mining["seconds"] / mining["commits"])
+        # In a process of its own: the peak of a child begins with what its parent had.
+        first = json.loads(subprocess.run([sys.executable, __file__, path], capture_output=True, check=True).stdout)
+        print(f"{name}: {first['commits']:,.0f} commits, {first['kept']:,.0f} kept")
+        against_git("generate, every case", path, EVERY_CASE)
+        against_git(f"generate --max-cases {CASES}", path, SOME_CASES, "--max-cases", str(CASES))
+        compare_with_peers(path, 1000 * first["seconds"] / first["commits"])
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        print(json.dumps(whole(sys.argv[2]) if sys.argv[1] == "whole" else work(*sys.argv[1:])))
+    if len(sys.argv) > 1:
+        print(json.dumps(reading(sys.argv[1])))
     else:
         main()

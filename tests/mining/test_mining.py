@@ -176,7 +176,7 @@ class TestVariants:
 def test_the_moving_names_are_those_of_the_tree_of_every_parent(odd: Odd) -> None:
     parents = [odd.hashes[name] for name in (*odd.hashes, "edit", "odd_edit", "odd_edit", "root")]
     with open_repository(odd.folder) as repository, repository.objects_reader() as reader:
-        trees = names_along(repository, reader, parents, PathBook(DatasetConfig()), frozenset({b"login"}))
+        trees = names_along(repository, parents, PathBook(DatasetConfig()), frozenset({b"login"}))
         for parent, tree in zip(parents, trees, strict=True):
             files = [entry for entry in repository.tree(parent) if entry.is_file]
             names = Counter(path_text(entry.path).lower().rsplit("/", 1)[-1] for entry in files)
@@ -413,6 +413,17 @@ def test_an_interrupt_leaves_no_file_and_no_process(tmp_path: Path, repositories
     assert [path.name for path in tmp_path.iterdir() if path.suffix != ".git"] == ["temporary"]
     assert [path for path in (tmp_path / "temporary").rglob("*") if not path.name.startswith("searchmark-")] == []
     assert not [line for line in Path("/proc").glob("[0-9]*/cmdline") if _mentions(line, str(tmp_path))]
+
+
+def test_several_processes_make_the_file_that_one_makes(tmp_path: Path) -> None:
+    run(tmp_path, "init", "-q", "--bare", "-b", "main", "long.git")
+    stream = b"".join(long_history(3_000, files=50))
+    subprocess.run(["git", "fast-import", "--quiet"], cwd=tmp_path / "long.git", input=stream, env=sealed_environment(), check=True)
+    for jobs, output in (("1", "one.json"), ("2", "two.json")):
+        command = [sys.executable, "-m", "searchmark", "generate", "--repo", "long.git", "--jobs", jobs, "--output", output]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert json.loads((tmp_path / "one.json").read_bytes())["metadata"]["test_cases_generated"] > 800
+    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
 
 
 def _mentions(file: Path, text: str) -> bool:

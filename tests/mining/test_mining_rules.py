@@ -262,6 +262,32 @@ def test_the_level_of_a_leak(query: str, level: str, sharing: int | None) -> Non
     assert (leak.level, leak.files_sharing_name) == (level, sharing)
 
 
+@pytest.mark.parametrize(
+    ("query", "target", "level", "sharing"),
+    [
+        ("Handle odd objects in inspect", "rich/_inspect.py", "L2", 2),  # the other one is inspect.py
+        ("Make the LRU cache faster", "rich/_lru_cache.py", "L2", 1),
+        ("Make LRUCache faster", "rich/_lru_cache.py", "L2", 1),
+        ("Make the lru_cache_info faster", "rich/_lru_cache.py", "L2", 1),
+        ("Show rows of the table", "web/DataTable.js", "L0", None),
+        ("Show rows of the data table", "web/DataTable.js", "L2", 1),
+        ("Cache the least used, an LRU", "rich/_lru_cache.py", "L0", None),  # not one after the other
+        ("Inspector shows odd objects", "rich/_inspect.py", "L0", None),
+        ("Go to a row", "lib/__a.py", "L0", None),  # too short to be told from a word
+    ],
+)
+def test_a_stem_leaks_by_its_words(query: str, target: str, level: str, sharing: int | None) -> None:
+    names = tree("rich/_inspect.py", "rich/inspect.py", "rich/_lru_cache.py", "web/DataTable.js", "lib/__a.py", "x/y.py", "x/z.py")
+    leak = leak_of(query, [target], names)
+    assert (leak.level, leak.files_sharing_name) == (level, sharing)
+    assert leak_of(masked(query, names), [target], names).level == "L0"
+
+
+def test_masking_blanks_the_whole_word_or_row_of_words() -> None:
+    names = tree("rich/_lru_cache.py", "rich/cells.py")
+    assert masked("Use chop_cells, the LRU cache and cellsOf() of rows", names) == "Use ___, the ___ and ___() of rows"
+
+
 def test_a_name_that_many_share_says_how_many() -> None:
     assert leak_of("clean up utils of the app", ["django/utils.py"], TREE).files_sharing_name == 2
 

@@ -113,9 +113,16 @@ class Repository:
         with self.stream("cat-file", "--batch-check", "--buffer", input=asked) as output:
             return {line.split(b" ")[0].decode() for line in output if line.endswith(b" missing\n")}
 
+    def contents(self, names: Iterable[str]) -> Iterator[bytes | None]:
+        """The contents of objects that are all known beforehand, in order: git reads ahead while we look at them."""
+        asked = [f"{name}\n" for name in names]
+        with self.stream("cat-file", "--batch", "--buffer", input="".join(asked).encode()) as output:
+            for _ in asked:
+                yield _content(output, self.path)
+
     @contextmanager
     def objects_reader(self) -> Iterator[ObjectReader]:
-        """One process that hands out the contents of any number of objects."""
+        """One process that hands out the contents of objects whose names depend on what was read before."""
         with TemporaryFile() as words:
             process = start(self.command("cat-file", "--batch"), self.environment, subprocess.PIPE, words)
             assert process.stdin is not None  # noqa: S101  # both are pipes
@@ -144,22 +151,26 @@ class ObjectReader:
         while window := list(islice(rest, _WINDOW)):
             self.requests.write("".join(f"{name}\n" for name in window).encode())
             self.requests.flush()
-            yield from [self._reply() for _ in window]  # all of them, so that two such loops may take turns
+            # All of them, so that two such loops may take turns.
+            yield from [_content(self.replies, self.repository.path) for _ in window]
 
-    def _reply(self) -> bytes | None:
-        header = self.replies.readline()
-        if header.endswith((b" missing\n", b" ambiguous\n")):
-            return None
-        if not header.endswith(b"\n"):
-            raise self._ended()
-        size = int(header.rsplit(b" ", 1)[1])
-        content = self.replies.read(size)
-        if len(content) < size or not self.replies.read(1):  # a newline follows every object
-            raise self._ended()
-        return content
 
-    def _ended(self) -> UsageError:
-        return UsageError(f"{self.repository.path}: git cat-file ended early; the repository seems to be damaged")
+def _content(replies: IO[bytes], path: str) -> bytes | None:
+    """The next answer of git cat-file; None for an object that is not here."""
+    header = replies.readline()
+    if header.endswith((b" missing\n", b" ambiguous\n")):
+        return None
+    if not header.endswith(b"\n"):
+        raise _ended(path)
+    size = int(header.rsplit(b" ", 1)[1])
+    content = replies.read(size)
+    if len(content) < size or not replies.read(1):  # a newline follows every object
+        raise _ended(path)
+    return content
+
+
+def _ended(path: str) -> UsageError:
+    return UsageError(f"{path}: git cat-file ended early; the repository seems to be damaged")
 
 
 @contextmanager

@@ -7,23 +7,23 @@ must be counted in the trees.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from searchmark.config import DatasetConfig
-from searchmark.history.repository import ObjectReader, Repository
+from searchmark.history.repository import Repository
 from searchmark.mining.cases import MinedTarget, Rewrite, Rewriting
-from searchmark.mining.drafts import Draft
+from searchmark.mining.drafts import Draft, PathBook
 from searchmark.mining.leakage import identifiers_of, words_inside
 from searchmark.mining.ledger import RemovedCommit
-from searchmark.mining.selection import Selection, draft_of, in_order_of_choice
+from searchmark.mining.occurrences import few_identifiers_in
+from searchmark.mining.selection import SelectedCommit, draft_of
 from searchmark.mining.spool import Spool, SpoolWriter
 from searchmark.mining.targets import Inspected, inspect
-from searchmark.mining.tree_names import identifiers_in
 
-_BATCH = 200  # commits that are unpacked at a time
+_BATCH = 1_000  # commits that are unpacked at a time
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class Candidate:
     parent: str
     time: int
     unit: str
+    origin: str
     text: str
     raw: str
     subject: str
@@ -53,50 +54,50 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The candidates in the order of the history, what turned out to make no case, and every identifier in a query."""
+class ChosenCandidates:
+    """The candidates among some commits, in their order, what turned out to make no case, and every identifier in a query."""
 
-    candidates: Spool[Candidate]
+    waiting: Spool[Candidate]
     removed: tuple[RemovedCommit, ...]
     identifiers: frozenset[bytes]
 
 
-def choose(
+def candidates_among(
     repository: Repository,
-    reader: ObjectReader,
-    selection: Selection,
+    selected: Iterable[SelectedCommit],
+    book: PathBook,
     options: DatasetConfig,
     file: Path,
     rewrite: Rewrite | None = None,
-    on_inspected: Callable[[int, int], None] = lambda _, __: None,
-) -> Choice:
-    """As many candidates as are wanted, kept in ``file``; ``on_inspected`` hears how many of how many there are.
-
-    For a commit that is removed at this late stage the next in line is taken.
-    """
-    queue, limit = in_order_of_choice(selection.selected, options), options.max_cases
-    total = len(selection.selected) if limit is None else min(limit, len(selection.selected))
-    numbers: dict[str, int] = {}  # commit -> where in the file
+    on_inspected: Callable[[int], None] = lambda _: None,
+) -> ChosenCandidates:
+    """Look at commits; candidates wait in ``file``. ``on_inspected`` hears how many there are."""
     removed: list[RemovedCommit] = []
     identifiers: set[bytes] = set()
+    found = 0
     with SpoolWriter[Candidate](file) as spool:
-        while batch := list(islice(queue, _BATCH if limit is None else min(_BATCH, limit - len(numbers)))):
-            drafts = [draft_of(one, selection.book) for one in batch]
-            for seen in inspect(repository, reader, drafts, options):
-                if seen.removed_by is not None:
-                    removed.append(RemovedCommit(seen.draft.commit.hash, seen.removed_by))
-                    continue
-                candidate, named = _candidate(seen, options, rewrite)
-                numbers[candidate.commit] = len(numbers)
-                identifiers |= named
-                spool.add(candidate)
-                on_inspected(len(numbers), total)
-        candidates = spool.finished()
-    order = [numbers[one.hash] for one in selection.selected if one.hash in numbers]
-    return Choice(candidates.in_order(order), tuple(removed), frozenset(identifiers))
+        for one, seen in inspect_all(repository, selected, book, options):
+            if seen.removed_by is not None:
+                removed.append(RemovedCommit(one.hash, seen.removed_by))
+                continue
+            candidate, named = _candidate(seen, one.origin, options, rewrite)
+            identifiers |= named
+            spool.add(candidate)
+            found += 1
+            on_inspected(found)
+        return ChosenCandidates(spool.finished(), tuple(removed), frozenset(identifiers))
 
 
-def _candidate(seen: Inspected, options: DatasetConfig, rewrite: Rewrite | None) -> tuple[Candidate, frozenset[bytes]]:
+def inspect_all(
+    repository: Repository, selected: Iterable[SelectedCommit], book: PathBook, options: DatasetConfig
+) -> Iterator[tuple[SelectedCommit, Inspected]]:
+    """Look at the targets of commits, some at a time."""
+    rest = iter(selected)
+    while batch := list(islice(rest, _BATCH)):
+        yield from zip(batch, inspect(repository, [draft_of(one, book) for one in batch], options), strict=True)
+
+
+def _candidate(seen: Inspected, origin: str, options: DatasetConfig, rewrite: Rewrite | None) -> tuple[Candidate, frozenset[bytes]]:
     """A candidate, and the identifiers in its query."""
     draft, contents = seen.draft, list(seen.contents.values())
     rewriting = None if rewrite is None else rewrite(draft.message, draft.query.clean)
@@ -108,6 +109,7 @@ def _candidate(seen: Inspected, options: DatasetConfig, rewrite: Rewrite | None)
         parent=draft.commit.parents[0],
         time=draft.commit.time,
         unit=draft.unit,
+        origin=origin,
         text=text,
         raw=raw.strip(),
         subject=draft.query.subject,
@@ -118,7 +120,7 @@ def _candidate(seen: Inspected, options: DatasetConfig, rewrite: Rewrite | None)
         targets=tuple(MinedTarget.of(target, seen.lines.get(target.path)) for target in seen.targets),
         beside=tuple(MinedTarget.of(target) for target in draft.targets if target.status in ("moved", "created")),
         unreachable=tuple(target.path for target in draft.targets if target.status == "created"),
-        identifiers_inside=frozenset().union(*(identifiers_in(content, named) for content in contents)),
+        identifiers_inside=frozenset().union(*(few_identifiers_in(content, named) for content in contents)),
         words_inside=words_inside(text, contents),
     )
     return candidate, named

@@ -10,8 +10,8 @@ from typing import Any
 
 from searchmark.history.repository import path_bytes
 from searchmark.mining.drafts import Target, TargetStatus
+from searchmark.mining.hunks import Lines
 from searchmark.mining.leakage import Leak
-from searchmark.mining.targets import Lines
 
 _LOW, _HIGH = 2, 20  # fewer files are of low complexity, more of high
 
@@ -83,6 +83,7 @@ class MinedCase:
     commit: str
     parent: str
     unit: str
+    origin: str
     query: str
     variants: Mapping[str, str]
     transformation: str
@@ -107,6 +108,7 @@ class MinedCase:
             "commit_hash": self.commit,
             "parent_commit": self.parent,
             "unit": self.unit,
+            **({"origin": self.origin} if self.origin != self.commit else {}),
             "query": self.query,
             "variants": dict(self.variants),
             "transformation": self.transformation,

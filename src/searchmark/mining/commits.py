@@ -28,6 +28,7 @@ from searchmark.mining.messages import (
     is_vague,
     is_version_bump,
 )
+from searchmark.mining.origins import same_wording
 from searchmark.mining.units import is_squashed
 
 _FEWEST_MOVES = 3
@@ -194,7 +195,7 @@ class ActiveRules:
     def _is_repeated(self, draft: Draft) -> bool:
         if "duplicate_message" in self._off:
             return False
-        key = hash(draft.query.subject.lower().rstrip("."))
+        key = hash(same_wording(draft.query.subject))
         repeated = key in self._messages
         self._messages.add(key)
         return repeated

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from searchmark.config import DatasetConfig
 from searchmark.errors import UsageError
-from searchmark.files.private_folders import private_folder
 from searchmark.history.log import Malformed
 from searchmark.history.repository import Repository, open_repository, path_text
 from searchmark.history.sources import RepositorySource
-from searchmark.mining.candidates import choose
+from searchmark.mining.candidates import inspect_all
 from searchmark.mining.commits import reason
 from searchmark.mining.drafts import Draft
-from searchmark.mining.selection import Selection, select
+from searchmark.mining.ledger import RemovedCommit
+from searchmark.mining.selection import SelectedCommit, Selection, draw, select
 
 
 def explain(source: RepositorySource, revision: str, options: DatasetConfig) -> Iterator[str]:
@@ -37,10 +37,15 @@ def explain(source: RepositorySource, revision: str, options: DatasetConfig) -> 
 
 def _late_verdict(repository: Repository, commit: str, selection: Selection, options: DatasetConfig) -> tuple[bool, str | None]:
     """Whether a commit that the first pass has let through is drawn, and which rule of the second removes it."""
-    with private_folder() as folder, repository.objects_reader() as reader:
-        choice = choose(repository, reader, selection, options, folder / "candidates")
-        chosen = any(candidate.commit == commit for candidate in choice.candidates)
-    return chosen, next((removed.rule for removed in choice.removed if removed.hash == commit), None)
+    verdicts: dict[str, str | None] = {}
+
+    def look(drawn: list[SelectedCommit]) -> list[RemovedCommit]:
+        seen = {one.hash: found.removed_by for one, found in inspect_all(repository, drawn, selection.book, options)}
+        verdicts.update(seen)
+        return [RemovedCommit(name, rule) for name, rule in seen.items() if rule is not None]
+
+    draw(selection.selected, options, look)
+    return commit in verdicts, verdicts.get(commit)
 
 
 def _verdict(commit: str, removed_by: str | None, chosen: bool | None) -> Iterator[str]:

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from searchmark.config import DatasetConfig
 from searchmark.errors import NothingEvaluated
+from searchmark.files.json_rows import write_rows
 from searchmark.files.private_folders import private_folder
 from searchmark.files.store import atomic_write, collector_paused
 from searchmark.history.sources import RepositorySource, parse_repositories
@@ -20,8 +21,9 @@ from searchmark.mining.cases import Rewrite, timestamp
 from searchmark.mining.mine import MinedRepository, MiningFacts, OnProgress, mine
 from searchmark.mining.parallel import mine_side_by_side
 from searchmark.mining.rewriting import described
-from searchmark.records import Suite
-from searchmark.suites.gold_set import suite_of_rows, write_rows
+
+if TYPE_CHECKING:
+    from searchmark.records import Suite
 
 Row = dict[str, Any]
 
@@ -43,7 +45,7 @@ def generate_gold_set(
     sources = parse_repositories(repositories)
     # The file is opened first: one that cannot be written is refused at once, and not after minutes of mining.
     with atomic_write(output) as file, _mined(sources, options, jobs, rewrite, on_progress) as mined:
-        write_rows(file, _rows(mined), _metadata([one.facts for one in mined], options))
+        write_rows(file, "test_cases", _rows(mined), _metadata([one.facts for one in mined], options))
     return tuple(one.facts for one in mined)
 
 
@@ -60,11 +62,13 @@ def mine_suite(
 
     Unless it is given a ``name`` it is called like its repositories.
     """
+    from searchmark.suites.gold_set import suite_of_rows  # with numpy, which no file needs
+
     sources = parse_repositories(repositories)
     with _mined(sources, options, jobs, rewrite, on_progress) as mined:
         metadata = _metadata([one.facts for one in mined], options)
         # As JSON has it: lists for tuples, exactly what would be read from a file.
-        return suite_of_rows(name or metadata["repository"], _rows(mined), json.loads(json.dumps(metadata)))
+        return suite_of_rows(name or metadata["repository"], map(json.loads, _rows(mined)), json.loads(json.dumps(metadata)))
 
 
 @contextmanager
@@ -81,7 +85,7 @@ def _mined(
         if jobs > 1 and len(sources) > 1 and rewrite is None:
             yield mine_side_by_side(sources, options, folders, jobs, on_progress)
         else:
-            yield [mine(source, options, own, rewrite, on_progress) for source, own in zip(sources, folders, strict=True)]
+            yield [mine(source, options, own, rewrite, on_progress, jobs) for source, own in zip(sources, folders, strict=True)]
 
 
 def _made(folder: Path) -> Path:
@@ -89,8 +93,8 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _rows(mined: Iterable[MinedRepository]) -> Iterator[Row]:
-    return (case.as_json() for one in mined for case in one.cases)
+def _rows(mined: Iterable[MinedRepository]) -> Iterator[bytes]:
+    return (row for one in mined for row in one.rows)
 
 
 def _metadata(mined: Sequence[MiningFacts], options: DatasetConfig) -> Row:

@@ -1,25 +1,25 @@
 """How much of the answer a query gives away, and the query without it.
 
-Levels: L4 a path of a target or the end of one, L3 its base name, L2 its stem, L1 one of its folders, L0 none of these.
-A name that many files share gives little away, so the number of files that share it is kept beside the level.
+Levels: L4 a path of a target or the end of one, L3 its base name, L2 the words of its stem, L1 one of its folders, L0 none
+of these. A name that many files share gives little away, so the number of files that share it is kept beside the level.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Literal
 
 from searchmark.corpora.file_kinds import words
-from searchmark.mining.tree_names import TreeNames, stem_of
+from searchmark.mining.tree_names import Spoken, TreeNames, stem_of, words_of_name
 
 Level = Literal["L0", "L1", "L2", "L3", "L4"]
 BLANK = "___"
 
 _SHORTEST = 3  # letters that a stem or a folder must have to be told from a word by chance
 _COMMON_FOLDER = 0.3  # share of files below a folder from which on its name tells nothing
+_LONGEST_NAME = 5  # words of a name that is looked for in a query
 _RARE = 5  # files that an identifier may occur in and still point somewhere
 _TOKEN = re.compile(r"[\w.][\w./\\-]*\w|\w")
 _PART = re.compile(r"\w+")
@@ -46,8 +46,8 @@ class Leak:
 
 def leak_of(query: str, targets: Iterable[str], tree: TreeNames) -> Leak:
     """The worst leak of a query."""
-    tokens, parts = _named_in(query)
-    found = [_leak_of_target(tokens, parts, target.lower(), tree) for target in targets]
+    named = _Named.of(query)
+    found = [_leak_of_target(named, target, tree) for target in targets]
     level: Level = max((leak.level for leak in found), default="L0")
     worst = [leak for leak in found if leak.level == level]
     names = tuple(dict.fromkeys(name for leak in worst for name in leak.names))
@@ -55,36 +55,60 @@ def leak_of(query: str, targets: Iterable[str], tree: TreeNames) -> Leak:
     return Leak(level, names, min(sharing) if sharing else None)
 
 
-def _named_in(query: str) -> tuple[set[str], set[str]]:
-    """The names in a query, whole and in parts."""
-    tokens = {token.lower().replace("\\", "/") for token in _TOKEN.findall(query)}
-    return tokens, {part for token in tokens for part in _PART.findall(token)}
+@dataclass(frozen=True)
+class _Named:
+    """The names in a query: whole, in parts, and the words of the parts in their order."""
+
+    tokens: frozenset[str]
+    parts: frozenset[str]
+    spoken: Spoken
+    has_paths: bool  # whether anything in it could be one
+
+    @classmethod
+    def of(cls, query: str) -> _Named:
+        tokens = frozenset(token.lower().replace("\\", "/") for token in _TOKEN.findall(query))
+        spoken = tuple(word for part in _PART.findall(query) for word in words_of_name(part))
+        parts = frozenset(part for token in tokens for part in _PART.findall(token))
+        return cls(tokens, parts, spoken, any("/" in token or "." in token for token in tokens))
+
+    def says(self, name: Spoken) -> bool:
+        """Whether the words of a name follow each other: "LRU cache", ``lru_cache`` and ``LRUCacheInfo`` all say one."""
+        if name[0] not in self.spoken:
+            return False
+        return any(self.spoken[start : start + len(name)] == name for start in range(len(self.spoken)))
 
 
-def _leak_of_target(tokens: set[str], parts: set[str], target: str, tree: TreeNames) -> Leak:
+def _leak_of_target(named: _Named, path: str, tree: TreeNames) -> Leak:
+    target = path.lower()
+    tokens, parts = named.tokens, named.parts
     *folders, name = target.split("/")
     stem = stem_of(name)
     # From the worst level down, and the first that applies decides: a path contains the name, the name the stem.
-    for path in _ends(target):
-        if path in tokens:
-            return Leak("L4", (path,), 1)
+    for end in _ends(target) if named.has_paths else ():
+        if end in tokens:
+            return Leak("L4", (end,), 1)
     if name in tokens and "." in name:  # "makefile" without an ending is a word like any other, and left to the stem
         return Leak("L3", (name,), tree.basenames[name])
     if len(stem) >= _SHORTEST and (stem in parts or stem in tokens):
         return Leak("L2", (stem,), tree.stems[stem])
+    spoken = words_of_name(stem_of(path.rpartition("/")[2]))
+    if len("".join(spoken)) >= _SHORTEST and named.says(spoken):
+        return Leak("L2", (stem,), tree.spoken[spoken])
     telling = [folder for folder in folders if _tells(folder, tree) and (folder in parts or folder in tokens)]
     return Leak("L1", tuple(telling), min(tree.folders[folder] for folder in telling)) if telling else Leak("L0")
 
 
 def _ends(target: str) -> Iterable[str]:
     """A path and its ends of two segments and more, also without the file's ending, also as a dotted module."""
-    parts = target.split("/")
-    for start in range(len(parts) - 1):
-        path = "/".join(parts[start:])
-        bare = str(PurePosixPath(path).with_suffix(""))
-        yield path
-        yield bare
-        yield bare.replace("/", ".")
+    name = target.rpartition("/")[2]
+    bare = target[: len(target) - len(name)] + stem_of(name)
+    dotted = bare.replace("/", ".")
+    start, last = 0, len(target) - len(name)
+    while start < last:
+        yield target[start:]
+        yield bare[start:]
+        yield dotted[start:]
+        start = target.index("/", start) + 1
 
 
 def _tells(folder: str, tree: TreeNames) -> bool:
@@ -93,7 +117,30 @@ def _tells(folder: str, tree: TreeNames) -> bool:
 
 def masked(query: str, tree: TreeNames) -> str:
     """The query with a blank for every name of a file or folder of the tree, whether it is a target or not."""
-    return _TOKEN.sub(lambda found: _blanked(found[0], tree), query)
+    return _without_spoken_names(_TOKEN.sub(lambda found: _blanked(found[0], tree), query), tree)
+
+
+def _without_spoken_names(query: str, tree: TreeNames) -> str:
+    """The query with a blank for every word, or row of words, that has the name of a file among its own words."""
+    parts = list(_PART.finditer(query))
+    spoken = [(word, number) for number, part in enumerate(parts) for word in words_of_name(part[0])]
+    text, kept, start = "", 0, 0
+    while start < len(spoken):
+        length = _longest_name([word for word, _ in spoken[start : start + _LONGEST_NAME]], tree)
+        first, last = parts[spoken[start][1]], parts[spoken[start + max(length, 1) - 1][1]]
+        if length and last.end() > kept:
+            text += query[kept : max(kept, first.start())] + (BLANK if first.start() >= kept else "")
+            kept = last.end()
+        start += max(length, 1)
+    return text + query[kept:]
+
+
+def _longest_name(said: Sequence[str], tree: TreeNames) -> int:
+    """How many of these words, from the first on, are the name of a file."""
+    if tree.openings[said[0]] <= 0:
+        return 0
+    lengths = range(len(said), 0, -1)
+    return next((n for n in lengths if tree.spoken[tuple(said[:n])] > 0 and len("".join(said[:n])) >= _SHORTEST), 0)
 
 
 def _blanked(token: str, tree: TreeNames) -> str:

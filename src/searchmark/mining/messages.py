@@ -285,6 +285,11 @@ def _telling(text: str, least: int) -> bool:
     return len(told) + any(name.lower() in told for name in _NAME.findall(text)) >= least
 
 
+def tells(word: str) -> bool:
+    """Whether a word in lower case says what a message is about."""
+    return len(word) > 1 and word not in _VAGUE
+
+
 def parts_of(text: str) -> list[str]:
     """The words of a text in lower case, identifiers in their parts."""
     return [part.lower() for name in _LETTERED.findall(text) for part in _HUMP.split(name) if part]

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from searchmark.config import DatasetConfig
 from searchmark.history.log import span_of
-from searchmark.history.repository import ObjectReader, Repository, open_repository
+from searchmark.history.repository import Repository, open_repository
 from searchmark.history.sources import RepositorySource
-from searchmark.mining.candidates import Candidate, Choice, choose
-from searchmark.mining.cases import Leakage, MinedCase, Rewrite
-from searchmark.mining.leakage import leak_of, masked, overlap, rare_identifiers
-from searchmark.mining.ledger import RuleCount, with_late
-from searchmark.mining.selection import Selection, select
-from searchmark.mining.spool import Spool, SpoolWriter
-from searchmark.mining.tree_names import TreeNames, names_along
+from searchmark.mining.cases import Rewrite
+from searchmark.mining.ledger import RemovedCommit, RuleCount, with_late
+from searchmark.mining.selection import SelectedCommit, Selection, draw, select
+from searchmark.mining.shares import MadeCase, OnShare, Share, make_cases, make_side_by_side
+from searchmark.mining.spool import Spool
 
-_SHORT_HASH = 12
+_WORTH_A_PROCESS = 400  # commits: fewer are done before another process has started
 
 
 class MiningProgress(NamedTuple):
@@ -37,7 +36,11 @@ OnProgress = Callable[[MiningProgress], None]
 
 @dataclass(frozen=True)
 class MiningFacts:
-    """What is known of a repository once it has been mined. ``newest`` is the date of the newest commit that was read."""
+    """What is known of a repository once it has been mined.
+
+    ``origins`` are its clusters of cases, ``largest_origin`` the cases of the largest one, ``newest`` the date of the newest
+    commit that was read.
+    """
 
     repository: str
     path: str
@@ -48,6 +51,8 @@ class MiningFacts:
     commits_analyzed: int
     commits_passed: int
     cases: int
+    origins: int
+    largest_origin: int
     unreachable_files: int
     ledger: Mapping[str, RuleCount]
     malformed: Mapping[str, str]
@@ -64,6 +69,8 @@ class MiningFacts:
             "commits_analyzed": self.commits_analyzed,
             "commits_passed": self.commits_passed,
             "test_cases": self.cases,
+            "origins": self.origins,
+            "largest_origin": self.largest_origin,
             "unreachable_files": self.unreachable_files,
             "ledger": {rule: count.as_json() for rule, count in self.ledger.items()},
             **({"malformed": dict(self.malformed)} if self.malformed else {}),
@@ -72,10 +79,10 @@ class MiningFacts:
 
 @dataclass(frozen=True)
 class MinedRepository:
-    """The cases of one repository, newest first, waiting in a file, and what is known of how they were mined."""
+    """The cases of one repository, newest first, waiting in files as rows, and what is known of how they were mined."""
 
     facts: MiningFacts
-    cases: Spool[MinedCase]
+    rows: Spool[bytes]
 
 
 def mine(
@@ -84,28 +91,32 @@ def mine(
     folder: Path,
     rewrite: Rewrite | None = None,
     on_progress: OnProgress | None = None,
+    jobs: int = 1,
 ) -> MinedRepository:
     """Mine one repository. Its cases wait in ``folder``, which is empty and must stay for as long as they are wanted."""
-    with open_repository(source.path) as repository, repository.objects_reader() as reader:
+    shares: list[Share] = []
+    with open_repository(source.path) as repository:
         selection = _selected(repository, source.label, options, on_progress)
-        waiting = folder / "candidates"
-        choice = choose(repository, reader, selection, options, waiting, rewrite, _teller(source.label, "targets", on_progress))
-        tell = _teller(source.label, "cases", on_progress)
-        unreachable = 0
-        with SpoolWriter[MinedCase](folder / "cases") as spool:
-            for number, case in enumerate(_cases(repository, reader, source.label, selection, choice, options), 1):
-                spool.add(case)
-                unreachable += len(case.unreachable)
-                tell(number, len(choice.candidates))
-            cases = spool.finished()
-        waiting.unlink()
-    return MinedRepository(_facts(source, repository, selection, choice, unreachable), cases)
+        tell = _teller(source.label, min(options.max_cases or len(selection.selected), len(selection.selected)), on_progress)
+
+        def look(drawn: list[SelectedCommit]) -> list[RemovedCommit]:
+            own = folder / f"{len(shares)}"
+            own.mkdir()
+            if rewrite is None and (count := min(jobs, len(drawn) // _WORTH_A_PROCESS)) > 1:
+                made = make_side_by_side(source, drawn, options, own, count, tell)
+            else:
+                made = [make_cases(repository, source.label, drawn, selection.book, options, own, rewrite, tell)]
+            shares.extend(made)
+            return [removed for share in made for removed in share.removed]
+
+        draw(selection.selected, options, look)
+        return _mined(source, repository, selection, shares)
 
 
-def _teller(name: str, phase: str, on_progress: OnProgress | None) -> Callable[[int, int], None]:
+def _teller(name: str, total: int, on_progress: OnProgress | None) -> OnShare | None:
     if on_progress is None:
-        return lambda _, __: None
-    return lambda done, total: on_progress(MiningProgress(name, phase, done, total, done))
+        return None
+    return lambda phase, done: on_progress(MiningProgress(name, phase, done, total, done))
 
 
 def _selected(repository: Repository, name: str, options: DatasetConfig, on_progress: OnProgress | None) -> Selection:
@@ -122,65 +133,25 @@ def count_commits(repository: Repository, options: DatasetConfig) -> int:
     return int(repository.run("rev-list", "--count", *flags, tip, *([] if excluded is None else [f"^{excluded}"])))
 
 
-def _cases(
-    repository: Repository, reader: ObjectReader, name: str, selection: Selection, choice: Choice, options: DatasetConfig
-) -> Iterator[MinedCase]:
-    """The third pass: the tree of every parent, one after the other, says what the queries give away."""
-    parents = [candidate.parent for candidate in choice.candidates]
-    trees = names_along(repository, reader, parents, selection.book, choice.identifiers)
-    for candidate, tree in zip(choice.candidates, trees, strict=True):
-        yield _case(name, candidate, tree, options)
+def _mined(source: RepositorySource, repository: Repository, selection: Selection, shares: Sequence[Share]) -> MinedRepository:
+    """All shares together, in the order of the history."""
+    age = {one.hash: number for number, one in enumerate(selection.selected)}
+    found = [pair for share in shares for pair in zip(share.made, share.rows.starts, strict=True)]
+    found.sort(key=lambda pair: age[pair[0].commit])
+    removed = [removed for share in shares for removed in share.removed]
+    facts = _facts(source, repository, selection, removed, [made for made, _ in found])
+    return MinedRepository(facts, Spool(tuple(start for _, start in found)))
 
 
-def _case(name: str, candidate: Candidate, tree: TreeNames, options: DatasetConfig) -> MinedCase:
-    variants = _variants(candidate, tree)
-    query = variants["masked"] if options.query == "masked" else candidate.text
-    paths = tuple(target.path for target in candidate.targets)
-    return MinedCase(
-        id=f"{name}@{candidate.commit[:_SHORT_HASH]}",
-        repository=name,
-        commit=candidate.commit,
-        parent=candidate.parent,
-        unit=candidate.unit,
-        query=query,
-        variants=variants,
-        transformation=_transformation(candidate, options),
-        transformation_error=None if candidate.rewriting is None else candidate.rewriting.reason,
-        ground_truth=paths,
-        unreachable=candidate.unreachable,
-        targets=candidate.targets + candidate.beside,
-        time=candidate.time,
-        leakage=Leakage(
-            leak_of(query, paths, tree),
-            rare_identifiers(query, candidate.identifiers_inside, tree),
-            overlap(query, candidate.words_inside),
-        ),
-        scope=candidate.scope,
-        encoding_guessed=candidate.encoding_guessed,
-    )
-
-
-def _variants(candidate: Candidate, tree: TreeNames) -> dict[str, str]:
-    rewritten = None if candidate.rewriting is None else candidate.rewriting.text
-    return {
-        "raw": candidate.raw,
-        "subject": candidate.subject,
-        "clean": candidate.clean,
-        "masked": masked(candidate.clean, tree),
-        **({} if rewritten is None else {"llm": rewritten}),
-    }
-
-
-def _transformation(candidate: Candidate, options: DatasetConfig) -> str:
-    if options.query == "raw":
-        return "raw"
-    if options.query != "llm":
-        return "rule"
-    return "llm" if candidate.rewriting is not None and candidate.rewriting.text is not None else "llm_failed"
-
-
-def _facts(source: RepositorySource, repository: Repository, selection: Selection, choice: Choice, unreachable: int) -> MiningFacts:
-    ledger = with_late(selection.removed, choice.removed)
+def _facts(
+    source: RepositorySource,
+    repository: Repository,
+    selection: Selection,
+    removed: Iterable[RemovedCommit],
+    made: Sequence[MadeCase],
+) -> MiningFacts:
+    ledger = with_late(selection.removed, removed)
+    sizes = Counter(case.origin for case in made)
     return MiningFacts(
         repository=source.label,
         path=source.path,
@@ -190,8 +161,10 @@ def _facts(source: RepositorySource, repository: Repository, selection: Selectio
         shallow=bool(repository.shallow),
         commits_analyzed=selection.read,
         commits_passed=selection.read - sum(count.commits for count in ledger.values()),
-        cases=len(choice.candidates),
-        unreachable_files=unreachable,
+        cases=len(made),
+        origins=len(sizes),
+        largest_origin=max(sizes.values(), default=0),
+        unreachable_files=sum(case.unreachable_files for case in made),
         ledger=ledger,
         malformed=selection.malformed,
         newest=selection.newest,

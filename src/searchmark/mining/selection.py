@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from searchmark.config import DatasetConfig
@@ -15,7 +15,8 @@ from searchmark.history.log import LoggedCommit, Malformed, Span, parsed, read_h
 from searchmark.history.repository import Repository
 from searchmark.mining.commits import ActiveRules
 from searchmark.mining.drafts import Draft, PathBook, request_of
-from searchmark.mining.ledger import Ledger, RuleCount
+from searchmark.mining.ledger import Ledger, RemovedCommit, RuleCount
+from searchmark.mining.origins import Kinship, MergedBranches, kinship, origins
 from searchmark.mining.units import Landings
 
 _JUNK_TYPES = frozenset({"docs", "doc", "style", "ci", "build", "chore", "test", "tests", "release", "deps"})
@@ -28,6 +29,7 @@ class SelectedCommit(NamedTuple):
     record: bytes
     request: str | None
     type: str | None
+    origin: str
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,12 @@ def select(
     commits = CommitFilter(repository, options, tip, (since, until))
     selected: list[SelectedCommit] = []
     ledger, malformed, watched = Ledger(), {}, None
+    branches, kin = MergedBranches(), dict[str, Kinship]()
     read, newest = 0, None
     for commit in read_history(repository, span, None if on_read is None else lambda count: on_read(count, len(selected))):
         read += 1
         draft, removed = commits.verdict(commit)
+        merge = branches.merge_of(commit)
         if isinstance(draft, Malformed):
             malformed[draft.hash] = draft.reason
         else:
@@ -74,13 +78,16 @@ def select(
         if removed is not None:
             ledger.add(removed, commit.hash)
         elif isinstance(draft, Draft):
-            selected.append(SelectedCommit(commit.hash, draft.commit.record, draft.request, draft.query.type))
+            kin[commit.hash] = kinship(draft, merge)
+            selected.append(SelectedCommit(commit.hash, draft.commit.record, draft.request, draft.query.type, commit.hash))
         if commit.hash == watch:
             watched = (draft, removed)
     left = _without_junk_types(selected, ledger, options)
     if watched and watched[1] is None and all(one.hash != watch for one in left):
         watched = (watched[0], "junk_type")
-    return Selection(tip, excluded, read, newest, tuple(left), ledger.counts(), malformed, commits.book, watched)
+    origin = origins([kin[one.hash] for one in left], branches)
+    bound = tuple(one._replace(origin=origin[one.hash]) for one in left)
+    return Selection(tip, excluded, read, newest, bound, ledger.counts(), malformed, commits.book, watched)
 
 
 class CommitFilter:
@@ -143,6 +150,20 @@ def in_order_of_choice(selected: Sequence[SelectedCommit], options: DatasetConfi
     bounds = [len(selected) * number // slices for number in range(slices + 1)] if slices else []
     shares = [sorted(selected[low:high], key=lambda one: _lot(options.seed, one.hash)) for low, high in pairwise(bounds)]
     return (share[turn] for turn in range(max(map(len, shares), default=0)) for share in shares if turn < len(share))
+
+
+def draw(
+    selected: Sequence[SelectedCommit], options: DatasetConfig, look: Callable[[list[SelectedCommit]], Collection[RemovedCommit]]
+) -> None:
+    """Hand out as many commits as are wanted; for each that turns out to make no case the next in line is handed out.
+
+    ``look`` gets commits newest first and says which of them make no case.
+    """
+    queue = in_order_of_choice(selected, options)
+    age = {one.hash: number for number, one in enumerate(selected)}
+    wanted = len(selected) if options.max_cases is None else options.max_cases
+    while wanted and (drawn := list(islice(queue, wanted))):
+        wanted = len(look(sorted(drawn, key=lambda one: age[one.hash])))
 
 
 def _lot(seed: int, commit: str) -> bytes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Generic, Self, TypeVar
@@ -16,23 +18,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Spool(Generic[T]):
-    """Records in a file of our own; ``starts`` says where each one begins, in the order in which they are read."""
+    """Records in files of our own; ``starts`` says in which one and where each record begins, in the order of reading."""
 
-    path: Path
-    starts: tuple[int, ...]
+    starts: tuple[tuple[Path, int], ...]
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def __iter__(self) -> Iterator[T]:
-        with self.path.open("rb") as file:
-            for start in self.starts:
-                file.seek(start)
-                yield pickle.load(file)  # noqa: S301  # this program has written it, to a folder of its own
-
-    def in_order(self, numbers: Iterable[int]) -> Spool[T]:
-        """The same records in another order, by the numbers that they had."""
-        return replace(self, starts=tuple(self.starts[number] for number in numbers))
+        for path, records in groupby(self.starts, key=itemgetter(0)):
+            with path.open("rb") as file:
+                for _, start in records:
+                    file.seek(start)
+                    yield pickle.load(file)  # noqa: S301  # this program has written it, to a folder of its own
 
 
 class SpoolWriter(Generic[T]):
@@ -65,7 +63,7 @@ class SpoolWriter(Generic[T]):
             self._file.flush()
         except OSError as error:
             raise self._unwritable(error) from error
-        return Spool(self._path, tuple(self._starts))
+        return Spool(tuple((self._path, start) for start in self._starts))
 
     def _unwritable(self, error: OSError) -> UsageError:
         return UsageError(f"{self._path} cannot be written: {error.strerror}; set TMPDIR to another folder")

@@ -5,21 +5,22 @@ Neighbours in a history differ in a few files, so thousands of trees cost little
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
 
-from searchmark.history.repository import ObjectReader, Repository, TreeEntry
-from searchmark.history.trees import FolderReader, difference
+from searchmark.history.repository import Repository
+from searchmark.history.tree_steps import TreeStep, tree_steps
 from searchmark.mining.drafts import PathBook
+from searchmark.mining.occurrences import NONE, Occurrences
 
-_NO_NAME = bytes(code if bytes([code]).isalnum() or code == ord("_") else ord(" ") for code in range(256))
-_LARGEST = 1_000_000  # bytes of a file that is searched for identifiers
-_NONE: frozenset[bytes] = frozenset()
+_BETWEEN = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_AT_ONCE, _WRITTEN_AT_ONCE = 1_000, 5_000  # steps, and files in them, whose contents are read by one process
 
 
-def identifiers_in(content: bytes, wanted: frozenset[bytes]) -> frozenset[bytes]:
-    """Those of the wanted identifiers that occur in this content as whole words."""
-    return wanted.intersection(content[:_LARGEST].translate(_NO_NAME).split()) if wanted else _NONE
+Spoken = tuple[str, ...]  # a name as the words that it is made of
 
 
 class TreeNames:
@@ -29,13 +30,18 @@ class TreeNames:
         self.files = 0
         self.basenames: Counter[str] = Counter()
         self.stems: Counter[str] = Counter()
+        self.spoken: Counter[Spoken] = Counter()  # stems, word by word
+        self.openings: Counter[str] = Counter()  # their first words
         self.folders: Counter[str] = Counter()
         self.identifiers: Counter[bytes] = Counter()
 
     def count(self, path: str, by: int = 1) -> None:
         """Count a file, or with -1 no longer."""
+        spoken = words_of_name(stem_of(path.rpartition("/")[2]))
         *folders, name = path.lower().split("/")
         self.files += by
+        self.spoken[spoken] += by
+        self.openings[spoken[0] if spoken else ""] += by
         self.basenames[name] += by
         self.stems[stem_of(name)] += by
         for folder in set(folders):
@@ -46,25 +52,41 @@ class TreeNames:
         return self.stems[word] > 0 or self.basenames[word] > 0 or self.folders[word] > 0
 
 
+@lru_cache(maxsize=10_000)
+def words_of_name(name: str) -> Spoken:
+    """What a name is made of, in lower case: ``_lru_cache`` and ``LRUCache`` are both "lru" and "cache"."""
+    return tuple(word.lower() for word in _BETWEEN.split(name) if word)
+
+
 def stem_of(name: str) -> str:
     stem, dot, _ = name.rpartition(".")
     return stem if dot and stem else name
 
 
-def names_along(
-    repository: Repository, reader: ObjectReader, commits: Sequence[str], book: PathBook, wanted: frozenset[bytes]
-) -> Iterator[TreeNames]:
+def names_along(repository: Repository, commits: Sequence[str], book: PathBook, wanted: frozenset[bytes]) -> Iterator[TreeNames]:
     """The names in the tree of each commit: one object, moved along, so look at it before the next one is asked for."""
-    moving = _MovingNames(reader, book, wanted)
-    folders = FolderReader(lambda names: list(reader.read_all(names)))
-    before: str | None = None
-    for tree in _trees(repository, commits):
-        if before is None:
-            moving.apply(list(repository.tree(tree)), ())
-        else:
-            moving.apply(*difference(before, tree, folders))
-        before = tree
-        yield moving.names
+    moving = _MovingNames(repository, book, wanted)
+    trees = _trees(repository, commits)
+    first = (TreeStep(list(repository.tree(tree)), []) for tree in trees[:1])
+    for steps in _batched(chain(first, tree_steps(repository, trees))):
+        moving.read(steps)
+        for step in steps:
+            moving.apply(step)
+            yield moving.names
+
+
+def _batched(steps: Iterable[TreeStep]) -> Iterator[list[TreeStep]]:
+    """Steps whose contents are read together: many small ones, or a few that change much."""
+    some: list[TreeStep] = []
+    written = 0
+    for step in steps:
+        some.append(step)
+        written += len(step.written)
+        if len(some) == _AT_ONCE or written > _WRITTEN_AT_ONCE:
+            yield some
+            some, written = [], 0
+    if some:
+        yield some
 
 
 def _trees(repository: Repository, commits: Iterable[str]) -> list[str]:
@@ -75,36 +97,41 @@ def _trees(repository: Repository, commits: Iterable[str]) -> list[str]:
 class _MovingNames:
     """The names of a tree, and for each of its files which identifiers are counted because of it."""
 
-    def __init__(self, reader: ObjectReader, book: PathBook, wanted: frozenset[bytes]) -> None:
+    def __init__(self, repository: Repository, book: PathBook, wanted: frozenset[bytes]) -> None:
         self.names = TreeNames()
         self._inside: dict[bytes, frozenset[bytes]] = {}
-        self._reader = reader
+        self._occurrences = Occurrences(repository, wanted)
         self._book = book
-        self._wanted = wanted
 
-    def apply(self, written: Sequence[TreeEntry], removed: Iterable[bytes]) -> None:
+    def read(self, steps: Iterable[TreeStep]) -> None:
+        """Read what some steps write, all of it through one process."""
+        self._occurrences.read(entry for step in steps for entry in step.written if entry.is_file and self._book[entry.path].wanted)
+
+    def apply(self, step: TreeStep) -> None:
         """Become another tree. What is written may be new, or there already with another content."""
-        for path in removed:
+        for path in step.removed:
             self._drop(path)
-        for entry in written:
+        for entry in step.written:
             if not entry.is_file:  # a link may have taken the name of a file
                 self._drop(entry.path)
-            elif entry.path not in self._inside:
-                self._inside[entry.path] = _NONE
+                continue
+            if entry.path not in self._inside:
+                self._inside[entry.path] = NONE
                 self.names.count(self._book[entry.path].path)
-        read = [entry for entry in written if self._wanted and entry.is_file and self._book[entry.path].wanted]
-        for entry, content in zip(read, self._reader.read_all(entry.blob for entry in read), strict=True):
-            self._recount(entry.path, identifiers_in(content or b"", self._wanted))
+            if self._book[entry.path].wanted:
+                self._recount(entry.path, self._occurrences.of(entry.blob))
 
     def _drop(self, path: bytes) -> None:
         if path in self._inside:
-            self._recount(path, _NONE)
+            self._recount(path, NONE)
             del self._inside[path]
             self.names.count(self._book[path].path, -1)
 
     def _recount(self, path: bytes, found: frozenset[bytes]) -> None:
         """Most edits leave the identifiers of a file as they are, so only what differs is counted."""
         before = self._inside[path]
+        if found is before:
+            return
         for name in found - before:
             self.names.identifiers[name] += 1
         for name in before - found:

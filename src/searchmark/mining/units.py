@@ -17,6 +17,11 @@ _GITLAB_NUMBER = re.compile(r"^See merge request \S*!\d+$", re.MULTILINE)
 _BITBUCKET = re.compile(r"^Merged in .+ \(pull request #\d+\)$")
 _AZURE = re.compile(r"^Merged PR \d+: (?P<title>.+)$")
 _SQUASHED = re.compile(r"\(#\d+\)\s*$")
+_NUMBER = re.compile(
+    r"\AMerge pull request #(\d+) from \S+|\A.*\(#(\d+)\)\s*$|\AMerged in .+ \(pull request #(\d+)\)$|\AMerged PR (\d+): "
+    r"|^See merge request \S*!(\d+)$",
+    re.MULTILINE,
+)
 
 
 def pull_request(message: str) -> str | None:
@@ -27,6 +32,12 @@ def pull_request(message: str) -> str | None:
         return f"{azure['title']}\n{body}"
     merged = _GITHUB.match(subject) or _BITBUCKET.match(subject) or (_GITLAB.match(subject) and _GITLAB_NUMBER.search(body))
     return _GITLAB_NUMBER.sub("", body).strip() or None if merged else None
+
+
+def request_number(message: str) -> int | None:
+    """The number of the pull request that a merge has brought in, or that a commit is, squashed."""
+    found = _NUMBER.search(message.strip()) if "#" in message or "!" in message or "PR " in message else None
+    return int(next(filter(None, found.groups()))) if found else None
 
 
 def is_squashed(subject: str) -> bool:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from searchmark.files.json_rows import row_text, write_rows
 from searchmark.files.store import atomic_write
 from searchmark.records import Case, Judgment, Suite
 from searchmark.suites.checks import check_cases
 from searchmark.suites.losses import losses
 from searchmark.suites.source import Entry, Source
 
-_READ = ("id", "query", "ground_truth_files", "category", "tags")
+_READ = ("id", "query", "ground_truth_files", "category", "tags", "origin")
 
 
 def read_gold_set(source: Source) -> Suite:
-    """Every changed file is a target of grade 1, matched by path; cases of one commit share their origin."""
+    """Every changed file is a target of grade 1, matched by path; the origin is the commit unless one is named."""
     entries, top = source.entries(), source.top()
     if top.has("metadata"):
         top.mapping("metadata")  # refuses anything else
@@ -45,7 +45,7 @@ def _case(entry: Entry) -> Case:
         judgments=tuple(Judgment(path, "path") for path in entry.texts("ground_truth_files")),
         category=entry.maybe_text("category"),
         tags=tuple(entry.texts("tags")),
-        origin=entry.maybe_text("commit_hash"),
+        origin=entry.maybe_text("origin") or entry.maybe_text("commit_hash"),
         fields=entry.rest(*_READ),
     )
 
@@ -53,23 +53,8 @@ def _case(entry: Entry) -> Case:
 def write_gold_set(suite: Suite, path: str | PathLike[str]) -> Iterator[str]:
     """Write a gold set; yields what it could not hold."""
     with atomic_write(path) as file:
-        write_rows(file, map(_row, suite.cases), suite.metadata)
+        write_rows(file, "test_cases", (row_text(_row(case)) for case in suite.cases), suite.metadata)
     return losses(suite, match="path", queries=True, groups=True, fields=True, metadata=True, origins=True)
-
-
-def write_rows(file: IO[bytes], rows: Iterable[Mapping[str, Any]], metadata: Mapping[str, Any]) -> None:
-    """Write a gold set row by row: there may be more of them than fit into memory."""
-    file.write(b'{\n  "test_cases": [')
-    separator = "\n"
-    for row in rows:
-        file.write(f"{separator}    {_indented(row, 4)}".encode("ascii"))
-        separator = ",\n"
-    file.write(b"]" if separator == "\n" else b"\n  ]")
-    file.write(f',\n  "metadata": {_indented(metadata, 2)}\n}}\n'.encode("ascii"))
-
-
-def _indented(value: Mapping[str, Any], by: int) -> str:
-    return json.dumps(value, indent=2).replace("\n", "\n" + " " * by)
 
 
 def _row(case: Case) -> dict[str, Any]:
@@ -80,6 +65,6 @@ def _row(case: Case) -> dict[str, Any]:
         row["category"] = case.category
     if case.tags:
         row["tags"] = list(case.tags)
-    if case.origin and "commit_hash" not in row:
-        row["commit_hash"] = case.origin
+    if case.origin and case.origin != row.get("commit_hash"):
+        row["origin"] = case.origin
     return row

@@ -40,7 +40,7 @@ WHAT_TO_MINE, WHICH_COMMITS = "What to mine", "Which commits"
     type=click.IntRange(min=1),
     metavar="N",
     show_default="one per processor",
-    help="Number of repositories to mine in parallel.",
+    help="Number of parallel processes.",
 )
 @option(OUTPUT, "-o", "--output", metavar="FILE", help="Gold set to write (.json).")
 @option(OUTPUT, "--explain", "explained", metavar="COMMIT", help="Say why this commit is in or out, and write nothing.")
@@ -113,6 +113,8 @@ def summary(facts: MiningFacts) -> Iterator[str]:
     """What was mined from a repository, and what was removed by which rule."""
     name, removed = facts.repository, ", ".join(f"{rule} {count.commits}" for rule, count in facts.ledger.items())
     yield f"{name}: {facts.commits_analyzed} commits read, {facts.commits_passed} passed, {facts.cases} cases"
+    if facts.origins < facts.cases:
+        yield f"{name}: {facts.origins} origins, the largest of {facts.largest_origin} cases, which depend on each other"
     if removed:
         yield f"{name}: removed: {removed}"
     if facts.unreachable_files:
