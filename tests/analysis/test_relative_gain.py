@@ -47,3 +47,12 @@ def test_a_baseline_of_nothing_is_measured_absolutely() -> None:
 def test_too_few_independent_cases_have_no_interval() -> None:
     gain = gain_of(np.full(20, 0.5), np.full(20, 0.6), [f"o{n % 5}" for n in range(20)], 1.0)
     assert (gain.mean, gain.low, gain.high) == (pytest.approx(0.2), None, None)
+
+
+def test_equal_runs_prove_no_more_than_their_ties_do() -> None:
+    """Twenty ties: a share of 17 % that changes could have been missed, which is a third of a mean of 0.5."""
+    values = np.random.default_rng(5).beta(4, 4, 20)
+    gain = gain_of(values, values, None, 1.0)
+    share = 1 - 0.025 ** (1 / 20)
+    assert gain.high == pytest.approx(share / values.mean(), rel=0.001)
+    assert gain.low == pytest.approx(-share / values.mean(), rel=0.001)

@@ -143,7 +143,7 @@ def _saddlepoint_p(sizes: Floats, limits: Floats) -> Floats:
     small = (root < SMALL_ROOT) | (width <= 0)
     safe_root, safe_width = np.where(small, 1.0, root), np.where(small, 1.0, width)
     density = np.exp(-(safe_root**2) / 2) / sqrt(2 * pi)
-    tail = np.where(small, 0.5 * erfc_of(limits), 0.5 * erfc_of(safe_root) + density * (1 / safe_width - 1 / safe_root))
+    tail = np.where(small, 0.5 * _beyond(limits), 0.5 * _beyond(safe_root) + density * (1 / safe_width - 1 / safe_root))
     # Gains alone, or losses alone: one sign pattern of all.
     alone = 0.5 ** np.count_nonzero(sizes > SAME, axis=0).astype(np.float64)
     return np.asarray(np.clip(2 * np.where(one_sided, alone, tail), LOWEST_P, 1.0), np.float64)
@@ -167,7 +167,7 @@ def _tilt(sizes: Floats, limits: Floats) -> Floats:
     return tilt
 
 
-def erfc_of(values: Floats) -> Floats:
+def _beyond(values: Floats) -> Floats:
     """The normal distribution beyond these many standard deviations, at both ends together."""
     return np.array([erfc(value / sqrt(2)) for value in values.tolist()])
 

@@ -45,9 +45,9 @@ def gain_of(baseline: Floats, candidate: Floats, clusters: Sequence[str] | None,
     if not lines.enough:
         return Gain(mean, None, None, len(baseline), not relative)
     if relative:
-        return Gain(mean, *lines.interval(mean), len(baseline))
-    low, high = lines.limits(np.zeros(1))
-    return Gain(mean, float(low[0]) * span, float(high[0]) * span, len(baseline), absolute=True)
+        return Gain(mean, *lines.interval(mean, before / span), len(baseline))
+    low, high = lines.difference()
+    return Gain(mean, low * span, high * span, len(baseline), absolute=True)
 
 
 class _GainLimits:
@@ -63,13 +63,21 @@ class _GainLimits:
         low, high = difference_intervals(observations(values, self._clusters), SHOWN)
         return low * scale, high * scale
 
-    def interval(self, gain: float) -> tuple[float, float]:
-        """The gains at which the lower and the upper limit are 0, on either side of the observed gain."""
+    def difference(self) -> tuple[float, float]:
+        """The interval of the difference itself."""
+        low, high = self.limits(np.zeros(1))
+        return float(low[0]), float(high[0])
+
+    def interval(self, gain: float, baseline: float) -> tuple[float, float]:
+        """The gains at which the lower and the upper limit are 0, on either side of the observed gain.
+
+        It is never narrower than the interval of the difference over the baseline's mean: ties of the two runs are ties no
+        longer once one of them is scaled, and must not prove more for that.
+        """
         highest = self._highest(gain)
-        if highest is None:
-            return self._crossing(np.array([-1.0, gain]), np.array([gain, gain]))[0], float("inf")
-        low, high = self._crossing(np.array([-1.0, gain]), np.array([gain, highest]))
-        return low, high
+        low, high = self._crossing(np.array([-1.0, gain]), np.array([gain, gain if highest is None else highest]))
+        least, most = (limit / baseline for limit in self.difference())
+        return min(low, least), float("inf") if highest is None else max(high, most)
 
     def _highest(self, gain: float) -> float | None:
         """A gain that is surely too high; None if there is none that counts."""

@@ -52,7 +52,7 @@ class Case:
     """One query and all that is known about its right answers.
 
     ``origin`` names what the case stems from (a commit, a query that was translated): cases of one
-    origin are resampled together. ``documents`` is a corpus of its own, for a case that brings one along.
+    origin are one observation. ``documents`` is a corpus of its own, for a case that brings one along.
     ``other_orders`` are orders of targets, best first, that are as right as the one that the ranks of judgments give.
     ``order_only``: the judgments say in which order documents should come, and not which of them are relevant.
     ``fields`` holds anything else worth slicing by.
