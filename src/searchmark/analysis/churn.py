@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
@@ -116,12 +117,15 @@ def rank_biased_overlap(first: Sequence[str], second: Sequence[str], depth: int,
 
 
 def _overlaps(shorter: list[str], longer: list[str]) -> list[int]:
-    """How many ids both lists have in common down to each rank of the longer one."""
+    """How many ids both lists have in common down to each rank of the longer one; no id is twice in a list."""
     found: list[int] = []
-    seen_short: set[str] = set()
-    seen_long: set[str] = set()
-    for rank, hit in enumerate(longer):
-        seen_long.add(hit)
-        seen_short.update(shorter[rank : rank + 1])
-        found.append(len(seen_short & seen_long))
+    common, alone_in_short, alone_in_long = 0, set[str](), set[str]()
+    for one, other in zip_longest(longer, shorter):
+        if one == other:
+            common += 1
+        else:
+            common += (one in alone_in_short) + (other in alone_in_long)
+            alone_in_long.add(one)
+            alone_in_short.add(other)
+        found.append(common)
     return found
