@@ -123,8 +123,11 @@ def proportion_limits(share: Floats, trials: Floats, level: Level) -> tuple[Floa
     hits, misses = share * trials, (1 - share) * trials
     lean = level.lean * np.minimum(1.0, np.minimum(hits, misses))
     none, all_of_them = hits <= SAME, misses <= SAME
-    low = beta_quantile(level.tail, np.where(none, 1.0, hits + lean), misses + 1 - lean)
-    high = 1 - beta_quantile(level.tail, np.where(all_of_them, 1.0, misses + lean), hits + 1 - lean)
+    # The upper limit of a share is the lower one of the rest; both are found in one search.
+    first = np.concatenate([np.where(none, 1.0, hits + lean), np.where(all_of_them, 1.0, misses + lean)])
+    second = np.concatenate([misses + 1 - lean, hits + 1 - lean])
+    low, rest = np.split(beta_quantile(level.tail, first, second), 2)
+    high = 1 - rest
     return np.minimum(share, np.where(none, 0.0, low)), np.maximum(share, np.where(all_of_them, 1.0, high))
 
 

@@ -28,12 +28,12 @@ def difference_intervals(found: Observations, level: Level) -> tuple[Floats, Flo
     Gains and losses get limits of their own, which are combined; so a few changes among many ties, or gains without any
     loss, are not taken for more than they prove.
     """
-    gains, losses = (Observations(np.maximum(sign * found.sums, 0.0), found.sizes) for sign in (1, -1))
     tied, _ = found.commonest
     weight, size = unseen_weight(tied, len(found)), _unseen_size(found, tied)
-    (low_gain, high_gain), (low_loss, high_loss) = (_part_limits(part, weight, size, level) for part in (gains, losses))
-    gain, loss = gains.means, losses.means
-    together = _correlation(gains, losses)
+    parts = Observations(np.maximum(np.hstack([found.sums, -found.sums]), 0.0), found.sizes)  # gains, then losses
+    low, high = _part_limits(parts, np.tile(weight, 2), np.tile(size, 2), level)
+    (gain, loss), (low_gain, low_loss), (high_gain, high_loss) = (np.split(each, 2) for each in (parts.means, low, high))
+    together = _correlation(parts)
     below = _combined(gain - low_gain, high_loss - loss, together)
     above = _combined(high_gain - gain, loss - low_loss, together)
     return gain - loss - below, gain - loss + above
@@ -45,11 +45,11 @@ def _unseen_size(found: Observations, tied: Floats) -> Floats:
     return np.asarray(largest + tied * (1 - largest), np.float64)
 
 
-def _part_limits(part: Observations, weight: Floats, size: Floats, level: Level) -> tuple[Floats, Floats]:
-    """Limits of the mean gain or loss; where there was none at all, the share that may be unseen times its size."""
-    low, high = bounded_interval(part, weight, np.zeros_like(weight), level)
-    never = part.means <= SAME
-    return np.where(never, 0.0, low), np.where(never, size * unseen_share(part, level), high)
+def _part_limits(parts: Observations, weight: Floats, size: Floats, level: Level) -> tuple[Floats, Floats]:
+    """Limits of mean gains and losses; where there was none at all, the share that may be unseen times its size."""
+    low, high = bounded_interval(parts, weight, np.zeros_like(weight), level)
+    never = parts.means <= SAME
+    return np.where(never, 0.0, low), np.where(never, size * unseen_share(parts, level), high)
 
 
 def one_sided_size(found: Observations) -> Floats:
@@ -71,9 +71,9 @@ def statistic_variance(found: Observations) -> Floats:
     return np.asarray(np.clip(variance, SMALLEST_VARIANCE, 1.0), np.float64)
 
 
-def _correlation(gains: Observations, losses: Observations) -> Floats:
+def _correlation(parts: Observations) -> Floats:
     """Of mean gain and mean loss: what gains does not lose."""
-    first, second = (part.sums - part.means * part.sizes[:, None] for part in (gains, losses))
+    first, second = np.split(parts.sums - parts.means * parts.sizes[:, None], 2, axis=1)
     spread = np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0))
     return np.asarray(np.divide((first * second).sum(axis=0), spread, out=np.zeros_like(spread), where=spread > 0), np.float64)
 
