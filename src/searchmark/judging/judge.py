@@ -117,6 +117,8 @@ def _run_rows(suite: Suite, run: Run) -> Ints:
     """For every case of the suite its row in the run, -1 if the run does not mention it."""
     if not len(suite):
         raise NothingEvaluated(f"the suite {suite.name!r} has no cases")
+    if suite.table.ids == run.case_ids:
+        return np.arange(len(suite))
     index = run.index
     rows = np.fromiter(map(index.get, suite.table.ids, repeat(-1)), np.int64, len(suite))
     accented = [row for row in np.flatnonzero(rows < 0).tolist() if not suite.table.ids[row].isascii()]
@@ -182,7 +184,7 @@ def _inside(judgments: JudgmentTable, run: Run, ranged: Ints, row: Ints) -> Floa
 def _dropped(suite: Suite, run: Run, matches: Matches, existing: Existing | None) -> dict[str, int | None]:
     counts: dict[str, int | None] = {
         "duplicate": matches.duplicates,
-        "cases_not_in_suite": len(run.index.keys() - suite.table.ids),
+        "cases_not_in_suite": len(set(run.case_ids).difference(suite.table.ids)),
         "scores_out_of_order": _rising_scores(run),
         **suite.dropped,
         **run.dropped,

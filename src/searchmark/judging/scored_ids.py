@@ -48,7 +48,9 @@ def _scores_of(targets: list[str], suite: Suite, answers: list[dict[str, float]]
         nonlocal clean
         for by_id, first, last in zip(answers, starts, starts[1:], strict=False):
             # Right before the lookup: what is read in one go here is in the cache of the processor there.
-            clean = clean and is_clean("\n".join(by_id))
+            many = "".join(by_id)
+            if not many.isascii() or "#" in many:  # few have either, and only these are worth a closer look
+                clean = clean and is_clean("\n".join(by_id))
             yield map(by_id.get, targets[first:last], repeat(nan))
 
     found_scores = chain.from_iterable(found())
@@ -72,7 +74,7 @@ def _first_not_above(score: Floats, ordered: Floats, begins: Ints, ends: Ints, l
     above, last, step = begins - 1, ends - 1, 1 << longest.bit_length()
     while step := step >> 1:
         further = np.minimum(above + step, last)
-        above = np.where(ordered[further] > score, further, above)
+        above += (further - above) * (ordered[further] > score)
     return above + 1
 
 

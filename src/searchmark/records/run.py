@@ -270,8 +270,9 @@ def _label(agent: str | RunLabel) -> RunLabel:
 def _copied_values(scores: Iterable[Mapping[str, float]], copies: list[dict[str, float]]) -> Iterator[Iterable[float]]:
     """The scores of every answer, taken from a copy while that is still in the cache of the processor."""
     for of_case in scores:
-        copies.append(dict(of_case))
-        yield copies[-1].values()
+        copy = dict(of_case)
+        copies.append(copy)
+        yield copy.values()
 
 
 def _refuse_nan(run: Run) -> None:
