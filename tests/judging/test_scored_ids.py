@@ -49,7 +49,15 @@ def assert_alike(first: Judged, second: Judged) -> None:
     np.testing.assert_array_equal(score(first, names).values, score(second, names).values)
 
 
-@given(suites, scores_of(ODD))
+@given(st.lists(st.permutations(CLEAN), min_size=1, max_size=3), st.data())
+def test_judged_ids_among_equal_scores_are_ranked_by_id(answers: list[list[str]], data: st.DataObject) -> None:
+    few = st.sampled_from([0.0, -0.0, 1.0])
+    scores = {str(case): {hit: data.draw(few) for hit in hits} for case, hits in enumerate(answers)}
+    run, suite = Run.from_scores(scores), Suite.from_grades({case: dict.fromkeys(hits, 1) for case, hits in scores.items()})
+    assert_alike(judge(suite, run), judge(suite, in_columns(run)))
+
+
+@given(suites, scores_of(CLEAN) | scores_of(ODD))
 def test_a_run_of_dictionaries_is_judged_as_its_columns_are(suite: Suite, scores: dict[str, dict[str, float]]) -> None:
     run = Run.from_scores({**scores, suite.table.ids[0]: scores.get(suite.table.ids[0], {"a": 1.0})})
     assert_alike(judge(suite, run), judge(suite, in_columns(run)))
@@ -88,3 +96,8 @@ def test_a_run_of_dictionaries_is_pickled_and_saved_like_any_other(tmp_path) -> 
         assert copy.ids_of(0) == ["b", "c", "a"]
     judged = pickle.loads(pickle.dumps(judge(Suite.from_grades({"q": {"a": 1}}), run)))  # noqa: S301  # our own bytes
     assert score(judged, ["RR"]).mean("RR") == 1 / 3
+
+
+def test_a_second_spelling_is_noticed_in_the_answer_to_a_last_case_without_judgments() -> None:
+    run = Run.from_scores({"q": {"a": 1.0}, "last": {"a": 1.0, "a#L3": 0.5}})
+    assert judge(Suite.from_grades({"q": {"a": 1}, "last": {}}), run).dropped["duplicate"] == 1
