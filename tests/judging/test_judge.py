@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -387,6 +388,5 @@ def test_large_answers_are_matched_in_chunks(monkeypatch) -> None:
     grades = {f"q{n}": {f"d{n}": 1, "x": 0} for n in range(20)}
     scores = {f"q{n}": {f"d{m}": float(-abs(m - n)) for m in range(n % 5 + 1)} | {f"d{n}": 9.0} for n in range(20)}
     run = Run.from_scores(scores)
-    columnar = Run(**{**{k: v for k, v in run.__dict__.items() if k != "index"}, "ids": pl.Series(list(run.ids))})
-    for each in (run, columnar):
+    for each in (replace(run), replace(run, ids=pl.Series(run.ids))):
         assert score(judge(Suite.from_grades(grades), each), ["RR"]).mean("RR") == 1.0

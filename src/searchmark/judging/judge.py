@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +21,12 @@ from searchmark.judging.expected_orders import expected_orders
 from searchmark.judging.in_batches import match_in_batches
 from searchmark.judging.matches import NOT_MET, Matches, Matching, put_together
 from searchmark.judging.matching import expanded
-from searchmark.judging.names import CaseKinds, Spelling, lines_apart
+from searchmark.judging.names import CLEAN, CaseKinds, Spelling, lines_apart
 from searchmark.judging.one_by_one import match_one_by_one
+from searchmark.judging.scored_ids import match_scored
 from searchmark.judging.spelling import nfc
 from searchmark.measures.formulas import Floats, GradedHits, Ints
-from searchmark.records import EMPTY, OK, JudgmentTable, Run, Suite
+from searchmark.records import EMPTY, OK, JudgmentTable, Run, ScoredRun, Suite
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +75,10 @@ def _unmarked(suite: Suite, marks: NDArray[np.bool_] | None) -> NDArray[np.bool_
 
 
 def _match(suite: Suite, run: Run, rows: Ints, kinds: CaseKinds, valid: NDArray[np.bool_] | None) -> Matches:
-    """Names are matched in batches; globs, symbols and lines need more thought, and go one by one."""
+    """Scores by id suffice where they are known; else names are matched in batches; globs, symbols and lines go one by one."""
+    scored = match_scored(suite, run, rows) if valid is None else None
+    if scored is not None:
+        return put_together(Matching(suite, run, rows, valid, CLEAN), [scored])
     spelling = Spelling.of(run.ids, paths=bool(kinds.paths.any()))
     if spelling.lines:
         run = lines_apart(run)
@@ -112,8 +117,10 @@ def _run_rows(suite: Suite, run: Run) -> Ints:
     """For every case of the suite its row in the run, -1 if the run does not mention it."""
     if not len(suite):
         raise NothingEvaluated(f"the suite {suite.name!r} has no cases")
+    if suite.table.ids == run.case_ids:
+        return np.arange(len(suite))
     index = run.index
-    rows = np.fromiter((index.get(case, -1) for case in suite.table.ids), np.int64, len(suite))
+    rows = np.fromiter(map(index.get, suite.table.ids, repeat(-1)), np.int64, len(suite))
     accented = [row for row in np.flatnonzero(rows < 0).tolist() if not suite.table.ids[row].isascii()]
     if accented:
         composed = {nfc(case): row for case, row in index.items()}
@@ -177,7 +184,7 @@ def _inside(judgments: JudgmentTable, run: Run, ranged: Ints, row: Ints) -> Floa
 def _dropped(suite: Suite, run: Run, matches: Matches, existing: Existing | None) -> dict[str, int | None]:
     counts: dict[str, int | None] = {
         "duplicate": matches.duplicates,
-        "cases_not_in_suite": len(run.index.keys() - suite.table.index.keys()),
+        "cases_not_in_suite": len(set(run.case_ids).difference(suite.table.ids)),
         "scores_out_of_order": _rising_scores(run),
         **suite.dropped,
         **run.dropped,
@@ -189,7 +196,7 @@ def _dropped(suite: Suite, run: Run, matches: Matches, existing: Existing | None
 
 def _rising_scores(run: Run) -> int:
     """Hits that score higher than the one before them. Where ranks were given by score there is none."""
-    if run.rank is not None:
+    if (isinstance(run, ScoredRun) and run.by_id is not None) or run.rank is not None:
         return 0
     rising = run.scores[1:] > run.scores[:-1]
     seams = run.starts[(run.starts > 0) & (run.starts < len(run.scores))]

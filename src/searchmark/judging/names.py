@@ -75,10 +75,26 @@ class Spelling:
         """Look through the texts; whether they are normal only if they are said to be ``paths``."""
         composed, normal, lines = True, paths, False
         for many in joined(texts):
-            composed = composed and (many.isascii() or is_normalized("NFC", many))
+            composed = composed and _is_composed(many)
             normal = normal and composed and not _is_any_path_odd(many)
-            lines = lines or ("#" in many and "#L" in many)  # one letter is found much faster than two
+            lines = lines or _may_name_lines(many)
         return cls(composed, normal, lines)
+
+
+def is_clean(many: str) -> bool:
+    """Whether many ids, a line each, are the names by which they are compared."""
+    return _is_composed(many) and not _may_name_lines(many)
+
+
+def _is_composed(many: str) -> bool:
+    return many.isascii() or is_normalized("NFC", many)
+
+
+def _may_name_lines(many: str) -> bool:
+    return "#" in many and "#L" in many  # one letter is found much faster than two
+
+
+CLEAN = Spelling(composed=True, normal=True, lines=False)
 
 
 def _is_any_path_odd(many: str) -> bool:

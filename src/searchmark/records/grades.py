@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from searchmark.errors import UsageError
 def grade_column(grades: list[int], cases: Sequence[str], starts: NDArray[np.int64], targets: Sequence[str]) -> NDArray[np.int64]:
     """Grades as whole numbers; one that is none is refused, since cutting it would change what it is worth in silence."""
     try:
-        return np.fromiter(map(index, grades), np.int64, len(grades))
+        return np.array(array("q", grades), np.int64)  # an array of whole numbers takes nothing else
     except TypeError:  # perhaps 2.0, which is 2
         whole = [_is_whole(grade) for grade in grades]
     if False in whole:

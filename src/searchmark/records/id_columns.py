@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -33,12 +34,35 @@ def ranks_by_score(ids: Texts, scores: NDArray[np.float64], starts: NDArray[np.i
     if not len(unordered):
         return None
     rank = _ranks_in_order(starts)
-    lengths = np.diff(starts)[unordered]
-    for length in np.unique(lengths).tolist():  # answers of one length are sorted together
-        same = starts[unordered[lengths == length]]
-        for begin in range(0, len(same), max(1, _SORTED_AT_ONCE // length)):
-            _rank_together(ids, scores, same[begin : begin + max(1, _SORTED_AT_ONCE // length)], length, rank)
+    for same, length in _of_one_length(starts, unordered):
+        _rank_together(ids, scores, same, length, rank)
     return rank
+
+
+def order_by_score(scores: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The rows of every answer by score descending, equal scores in any order; None if they are in such an order already."""
+    unordered = _answers_with(_without_seams(scores[1:] > scores[:-1], starts), starts)
+    if not len(unordered):
+        return None
+    order = np.arange(len(scores))
+    for same, length in _of_one_length(starts, unordered):
+        rows = _rows_together(same, length)
+        order[rows] = (np.argsort(-scores[rows].reshape(-1, length), axis=1) + same[:, None]).ravel()
+    return order
+
+
+def _of_one_length(starts: NDArray[np.int64], answers: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], int]]:
+    """Where some answers begin, and how long they are: many of one length at a time, which are sorted together."""
+    lengths = np.diff(starts)[answers]
+    for length in np.unique(lengths).tolist():
+        same, at_once = starts[answers[lengths == length]], max(1, _SORTED_AT_ONCE // length)
+        yield from ((same[begin : begin + at_once], length) for begin in range(0, len(same), at_once))
+
+
+def _rows_together(starts: NDArray[np.int64], length: int) -> slice | NDArray[np.int64]:
+    """The rows of some answers of one length."""
+    in_one_piece = int(starts[-1]) - int(starts[0]) == (len(starts) - 1) * length
+    return slice(int(starts[0]), int(starts[-1]) + length) if in_one_piece else (starts[:, None] + np.arange(length)).ravel()
 
 
 def _ranks_in_order(starts: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -54,8 +78,7 @@ def _rank_together(
     ids: Texts, scores: NDArray[np.float64], starts: NDArray[np.int64], length: int, rank: NDArray[np.int32]
 ) -> None:
     """Fill in the ranks of some answers of one length."""
-    in_one_piece = int(starts[-1]) - int(starts[0]) == (len(starts) - 1) * length
-    rows = slice(int(starts[0]), int(starts[-1]) + length) if in_one_piece else (starts[:, None] + np.arange(length)).ravel()
+    rows = _rows_together(starts, length)
     part = scores[rows].reshape(-1, length)
     order = np.argsort(-part, axis=1)
     ordered = np.take_along_axis(part, order, axis=1)
@@ -70,16 +93,24 @@ def _rank_together(
 
 def _unordered_answers(ids: Texts, scores: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """The answers, by number, with a hit that belongs before the one above it."""
-    if not len(scores):
-        return np.zeros(0, np.int64)
-    rises = scores[1:] >= scores[:-1]
-    rises[starts[(starts > 0) & (starts < len(scores))] - 1] = False  # a seam between two answers
+    rises = _without_seams(scores[1:] >= scores[:-1], starts)
     above = np.flatnonzero(scores[1:] == scores[:-1])
     above = above[rises[above]]
     pairs = zip(texts_at(ids, above), texts_at(ids, above + 1), strict=True)
     rises[above] = [in_bytes(first) < in_bytes(second) for first, second in pairs]
+    return _answers_with(rises, starts)
+
+
+def _without_seams(rises: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """What is said of every hit and the next, and nothing where the next belongs to another answer; in place."""
+    rises[starts[(starts > 0) & (starts <= len(rises))] - 1] = False
+    return rises
+
+
+def _answers_with(rises: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The answers, by number, with a hit that is marked; the last hit of all has none below it and no mark."""
     filled = np.flatnonzero(np.diff(starts))
-    return filled[np.logical_or.reduceat(np.append(rises, False), starts[filled])]  # the last hit of all has none below it
+    return filled[np.logical_or.reduceat(np.append(rises, False), starts[filled])] if len(filled) else filled
 
 
 def in_bytes(text: str) -> bytes:

@@ -138,13 +138,7 @@ class Run:
     @classmethod
     def from_scores(cls, scores: Mapping[str, Mapping[str, float]], agent: str | RunLabel = "run", **rest: Any) -> Run:
         """Build a run from ``{case: {id: score}}``; as in trec_eval, by score, then id, both descending."""
-        per_case = scores.values()
-        starts = starts_of(map(len, per_case), len(scores))
-        values = np.fromiter(chain.from_iterable(s.values() for s in per_case), np.float64, int(starts[-1]))
-        ids = list(chain.from_iterable(per_case))
-        _refuse_nan(tuple(scores), starts, ids, values)
-        rank = ranks_by_score(ids, values, starts)
-        return cls(_label(agent), tuple(scores), starts, ids, values, _answered(starts), rank=rank, unique=True, **rest)
+        return ScoredRun.of(_label(agent), scores, **rest)
 
     @property
     def agent(self) -> str:
@@ -155,7 +149,7 @@ class Run:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        return {case_id: row for row, case_id in enumerate(self.case_ids)}
+        return dict(zip(self.case_ids, range(len(self)), strict=True))
 
     @cached_property
     def longest(self) -> int:
@@ -227,6 +221,35 @@ class Run:
     __hash__ = None  # type: ignore[assignment]  # holds arrays: compared by value, never a key
 
 
+class ScoredRun(Run):
+    """A run that has the scores of every answer by id as well, in copies of the dictionaries that it was given.
+
+    Judging by id needs only these. Ids and ranks become columns when something asks for them: to list a million ids and to
+    rank them would cost more than to look the judged ones up. A run that was made from this one by `replace` has columns alone.
+    """
+
+    by_id: tuple[dict[str, float], ...] | None = None
+
+    @classmethod
+    def of(cls, label: RunLabel, scores: Mapping[str, Mapping[str, float]], **rest: Any) -> ScoredRun:
+        starts = starts_of(map(len, scores.values()), len(scores))
+        by_id: list[dict[str, float]] = []
+        values = np.fromiter(chain.from_iterable(_copied_values(scores.values(), by_id)), np.float64, int(starts[-1]))
+        run = cls(label, tuple(scores), starts, [], values, _answered(starts), rank=None, unique=True, **rest)
+        del vars(run)["ids"], vars(run)["rank"]
+        vars(run)["by_id"] = tuple(by_id)
+        _refuse_nan(run)
+        return run
+
+    @cached_property
+    def ids(self) -> Texts:
+        return list(chain.from_iterable(self.by_id or ()))
+
+    @cached_property
+    def rank(self) -> NDArray[np.int32] | None:
+        return ranks_by_score(self.ids, self.scores, self.starts)
+
+
 def is_line_range(value: Any) -> bool:
     """Whether this is a first and a last line."""
     return isinstance(value, tuple | list) and len(value) == 2 and all(type(line) is int and 0 < line < 10**9 for line in value)  # noqa: PLR2004  # first and last
@@ -244,11 +267,19 @@ def _label(agent: str | RunLabel) -> RunLabel:
     return RunLabel(agent) if isinstance(agent, str) else agent
 
 
-def _refuse_nan(cases: Sequence[str], starts: NDArray[np.int64], ids: Sequence[str], scores: NDArray[np.float64]) -> None:
-    if np.isnan(scores).any():
-        row = int(np.argmax(np.isnan(scores)))
-        case = cases[int(np.searchsorted(starts, row, side="right")) - 1]
-        raise UsageError(f"case {case!r}: the score of {ids[row]!r} is NaN; scores must be numbers that can be ranked")
+def _copied_values(scores: Iterable[Mapping[str, float]], copies: list[dict[str, float]]) -> Iterator[Iterable[float]]:
+    """The scores of every answer, taken from a copy while that is still in the cache of the processor."""
+    for of_case in scores:
+        copy = dict(of_case)
+        copies.append(copy)
+        yield copy.values()
+
+
+def _refuse_nan(run: Run) -> None:
+    if np.isnan(run.scores).any():
+        row = int(np.argmax(np.isnan(run.scores)))
+        case = run.case_ids[int(np.searchsorted(run.starts, row, side="right")) - 1]
+        raise UsageError(f"case {case!r}: the score of {run.ids[row]!r} is NaN; scores must be numbers that can be ranked")
 
 
 def _answered(starts: NDArray[np.int64]) -> NDArray[np.uint8]:

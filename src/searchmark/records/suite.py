@@ -185,7 +185,7 @@ class Suite:
         per_case = grades.values()
         starts = starts_of(map(len, per_case), len(grades))
         targets = list(chain.from_iterable(per_case))
-        values = [grade for of_case in per_case for grade in of_case.values()]
+        values = list(chain.from_iterable(of_case.values() for of_case in per_case))
         judgments = JudgmentTable(starts, targets, grade_column(values, table.ids, starts, targets))
         return cls(name, table, judgments)
 
