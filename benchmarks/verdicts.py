@@ -164,7 +164,7 @@ def promised_power(trials: int) -> bool:
     for population in EFFECTS:
         for family in (1, 10):
             cases = _planned(population, VerdictRule(MIN_EFFECT, family))
-            if not 10 <= cases <= 5000:
+            if not VerdictRule(MIN_EFFECT, family).fewest < cases <= 5000:  # as few as a verdict takes at all, or too many to try
                 continue
             evidence = evidence_of(population, cases, min(trials, 40_000_000 // cases))
             adjusted = [judge_difference(e, min(1.0, (e.p or 0.0) * family), MIN_EFFECT, family).verdict for e in evidence]
@@ -222,18 +222,18 @@ def decisions(trials: int) -> bool:
     """How often a relative gain is covered, and how often a rule is met or refuted by mistake."""
     good = True
     print(
-        f"relative gains, 95 % interval; a rule 'above: 0.10', met where the true gain is 8 %, refuted where it is 15 % ({trials // 10:,} trials)"
+        f"relative gains, 95 % interval; a rule 'above: 0.10', met where the true gain is 8 %, refuted where it is 15 % ({trials // 20:,} trials)"
     )
     for cases in (30, 50, 100, 200):
         random, covered, met, refuted = np.random.default_rng([SEED, cases]), [], [], []
-        for _ in range(trials // 10):
+        for _ in range(trials // 20):
             base, true = random.beta(2, 3, cases), random.choice([0.08, 0.15])
             after = np.clip(base * (1 + true) + 0.15 * random.standard_normal(cases) * base, 0, None)
             gain = gain_of(base, after, None, max(1.0, float(after.max())))
             covered.append(gain.low <= true <= gain.high)
             (met if true < 0.1 else refuted).append(gain.low > 0.1 if true < 0.1 else gain.high <= 0.1)
         rates = [float(np.mean(each)) for each in (covered, met, refuted)]
-        bad = rates[0] < 0.93 - slack(0.93, trials // 10) or max(rates[1:]) > 0.05
+        bad = rates[0] < 0.93 - slack(0.93, trials // 20) or max(rates[1:]) > 0.05
         good &= not bad
         print(
             f"  {cases:>4} cases: covered {rates[0]:.3f}, met by mistake {rates[1]:.3f}, refuted by mistake {rates[2]:.3f}{'!' if bad else ''}"

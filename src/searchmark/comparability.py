@@ -150,6 +150,10 @@ def _searched(one: _Side, other: _Side) -> Iterator[Mismatch]:
         told = f"{one.name} searched the snapshot {first} and {other.name} {second}"
         sentence = f"{told}: whether that or the agent makes the difference cannot be told"
         yield Mismatch("snapshot", sentence, "run both on the same snapshot")
+    elif not (first and second) and (other if first else one).run.provenance.corpora:
+        travelled, stayed = (one, other) if first else (other, one)
+        sentence = f"{travelled.name} searched the snapshot {first or second}, and {stayed.name} a corpus"
+        yield Mismatch("corpus", sentence, "run both on the same corpus or the same snapshot")
 
 
 def same_agent(one: Run, other: Run) -> bool:

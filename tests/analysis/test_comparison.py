@@ -103,7 +103,7 @@ class TestVerdicts:
 
     def test_fewer_than_ten_cases_get_no_interval(self) -> None:
         (found,) = differences(suite_of(9), run_of("a", [2] * 9), run_of("b", [1] * 9))
-        assert (found.verdict, found.low, found.reason) == ("INCONCLUSIVE", None, "fewer than 10 independent cases")
+        assert (found.verdict, found.low, found.reason) == ("INCONCLUSIVE", None, "worth fewer than 10 independent cases")
 
     def test_a_clear_difference_below_the_smallest_effect_is_no_improvement(self) -> None:
         better = [max(1, rank - 1) for rank in BASE]
@@ -183,6 +183,17 @@ class TestFamilies:
     def test_what_was_judged_is_no_verdict_and_never_the_primary_measure(self) -> None:
         pair = self.pair(BASE, self.BETTER, measures=("Judged@5", "RR"))
         assert (pair.primary, pair.differences[0].verdict) == ("RR", "EXPLORATORY")
+
+    def test_a_primary_measure_that_cannot_be_compared_is_named(self) -> None:
+        pair = self.pair(BASE, self.BETTER, measures=("Tau", "RR"))
+        assert pair.differences[1].reason == "the primary measure, Tau, cannot be compared; --primary names another one"
+
+    def test_a_primary_measure_that_is_too_small_to_count_opens_no_family(self) -> None:
+        suite = suite_of(400)
+        runs = run_of("a", [2] * 400), run_of("b", [0] * 8 + [1] * 392)
+        scores = [score(judge(suite, run), ["P@5", "RR"]) for run in runs]
+        (pair,) = compare(scores, options=CompareOptions(min_effect=0.02))
+        assert [found.verdict for found in pair.differences] == ["WITHIN NOISE", "EXPLORATORY"]
 
     def test_the_primary_measure_can_be_declared(self) -> None:
         assert self.pair(BASE, self.BETTER, primary="hit_rate@1").primary == "Success@1"
@@ -282,6 +293,17 @@ def test_a_difference_that_is_lost_among_many_comparisons_says_so() -> None:
     found = differences(suite_of(60), *runs)[0]
     assert (alone.verdict, found.verdict) == ("IMPROVED", "INCONCLUSIVE")
     assert found.reason == "not significant after Holm correction for 28 comparisons"
+
+
+def test_a_measure_without_a_highest_value_is_never_within_noise() -> None:
+    (found,) = differences(suite_of(400), run_of("a", [2] * 400), run_of("b", [2] * 400), measures=("DCG@10",))
+    assert found.verdict == "INCONCLUSIVE"
+
+
+def test_equal_gains_in_all_cases_are_not_called_too_small_to_count() -> None:
+    suite = suite_of(30)
+    scores = [score(judge(suite, run_of(name, [rank] * 30)), ["RR"]) for name, rank in (("a", 5), ("b", 4))]
+    assert "too small to count" not in render(build_comparison(scores, compare(scores)))
 
 
 def test_the_order_of_cases_changes_no_number() -> None:

@@ -98,7 +98,7 @@ class TestLines:
 
     def test_the_flip_names_the_line(self) -> None:
         decision = decision_on(GO, run_of("a", [2] * 200), run_of("b", [1] * 200))
-        assert decision.flips == ("the closest call is all cases: +100.0%, and the line is drawn at +10%",)
+        assert decision.flips == ("the closest call is all cases: +100.0%, and the line is drawn at +10.0%",)
 
     def test_a_category_that_the_suite_lacks_decides_nothing(self) -> None:
         table = DecisionTable("b", "a", (DecisionRule("go", above=0.1, categories=("x",)),))

@@ -134,6 +134,11 @@ def test_origins_of_unequal_size_are_worth_fewer_observations() -> None:
     assert (len(found), found.worth) == (20, pytest.approx(110**2 / (91**2 + 19)))
 
 
+def test_one_large_origin_beside_small_ones_is_worth_no_interval() -> None:
+    values, names = np.random.default_rng(6).random((60, 1)), ["large"] * 40 + [f"o{n}" for n in range(20)]
+    assert mean_intervals(values, names, UNIT) == [None]
+
+
 def test_gains_without_any_loss_leave_room_for_the_losses_that_were_not_seen() -> None:
     """Eight gains of 0.1 and two of 0.2: a loss in a tenth of the cases would have been missed every third time."""
     low, high = difference_intervals(single(np.array([0.1] * 8 + [0.2] * 2)), SHOWN)

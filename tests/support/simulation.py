@@ -132,6 +132,16 @@ def _lopsided() -> Population:
     return Population("lopsided", draw, 0.0)
 
 
+def all_gain(mean: float, deviation: float) -> Population:
+    """Every case gains."""
+
+    def draw(random: np.random.Generator, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+        first = random.beta(2, 4, shape)
+        return first, first + mean + deviation * random.standard_normal(shape)
+
+    return Population(f"dense, all gain {mean:g}", draw, mean, dense=True)
+
+
 def _clustered(shift: float = 0.0) -> Population:
     """Cases of one origin change alike."""
 
@@ -169,6 +179,7 @@ EFFECTS = (
     dense(0.1, 0.2),
     dense(0.02, 0.05),
     dense(0.01, 0.02),
+    all_gain(0.1, 0.02),
     _binary(0.2),
     _binary(0.04, 0.95),
     _inflated(0.6, 0.2),

@@ -20,7 +20,7 @@ from searchmark.analysis.intervals import SAME
 from searchmark.analysis.paired_evidence import Question, Rows, evidence_for, exact_mean
 from searchmark.analysis.power import VerdictRule, cases_needed, detectable_difference
 from searchmark.analysis.scores import Scores, segment_rows, untrusted_because
-from searchmark.analysis.verdicts import Difference, Judgement, PairedEvidence, judge_difference, significant
+from searchmark.analysis.verdicts import Difference, Judgement, PairedEvidence, judge_difference
 from searchmark.comparability import Mismatch, check_judged, mismatches
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import parse_measure
@@ -135,7 +135,8 @@ class _Comparison:
         """The looks that may become verdicts, each with its p adjusted for its family."""
         questions = [Question(*pair, self._primary) for pair in self._pairs]
         primary = adjusted(self._evidence, [_Look(EVERYTHING, question) for question in questions if not self._invalid(question)])
-        shown = [look.question for look, found in primary.items() if significant(self._evidence[look], found.p)]
+        verdicts = {look.question: self._verdict(look, found).verdict for look, found in primary.items()}
+        shown = [question for question, verdict in verdicts.items() if verdict in ("IMPROVED", "REGRESSED")]
         return primary | adjusted(self._evidence, [look for question in shown for look in self._further(question)])
 
     def _further(self, primary: Question) -> list[_Look]:
@@ -189,6 +190,7 @@ class _Comparison:
             independent=evidence.observations,
             detectable=None if rule is None or error is None else detectable_difference(error, evidence.observations, rule),
             cases_needed=None if rule is None else cases_needed(evidence, rule),
+            too_small=rule is not None and abs(evidence.mean or 0.0) <= rule.min_effect,
             non_inferior=None if evidence.low is None or invalid else evidence.low > -self._options.margin,
             verdict=judgement.verdict,
             reason=judgement.reason,
@@ -209,27 +211,34 @@ class _Comparison:
         family = self._adjusted.get(look)
         if family is None:
             return Judgement("EXPLORATORY", self._why_exploratory(look))
-        if self._rests_on_failures(look):
+        return self._verdict(look, family)
+
+    def _verdict(self, look: _Look, family: Adjusted) -> Judgement:
+        found = judge_difference(self._evidence[look], family.p, self._options.min_effect, family.family)
+        if self._without_failures(look, family) not in (None, found.verdict):
             return Judgement("INCONCLUSIVE", "the verdict would be a different one without the cases that failed")
-        return judge_difference(self._evidence[look], family.p, self._options.min_effect, family.family)
+        return found
 
     def _why_exploratory(self, look: _Look) -> str:
         primary = self._scores[0].names[self._primary]
         if look.segment != EVERYTHING and look.question.column != self._primary:
             return f"segments are tested by the primary measure, {primary}"
+        question = look.question._replace(column=self._primary)
+        if self._invalid(question) or self._evidence[_Look(EVERYTHING, question)].p is None:
+            return f"the primary measure, {primary}, cannot be compared; --primary names another one"
         return f"the primary measure, {primary}, shows no significant difference"
 
-    def _rests_on_failures(self, look: _Look) -> bool:
-        """Whether the verdict, taken by itself, changes if the cases are left out that one side failed on."""
+    def _without_failures(self, look: _Look, family: Adjusted) -> str | None:
+        """The verdict on the cases that neither side failed on, with the same correction; None if neither failed on any."""
         question, rows, whole = look.question, self._rows[look.segment], self._evidence[look]
         failed = np.zeros(len(rows), bool)
         for run in (question.baseline, question.candidate):
             failed |= np.isin(self._scores[run].judged.status[rows], (ERROR, TIMEOUT))
-        if not failed.any() or whole.p is None:
-            return False
+        if not failed.any() or not whole.p or family.p is None:
+            return None
         (left,) = evidence_for(self._scores, [question], rows[~failed]).values()
-        verdicts = {judge_difference(each, each.p, self._options.min_effect).verdict for each in (whole, left)}
-        return len(verdicts) > 1
+        p = None if left.p is None else min(1.0, left.p * family.p / whole.p)
+        return judge_difference(left, p, self._options.min_effect, family.family).verdict
 
 
 def _rows_of(scores: Scores, by: Sequence[str]) -> dict[_Subset, Rows]:

@@ -69,6 +69,7 @@ class _Reading:
     answer: Answer
     sentence: str
     bound: float = 0.0
+    absolute: bool = False
 
 
 def tables_about(tables: Sequence[DecisionTable], pairs: Sequence[Pair]) -> list[DecisionTable]:
@@ -152,7 +153,7 @@ class _Arms:
         if gain.mean is None:
             return _Reading(segment, None, "undecided", f"{segment}: no case has a value on both sides")
         bound = rule.above if rule.above is not None else rule.below if rule.below is not None else 0.0
-        return _Reading(segment, gain.mean, _answer(rule, gain), _sentence(segment, gain), bound)
+        return _Reading(segment, gain.mean, _answer(rule, gain), _sentence(segment, gain), bound, gain.absolute)
 
     def _gain(self, rows: Rows) -> Gain:
         before, after = (each.values[rows, self._column] for each in (self._baseline, self._candidate))
@@ -214,7 +215,9 @@ def _flips(decision: str, basis: Sequence[_Reading], open_rules: Sequence[tuple[
     flips = []
     if known and decision != NOT_ENOUGH:
         closest = min(known, key=lambda look: abs((look.gain or 0.0) - look.bound))
-        flips.append(f"the closest call is {closest.segment}: {closest.gain:+.1%}, and the line is drawn at {closest.bound:+.0%}")
+        amount = _absolute if closest.absolute else _relative
+        line = amount(closest.bound)
+        flips.append(f"the closest call is {closest.segment}: {amount(closest.gain or 0.0)}, and the line is drawn at {line}")
     for rule, looks in open_rules:
         doubtful = ", ".join(look.segment for look in looks if look.answer == "undecided")
         flips.append(f"with more cases in {doubtful} it could become: {rule.decision}")

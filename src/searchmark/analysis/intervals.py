@@ -51,7 +51,12 @@ class Observations:
     @property
     def worth(self) -> float:
         """How many observations of equal size they are worth."""
-        return float(self.sizes.sum() ** 2 / (self.sizes**2).sum())
+        return float(self.sizes.sum() ** 2 / (self.sizes**2).sum()) if len(self.sizes) else 0.0
+
+    @property
+    def enough(self) -> bool:
+        """Whether they are worth an interval: one large origin beside many small ones is not worth as many as there are."""
+        return self.worth >= FEWEST_CASES - SAME
 
     @property
     def commonest(self) -> tuple[Floats, Floats]:
@@ -103,7 +108,7 @@ def bounded_interval(found: Observations, far: Floats, near: Floats, level: Leve
     """Limits of means of values between 0 and 1; ``far`` and ``near`` weigh an unseen case of value 1 and of value 0."""
     ratio = _variance_ratio(found, far, near)
     # The t distribution makes up for a variance that is only estimated; no mean can vary more than a proportion.
-    expanded = ratio * (t_quantile(1 - level.tail, len(found) - 1) / NORMAL.inv_cdf(1 - level.tail)) ** 2
+    expanded = ratio * (t_quantile(1 - level.tail, int(found.worth + SAME) - 1) / NORMAL.inv_cdf(1 - level.tail)) ** 2
     largest = np.maximum(1.0, ratio * (len(found) - 1) / len(found))
     return proportion_limits(np.clip(found.means, 0, 1), found.worth / np.minimum(expanded, largest), level)
 
@@ -154,7 +159,7 @@ def mean_intervals(
         kept = None if clusters is None else [cluster for cluster, keep in zip(clusters, defined, strict=True) if keep]
         lows, spans = _spans(values[defined][:, columns], [ranges[column] for column in columns])
         found = observations((values[defined][:, columns] - lows) / spans, kept)
-        if len(found) < FEWEST_CASES:
+        if not found.enough:
             continue
         low, high = score_interval(found)
         for column, *bounds in zip(columns, lows + low * spans, lows + high * spans, strict=True):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.analysis.distributions import Floats
-from searchmark.analysis.intervals import EQUIVALENCE, FEWEST_CASES, SAME, SHOWN, observations
+from searchmark.analysis.intervals import EQUIVALENCE, SAME, SHOWN, observations
 from searchmark.analysis.paired_statistics import (
     difference_intervals,
     one_sided_size,
@@ -36,7 +36,7 @@ class Question(NamedTuple):
 
 
 def evidence_for(scores: Sequence[Scores], questions: Sequence[Question], rows: Rows) -> dict[Question, PairedEvidence]:
-    """The evidence on every question over some cases; those that are defined for the same cases share their draws."""
+    """The evidence on every question over some cases; those that are defined for the same cases are worked out together."""
     groups: dict[bytes, list[Question]] = {}
     for asked in questions:
         groups.setdefault((~np.isnan(_differences(scores, asked, rows))).tobytes(), []).append(asked)
@@ -56,7 +56,10 @@ def _group_evidence(scores: Sequence[Scores], questions: list[Question], rows: R
     values = np.column_stack([_differences(scores, asked, rows) for asked in questions])
     spans = np.array([_span(scores, asked, rows) for asked in questions])
     found = paired_evidence(values, spans, scores[0].judged.suite.table, rows)
-    return dict(zip(questions, found, strict=True))
+    # Of a measure without a highest value it cannot be said how much an unseen case would change.
+    measures = (scores[asked.baseline].measures[asked.column] for asked in questions)
+    ranged = [replace(each, span=measure.high - measure.low) for each, measure in zip(found, measures, strict=True)]
+    return dict(zip(questions, ranged, strict=True))
 
 
 def _span(scores: Sequence[Scores], asked: Question, rows: Rows) -> float:
@@ -68,6 +71,7 @@ def _span(scores: Sequence[Scores], asked: Question, rows: Rows) -> float:
 
 
 def measure_span(measure: AnyMeasure, *values: Floats) -> float:
+    """How far apart two values can be; of a measure without a highest value, how far apart any two of these are."""
     if np.isfinite(measure.high - measure.low):
         return measure.high - measure.low
     lowest, highest = min(column.min() for column in values), max(column.max() for column in values)
@@ -76,10 +80,10 @@ def measure_span(measure: AnyMeasure, *values: Floats) -> float:
 
 def paired_evidence(values: Floats, spans: Floats, table: CaseTable, rows: Rows) -> list[PairedEvidence]:
     """The evidence in columns of differences; ``spans`` says how large those of each column could be."""
-    counted = [_counted(column, float(span)) for column, span in zip(values.T, spans, strict=True)]
+    counted = [_counted(column) for column in values.T]
     found = observations(values / spans, clusters_of(table, rows))
     known = [replace(each, observations=len(found), worth=found.worth) for each in counted]
-    if len(found) < FEWEST_CASES:
+    if not found.enough:
         return known
     (low, high), (equal_low, equal_high) = (difference_intervals(found, level) for level in (SHOWN, EQUIVALENCE))
     columns = {
@@ -96,11 +100,10 @@ def paired_evidence(values: Floats, spans: Floats, table: CaseTable, rows: Rows)
     return [replace(each, **dict(zip(columns, line, strict=True))) for each, line in zip(known, lines, strict=True)]
 
 
-def _counted(values: Floats, span: float) -> PairedEvidence:
+def _counted(values: Floats) -> PairedEvidence:
     return PairedEvidence(
         cases=len(values),
         mean=exact_mean(values),
-        span=span,
         wins=int((values > SAME).sum()),
         ties=int((np.abs(values) <= SAME).sum()),
         losses=int((values < -SAME).sum()),

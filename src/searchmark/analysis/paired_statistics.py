@@ -13,8 +13,8 @@ import numpy as np
 from searchmark.analysis.distributions import Floats
 from searchmark.analysis.intervals import SAME, Level, Observations, bounded_interval, unseen_share, unseen_weight
 
-# Up to this many differences all sign patterns are tried: about a million sums.
-EXACT_UP_TO = 20
+# Up to this many differences all sign patterns are tried: some 30,000 sums.
+EXACT_UP_TO = 15
 SMALLEST_VARIANCE = 0.2
 SMALL_ROOT = 1e-3
 LOWEST_P = 1e-300
@@ -29,9 +29,9 @@ def difference_intervals(found: Observations, level: Level) -> tuple[Floats, Flo
     loss, are not taken for more than they prove.
     """
     tied, _ = found.commonest
-    weight, size = unseen_weight(tied, len(found)), _unseen_size(found, tied)
+    weight = unseen_weight(tied, len(found))
     parts = Observations(np.maximum(np.hstack([found.sums, -found.sums]), 0.0), found.sizes)  # gains, then losses
-    low, high = _part_limits(parts, np.tile(weight, 2), np.tile(size, 2), level)
+    low, high = _part_limits(parts, np.tile(weight, 2), np.tile(tied, 2), level)
     (gain, loss), (low_gain, low_loss), (high_gain, high_loss) = (np.split(each, 2) for each in (parts.means, low, high))
     together = _correlation(parts)
     below = _combined(gain - low_gain, high_loss - loss, together)
@@ -39,23 +39,17 @@ def difference_intervals(found: Observations, level: Level) -> tuple[Floats, Flo
     return gain - loss - below, gain - loss + above
 
 
-def _unseen_size(found: Observations, tied: Floats) -> Floats:
-    """How large a change of a kind that was not seen may be: as any that was seen, or with many ties any at all."""
-    largest = np.abs(found.sums / found.sizes[:, None]).max(axis=0)
-    return np.asarray(largest + tied * (1 - largest), np.float64)
-
-
-def _part_limits(parts: Observations, weight: Floats, size: Floats, level: Level) -> tuple[Floats, Floats]:
-    """Limits of mean gains and losses; where there was none at all, the share that may be unseen times its size."""
+def _part_limits(parts: Observations, weight: Floats, tied: Floats, level: Level) -> tuple[Floats, Floats]:
+    """Limits of mean gains and losses; where there was none at all, the share that may be unseen, as far as ties hide it."""
     low, high = bounded_interval(parts, weight, np.zeros_like(weight), level)
     never = parts.means <= SAME
-    return np.where(never, 0.0, low), np.where(never, size * unseen_share(parts, level), high)
+    return np.where(never, 0.0, low), np.where(never, tied * unseen_share(parts, level), high)
 
 
 def one_sided_size(found: Observations) -> Floats:
-    """How large a change of the kind may be that was not seen at all; 0 where there were gains and losses."""
+    """How large a change of the kind counts that was not seen at all; 0 where there were gains and losses."""
     both = (found.sums > SAME).any(axis=0) & (found.sums < -SAME).any(axis=0)
-    return np.where(both, 0.0, _unseen_size(found, found.commonest[0]))
+    return np.where(both, 0.0, found.commonest[0])
 
 
 def statistic_variance(found: Observations) -> Floats:
@@ -92,9 +86,9 @@ def randomisation_p(sums: Floats) -> Floats:
     """Two-sided p of each column under random signs (Fisher, 1935): how often chance alone differs as much.
 
     Exact where few differences are not zero; otherwise by the saddlepoint approximation (Lugannani and Rice, 1980;
-    Robinson, 1982), which is within a few percent of p however small it is. Where all changes are equally large, as those
-    of binary values are, sign patterns that differ exactly as much count by half, which keeps the test from being far too
-    cautious (Fagerland et al., 2013).
+    Robinson, 1982), to a few percent of p unless the sizes are few multiples of one step, where it comes out between p and
+    the mid-p. Where all changes are equally large, as those of binary values are, sign patterns that differ exactly as much
+    count by half, which keeps the test from being far too cautious (Fagerland et al., 2013).
     """
     result = np.ones(sums.shape[1])
     limits, sizes = np.abs(sums.sum(axis=0)), np.sort(np.abs(sums), axis=0)  # signs are random: only sizes matter

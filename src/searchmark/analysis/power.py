@@ -8,7 +8,7 @@ of ``min_effect``, however many cases there are; so nothing up to it can be show
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, hypot, isfinite, sqrt
+from math import ceil, hypot, isfinite, log2, sqrt
 
 from searchmark.analysis.distributions import NORMAL, t_quantile
 from searchmark.analysis.intervals import FEWEST_CASES, SHOWN
@@ -17,8 +17,8 @@ from searchmark.analysis.verdicts import SIGNIFICANT, PairedEvidence
 POWER = 0.8
 # How much farther the interval must be from 0 for interval and test to agree, by simulation (benchmarks/verdicts.py).
 AGREEMENT = 1.02
-# The degrees of freedom change with the number of cases; after so many rounds they no longer do.
-_ROUNDS = 6
+MOST_CASES = 1 << 40
+_SPARE = NORMAL.inv_cdf(POWER)
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,15 @@ class VerdictRule:
         """How many standard errors a difference must be away from 0, if it is the most significant one of its family."""
         return t_quantile(1 - SIGNIFICANT / 2 / self.family, observations - 1)
 
+    @property
+    def fewest(self) -> int:
+        """With fewer cases not even gains in all of them would be significant: p is 2 to the power of 1 - cases at best."""
+        return max(FEWEST_CASES, ceil(log2(2 * self.family / SIGNIFICANT)) + 1)
+
 
 def detectable_difference(error: float, observations: int, rule: VerdictRule) -> float:
     """The smallest true difference that a mean with this standard error would have shown with 80 % power."""
-    spare = NORMAL.inv_cdf(POWER) * error
-    return max(rule.critical(observations) * error, rule.min_effect) + spare
+    return max(rule.critical(observations) * error, rule.min_effect) + _SPARE * error
 
 
 def cases_needed(evidence: PairedEvidence, rule: VerdictRule) -> int | None:
@@ -49,15 +53,24 @@ def cases_needed(evidence: PairedEvidence, rule: VerdictRule) -> int | None:
     assumed, beyond = abs(evidence.mean), abs(evidence.mean) - rule.min_effect
     if beyond <= 0:
         return None
-    deviation, spare = evidence.error * sqrt(evidence.observations), NORMAL.inv_cdf(POWER)
-    varies = sqrt(evidence.statistic_variance)
-    needed = float(evidence.observations)
-    for _ in range(_ROUNDS):
-        cases = max(FEWEST_CASES, ceil(needed))
-        by_test = rule.critical(cases) + spare * varies
-        by_interval = AGREEMENT * (_interval_reach(varies, evidence.unseen / deviation, cases) + spare * varies)
-        needed = max((deviation * max(by_test, by_interval) / assumed) ** 2, (deviation * spare / beyond) ** 2)
-    return max(FEWEST_CASES, ceil(needed)) if isfinite(needed) else None
+    deviation = evidence.error * sqrt(evidence.observations)
+
+    def wanted(cases: int) -> float:
+        """How many are needed, if the interval is that of so many cases: the more there are, the fewer."""
+        varies = sqrt(evidence.statistic_variance)
+        by_test = rule.critical(cases) + _SPARE * varies
+        by_interval = AGREEMENT * (_interval_reach(varies, evidence.unseen / deviation, cases) + _SPARE * varies)
+        return max((deviation * max(by_test, by_interval) / assumed) ** 2, (deviation * _SPARE / beyond) ** 2)
+
+    low, high = rule.fewest - 1, rule.fewest
+    while wanted(high) > high and high < MOST_CASES:
+        low, high = high, 2 * high
+    if high >= MOST_CASES:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if wanted(middle) > middle else (low, middle)
+    return high
 
 
 def _interval_reach(varies: float, unseen: float, cases: int) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from searchmark.analysis.distributions import Floats
-from searchmark.analysis.intervals import FEWEST_CASES, SHOWN, observations
+from searchmark.analysis.intervals import SHOWN, observations
 from searchmark.analysis.paired_evidence import exact_mean
 from searchmark.analysis.paired_statistics import difference_intervals
 
@@ -55,7 +55,7 @@ class _GainLimits:
 
     def __init__(self, baseline: Floats, candidate: Floats, clusters: Sequence[str] | None) -> None:
         self._baseline, self._candidate, self._clusters = baseline, candidate, clusters
-        self.enough = len(observations(baseline[:, None], clusters)) >= FEWEST_CASES
+        self.enough = observations(baseline[:, None], clusters).enough
 
     def limits(self, gains: Floats) -> tuple[Floats, Floats]:
         scale = np.maximum(1.0, 1 + gains)  # so that no difference is larger than 1

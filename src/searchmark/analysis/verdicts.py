@@ -10,7 +10,7 @@ was asked before. Everything else is INCONCLUSIVE, and so is a verdict that rest
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, log, log1p
+from math import ceil, inf, log, log1p
 from typing import Literal
 
 from searchmark.analysis.intervals import EQUIVALENCE, FEWEST_CASES
@@ -62,13 +62,14 @@ def significant(evidence: PairedEvidence, p: float | None) -> bool:
     return p < SIGNIFICANT and (evidence.low > 0 or evidence.high < 0)
 
 
-def ties_for_equality(min_effect: float, span: float = 1.0) -> int:
+def ties_for_equality(min_effect: float, span: float = 1.0) -> float:
     """How many independent ties prove that the mean differs by no more than ``min_effect``.
 
     A share of cases that changes by the whole range, and is as large as min_effect allows, would have shown with 95 %.
+    Without a bound on how much a case can change, no number does.
     """
     share = min_effect / span
-    return 1 if share >= 1 else ceil(log(EQUIVALENCE.tail) / log1p(-share))
+    return inf if share <= 0 else 1 if share >= 1 else ceil(log(EQUIVALENCE.tail) / log1p(-share))
 
 
 def within_noise(evidence: PairedEvidence, min_effect: float) -> bool:
@@ -83,7 +84,7 @@ def judge_difference(evidence: PairedEvidence, p: float | None, min_effect: floa
     if evidence.mean is None:
         return Judgement("INCONCLUSIVE", "no case has a value on both sides")
     if evidence.low is None or evidence.high is None or p is None:
-        return Judgement("INCONCLUSIVE", f"fewer than {FEWEST_CASES} independent cases")
+        return Judgement("INCONCLUSIVE", f"worth fewer than {FEWEST_CASES} independent cases")
     if significant(evidence, p):
         if abs(evidence.mean) < min_effect:
             return _noise_or(evidence, min_effect, f"a difference, but smaller than {min_effect:g}")
@@ -115,7 +116,8 @@ class Difference:
 
     ``independent`` counts the observations, cases of one origin being one. ``p_holm`` is adjusted for ``family``
     comparisons. ``detectable`` is the smallest true difference that would have shown with 80 % power; ``cases_needed``
-    independent cases would show a true difference as large as the observed one with 80 % power, None if no number would.
+    independent cases would show a true difference as large as the observed one with 80 % power, None if no number would;
+    it is ``too_small`` if that is because it does not exceed min_effect.
     """
 
     baseline: str
@@ -136,6 +138,7 @@ class Difference:
     independent: int
     detectable: float | None
     cases_needed: int | None
+    too_small: bool
     non_inferior: bool | None
     verdict: Verdict
     reason: str

@@ -155,9 +155,9 @@ def _how_many_more(found: Difference) -> str:
     """How many cases would settle an open question, if what was observed were true."""
     if found.verdict != "INCONCLUSIVE" or found.difference is None or found.low is None:
         return ""
-    if found.cases_needed is None:
+    if found.too_small:
         return f"; a true difference of {found.difference:+.4f} is too small to count, whatever the number of cases"
-    more = found.cases_needed - found.independent
+    more = 0 if found.cases_needed is None else found.cases_needed - found.independent
     return f"; about {more} more independent cases would show a true difference of {found.difference:+.4f}" if more > 0 else ""
 
 
