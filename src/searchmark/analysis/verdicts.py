@@ -2,7 +2,7 @@
 
 IMPROVED and REGRESSED need interval and test to agree: the 95 % interval excludes 0, the p of the randomisation test,
 adjusted for the family, is below 0.05, and the difference is at least ``min_effect``. WITHIN NOISE needs two one-sided 5 %
-tests, the exact 90 % interval inside ±``min_effect``, and as many independent cases as would prove it if all of them were
+tests, the 90 % interval inside ±``min_effect``, and as many independent cases as would prove it if all of them were
 ties. INVALID: the two may not be compared, or one of them cannot be trusted. EXPLORATORY: looked at without a question that
 was asked before. Everything else is INCONCLUSIVE, and so is a verdict that rests on cases that failed.
 """
@@ -23,7 +23,7 @@ Verdict = Literal["IMPROVED", "REGRESSED", "WITHIN NOISE", "INCONCLUSIVE", "INVA
 class PairedEvidence:
     """The numbers of one paired difference, before they are judged. None is undefined.
 
-    ``low`` and ``high`` are the 95 % interval, ``equal_low`` and ``equal_high`` the exact 90 % interval; ``observations``
+    ``low`` and ``high`` are the 95 % interval, ``equal_low`` and ``equal_high`` the 90 % interval; ``observations``
     are the independent ones, ``worth`` how many of equal size they are worth, and ``span`` is the width of the range of
     the measure. ``statistic_variance`` and ``unseen`` are for planning: how much mean over standard error varies, and how
     large a loss may be where there were only gains.
@@ -95,7 +95,7 @@ def judge_difference(evidence: PairedEvidence, p: float | None, min_effect: floa
 
 def _noise_or(evidence: PairedEvidence, min_effect: float, reason: str) -> Judgement:
     if within_noise(evidence, min_effect):
-        return Judgement("WITHIN NOISE", f"the exact 90 % interval lies inside ±{min_effect:g}")
+        return Judgement("WITHIN NOISE", f"the 90 % interval lies inside ±{min_effect:g}")
     return Judgement("INCONCLUSIVE", reason)
 
 
