@@ -194,6 +194,12 @@ def test_snapshots_are_what_is_compared_of_one_agent_and_a_mismatch_of_two() -> 
     assert found(known(label=parent), known(label=RunLabel("service"), corpora={})) == []
 
 
+def test_a_snapshot_against_a_corpus_is_a_mismatch() -> None:
+    travelled, stayed = known(label=RunLabel("bm25", "head")), known()
+    assert found(travelled, stayed) == [("corpus", "a searched the snapshot head, and b a corpus", None)]
+    assert found(stayed, travelled) == [("corpus", "b searched the snapshot head, and a a corpus", None)]
+
+
 def test_a_run_that_was_cut_is_held_against_longer_answers_down_to_its_depth_only() -> None:
     told = ("depth", "the answers of {} end after 3 hits, and those of {} have up to 5", 3)
     deep = known(5, options={"depth": 100})
