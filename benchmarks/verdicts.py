@@ -38,6 +38,8 @@ def evidence_of(population: Population, cases: int, trials: int, seed: int = SEE
     """The evidence of every trial, as `compare` would have it; p is worked out where a verdict could rest on it."""
     first, second = population.sample(cases, trials, seed)
     found = observations(second - first, population.clusters(cases))
+    if not found.enough:  # no interval is shown, and no verdict given
+        return [PairedEvidence(cases, mean, observations=len(found), worth=found.worth) for mean in found.means.tolist()]
     low, high = difference_intervals(found, SHOWN)
     equal_low, equal_high = difference_intervals(found, EQUIVALENCE)
     p = np.ones(trials)
@@ -99,6 +101,8 @@ def _mean_coverage(population: Population, cases: int, trials: int, true: float)
     """How often the interval of `evaluate` covers the mean of the candidate."""
     scores = np.clip(population.sample(cases, trials, SEED)[1], 0, 1)
     found = observations(scores, population.clusters(cases))
+    if not found.enough:
+        return float("nan")
     low, high = score_interval(found)
     return float(((low <= true) & (true <= high)).mean())
 
@@ -121,7 +125,8 @@ def coverage(trials: int) -> bool:
 
 def _difference_coverage(population: Population, cases: int, trials: int, _: float) -> float:
     evidence = evidence_of(population, cases, trials)
-    return float(np.mean([(each.low or 0.0) <= population.difference <= (each.high or 0.0) for each in evidence]))
+    shown = [each.low <= population.difference <= each.high for each in evidence if each.low is not None and each.high is not None]
+    return float(np.mean(shown)) if shown else float("nan")
 
 
 def power_beside_t(trials: int) -> bool:

@@ -56,8 +56,8 @@ def test_every_proportion_is_covered_at_least_93_percent_of_the_time(trials: int
 def test_intervals_of_differences_cover(population: Population, cases: int) -> None:
     first, second = population.sample(cases, TRIALS, seed=cases)
     found = observations(second - first, population.clusters(cases))
-    if len(found) < 10:
-        pytest.skip("fewer than ten independent cases get no interval")
+    if not found.enough:
+        pytest.skip("cases worth fewer than ten independent ones get no interval")
     low, high = difference_intervals(found, SHOWN)
     covered = np.mean((low <= population.difference) & (population.difference <= high))
     assert covered >= LOWEST

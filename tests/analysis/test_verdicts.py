@@ -36,8 +36,8 @@ def verdicts(population: Population, cases: int, min_effect: float) -> np.ndarra
 @pytest.mark.parametrize("cases", [10, 50, 200])
 @pytest.mark.parametrize("population", NULLS, ids=lambda each: each.name)
 def test_no_true_difference_is_seldom_called_one(population: Population, cases: int) -> None:
-    if len(population.clusters(cases) or range(cases)) < 10:
-        pytest.skip("fewer than ten independent cases get no verdict")
+    if not observations(np.zeros((cases, 1)), population.clusters(cases)).enough:
+        pytest.skip("cases worth fewer than ten independent ones get no verdict")
     assert np.isin(verdicts(population, cases, 1e-6), ("IMPROVED", "REGRESSED")).mean() <= TOLERANCE
 
 
