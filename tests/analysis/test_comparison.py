@@ -167,7 +167,7 @@ class TestFamilies:
     def test_without_a_significant_primary_measure_all_else_is_exploratory(self) -> None:
         pair = self.pair(BASE, BASE[::-1])
         assert [found.verdict for found in pair.differences] == ["INCONCLUSIVE", "EXPLORATORY", "EXPLORATORY"]
-        assert pair.differences[1].reason == "the primary measure, RR, shows no significant difference"
+        assert pair.differences[1].reason == "the primary measure, RR, is neither IMPROVED nor REGRESSED"
         assert {found.verdict for value in pair.segments["category"].values() for found in value} == {"EXPLORATORY"}
         assert (pair.differences[1].p_holm, pair.differences[1].family) == (None, 0)
 

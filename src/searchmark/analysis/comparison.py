@@ -140,7 +140,7 @@ class _Comparison:
         return primary | adjusted(self._evidence, [look for question in shown for look in self._further(question)])
 
     def _further(self, primary: Question) -> list[_Look]:
-        """What becomes a question once the primary measure of a pair is significant."""
+        """What becomes a question once the primary measure of a pair is IMPROVED or REGRESSED."""
         others = [column for column, measure in enumerate(self._scores[0].measures) if measure.tells_quality]
         questions = [primary._replace(column=column) for column in others if column != primary.column]
         looks = [_Look(EVERYTHING, question) for question in questions if not self._invalid(question)]
@@ -226,7 +226,7 @@ class _Comparison:
         question = look.question._replace(column=self._primary)
         if self._invalid(question) or self._evidence[_Look(EVERYTHING, question)].p is None:
             return f"the primary measure, {primary}, cannot be compared; --primary names another one"
-        return f"the primary measure, {primary}, shows no significant difference"
+        return f"the primary measure, {primary}, is neither IMPROVED nor REGRESSED"
 
     def _without_failures(self, look: _Look, family: Adjusted) -> str | None:
         """The verdict on the cases that neither side failed on, with the same correction; None if neither failed on any."""

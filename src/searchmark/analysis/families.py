@@ -1,6 +1,6 @@
 """Which comparisons belong together, so that looking often does not make something out of nothing.
 
-The primary measure of all pairs is one family. Once it is significant for a pair, the other measures of that pair and its
+The primary measure of all pairs is one family. Once it is IMPROVED or REGRESSED for a pair, the other measures of that pair and its
 segments by the primary measure become questions; those of all such pairs are one more family. All else is EXPLORATORY: it
 may give an idea, and no verdict. Within a family p is adjusted by Holm (1979).
 """

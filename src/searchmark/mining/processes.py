@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from threading import Thread
 from typing import Generic, NamedTuple, TypeVar
 
 from searchmark.errors import EXIT_INTERRUPTED, SearchmarkError, UsageError
@@ -99,6 +101,7 @@ def _work(work: Work[Task, News, Result], task: Task, connection: Connection, te
     """What one process does. It ends quietly when it is told to, and cleans up behind itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal, which tells everybody; our parent tells us
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_INTERRUPTED))
+    Thread(target=_end_with_parent, daemon=True).start()
     on_news = (lambda news: connection.send(_Told(news))) if tell else (lambda _: None)
     try:
         with collector_paused():
@@ -107,3 +110,11 @@ def _work(work: Work[Task, News, Result], task: Task, connection: Connection, te
         connection.send(_Failed(str(error)))
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed cannot tell its processes, and nothing is left to hand a result to."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
