@@ -50,7 +50,7 @@ class CompareOptions:
     primary: Annotated[
         str | None,
         Option(
-            "The measure that the comparison is made for. Others, and segments, get a verdict only once it is IMPROVED or REGRESSED.",
+            "The measure that the comparison is made for. Others, and segments, get a verdict once it is IMPROVED or REGRESSED.",
             metavar="MEASURE",
             default="the first one",
         ),
