@@ -6,17 +6,21 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest test-kills test-models check format bench docs clean
+.PHONY: help demo test test-oldest test-models test-hostile test-install check format bench soak docs lock dist clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
 
-# uv is used as the installer because it takes seconds where pip takes a minute.
-$(READY): pyproject.toml
+# Every version and hash comes from locks/. uv is used as the installer because it takes seconds where pip takes a minute.
+UV_INSTALL := $(BIN)/uv pip install --quiet --require-hashes
+OURSELVES := --quiet --no-deps --no-build-isolation --editable .
+
+$(READY): pyproject.toml locks/installer.txt locks/dev.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Searchmark needs Python 3.11 or newer; say which with PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable . --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r locks/installer.txt
+	$(UV_INSTALL) --python $(BIN)/python -r locks/dev.txt
+	$(BIN)/uv pip install --python $(BIN)/python $(OURSELVES)
 	@touch $@
 
 # REPO=path takes another repository, of which the newest hundred cases are used.
@@ -47,13 +51,21 @@ test-oldest: $(READY)  ## run the tests with the oldest versions that pyproject.
 	$(BIN)/uv pip install --quiet --python $(VENV)-oldest/bin/python --resolution lowest-direct --editable . --group dev
 	$(VENV)-oldest/bin/python -m pytest -n 2
 
-test-kills: $(READY)  ## kill the runner a hundred times and resume each time
-	SEARCHMARK_TEST_KILLS=100 $(BIN)/python -m pytest tests/running/test_resume.py
-
 test-models: $(READY)  ## run the tests that need a real transformer; installs it (5 GB with torch), fails without it
 	$(PYTHON) -m venv $(VENV)-models
-	$(BIN)/uv pip install --quiet --python $(VENV)-models/bin/python --editable '.[transformers]' --group dev --group models
+	$(UV_INSTALL) --python $(VENV)-models/bin/python -r locks/models.txt
+	$(BIN)/uv pip install --python $(VENV)-models/bin/python $(OURSELVES)
 	$(VENV)-models/bin/python -m pytest -m models -W 'default::DeprecationWarning' tests/models
+
+test-hostile: $(READY)  ## attack it: agents, kills, full disks, repositories, fuzzed files (under ten minutes)
+	$(BIN)/python -m pytest -n 2 -m hostile tests/hostile
+	SEARCHMARK_TEST_KILLS=100 $(BIN)/python -m pytest tests/running/test_resume.py
+
+# PYTHONS="python3.11 python3.12" takes others; those that are not on this machine are named.
+PYTHONS := python3.11 python3.12 python3.13 python3.14
+
+test-install: dist  ## install the built package with pip into new environments, one per Python, and run it
+	$(BIN)/python tests/install.py $(PYTHONS)
 
 check: $(READY)  ## lint, types, import direction
 	$(BIN)/ruff check .
@@ -69,7 +81,7 @@ docs: $(READY)  ## regenerate the generated parts of the docs
 	$(BIN)/python -m tests.generated_docs
 
 bench: $(READY)  ## compare speed and memory with other tools, side by side
-	-$(BIN)/uv pip install --quiet --python $(BIN)/python --group bench
+	-$(UV_INSTALL) --python $(BIN)/python -r locks/bench.txt
 	$(BIN)/python benchmarks/scoring.py
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/loading.py
@@ -82,6 +94,34 @@ bench: $(READY)  ## compare speed and memory with other tools, side by side
 	$(BIN)/python benchmarks/semantic.py
 	$(BIN)/python benchmarks/agents.py
 	$(BIN)/python benchmarks/public_collections.py
+	$(BIN)/python benchmarks/load.py
+
+soak: $(READY)  ## a million searches, and what memory does meanwhile
+	$(BIN)/python benchmarks/soak.py
+
+# A lock is for every platform and for Python 3.11 and later.
+LOCK := UV_CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-emit-index-url --no-annotate $(LOCK_OPTIONS)
+
+lock: $(READY)  ## renew the locked versions and hashes (LOCK_OPTIONS=--upgrade takes newer ones)
+	$(LOCK) --group installer -o locks/installer.txt
+	$(LOCK) pyproject.toml --group dev -o locks/dev.txt
+	$(LOCK) pyproject.toml --group dev --group bench -c locks/dev.txt -o locks/bench.txt
+	$(LOCK) pyproject.toml --group dev --group models --extra transformers -c locks/dev.txt -o locks/models.txt
+	$(LOCK) pyproject.toml -c locks/dev.txt -o locks/runtime.txt
+	$(LOCK) --group build --group release -c locks/dev.txt -o locks/release.txt
+
+# The parts are those of an environment that holds the package and what it needs, and nothing else.
+dist: $(READY)  ## build wheel and source archive into dist/, with the list of all parts (SBOM, CycloneDX)
+	rm -rf dist $(VENV)-release $(VENV)-package
+	$(PYTHON) -m venv $(VENV)-release
+	$(UV_INSTALL) --python $(VENV)-release/bin/python -r locks/release.txt
+	$(BIN)/uv build --quiet --no-build-isolation --python $(VENV)-release/bin/python --out-dir dist
+	$(PYTHON) -m venv --without-pip $(VENV)-package
+	$(UV_INSTALL) --python $(VENV)-package/bin/python -r locks/runtime.txt
+	$(BIN)/uv pip install --quiet --python $(VENV)-package/bin/python --no-deps --no-index --find-links dist --pre searchmark
+	$(VENV)-release/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON \
+	  -o dist/searchmark.cdx.json $(VENV)-package/bin/python
 
 clean:  ## remove the virtual environment and everything generated
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models $(VENV)-release $(VENV)-package dist demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis
