@@ -1,0 +1,1 @@
+"""Attacks, run by make test-hostile."""
