@@ -45,13 +45,19 @@ def private_folder() -> Iterator[Path]:
 @contextmanager
 def temporary_file() -> Iterator[IO[bytes]]:
     """A file without a name, gone at the end; where it cannot be written, the temporary folder is to blame and is named."""
-    folder = _temporary_folder()
-    try:
-        file = tempfile.TemporaryFile(buffering=0, dir=folder)  # noqa: SIM115  # closed below
-    except OSError as error:
-        raise _unusable(folder, error) from error
-    with file, NamedFile(os.dup(file.fileno()), lambda error: _unusable(folder, error)).buffered() as named:
+    with writing_temporary_files():
+        file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  # closed below
+    with file, NamedFile(os.dup(file.fileno()), _unusable).buffered() as named:
         yield named
+
+
+@contextmanager
+def writing_temporary_files() -> Iterator[None]:
+    """Blames the temporary folder for every error of the system in here."""
+    try:
+        yield
+    except OSError as error:
+        raise _unusable(error) from error
 
 
 def _temporary_folder() -> Path:
@@ -61,7 +67,8 @@ def _temporary_folder() -> Path:
         raise UsageError(f"there is no usable temporary folder ({error.strerror}); set TMPDIR to one with free space") from error
 
 
-def _unusable(folder: Path, error: OSError) -> UsageError:
+def _unusable(error: OSError) -> UsageError:
+    folder = _temporary_folder()
     return UsageError(f"the temporary folder {folder} cannot be used: {error.strerror}; set TMPDIR to another folder")
 
 
@@ -89,7 +96,7 @@ def _not_private(path: Path) -> UsageError:
 
 def _created(parent: Path) -> tuple[Path, int]:
     """A new folder, as the path of its lock file and the lock."""
-    try:
+    with writing_temporary_files():
         lock, held = create_locked(lambda: parent / f"{secrets.token_hex(8)}{_LOCK}")
         try:
             lock.with_suffix("").mkdir(mode=OWNER_ONLY)
@@ -97,8 +104,6 @@ def _created(parent: Path) -> tuple[Path, int]:
             lock.unlink(missing_ok=True)
             os.close(held)
             raise
-    except OSError as error:
-        raise _unusable(parent, error) from error
     return lock, held
 
 

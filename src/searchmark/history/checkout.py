@@ -23,6 +23,7 @@ from searchmark.history.trees import NOTHING, Snapshot
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _NO_SUCH_NAME = {errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}  # names that a file system cannot hold
+LONGEST_PATH = 4095  # bytes, in one call to the system; deeper folders are entered step by step, which no agent does
 MISSING = "its content is not in the repository, which seems to be a partial clone"
 
 
@@ -78,6 +79,9 @@ class Checkout:
         """Write one file as a new one. What was there is removed first: it could be a link, or have another name elsewhere."""
         *parents, name = path_bytes(path).split(b"/")
         self.unwritten.pop(path, None)
+        if len(os.fsencode(self.folder)) + len(b"/") + len(path_bytes(path)) > LONGEST_PATH:
+            self.unwritten[path] = f"no program can open it: its path has more than {LONGEST_PATH} bytes"
+            return
         try:
             folder = way.enter(parents)
             assert folder is not None  # noqa: S101  # what is missing on the way is made

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from searchmark.errors import UsageError, shortened
-from searchmark.files.private_folders import private_folder, temporary_file
+from searchmark.files.private_folders import private_folder, temporary_file, writing_temporary_files
 from searchmark.history.git import ask, nul_ended, sealed_environment, start, stop, stream
 
 _WINDOW = 64  # so many requests fit into any pipe, so that neither side ever waits for the other
@@ -184,7 +184,8 @@ def open_repository(path: str | os.PathLike[str]) -> Iterator[Repository]:
     shallow = frozenset(shallow_file.read_text().split()) if shallow_file.exists() else frozenset()
     object_format = found[3].decode()
     with private_folder() as folder:
-        borrowed = _borrowing(folder, object_format, shallow)
+        with writing_temporary_files():
+            borrowed = _borrowing(folder, object_format, shallow)
         yield Repository(given, git_dir, objects, object_format, shallow, borrowed)
 
 
