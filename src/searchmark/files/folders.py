@@ -88,7 +88,7 @@ def remove(name: str | bytes, parent: int) -> OSError | None:
 
 
 @dataclass(frozen=True)
-class _Level:
+class _EmptiedFolder:
     """A folder that is being emptied, and the folders in it that are still to go."""
 
     name: str
@@ -126,7 +126,7 @@ class _FirstReason:
         return True
 
 
-def _entered(descent: Descent, name: str, reason: _FirstReason) -> _Level:
+def _entered(descent: Descent, name: str, reason: _FirstReason) -> _EmptiedFolder:
     """Go into a folder and remove all that is no folder."""
     opened = _open_writable(name, descent.here)
     try:
@@ -135,7 +135,7 @@ def _entered(descent: Descent, name: str, reason: _FirstReason) -> _Level:
         os.close(opened)
         raise
     descent.enter(opened)
-    return _Level(name, folders)
+    return _EmptiedFolder(name, folders)
 
 
 def _without_files(folder: int, reason: _FirstReason) -> list[str]:
