@@ -16,6 +16,8 @@ exits with 130.
 
 from __future__ import annotations
 
+import errno
+import os
 from os import PathLike, fspath
 
 EXIT_OK = 0
@@ -25,12 +27,32 @@ EXIT_INTERNAL = 3
 EXIT_USAGE = 4
 EXIT_NOTHING_EVALUATED = 5
 EXIT_INTERRUPTED = 130
+_OF_A_STREAM = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 
 
 def shortened(text: str, width: int) -> str:
     """A text that fits into a sentence; the middle goes first, since both ends tell more."""
     half = (width - 3) // 2
     return text if len(text) <= width else f"{text[:half]}...{text[-half:]}"
+
+
+def os_error_sentence(error: OSError) -> str:
+    """What to say of an error of the system that none of ours has named better."""
+    reason = error.strerror or str(error) or type(error).__name__
+    if isinstance(error, FileNotFoundError) and error.filename is None and not _has_working_directory():
+        return "the working directory no longer exists; change to another one"
+    if error.filename is not None:
+        return f"{os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else error.filename}: {reason}"
+    # Files are opened where their errors get a name. What is left and cannot be written is our own output.
+    return f"the output cannot be written: {reason}" if error.errno in _OF_A_STREAM else f"the system refuses: {reason}"
+
+
+def _has_working_directory() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109  # asked for its error alone
+    except OSError:
+        return False
+    return True
 
 
 class SearchmarkError(Exception):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from threading import Event
+
+import pytest
 
 from searchmark.mining.processes import side_by_side
 
@@ -25,10 +28,36 @@ def test_a_process_does_not_outlive_a_parent_that_is_killed() -> None:
         assert parent.communicate(timeout=60)[0] == ""
 
 
+def tell_for_ever(_: int, on_news: Callable[[str], None]) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # so that only the pipe can end it
+    while True:
+        on_news("at work")
+
+
+def fail(_: int, on_news: Callable[[str], None]) -> None:
+    on_news("at work")
+    _ = 1 // 0
+
+
+def test_a_process_that_talks_to_a_parent_that_is_killed_says_nothing_else() -> None:
+    command = [sys.executable, "-m", "tests.mining.test_processes", "tell_for_ever"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "at work\n"
+        parent.kill()
+        assert parent.communicate(timeout=60)[1] == ""
+
+
+def test_a_defect_in_a_process_is_said_by_its_parent_alone(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(RuntimeError, match="ZeroDivisionError: integer division or modulo by zero"):
+        side_by_side(fail, [0], 1)
+    assert capfd.readouterr().err == ""
+
+
 def tell(_: int, news: str) -> None:
     sys.stdout.write(f"{news}\n")
     sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    side_by_side(wait_for_ever, [0], 1, tell)
+    side_by_side(tell_for_ever if "tell_for_ever" in sys.argv else wait_for_ever, [0], 1, tell)

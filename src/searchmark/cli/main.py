@@ -8,11 +8,12 @@ import os
 import signal
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 import click
 
-from searchmark.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, SearchmarkError
+from searchmark.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, SearchmarkError, os_error_sentence
 
 # Verb and the first line of its help, so that listing the verbs imports none of them.
 VERBS = {
@@ -68,9 +69,29 @@ def app() -> None:
     """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911  # one return per way to end
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    _end_like_ctrl_c()
+    try:
+        try:
+            _end_like_ctrl_c()
+            return _exit_code(arguments)
+        except KeyboardInterrupt:
+            return _interrupted(last_words=arguments is None)
+    except KeyboardInterrupt:  # again, before the first was dealt with
+        return _interrupted(last_words=arguments is None)
+
+
+def _interrupted(*, last_words: bool) -> int:
+    """Say so. Where the process ends with it, a second Ctrl-C has nothing left to stop, and would only show a traceback."""
+    if last_words and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    with suppress(OSError):
+        click.echo("searchmark: interrupted", err=True)
+    return EXIT_INTERRUPTED
+
+
+def _exit_code(arguments: Sequence[str] | None) -> int:
     try:
         code = app.main(args=arguments, prog_name="searchmark", standalone_mode=False)
         return code if isinstance(code, int) else EXIT_OK
@@ -80,13 +101,12 @@ def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911  # one
     except SystemExit:
         # Click's own way out when whoever reads the help has seen enough; its code 1 would mean a failed gate.
         return EXIT_OK
-    except (click.Abort, KeyboardInterrupt):
-        return _say("interrupted", EXIT_INTERRUPTED)
+    except click.Abort as error:
+        raise KeyboardInterrupt from error
     except SearchmarkError as error:
         return _say(str(error), error.exit_code)
     except OSError as error:
-        # Files are opened where their errors get a name; what is left is a stream, most likely our own output.
-        return _say(f"{error.filename or 'the output cannot be written'}: {error.strerror}", EXIT_USAGE)
+        return _say(os_error_sentence(error), EXIT_USAGE)
     except Exception as error:
         if os.environ.get("SEARCHMARK_DEBUG"):
             raise

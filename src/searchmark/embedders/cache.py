@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import UsageError
+from searchmark.files.folders import make_private_folder
 from searchmark.files.sqlite import open_database
 from searchmark.files.store import cache_folder
 
@@ -113,7 +114,7 @@ def _rows(vectors: Mapping[bytes, Vectors]) -> Iterable[tuple[bytes, bytes]]:
 
 def _make_private(path: Path) -> None:
     """Texts of private code can be guessed from their vectors: nobody else may read them."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(path.parent)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         if stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:

@@ -11,10 +11,9 @@ import json
 import math
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import datetime
 from functools import cache
@@ -23,6 +22,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from searchmark.errors import FormatError, UsageError
+from searchmark.files.folders import OWN_FILE, make_private_folder
+from searchmark.files.named_files import NamedFile
+from searchmark.files.text_encoding import shortened_bytes
+from searchmark.files.unfinished import open_unfinished
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -33,31 +36,44 @@ T = TypeVar("T")
 
 
 @contextmanager
-def atomic_write(path: str | PathLike[str], mode: int = 0o666) -> Iterator[IO[bytes]]:
+def atomic_write(path: str | PathLike[str], *, private: bool = False) -> Iterator[IO[bytes]]:
     """A file to write to that takes its name only when it is complete and safely on disk.
 
-    A link is followed, and a file that was there before lends its permissions; a new one gets ``mode``.
+    A link is followed. A new file has the mode that the user's umask gives, and one that was there keeps its own. A
+    ``private`` one, and every folder made for it, is for the owner alone. Errors of others, while it is open, are not its own.
     """
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name[:50]}.{secrets.token_hex(6)}.tmp")
+    with _naming(path):
+        make_private_folder(target.parent) if private else target.parent.mkdir(parents=True, exist_ok=True)
+        temporary, opened = open_unfinished(target, OWN_FILE if private else 0o666)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode & 0o777 if target.exists() else mode
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
-    try:
-        with os.fdopen(handle, "wb") as file:
+        if not private:
+            with suppress(OSError):  # there is none yet, or it is of a file system without permissions
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode) & 0o777)
+        with NamedFile(opened, lambda error: _unwritable(path, error)).buffered() as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+            with _naming(path):
+                os.fsync(file.fileno())
+                if os.name == "nt":  # where nothing is locked, and an open file cannot be renamed
+                    file.close()
+                temporary.replace(target)  # still locked, so that it cannot be taken for one that was left
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def _naming(path: str | PathLike[str]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: str | PathLike[str], error: OSError) -> UsageError:
+    return UsageError(f"{path} cannot be written: {error.strerror}")
 
 
 def cache_folder() -> Path:
@@ -155,7 +171,7 @@ def _refuse_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def file_name(text: str) -> str:
     """A name that files can have; where it is not the text itself, a digest keeps it apart from others."""
-    allowed = re.sub(r"[^\w.@+#-]+", "-", text)[:80].lstrip(".")
+    allowed = shortened_bytes(re.sub(r"[^\w.@+#-]+", "-", text), 80).lstrip(".")
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return allowed if allowed == text else f"{allowed}-{digest}"
 

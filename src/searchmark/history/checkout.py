@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -17,14 +16,14 @@ from itertools import islice
 from pathlib import Path
 
 from searchmark.errors import UsageError
+from searchmark.files.folders import NOT_A_FOLDER, Descent, open_folder, remove
 from searchmark.history.objects import AT_ONCE, ObjectStore
 from searchmark.history.repository import path_bytes
 from searchmark.history.trees import NOTHING, Snapshot
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-_IN_THE_WAY = {errno.ENOTDIR, errno.ELOOP}  # a file or a link where a folder should be
 _NO_SUCH_NAME = {errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}  # names that a file system cannot hold
+LONGEST_PATH = 4095  # bytes, in one call to the system; deeper folders are entered step by step, which no agent does
 MISSING = "its content is not in the repository, which seems to be a partial clone"
 
 
@@ -54,8 +53,8 @@ class Checkout:
     def _clear(self) -> None:
         self.unwritten.clear()
         with _way_down(self.folder, making=False) as way:
-            for name in os.listdir(way.folders[0]):  # noqa: PTH208  # what is opened has no path
-                _clear_way(os.fsencode(name), way.folders[0])
+            for name in os.listdir(way.descent.here):  # noqa: PTH208  # what is opened has no path
+                _clear_way(os.fsencode(name), way.descent.here)
 
     def _remove(self, paths: Iterable[str]) -> None:
         """Remove files, and the folders that have none left."""
@@ -80,8 +79,12 @@ class Checkout:
         """Write one file as a new one. What was there is removed first: it could be a link, or have another name elsewhere."""
         *parents, name = path_bytes(path).split(b"/")
         self.unwritten.pop(path, None)
+        if len(os.fsencode(self.folder)) + len(b"/") + len(path_bytes(path)) > LONGEST_PATH:
+            self.unwritten[path] = f"no program can open it: its path has more than {LONGEST_PATH} bytes"
+            return
         try:
             folder = way.enter(parents)
+            assert folder is not None  # noqa: S101  # what is missing on the way is made
             _clear_way(name, folder)
             if content is None:
                 self.unwritten[path] = MISSING
@@ -102,55 +105,58 @@ def _differing(before: Snapshot, after: Snapshot) -> dict[str, str]:
 
 @dataclass
 class _Way:
-    """The opened folders from the top to where we are, for paths that come in order.
+    """The opened folder where we are, below the top, for paths that come in order.
 
     ``making`` a way means to create what is missing, and to take away what is no folder. Otherwise what is not there is
     left alone, and a folder that is empty when we leave it is removed.
     """
 
-    folders: list[int]
+    descent: Descent
     making: bool
     names: list[bytes] = field(default_factory=list)
 
     def enter(self, names: Sequence[bytes]) -> int | None:
         """Go to a folder; None if there is none. Not through links: they could lead anywhere."""
-        # Only as far back up as the two paths differ: their common folders stay open.
+        # Only as far back up as the two paths differ.
         common = next((n for n, (old, new) in enumerate(zip(self.names, names, strict=False)) if old != new), None)
         self.leave(min(len(self.names), len(names)) if common is None else common)
         for name in names[len(self.names) :]:
-            folder = _open_or_make(name, self.folders[-1]) if self.making else _open(name, self.folders[-1])
+            here = self.descent.here
+            folder = _open_or_make(name, here) if self.making else _open(name, here)
             if folder is None:
                 return None
-            self.folders.append(folder)
+            self.descent.enter(folder)
             self.names.append(name)
-        return self.folders[-1]
+        return self.descent.here
 
     def leave(self, depth: int) -> None:
         while len(self.names) > depth:
-            os.close(self.folders.pop())
+            self.descent.leave()
             name = self.names.pop()
             if not self.making:
                 with suppress(OSError):  # it is not empty
-                    os.rmdir(name, dir_fd=self.folders[-1])
+                    os.rmdir(name, dir_fd=self.descent.here)
 
 
 @contextmanager
 def _way_down(top: Path, *, making: bool) -> Iterator[_Way]:
-    way = _Way([os.open(top, _FOLDER)], making)
+    opened = open_folder(top)
     try:
-        yield way
+        with Descent(opened) as descent:
+            way = _Way(descent, making)
+            yield way
+            way.leave(0)  # where folders that are empty now are removed
     finally:
-        way.leave(0)
-        os.close(way.folders.pop())
+        os.close(opened)
 
 
 def _open(name: bytes, folder: int) -> int | None:
     try:
-        return os.open(name, _FOLDER, dir_fd=folder)
+        return open_folder(name, folder)
     except FileNotFoundError:
         return None
     except OSError as error:
-        if error.errno in _IN_THE_WAY:
+        if error.errno in NOT_A_FOLDER:
             return None
         raise
 
@@ -160,21 +166,18 @@ def _open_or_make(name: bytes, folder: int) -> int:
     if opened is None:
         _clear_way(name, folder)
         os.mkdir(name, 0o755, dir_fd=folder)
-        opened = os.open(name, _FOLDER, dir_fd=folder)
+        opened = open_folder(name, folder)
     return opened
 
 
-def _clear_way(name: bytes, folder: int | None) -> None:
+def _clear_way(name: bytes, folder: int) -> None:
     """Remove whatever has this name in a folder; of a link only the link."""
-    try:
-        os.unlink(name, dir_fd=folder)
-    except FileNotFoundError:
-        pass
-    except (IsADirectoryError, PermissionError):  # which of them depends on the system
-        shutil.rmtree(os.fsdecode(name), dir_fd=folder)
+    reason = remove(name, folder)
+    if reason is not None:
+        raise reason
 
 
-def _create(name: bytes, folder: int | None, content: bytes, mode: int) -> None:
+def _create(name: bytes, folder: int, content: bytes, mode: int) -> None:
     opened = os.open(name, _NEW_FILE, mode, dir_fd=folder)
     try:
         rest = memoryview(content)

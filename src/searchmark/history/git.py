@@ -8,10 +8,10 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import IO, cast
 
 from searchmark.errors import UsageError, shortened
+from searchmark.files.private_folders import temporary_file
 
 _PIPE = 1 << 20
 _SEALED = {
@@ -78,7 +78,7 @@ def stream(
     Leaving before the end of the output stops the command, and so does an exception. ``called`` is what an error calls it.
     """
     # Input and complaints go through files: a pipe that is full on one side while we wait on the other would never end.
-    with TemporaryFile() as words, TemporaryFile() as stdin:
+    with temporary_file() as words, temporary_file() as stdin:
         stdin.write(input or b"")
         stdin.seek(0)
         process = start(command, environment, stdin, words)

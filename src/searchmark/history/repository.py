@@ -17,11 +17,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import IO
 
 from searchmark.errors import UsageError, shortened
-from searchmark.files.private_folders import private_folder
+from searchmark.files.private_folders import private_folder, temporary_file, writing_temporary_files
 from searchmark.history.git import ask, nul_ended, sealed_environment, start, stop, stream
 
 _WINDOW = 64  # so many requests fit into any pipe, so that neither side ever waits for the other
@@ -123,7 +122,7 @@ class Repository:
     @contextmanager
     def objects_reader(self) -> Iterator[ObjectReader]:
         """One process that hands out the contents of objects whose names depend on what was read before."""
-        with TemporaryFile() as words:
+        with temporary_file() as words:
             process = start(self.command("cat-file", "--batch"), self.environment, subprocess.PIPE, words)
             assert process.stdin is not None  # noqa: S101  # both are pipes
             assert process.stdout is not None  # noqa: S101  # as above
@@ -185,7 +184,8 @@ def open_repository(path: str | os.PathLike[str]) -> Iterator[Repository]:
     shallow = frozenset(shallow_file.read_text().split()) if shallow_file.exists() else frozenset()
     object_format = found[3].decode()
     with private_folder() as folder:
-        borrowed = _borrowing(folder, object_format, shallow)
+        with writing_temporary_files():
+            borrowed = _borrowing(folder, object_format, shallow)
         yield Repository(given, git_dir, objects, object_format, shallow, borrowed)
 
 

@@ -39,7 +39,7 @@ class _SavedHeader:
 def save_vectors(path: Path, saved: SavedVectors, fingerprint: Fingerprint) -> None:
     """Write everything, or nothing."""
     header = {**INDEX_SCHEMA.header(), **asdict(_SavedHeader(fingerprint, dict(saved.files)))}
-    with atomic_write(path) as file:
+    with atomic_write(path, private=True) as file:
         np.savez(
             file,
             header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),

@@ -12,7 +12,7 @@ from multiprocessing.context import SpawnProcess
 from threading import Thread
 from typing import Generic, NamedTuple, TypeVar
 
-from searchmark.errors import EXIT_INTERRUPTED, SearchmarkError, UsageError
+from searchmark.errors import EXIT_INTERRUPTED, SearchmarkError, UsageError, os_error_sentence
 from searchmark.files.store import collector_paused
 
 Task = TypeVar("Task")
@@ -34,9 +34,10 @@ class _Done(NamedTuple, Generic[Result]):
 
 
 class _Failed(NamedTuple):
-    """What a process says instead of a result."""
+    """What a process says instead of a result; ``defect`` if that is no fault of the user's."""
 
     reason: str
+    defect: bool = False
 
 
 class _Worker(NamedTuple):
@@ -93,7 +94,7 @@ def _heard(connection: Connection) -> _Told[News] | _Done[Result] | _Failed:
 
 def _result(said: _Done[Result] | _Failed) -> Result:
     if isinstance(said, _Failed):
-        raise UsageError(said.reason)
+        raise RuntimeError(said.reason) if said.defect else UsageError(said.reason)
     return said.result
 
 
@@ -102,13 +103,25 @@ def _work(work: Work[Task, News, Result], task: Task, connection: Connection, te
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal, which tells everybody; our parent tells us
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_INTERRUPTED))
     Thread(target=_end_with_parent, daemon=True).start()
-    on_news = (lambda news: connection.send(_Told(news))) if tell else (lambda _: None)
+    on_news = (lambda news: _send(connection, _Told(news))) if tell else (lambda _: None)
     try:
         with collector_paused():
-            connection.send(_Done(work(task, on_news)))
+            _send(connection, _Done(work(task, on_news)))
     except SearchmarkError as error:
-        connection.send(_Failed(str(error)))
+        _send(connection, _Failed(str(error)))
+    except OSError as error:
+        _send(connection, _Failed(os_error_sentence(error)))
     except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    except Exception as error:  # noqa: BLE001  # said by our parent, which has the user's ear
+        _send(connection, _Failed(f"{type(error).__name__}: {error}", defect=True))
+
+
+def _send(connection: Connection, said: _Told[News] | _Done[Result] | _Failed) -> None:
+    """Tell our parent; one that was killed hears nothing, and no other user of the terminal needs to."""
+    try:
+        connection.send(said)
+    except BrokenPipeError:
         sys.exit(EXIT_INTERRUPTED)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -48,7 +49,8 @@ class SpoolWriter(Generic[T]):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._file.close()
+        with suppress(OSError):  # what is in the buffer still: `finished` would have said so
+            self._file.close()
 
     def add(self, record: T) -> None:
         try:
@@ -66,4 +68,4 @@ class SpoolWriter(Generic[T]):
         return Spool(tuple((self._path, start) for start in self._starts))
 
     def _unwritable(self, error: OSError) -> UsageError:
-        return UsageError(f"{self._path} cannot be written: {error.strerror}; set TMPDIR to another folder")
+        return UsageError(f"the temporary file {self._path} cannot be written: {error.strerror}; set TMPDIR to another folder")

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from searchmark.errors import FormatError, Incomparable, UsageError
+from searchmark.files.folders import make_private_folder
 from searchmark.files.locks import lock_file
 from searchmark.files.schemas import Schema
-from searchmark.files.store import parse_json
+from searchmark.files.store import atomic_write, parse_json
 from searchmark.options.experiment_options import OUR_FOLDER
 from searchmark.records import STATUSES, AnswerDetails
 from searchmark.running.events import WorkerEvent
@@ -141,7 +142,7 @@ class Journal:
 def _opened(path: Path) -> int:
     """The file, locked; it must still be the one that lies there when the lock is ours."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         _keep_out_of_git(path.parent)
     except OSError as error:
         raise _unwritable(path, error) from error
@@ -162,7 +163,8 @@ def _unwritable(path: Path, error: OSError) -> UsageError:
 def _keep_out_of_git(folder: Path) -> None:
     ignore = folder / ".gitignore"
     if folder.name == OUR_FOLDER and not ignore.exists():
-        ignore.write_text("*\n")
+        with atomic_write(ignore, private=True) as file:
+            file.write(b"*\n")
 
 
 def _content(descriptor: int) -> bytes:

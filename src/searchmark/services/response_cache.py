@@ -32,7 +32,7 @@ class ResponseCache:
             return None
 
     def put(self, question: Any, answer: Any) -> None:
-        with atomic_write(self._file(question), mode=0o600) as file:
+        with atomic_write(self._file(question), private=True) as file:
             file.write(json.dumps({**RESPONSE_SCHEMA.header(), "answer": answer}).encode() + b"\n")
 
     def _file(self, question: Any) -> Path:

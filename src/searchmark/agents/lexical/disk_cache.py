@@ -87,10 +87,9 @@ class ChunkCache:
         if not documents:
             return
         with suppress(UsageError, OSError):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             # Named by what it holds: two processes that save the same at the same time write one file and not two.
             name = blake2b("\n".join(sorted(documents)).encode(), digest_size=20).hexdigest()
-            with atomic_write(self._folder / f"{name}.npz", 0o600) as file:
+            with atomic_write(self._folder / f"{name}.npz", private=True) as file:
                 np.savez(file, **_packed(documents, self._contents))  # type: ignore[arg-type]  # none is called allow_pickle
             _prune(self._folder)
 
