@@ -83,7 +83,7 @@ def _vectors(answer: Any, expected: int) -> Vectors:
     try:
         rows = sorted(answer["data"], key=lambda row: int(row["index"]))
         vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         raise Unusable(f"gave an answer without vectors: {_shape(answer)}") from None
     if len(vectors) != expected:
         raise Unusable(f"gave {len(vectors)} vectors for {expected} texts")
