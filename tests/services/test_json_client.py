@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from math import inf, nan
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
@@ -135,7 +136,7 @@ def test_an_exchange_ends_with_its_time_however_slowly_the_answer_comes(server: 
         started = monotonic()
         error = failure(service)
     assert "gave no complete answer within 0.2 seconds (timeout_seconds)" in str(error)
-    assert monotonic() - started < 3
+    assert monotonic() - started < 8
 
 
 def test_an_exchange_ends_with_its_time_however_slowly_the_request_is_taken(server: str) -> None:
@@ -143,14 +144,15 @@ def test_an_exchange_ends_with_its_time_however_slowly_the_request_is_taken(serv
         started = monotonic()
         error = failure(service, Request(body={"input": "a" * (16 << 20)}))
     assert "gave no complete answer within 0.2 seconds" in str(error)
-    assert monotonic() - started < 3
+    assert monotonic() - started < 8
 
 
-def test_a_connection_that_is_used_again_has_the_time_of_the_new_exchange(server: str) -> None:
-    with closing(JsonClient(f"{server}/ok/again", ClientOptions(timeout_seconds=0.3, retries=0))) as service:
-        asked(service)
-        sleep(0.35)  # longer than the first exchange was allowed to take
-        assert asked(service).attempts == 1
+def test_a_connection_that_is_used_again_has_the_time_of_the_new_exchange(client: Make, time: Time, monkeypatch) -> None:
+    monkeypatch.setattr("searchmark.services.deadline.time", SimpleNamespace(monotonic=lambda: time.now))
+    service = client("/ok/again", retries=0)
+    asked(service)
+    time.now += 1000  # far more than one exchange is allowed to take
+    assert asked(service).attempts == 1
 
 
 def test_a_proxy_is_no_way_around_the_time(server: str, monkeypatch) -> None:

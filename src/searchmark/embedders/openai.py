@@ -11,7 +11,7 @@ import numpy as np
 from searchmark.embedders.embedder import EmbedderOptions, Model, Vectors
 from searchmark.services.exchange import ApiKey, ClientOptions, Request, Unusable
 from searchmark.services.json_client import JsonClient
-from searchmark.services.redaction import without_credentials
+from searchmark.services.secret_forms import without_credentials
 
 OPENAI = "https://api.openai.com/v1"
 

@@ -19,9 +19,10 @@ from searchmark.services.content import content_of
 from searchmark.services.exchange import ClientOptions, Reply, Request, Unusable
 from searchmark.services.outgoing import Outgoing, check_address, outgoing
 from searchmark.services.rate_limit import RateLimit
-from searchmark.services.redaction import scrubbed, without_credentials, without_secrets
+from searchmark.services.redaction import scrubbed, without_secrets
 from searchmark.services.response_cache import ResponseCache
 from searchmark.services.retrying import HOPELESS, LONGEST_WAITS, backoff, is_retried, retry_after
+from searchmark.services.secret_forms import without_credentials
 
 if TYPE_CHECKING:
     import httpx

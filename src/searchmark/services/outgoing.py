@@ -13,7 +13,8 @@ from searchmark.errors import UsageError
 from searchmark.files.text_encoding import encodable
 from searchmark.services.content import ENCODING
 from searchmark.services.exchange import Request
-from searchmark.services.redaction import secrets_in, without_credentials
+from searchmark.services.redaction import secrets_in
+from searchmark.services.secret_forms import without_credentials
 
 if TYPE_CHECKING:
     import httpx
