@@ -168,6 +168,7 @@ def test_a_server_may_decide(server: str, style: str, behaviour: str) -> None:
         ("down", "did not answer as it should: 503"),
         ("nonsense", "gave an answer that is not JSON"),
         ("odd", "did not score every text: KeyError 'results'"),
+        ("enormous", "did not score every text: OverflowError"),
         ("short", "did not score every text: KeyError"),
     ],
 )

@@ -67,6 +67,7 @@ def test_a_busy_server_is_asked_again(served, server: str) -> None:
         ("denied", "did not answer as it should: 401 .*no such key"),
         ("nonsense", "gave an answer that is not JSON: '<html>'"),
         ("odd", r"without vectors: keys \['result'\]"),
+        ("enormous", "without vectors: keys"),
         ("short", "gave 0 vectors for 1 texts"),
     ],
 )

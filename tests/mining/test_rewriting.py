@@ -202,7 +202,7 @@ def test_the_bounds_hold(service: Service, rewriter: Make, api: str, bound: dict
 
 
 def test_an_address_that_is_none_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"dataset\.rewriter\.base_url: 'ftp://x' is not"):
+    with pytest.raises(UsageError, match=r"dataset\.rewriter: 'ftp://x' is not"):
         Rewriter(RewriterConfig("m", "ftp://x"))
 
 

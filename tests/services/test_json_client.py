@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import logging
+import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from math import inf, nan
 from pathlib import Path
+from time import monotonic
+from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -124,18 +129,107 @@ def test_a_truncated_answer_is_asked_for_again(client: Make) -> None:
     assert error.attempts == 2
 
 
-@pytest.mark.parametrize("behaviour", ["slow", "trickle"])
-def test_no_answer_is_waited_for_without_end(server: str, behaviour: str) -> None:
+@pytest.mark.parametrize("behaviour", ["slow", "trickle", "slow-headers", "wait-more"])
+def test_an_exchange_ends_with_its_time_however_slowly_the_answer_comes(server: str, behaviour: str) -> None:
+    """Each of these sends something every 20 ms, or nothing, for ten seconds."""
     with closing(JsonClient(f"{server}/{behaviour}/x", ClientOptions(timeout_seconds=0.2, retries=0))) as service:
+        started = monotonic()
         error = failure(service)
-    assert "ReadTimeout" in str(error)
+    assert "gave no complete answer within 0.2 seconds (timeout_seconds)" in str(error)
+    assert monotonic() - started < 8
 
 
-@pytest.mark.parametrize("behaviour", ["huge", "bomb"])
+def test_an_exchange_ends_with_its_time_however_slowly_the_request_is_taken(server: str) -> None:
+    with closing(JsonClient(f"{server}/deaf/x", ClientOptions(timeout_seconds=0.2, retries=0))) as service:
+        started = monotonic()
+        error = failure(service, Request(body={"input": "a" * (16 << 20)}))
+    assert "gave no complete answer within 0.2 seconds" in str(error)
+    assert monotonic() - started < 8
+
+
+def test_a_connection_that_is_used_again_has_the_time_of_the_new_exchange(client: Make, time: Time, monkeypatch) -> None:
+    monkeypatch.setattr("searchmark.services.deadline.time", SimpleNamespace(monotonic=lambda: time.now))
+    service = client("/ok/again", retries=0)
+    asked(service)
+    time.now += 1000  # far more than one exchange is allowed to take
+    assert asked(service).attempts == 1
+
+
+def test_a_proxy_is_no_way_around_the_time(server: str, monkeypatch) -> None:
+    """The server answers for whatever host it is asked, as a proxy would."""
+    monkeypatch.setenv("HTTP_PROXY", server)
+    monkeypatch.setenv("NO_PROXY", "")
+    with closing(JsonClient("http://elsewhere.invalid", ClientOptions(timeout_seconds=0.2, retries=0))) as service:
+        error = failure(service, Request("GET", "/slow-headers"))
+    assert "gave no complete answer within 0.2 seconds" in str(error)
+
+
+@pytest.mark.parametrize("behaviour", ["huge", "bomb", "packed-nothing"])
 def test_no_answer_is_read_beyond_its_bound(client: Make, behaviour: str) -> None:
     error = failure(client(f"/{behaviour}/x", max_response_bytes=100_000))
     assert "gave more than 100000 bytes" in str(error)
     assert error.attempts == 1
+
+
+def test_a_bomb_is_not_unpacked_beyond_the_bound(client: Make) -> None:
+    """6.5 MB in one piece of 6.4 kB."""
+    tracemalloc.start()
+    failure(client("/bomb/x", max_response_bytes=100_000))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "sentence"),
+    [
+        ("nested-bomb", "its content encoding is not the one that was asked for"),
+        ("damaged", "its gzip data is damaged"),
+        ("cut-gzip", "its gzip data ends too early"),
+    ],
+)
+def test_what_cannot_be_unpacked_is_an_error_and_not_asked_again(client: Make, behaviour: str, sentence: str) -> None:
+    error = failure(client(f"/{behaviour}/x"))
+    assert sentence in str(error)
+    assert error.attempts == 1
+
+
+def test_headers_are_not_read_beyond_their_bound(client: Make, server: str) -> None:
+    error = failure(client("/endless-headers/x", retries=0))
+    (seen,) = requests_to(server, "/endless-headers/x")
+    assert 0 < seen["pieces"] < 512
+    assert len(str(error)) < 1000
+
+
+def test_an_error_is_short_however_long_the_headers_are(client: Make) -> None:
+    assert len(str(failure(client("/far-away/x")))) < 1000
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("nan", 0.5),
+        ("inf", 300),
+        ("-inf", 0),
+        ("-5", 0),
+        ("1e400", 300),
+        ("9" * 400, 300),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 300),
+        ("Mon, 01 Jan 0001 00:00:00 +2300", 0),
+        ("Mon, 01 Jan 2001 00:00:00 +99999999", 0.5),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+        ("soon", 0.5),
+    ],
+)
+def test_an_odd_retry_after_is_bounded_or_not_obeyed(client: Make, time: Time, value: str, seconds: float) -> None:
+    assert asked(client(f"/after/{quote(value, safe='')}")).attempts == 2
+    assert time.slept == [seconds]
+
+
+def test_waits_end_even_where_every_attempt_may_wait(client: Make, time: Time) -> None:
+    error = failure(client("http://127.0.0.1:9/x", retries=100, backoff_seconds=300))
+    assert "not asked again: its waits add up to more than 600 seconds" in str(error)
+    assert sum(time.slept) == 600
 
 
 def test_an_answer_beyond_its_bound_is_not_read_to_its_end(client: Make, server: str) -> None:
@@ -315,7 +409,19 @@ def test_an_address_that_is_none_is_refused_without_its_password(client: Make, a
 
 @pytest.mark.parametrize(
     "options",
-    [{"timeout_seconds": 0}, {"retries": -1}, {"backoff_seconds": -1}, {"requests_per_second": 0}, {"max_response_bytes": 0}],
+    [
+        {"timeout_seconds": 0},
+        {"timeout_seconds": inf},
+        {"timeout_seconds": nan},
+        {"retries": -1},
+        {"retries": 10**9},
+        {"backoff_seconds": -1},
+        {"backoff_seconds": inf},
+        {"requests_per_second": 0},
+        {"requests_per_second": 1e-300},
+        {"max_response_bytes": 0},
+    ],
+    ids=str,
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
     (name,) = options

@@ -21,6 +21,7 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 from threading import Thread
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import httpx
 
@@ -104,11 +105,20 @@ def shortened(answer: Any) -> Any:
     return answer
 
 
+def enormous(answer: Any) -> Any:
+    """An answer whose numbers no float can hold."""
+    for row in answer if isinstance(answer, list) else answer.get("data") or answer["results"]:
+        row.update({name: 10**400 for name in ("score", "relevance_score") if name in row})
+        row.update({name: [10**400] * 8 for name in ("embedding",) if name in row})
+    return answer
+
+
 # Answers with status 200 that are not what was asked for.
 ANSWERS: dict[str, Callable[[Any], Any]] = {
     "odd": lambda _: {"result": 3},
     "list": lambda _: [1],
     "short": shortened,
+    "enormous": enormous,
     "silent": said("  "),
     "endless": said("x " * 2000),
     "cut": changed(finish_reason="length", stop_reason="max_tokens"),
@@ -131,6 +141,9 @@ class Handler(BaseHTTPRequestHandler):
             self.behave(None)
 
     def do_POST(self) -> None:
+        if self.path.startswith("/deaf/"):
+            self.deaf()
+            return
         self.behave(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
     def behave(self, body: Any) -> None:
@@ -138,7 +151,8 @@ class Handler(BaseHTTPRequestHandler):
         self.request_seen = {"method": self.command, "path": self.path, "headers": names, "body": body}
         self.seen.append(self.request_seen)
         self.count[self.path] += 1
-        behaviour, kind = self.path.split("?")[0].split("/")[1], self.path.split("?")[0].rsplit("/", 1)[1]
+        path = urlsplit(self.path).path  # a client that takes us for its proxy names the whole address
+        behaviour, kind = path.split("/")[1], path.rsplit("/", 1)[1]
         if behaviour in BEHAVIOURS:
             BEHAVIOURS[behaviour](self)
         else:
@@ -186,14 +200,47 @@ class Handler(BaseHTTPRequestHandler):
         """An answer that comes piece by piece, each soon after the other, for ten seconds."""
         self.pieces(b" ", 500, pause=0.02)
 
+    def slow_headers(self) -> None:
+        """Headers that come byte by byte, each soon after the other, for ten seconds."""
+        self.raw(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"a", 500, pause=0.02)
+
+    def endless_headers(self) -> None:
+        """32 MiB of one header."""
+        self.raw(b"HTTP/1.1 200 OK\r\nX-Long: ", PIECE, 512)
+
+    def wait_more(self) -> None:
+        """Interim answers, each soon after the other, for ten seconds."""
+        self.raw(b"", b"HTTP/1.1 102 Processing\r\n\r\n", 500, pause=0.02)
+
+    def deaf(self) -> None:
+        """Takes a byte of the request now and then, for ten seconds."""
+        self.close_connection = True
+        with suppress(OSError):
+            for _ in range(500):
+                select.select([], [], [], 0.02)
+                self.rfile.read(1)
+
     def bomb(self) -> None:
         self.answer(200, gzip.compress(PIECE * 100), {"Content-Encoding": "gzip"})
 
+    def nested_bomb(self) -> None:
+        """Packed twice, so that each byte may become a million: httpx would unpack both layers before anybody could look."""
+        self.answer(200, gzip.compress(gzip.compress(PIECE * 100)), {"Content-Encoding": "gzip, gzip"})
+
+    def packed_nothing(self) -> None:
+        """32 MiB of gzip data that unpack to nothing at all."""
+        packer = zlib.compressobj(wbits=31)
+        head = packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH)
+        empty = b"\x00\x00\x00\xff\xff" * 13107  # stored blocks of no bytes
+        self.raw(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + head, empty, 512)
+
     def pieces(self, piece: bytes, number: int, pause: float = 0.0) -> None:
+        self.raw(b"HTTP/1.1 200 OK\r\n\r\n", piece, number, pause)
+
+    def raw(self, beginning: bytes, piece: bytes, number: int, pause: float = 0.0) -> None:
         self.close_connection = True
-        self.send_response(200)
-        self.end_headers()
         with suppress(OSError):  # the client has gone
+            self.wfile.write(beginning)
             for _ in range(number):
                 select.select([self.connection], [], [], pause)
                 self.wfile.write(piece)
@@ -211,6 +258,7 @@ BEHAVIOURS: dict[str, Callable[[Handler], None]] = {
     "later": lambda self: self.fails_before((429, {"Retry-After": "7"}), (529, {"Retry-After": formatdate(time.time() + 100, usegmt=True)}), (500, {})),
     "down": lambda self: self.answer(503, {"error": "down"}, NOW),
     "status": lambda self: self.answer(int(self.path.split("/")[2]), {"error": "as you like"}, NOW),
+    "after": lambda self: self.fails_before((429, {"Retry-After": unquote(self.path.split("/")[2])})),
     "denied": Handler.denied,
     "nonsense": lambda self: self.answer(200, b"<html>"),
     "nan": lambda self: self.answer(200, b'{"data": [NaN]}'),
@@ -221,7 +269,15 @@ BEHAVIOURS: dict[str, Callable[[Handler], None]] = {
     "huge": Handler.huge,
     "slow": Handler.slow,
     "trickle": Handler.trickle,
+    "slow-headers": Handler.slow_headers,
+    "endless-headers": Handler.endless_headers,
+    "wait-more": Handler.wait_more,
     "bomb": Handler.bomb,
+    "nested-bomb": Handler.nested_bomb,
+    "packed-nothing": Handler.packed_nothing,
+    "damaged": lambda self: self.answer(200, b"\x1f\x8b no gzip", {"Content-Encoding": "gzip"}),
+    "cut-gzip": lambda self: self.answer(200, gzip.compress(b"{}" * 999)[:20], {"Content-Encoding": "gzip"}),
+    "far-away": lambda self: self.answer(302, b"", {"Location": "http://h/" + "a" * 90_000}),
 }  # fmt: skip
 
 

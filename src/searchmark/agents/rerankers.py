@@ -203,7 +203,7 @@ class ServedReranker(Reranker):
             score = "score" if self._options.style == "tei" else "relevance_score"
             by_index = {int(row["index"]): float(row[score]) for row in rows}
             return [by_index[place] for place in range(expected)]
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, OverflowError, TypeError, ValueError) as error:
             raise Unusable(f"did not score every text: {type(error).__name__} {error}") from None
 
 

@@ -24,6 +24,7 @@ from searchmark.cli._options import (
     option_group,
     with_options,
 )
+from searchmark.cli._output import tell
 from searchmark.cli._progress import progress_bars, resumable
 from searchmark.config import Config
 from searchmark.corpora.case_locations import Where
@@ -111,5 +112,5 @@ def run_shown(experiment: Experiment, save_run: str | None) -> Ran:
     with progress_bars(experiment.labels) as report, resumable(resumed=resumed):
         ran = experiment.run(report)
     for path in save_runs(ran.runs, save_run) if save_run is not None else ():
-        click.echo(f"written: {path}", err=True)
+        tell(f"written: {path}")
     return ran

@@ -21,11 +21,33 @@ if TYPE_CHECKING:
 STDOUT = "-"
 
 
+def harmless(sentence: str, width: int | None = None) -> str:
+    """A sentence for the terminal: no secret of the environment, no credentials, nothing that a terminal would obey."""
+    from searchmark.reports.quoting import visible
+    from searchmark.services.environment_secrets import environment_secrets
+    from searchmark.services.redaction import scrubbed
+    from searchmark.services.secret_forms import without_credentials
+
+    return visible(scrubbed(without_credentials(sentence), environment_secrets()), width)
+
+
+def tell(sentence: str, width: int | None = None) -> None:
+    """Say something on stderr, on one line."""
+    click.echo(harmless(sentence, width), err=True)
+
+
 def show(text: str) -> None:
-    """Print text as it is. A closed pipe is not our failure, and must not hide the exit code of a gate."""
+    """Print text as it is, but for secrets of the environment.
+
+    A closed pipe is not our failure, and must not hide the exit code of a gate.
+    """
     if sys.stdout is None:  # closed by whoever started us
         return
+    from searchmark.services.environment_secrets import environment_secrets
+    from searchmark.services.redaction import scrubbed
+
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    text = scrubbed(text, environment_secrets())
     try:
         click.echo(text.encode(encoding, "replace").decode(encoding), nl=False)
         sys.stdout.flush()
@@ -85,5 +107,5 @@ def deliver(report: Report, files: list[Path], *, json_on_stdout: bool, brief: b
         write_report(report, file)
     show(render(report, "json") if json_on_stdout else text_for_terminal(report, brief=brief))
     for file in files:
-        click.echo(f"written: {file}", err=True)
+        tell(f"written: {file}")
     return exit_code(report)

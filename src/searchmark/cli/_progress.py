@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from searchmark.cli._output import harmless
 from searchmark.records import RunLabel, display_names
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def progress_bars(labels: Sequence[RunLabel]) -> Iterator[Callable[[Progress], N
     )
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         named = zip(labels, display_names(labels), strict=True)
-        tasks = {label: bars.add_task(name, total=None, rate="", failed="") for label, name in named}
+        tasks = {label: bars.add_task(harmless(name), total=None, rate="", failed="") for label, name in named}
 
         def report(progress: Progress) -> None:
             task = tasks[progress.label]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import io
 import os
 import signal
 import threading
@@ -96,8 +97,7 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         code = app.main(args=arguments, prog_name="searchmark", standalone_mode=False)
         return code if isinstance(code, int) else EXIT_OK
     except click.ClickException as error:
-        error.show()
-        return EXIT_USAGE
+        return _show_usage(error)
     except SystemExit:
         # Click's own way out when whoever reads the help has seen enough; its code 1 would mean a failed gate.
         return EXIT_OK
@@ -124,8 +124,19 @@ def _end_like_ctrl_c() -> None:
         signal.signal(signal.SIGTERM, interrupt)
 
 
-def _say(sentence: str, code: int) -> int:
-    from searchmark.reports.quoting import visible
+def _show_usage(error: click.ClickException) -> int:
+    """What click has to say, which quotes the command line."""
+    from searchmark.cli._output import tell
 
-    click.echo(f"searchmark: {visible(sentence, LONGEST_SENTENCE)}", err=True)
+    said = io.StringIO()
+    error.show(said)
+    for line in said.getvalue().splitlines():
+        tell(line)
+    return EXIT_USAGE
+
+
+def _say(sentence: str, code: int) -> int:
+    from searchmark.cli._output import tell
+
+    tell(f"searchmark: {sentence}", LONGEST_SENTENCE)
     return code

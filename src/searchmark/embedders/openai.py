@@ -11,7 +11,7 @@ import numpy as np
 from searchmark.embedders.embedder import EmbedderOptions, Model, Vectors
 from searchmark.services.exchange import ApiKey, ClientOptions, Request, Unusable
 from searchmark.services.json_client import JsonClient
-from searchmark.services.redaction import without_credentials
+from searchmark.services.secret_forms import without_credentials
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -83,7 +83,7 @@ def _vectors(answer: Any, expected: int) -> Vectors:
     try:
         rows = sorted(answer["data"], key=lambda row: int(row["index"]))
         vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         raise Unusable(f"gave an answer without vectors: {_shape(answer)}") from None
     if len(vectors) != expected:
         raise Unusable(f"gave {len(vectors)} vectors for {expected} texts")

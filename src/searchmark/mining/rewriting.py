@@ -43,7 +43,7 @@ class Rewriter:
         try:
             self._model = ChatModel(_chat_options(config), _client_options(config), self.budget, cache)
         except UsageError as error:
-            raise UsageError(f"dataset.rewriter.base_url: {error}") from error
+            raise UsageError(f"dataset.rewriter: {error}") from error
 
     def __enter__(self) -> Rewriter:
         return self

@@ -5,8 +5,8 @@ Private: what is meant for others is a name of `searchmark`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -59,7 +59,7 @@ def renderer_of(format: str) -> Renderer:  # noqa: A002  # the word that users k
 
 def render(report: Report, format: str = "text") -> str:  # noqa: A002  # the word that users know
     """A report in one of the formats that ``RENDERERS`` names."""
-    return "".join(renderer_of(format).load()(report))
+    return "".join(_pieces(report, format))
 
 
 def suffixes(*, comparison: bool) -> list[str]:
@@ -79,4 +79,15 @@ def write_report(report: Report, path: str | PathLike[str]) -> None:
     """Write a report in the format that the extension names."""
     from searchmark.files.store import write_text
 
-    write_text(path, renderer_of(format_of(Path(path))).load()(report))
+    write_text(path, _pieces(report, format_of(Path(path))))
+
+
+def _pieces(report: Report, format: str) -> Iterator[str]:  # noqa: A002  # as above
+    """The text, piece by piece, without secrets of the environment: a saved run may hold what its agent once said."""
+    from searchmark.services.environment_secrets import environment_secrets
+    from searchmark.services.redaction import scrubbed
+
+    secrets = environment_secrets()
+    # Sentences also before they are laid out: renderers escape and break them, and would hide a secret from the search.
+    made = renderer_of(format).load()(replace(report, notes=scrubbed(report.notes, secrets)))
+    return (scrubbed(piece, secrets) for piece in ([made] if isinstance(made, str) else made))

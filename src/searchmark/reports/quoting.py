@@ -7,8 +7,14 @@ import unicodedata
 
 # Control and format characters (terminal codes, bidirectional overrides) and lone surrogates.
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-_MENTION = re.compile(r"@(?=[A-Za-z])")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&$])")
+# What GitHub makes links of without any markup: addresses, e-mail addresses and mentions, numbers of issues.
+_LINKED = re.compile(r"(?i)(?<=www)(?=\.)|(?<=@)(?=[a-z]|[\w-]+\.\w)|(?<=:)(?=//)|(?<=#)(?=\d)")
+# What CI systems take for commands: at the beginning of a line, or anywhere in it.
+_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#(?:\[|vso\[|teamcity\[))", re.MULTILINE)
+_BREAK = "\u200b"  # a space without width
+# The first letter, blanks aside, of what spreadsheets take for formulas, also in full width; CI commands; and our own quote.
+_QUOTED_IN_CSV = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|\s*::|\s*##(?:\[|vso\[|teamcity\[)|'")
 
 
 def visible(text: str, width: int | None = None) -> str:
@@ -21,13 +27,21 @@ def _escape(char: str) -> str:
     return " " if char in "\t\n\r" else char.encode("unicode_escape").decode()
 
 
+def without_commands(text: str) -> str:
+    """Lines that no CI system takes for commands to itself."""
+    return _COMMAND.sub(lambda found: found[0] + _BREAK, text)
+
+
 def markdown_text(text: str, width: int | None = None) -> str:
-    """The text for a Markdown cell: no markup, no pipe, no mention, no command of a CI system."""
-    quoted = _MARKDOWN.sub(r"\\\1", visible(text, width))
-    return _MENTION.sub("@\u200b", quoted).replace("::", ":\u200b:").replace("://", ":\u200b//")
+    """The text for a Markdown cell: no markup, no pipe, no link, no mention, no command of a CI system."""
+    unlinked = _LINKED.sub(_BREAK, visible(text, width)).replace("::", f":{_BREAK}:")
+    return _MARKDOWN.sub(r"\\\1", unlinked)
 
 
 def csv_text(text: str) -> str:
-    """The text for a CSV cell: a spreadsheet must not take it for a formula."""
+    """The text for a CSV cell: behind an apostrophe where a spreadsheet or a CI system would obey it.
+
+    A text that begins with an apostrophe gets another one, so whoever takes one off has the text as it was.
+    """
     shown = visible(text)
-    return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
+    return f"'{shown}" if _QUOTED_IN_CSV.match(shown) else shown

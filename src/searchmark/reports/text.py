@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -16,13 +15,11 @@ from rich.measure import Measurement
 from searchmark.analysis.comparison import Pair
 from searchmark.reports import layout
 from searchmark.reports.cells import Table
-from searchmark.reports.quoting import visible
+from searchmark.reports.quoting import visible, without_commands
 from searchmark.reports.report import AgentSummary, Report
 
 WIDTH = 120
 LONGEST_CELL = 90
-# What CI systems take for commands: at the beginning of a line, or anywhere in it.
-_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#(?:\[|vso\[|teamcity\[))", re.MULTILINE)
 
 
 def to_text(report: Report, *, brief: bool = False, colour: bool = False, width: int = WIDTH) -> str:
@@ -37,7 +34,7 @@ def to_text(report: Report, *, brief: bool = False, colour: bool = False, width:
     console.width = max(width, *(Measurement.get(console, console.options, part).minimum for part in parts))
     for part in parts:
         console.print(part)
-    return _COMMAND.sub(lambda found: found[0] + "\u200b", buffer.getvalue())
+    return without_commands(buffer.getvalue())
 
 
 def _parts(report: Report, brief: bool) -> Iterator[RenderableType]:

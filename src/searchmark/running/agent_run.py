@@ -38,6 +38,7 @@ from searchmark.running.journal import Journal, JournalEntry, RunStart
 from searchmark.running.plan import Step, blocks, ordered
 from searchmark.running.run_builder import assembled
 from searchmark.running.session import Outcome, Session
+from searchmark.services.environment_secrets import environment_secrets
 from searchmark.services.redaction import scrubbed, secrets_in, without_secrets
 
 RETRIED = ("error", "timeout", "not_run")
@@ -70,7 +71,7 @@ class AgentRun:
         self, entrant: Entrant, suite: Suite, inspector: CorpusInspector, options: RunOptions, report: Callable[[Progress], None]
     ) -> None:
         self._entrant, self._suite, self._inspector, self._options, self._report = entrant, suite, inspector, options, report
-        self._secrets = secrets_in(entrant.spec.config)
+        self._secrets = secrets_in(entrant.spec.config) | environment_secrets()
         self._steps = ordered(suite, entrant.locations, options.seed, shuffled=options.randomize_order)
         self._blocks = list(blocks(self._steps, options.block))
         self._lock = threading.Lock()

@@ -11,6 +11,7 @@ from searchmark.errors import BudgetSpent, UsageError
 
 # Of Anthropic's API; what was written to and read from its prompt cache is not part of input_tokens, and is paid for as well.
 _PARTS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_MOST_TOKENS = 10**12  # of one answer; a service that says more has not counted
 
 
 @dataclass
@@ -59,4 +60,4 @@ def tokens_of(answer: Any) -> int | None:
 
 
 def _count(value: object) -> int | None:
-    return value if type(value) is int and value >= 0 else None
+    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None

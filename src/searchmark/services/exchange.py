@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Generic, Literal, TypeVar
 
 from searchmark.errors import UsageError
+
+LONGEST_TIMEOUT = 86_400  # seconds: a day
+MOST_RETRIES = 100
 
 T = TypeVar("T")
 
@@ -35,8 +39,9 @@ class ApiKey:
 class ClientOptions:
     """How a service is asked.
 
-    ``timeout_seconds`` bounds one attempt, ``retries`` how many follow the first. Waits between them start at
-    ``backoff_seconds`` and double, unless the service says how long. ``gives_up``: once a call has failed for a reason that
+    ``timeout_seconds`` bounds one attempt from the connection to the last byte of the answer, ``retries`` how many follow the
+    first. Waits between them start at ``backoff_seconds`` and double, unless the service says how long; one is at most five
+    minutes, all of one call ten. ``gives_up``: once a call has failed for a reason that
     holds for every other one (no connection, a refused key, a wrong address), later calls fail without a request.
     """
 
@@ -50,11 +55,11 @@ class ClientOptions:
     gives_up: bool = False
 
     def __post_init__(self) -> None:
-        _check("timeout_seconds", self.timeout_seconds, self.timeout_seconds > 0, "more than 0")
-        _check("retries", self.retries, self.retries >= 0, "0 or more")
-        _check("backoff_seconds", self.backoff_seconds, self.backoff_seconds >= 0, "0 or more")
-        rate = self.requests_per_second
-        _check("requests_per_second", rate, rate is None or rate > 0, "more than 0")
+        day, most, rate = LONGEST_TIMEOUT, MOST_RETRIES, self.requests_per_second
+        _check("timeout_seconds", self.timeout_seconds, 0 < self.timeout_seconds <= day, f"more than 0 and at most {day}")
+        _check("retries", self.retries, 0 <= self.retries <= most, f"between 0 and {most}")
+        _check("backoff_seconds", self.backoff_seconds, 0 <= self.backoff_seconds <= day, f"between 0 and {day}")
+        _check("requests_per_second", rate, rate is None or 1 / day <= rate < inf, "at least one in a day")
         _check("max_response_bytes", self.max_response_bytes, self.max_response_bytes > 0, "more than 0")
 
 

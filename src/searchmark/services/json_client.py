@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from searchmark.errors import FormatError, ServiceError
+from searchmark.errors import FormatError, ServiceError, shortened
 from searchmark.files.store import BOM, parse_json
 from searchmark.services.budget import Budget, tokens_of
+from searchmark.services.content import content_of
 from searchmark.services.exchange import ClientOptions, Reply, Request, Unusable
 from searchmark.services.outgoing import Outgoing, check_address, outgoing
 from searchmark.services.rate_limit import RateLimit
-from searchmark.services.redaction import scrubbed, without_credentials, without_secrets
+from searchmark.services.redaction import scrubbed, without_secrets
 from searchmark.services.response_cache import ResponseCache
-from searchmark.services.retrying import HOPELESS, backoff, is_retried, retry_after
+from searchmark.services.retrying import HOPELESS, LONGEST_WAITS, backoff, is_retried, retry_after
+from searchmark.services.secret_forms import without_credentials
 
 if TYPE_CHECKING:
     import httpx
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 DEFAULTS = ClientOptions()
 _LOOKED_AT = 1 << 16  # characters of an answer that are searched for secrets before the first of them are shown
 _SHOWN = 200
+_LONGEST_REASON = 600
 
 T = TypeVar("T")
 
@@ -124,7 +127,7 @@ class JsonClient:
         """Ask, and ask again where that may help; the answer, how many attempts it took and how long they waited."""
         if self._given_up is not None:
             raise ServiceError(f"{self._given_up}; not asked again", self._given_up.status)
-        waited = 0.0
+        waited = paused = 0.0
         for attempt in range(1, self._options.retries + 2):
             self.budget.take_request()
             waited += self._limit.wait()
@@ -134,6 +137,10 @@ class JsonClient:
             if not outcome.again or attempt > self._options.retries:
                 raise self._error(outcome, sent, attempt)
             pause = backoff(self._options.backoff_seconds, attempt) if outcome.wait is None else outcome.wait
+            paused += pause
+            if paused > LONGEST_WAITS:
+                too_long = f"{outcome.reason} (not asked again: its waits add up to more than {LONGEST_WAITS:g} seconds)"
+                raise self._error(replace(outcome, reason=too_long), sent, attempt)
             self._sleep(pause)
             waited += pause
         raise AssertionError("the last attempt either answers or raises")
@@ -141,21 +148,29 @@ class JsonClient:
     def _error(self, failure: _Refusal, sent: Outgoing, attempts: int) -> ServiceError:
         tries = f" ({attempts} attempts)" if attempts > 1 else ""
         said = "" if failure.said is None else f" {_excerpt(failure.said, sent.secrets)}"
-        sentence = f"{self.shown_url} {_harmless(failure.reason, sent.secrets)}{said}{tries}"
+        reason = shortened(_harmless(failure.reason, sent.secrets), _LONGEST_REASON)
+        sentence = f"{self.shown_url} {reason}{said}{tries}"
         error = ServiceError(sentence, failure.status, attempts)
         if self._options.gives_up and failure.lasting:
             self._given_up = error
         return error
 
     def _attempt(self, request: httpx.Request) -> _Received | _Refusal:
+        """Ask once; from the connection to the last byte of the answer it takes no longer than `timeout_seconds`."""
         import httpx
 
+        from searchmark.services.deadline import must_end_within
+
         try:
-            response = self._opened().send(request, stream=True)
-            try:
-                return self._received(response)
-            finally:
-                response.close()
+            with must_end_within(self._options.timeout_seconds):
+                response = self._opened().send(request, stream=True)
+                try:
+                    return self._received(response)
+                finally:
+                    response.close()
+        except httpx.TimeoutException:
+            late = f"gave no complete answer within {self._options.timeout_seconds:g} seconds (timeout_seconds)"
+            return _Refusal(late, again=True, lasting=True)
         except httpx.HTTPError as error:
             ours = isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol)
             again = isinstance(error, httpx.TransportError) and not ours
@@ -164,24 +179,11 @@ class JsonClient:
     def _received(self, response: httpx.Response) -> _Received | _Refusal:
         status = response.status_code
         if not response.is_success:
-            wait, said = retry_after(response.headers.get("retry-after")), _text(self._read(response, _LOOKED_AT))
+            wait, said = retry_after(response.headers.get("retry-after")), _text(content_of(response, _LOOKED_AT).data)
             return _Refusal(_refusal(response), said, status, is_retried(status), wait, lasting=status in HOPELESS)
         limit = self._options.max_response_bytes
-        content = self._read(response, limit)
-        return _Received(content, status) if len(content) <= limit else _Refusal(f"gave more than {limit} bytes", status=status)
-
-    def _read(self, response: httpx.Response, limit: int) -> bytes:
-        """The content, or its first bytes if there are more than allowed. httpx bounds the time between two pieces alone."""
-        import httpx
-
-        content, end = bytearray(), self._clock() + self._options.timeout_seconds
-        for piece in response.iter_bytes():
-            content += piece
-            if len(content) > limit:
-                break
-            if self._clock() > end:
-                raise httpx.ReadTimeout(f"the answer is not complete after {self._options.timeout_seconds:g} seconds")
-        return bytes(content)
+        content = content_of(response, limit)
+        return _Received(content.data, status) if content.whole else _Refusal(f"gave more than {limit} bytes", status=status)
 
     def _parsed(self, answer: _Received, sent: Outgoing, attempts: int) -> Any:
         text = _text(answer.content)
@@ -210,9 +212,11 @@ class JsonClient:
     def _opened(self) -> httpx.Client:
         import httpx
 
+        from searchmark.services.deadline import with_deadlines
+
         with self._lock:
             if self._http is None:
-                self._http = httpx.Client(timeout=self._options.timeout_seconds, follow_redirects=False)
+                self._http = with_deadlines(httpx.Client(timeout=self._options.timeout_seconds, follow_redirects=False))
             return self._http
 
 

@@ -11,13 +11,15 @@ from urllib.parse import quote, unquote, urlsplit
 
 from searchmark.errors import UsageError
 from searchmark.files.text_encoding import encodable
+from searchmark.services.content import ENCODING
 from searchmark.services.exchange import Request
-from searchmark.services.redaction import secrets_in, without_credentials
+from searchmark.services.redaction import secrets_in
+from searchmark.services.secret_forms import without_credentials
 
 if TYPE_CHECKING:
     import httpx
 
-_HEADERS = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "searchmark"}
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": ENCODING, "User-Agent": "searchmark"}
 
 
 @dataclass(frozen=True)

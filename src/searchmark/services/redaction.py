@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
-HIDDEN = "(removed)"
+from searchmark.services.secret_forms import HIDDEN, credentials_in, is_secret_flag, without_credentials
+
 SHORTEST = 4  # characters; anything shorter occurs in ordinary words
 
 _SECRET = re.compile(
@@ -16,12 +18,9 @@ _SECRET = re.compile(
 )
 _NO_SECRET = re.compile(r"(?i)(tokeni[sz]|max_tokens|tokens?_per|token_limit|author(?!i)|_env$|_variable$)")
 _LOOKS_SECRET = re.compile(
-    r"^(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|hf_|xox[abprs]-|AKIA|ASIA|AIza|eyJ[\w-]+\.)|^(?i:bearer|basic|token) \S"
+    r"^(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|hf_|xox[abprs]-|AKIA|ASIA|AIza|eyJ[\w-]+\.)\S*$|^(?i:bearer|basic|token) \S+$"
 )
-_IN_URL = (
-    re.compile(r"(?<=://)[^/\s]+(?=@)"),  # up to the last @ before the path
-    re.compile(r"(?i)(?<=[?&])((?:[\w-]*(?:key|token|secret|password|pwd|sig|signature))=)[^&#\s]+"),
-)
+_TORN, _LONG = 12, 20  # characters: a text that was cut may hold so many of a secret that has so many
 
 T = TypeVar("T")
 
@@ -35,7 +34,7 @@ def without_secrets(value: Any, name: str = "") -> Any:
     if isinstance(value, Mapping):
         return {str(key): without_secrets(each, str(key)) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [without_secrets(each, name) for each in value]
+        return [HIDDEN if is_secret_flag(before) else without_secrets(each, name) for before, each in _with_previous(value)]
     return _without_secret_parts(value) if isinstance(value, str) else value
 
 
@@ -47,10 +46,8 @@ def _without_secret_parts(text: str) -> str:
     return HIDDEN if _LOOKS_SECRET.search(text) else without_credentials(text)
 
 
-def without_credentials(text: str) -> str:
-    """A text whose addresses show no user, no password and no key among their parameters."""
-    user, parameter = _IN_URL
-    return parameter.sub(rf"\1{HIDDEN}", user.sub(HIDDEN, text))
+def _with_previous(values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    return zip((None, *values), values, strict=False)
 
 
 def secrets_in(value: Any, name: str = "", *, below: bool = False) -> frozenset[str]:
@@ -64,32 +61,88 @@ def _secrets(value: Any, name: str, below: bool) -> Iterator[str]:
         for key, each in value.items():
             yield from _secrets(each, str(key), secret)
     elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _secrets(each, name, secret)
+        for before, each in _with_previous(value):
+            yield from _secrets(each, name, secret or is_secret_flag(before))
     elif isinstance(value, bool) or value is None:
         return
     elif secret or (isinstance(value, str) and _LOOKS_SECRET.search(value)):
         yield str(value)
     elif isinstance(value, str):
-        user, parameter = _IN_URL
-        yield from (part for found in user.findall(value) for part in found.split(":"))
-        yield from (found.group(0).partition("=")[2] for found in parameter.finditer(value))
+        yield from credentials_in(value)
+
+
+@dataclass(frozen=True)
+class _Sought:
+    """Secrets, the longest first, and the shortest list of texts one of which is in every text that holds a secret."""
+
+    secrets: tuple[str, ...]
+    signs: tuple[str, ...]
+
+    @property
+    def long(self) -> Iterator[str]:
+        return (secret for secret in self.secrets if len(secret) >= _LONG)
+
+
+@lru_cache(maxsize=8)
+def _sought(secrets: frozenset[str]) -> _Sought:
+    whole = tuple(sorted(secrets, key=lambda secret: (-len(secret), secret)))
+    signs = {part for each in whole for part in ((each[:_TORN], each[-_TORN:]) if len(each) >= _LONG else (each,))}
+    return _Sought(whole, tuple(sorted(signs)))
 
 
 def scrubbed(value: T, secrets: frozenset[str]) -> T:
-    """The same with every one of these texts replaced, wherever it occurs."""
-    return _scrubbed(value, sorted(secrets, key=len, reverse=True)) if secrets else value
+    """The same with every one of these texts replaced, wherever it occurs, also where only its beginning or its end is left."""
+    return _scrubbed(value, _sought(secrets)) if secrets else value
 
 
-def _scrubbed(value: Any, secrets: list[str]) -> Any:
-    if isinstance(value, str):
-        for secret in secrets:
-            value = value.replace(secret, HIDDEN)
+def _scrubbed(value: Any, sought: _Sought) -> Any:
+    """The very same object where nothing had to be replaced, which is nearly always."""
+    if value is None or value == () or isinstance(value, float | int):  # most fields of most records
         return value
+    if isinstance(value, str):
+        return _scrubbed_text(value, sought)
     if isinstance(value, Mapping):
-        return {_scrubbed(key, secrets): _scrubbed(each, secrets) for key, each in value.items()}
+        return {_scrubbed(key, sought): _scrubbed(each, sought) for key, each in value.items()} if value else value
     if isinstance(value, list | tuple):
-        return type(value)(_scrubbed(each, secrets) for each in value)
+        return type(value)(_scrubbed(each, sought) for each in value) if _may_hold(value, sought) else value
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{each.name: _scrubbed(getattr(value, each.name), secrets) for each in fields(value)})
+        before = {each.name: getattr(value, each.name) for each in fields(value)}
+        after = {name: _scrubbed(each, sought) for name, each in before.items()}
+        return value if all(after[name] is before[name] for name in before) else replace(value, **after)
     return value
+
+
+def _may_hold(values: Sequence[Any], sought: _Sought) -> bool:
+    """Whether one of these needs a look; many texts are looked through at once, since an answer may have thousands of hits."""
+    if all(isinstance(each, str) for each in values):
+        return _shows(sought, "\n".join(values))
+    return not all(isinstance(each, float | int | None) for each in values)
+
+
+def _shows(sought: _Sought, text: str) -> bool:
+    for sign in sought.signs:  # noqa: SIM110  # asked for every text of every answer; a generator takes twice as long
+        if sign in text:
+            return True
+    return False
+
+
+def _scrubbed_text(text: str, sought: _Sought) -> str:
+    if not _shows(sought, text):
+        return text
+    for secret in sought.secrets:
+        text = text.replace(secret, HIDDEN)
+    for secret in sought.long:
+        text = _without_torn(text, secret, HIDDEN)
+        text = _without_torn(text[::-1], secret[::-1], HIDDEN[::-1])[::-1]
+    return text
+
+
+def _without_torn(text: str, secret: str, hidden: str) -> str:
+    """The text without beginnings of a secret: long messages are cut before they come here."""
+    parts, start = [], 0
+    while (found := text.find(secret[:_TORN], start)) >= 0:
+        parts += [text[start:found], hidden]
+        start = next(
+            (found + at for at, letter in enumerate(secret) if text[found + at : found + at + 1] != letter), found + len(secret)
+        )
+    return "".join([*parts, text[start:]]) if parts else text

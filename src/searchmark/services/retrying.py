@@ -8,6 +8,7 @@ from email.utils import parsedate_to_datetime
 
 LONGEST_BACKOFF = 30.0
 LONGEST_WAIT = 300.0  # seconds, whatever the service says
+LONGEST_WAITS = 600.0  # all between the attempts of one call together
 _REQUEST_TIMEOUT, _TOO_MANY_REQUESTS, _SERVER_ERRORS = 408, 429, range(500, 600)
 # Refused for what holds for every request: no valid key, no permission, no such address or model.
 HOPELESS = frozenset({401, 403, 404})

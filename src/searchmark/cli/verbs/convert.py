@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from searchmark.cli._output import tell
 from searchmark.errors import UsageError
 from searchmark.suites import WRITABLE, load_suite, save_suite
 from searchmark.suites.detect import FORMATS
@@ -29,9 +30,9 @@ def command(source: str, target: str, source_format: str | None, target_format: 
     """
     suite = load_suite(source, format=source_format, topics=topics)
     lost = save_suite(suite, target, format=target_format or _format_of(Path(target)))
-    click.echo(f"written: {target}, cases: {len(suite)}", err=True)
+    tell(f"written: {target}, cases: {len(suite)}")
     for sentence in (*(f"{reason.replace('_', ' ')}: {count}" for reason, count in suite.dropped.items()), *lost):
-        click.echo(f"not in it: {sentence}", err=True)
+        tell(f"not in it: {sentence}")
 
 
 def _format_of(target: Path) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from searchmark.cli._options import HOW_TO_RUN, OUTPUT, Given, SectionedCommand, config_options, option, precedence
-from searchmark.cli._output import show
+from searchmark.cli._output import harmless, show, tell
 from searchmark.config import DatasetConfig, load_config
 from searchmark.errors import UsageError
 from searchmark.history.sources import RepositorySource, parse_repositories
@@ -74,8 +74,8 @@ def command(
             sources, output, options, jobs=jobs or os.cpu_count() or 1, rewrite=rewrite, on_progress=on_progress
         )
     for sentence in (sentence for facts in mined for sentence in summary(facts)):
-        click.echo(sentence, err=True)
-    click.echo(f"written: {output}", err=True)
+        tell(sentence)
+    tell(f"written: {output}")
     return None
 
 
@@ -95,18 +95,17 @@ def _rewriting(options: DatasetConfig) -> Iterator[Rewrite | None]:
         raise UsageError("--query llm needs a section 'dataset.rewriter' with a model in the config; see docs/gold-sets.md")
     from searchmark.mining.rewriting import Rewriter
 
-    with Rewriter(options.rewriter, lambda sentence: click.echo(sentence, err=True)) as rewriter:
+    with Rewriter(options.rewriter, tell) as rewriter:
         yield rewriter.rewrite
 
 
 def _explain(sources: list[RepositorySource], commit: str, options: DatasetConfig) -> None:
     from searchmark.mining.explanation import explain
-    from searchmark.reports.quoting import visible
 
     if len(sources) != 1:
         raise UsageError("--explain is about one commit of one repository; name one --repo")
     for line in explain(sources[0], commit, options):
-        show(f"{visible(line)}\n")
+        show(f"{harmless(line)}\n")
 
 
 def summary(facts: MiningFacts) -> Iterator[str]:
@@ -135,7 +134,7 @@ def _progress() -> Iterator[OnProgress | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("kept {task.fields[kept]}"),
@@ -147,7 +146,7 @@ def _progress() -> Iterator[OnProgress | None]:
         def tell(progress: MiningProgress) -> None:
             key = progress.repository, progress.phase
             if key not in tasks:
-                tasks[key] = bars.add_task(f"{progress.repository}: {progress.phase}", total=progress.total, kept=0)
+                tasks[key] = bars.add_task(harmless(f"{progress.repository}: {progress.phase}"), total=progress.total, kept=0)
             bars.update(tasks[key], completed=progress.done, kept=progress.kept)
 
         yield tell

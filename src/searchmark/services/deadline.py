@@ -1,0 +1,115 @@
+"""An end for a whole exchange over HTTP, from the first packet to the last byte of the answer.
+
+httpx bounds each read alone: a server that sends one byte every half second, in its headers or in its answer, would never be late.
+Here the sockets themselves know when the exchange must have ended, so that no step of it can outlast that.
+"""
+
+from __future__ import annotations
+
+import math
+import socket
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from ssl import SSLContext
+from typing import TYPE_CHECKING, Any
+
+import httpcore
+
+if TYPE_CHECKING:
+    import httpx
+
+# Of the exchange that this thread is in: one exchange is one thread's work, on whichever connection the pool has for it.
+_END: ContextVar[float] = ContextVar("end", default=math.inf)
+# Bytes. A socket that can be written to has room for these, so one write is one wait; more could be several.
+_PIECE = 4096
+
+
+@contextmanager
+def must_end_within(seconds: float) -> Iterator[None]:
+    """All that is read, written and connected here ends within so many seconds, or is late."""
+    token = _END.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _END.reset(token)
+
+
+def with_deadlines(client: httpx.Client) -> httpx.Client:
+    """The same client, whose connections (those through proxies too) keep to `must_end_within`."""
+    private: Any = client  # httpx hands no network backend on to the pools that it makes, so they are given theirs here
+    for transport in (private._transport, *private._mounts.values()):
+        if transport is not None:
+            transport._pool._network_backend = _Network(transport._pool._network_backend)
+    return client
+
+
+def _left(late: type[httpcore.TimeoutException]) -> float:
+    seconds = _END.get() - time.monotonic()
+    if seconds <= 0:
+        raise late("the time for the whole exchange is over")
+    return seconds
+
+
+class _Network(httpcore.NetworkBackend):
+    def __init__(self, backend: httpcore.NetworkBackend) -> None:
+        self._backend = backend
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ARG002  # httpcore's signature; the end of the exchange decides
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        """Try one address after the other; each gets its share of the time, so that the first cannot use it up."""
+        addresses = _addresses(host, port)
+        for place, address in enumerate(addresses):
+            share = _left(httpcore.ConnectTimeout) / (len(addresses) - place)
+            try:
+                return _Stream(self._backend.connect_tcp(address, port, share, local_address, socket_options))
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                if place == len(addresses) - 1:
+                    raise
+        raise AssertionError("the last address either answers or raises")
+
+    def sleep(self, seconds: float) -> None:
+        self._backend.sleep(min(seconds, _left(httpcore.ConnectTimeout)))
+
+
+def _addresses(host: str, port: int) -> list[str]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise httpcore.ConnectError(str(error)) from error
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+class _Stream(httpcore.NetworkStream):
+    """A connection that is late as soon as its exchange is, whatever each single step may take."""
+
+    def __init__(self, stream: httpcore.NetworkStream) -> None:
+        self._stream = stream
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002  # as in connect_tcp
+        return self._stream.read(max_bytes, _left(httpcore.ReadTimeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002  # as in connect_tcp
+        for start in range(0, len(buffer), _PIECE):
+            self._stream.write(buffer[start : start + _PIECE], _left(httpcore.WriteTimeout))
+
+    def start_tls(
+        self,
+        ssl_context: SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ARG002  # as in connect_tcp
+    ) -> httpcore.NetworkStream:
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, _left(httpcore.ConnectTimeout)))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)

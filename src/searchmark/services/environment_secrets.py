@@ -1,0 +1,79 @@
+"""Values of the environment that must not be shown: agents, services and libraries may repeat them in whatever they say."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from math import ceil
+from urllib.parse import quote, quote_plus
+
+from searchmark.services.secret_forms import credentials_in
+
+SHORTEST_VALUE = 8  # characters; anything shorter occurs in digests, names and words
+_LONGEST_WORD = 20
+_LONGEST_VALUE = 1 << 16
+_SHORTEST_LINE = 16
+
+_SECRET_NAME = re.compile(
+    r"(?i)(?:pass(?:word|wd|phrase|code)|secret|tokens?(?!i[sz])|credential|auth(?!or(?!i))|cookie|api_?key|keys?(?:[_\d]|$)"
+    r"|_(?:pat|pwd|pw|pass|dsn|sas)$|connection_?string)"
+)
+_NO_SECRET_NAME = re.compile(
+    r"(?i)(?:^|_)(?:file|path|dir|home|sock|socket|url|uri|host|port|name|id|user|username|type|method|mode|enabled|disabled|ttl|seconds"
+    r"|timeout|limit|env|variable|algorithm|version|region|provider|backend|parallelism)$|max_tokens|known_hosts"
+)
+_NUMBER = re.compile(r"[\d.,:_+-]+")
+_WORD = re.compile(r"[a-z]+|[A-Z]+|[A-Z][a-z]+")
+_PATH = re.compile(r"~?[/\\].*|\.{1,2}[/\\].*|[A-Za-z]:[/\\].*|(?:[a-z_.-]+/)+[a-z_.-]*", re.DOTALL)
+_ADDRESS = re.compile(r"[A-Za-z][\w+.-]*://\S*")
+
+
+def environment_secrets(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
+    """Every secret of the environment, in each form in which something may repeat it."""
+    values = {value.strip() for name, raw in environment.items() for value in _values(name, raw[:_LONGEST_VALUE])}
+    return frozenset(form for value in values if _is_telling(value) for form in _forms(value))
+
+
+def is_secret_variable(name: str) -> bool:
+    """Whether a variable of this name holds a secret: ``OPENAI_API_KEY``, ``DB_PASSWORD``; not ``KEY_FILE``."""
+    return bool(_SECRET_NAME.search(name)) and not _NO_SECRET_NAME.search(name)
+
+
+def _values(name: str, value: str) -> Iterator[str]:
+    """What of a variable is secret: all of it, or the credentials in it."""
+    yield from credentials_in(value)
+    if is_secret_variable(name) and not _ADDRESS.fullmatch(value.strip()):
+        yield value
+        yield from (line for line in _lines(value) if len(line) >= _SHORTEST_LINE and not line.startswith("-----"))
+
+
+def _lines(value: str) -> Iterable[str]:
+    """The lines of a key that has several; in JSON, as cloud services hand them out, line breaks are written as ``\\n``."""
+    lines = value.replace("\\n", "\n").splitlines()
+    return lines if len(lines) > 1 else ()
+
+
+def _is_telling(value: str) -> bool:
+    """Whether a value can be looked for in other texts: words, numbers and paths occur there without being a secret."""
+    if len(value) < SHORTEST_VALUE or _NUMBER.fullmatch(value) or _PATH.fullmatch(value):
+        return False
+    return len(value) >= _LONGEST_WORD or not _WORD.fullmatch(value)
+
+
+def _forms(value: str) -> Iterator[str]:
+    yield value
+    yield from {quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    yield from _in_base64(value.encode("utf-8", "surrogateescape"))
+
+
+def _in_base64(value: bytes) -> Iterator[str]:
+    """What is the same in the base64 of every text that holds the value, as ``user:password`` does in basic authentication."""
+    for before in range(3):
+        coded = b64encode(b"\0" * before + value).decode()
+        whole = (before + len(value)) * 8 // 6  # characters that no later byte changes
+        inner = coded[ceil(before * 8 / 6) : whole]
+        if len(inner) >= SHORTEST_VALUE:
+            yield inner

@@ -1,0 +1,80 @@
+"""Secrets of the environment are known in every form in which something may repeat them, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from urllib.parse import quote
+
+import pytest
+
+from searchmark.services.environment_secrets import environment_secrets, is_secret_variable
+from searchmark.services.redaction import scrubbed
+
+PASSWORD = 'p&ss "word" 123/456'  # noqa: S105  # of nobody
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PASSWORD,
+        quote(PASSWORD, safe=""),
+        json.dumps(PASSWORD),
+        b64encode(PASSWORD.encode()).decode(),
+        b64encode(f"u:{PASSWORD}".encode()).decode(),
+        b64encode(f"me:{PASSWORD}".encode()).decode(),
+        b64encode(f"you:{PASSWORD}?".encode()).decode(),
+    ],
+)
+def test_a_secret_is_found_in_each_of_its_forms(text: str) -> None:
+    found = scrubbed(f"before {text} after", environment_secrets({"DB_PASSWORD": f"{PASSWORD}\n"}))
+    assert "(removed)" in found
+    assert text[8:16] not in found
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("OPENAI_API_KEY", "abc-123-def"), ("GITHUB_TOKEN", "abc-123-def"), ("CLIENT_SECRET", "abc-123-def"), ("DB_PASSWORD", "abc-123-def"),
+        ("PGPASSWORD", "abc-123-def"), ("APP_CREDENTIALS", "abc-123-def"), ("BASIC_AUTH", "abc-123-def"), ("AZURE_PAT", "abc-123-def"),
+        ("KEY_1", "abc-123-def"), ("DATABASE_URL", "postgres://postgres:abc-123-def@db/x"), ("CONNECTION", "host=db password=abc-123-def user=u"),
+        ("BLOB", "AccountName=a;AccountKey=abc-123-def;X=y"), ("API_KEYS", "abc-123-def"), ("PASSPHRASE", "correct horse abc-123-def"),
+    ],
+)  # fmt: skip
+def test_what_a_secret_variable_holds_is_removed(name: str, value: str) -> None:
+    assert "abc-123-def" not in scrubbed(f"it said {value}", environment_secrets({name: value}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("HOME", "/home/somebody"), ("SSH_AUTH_SOCK", "/run/agent.123"), ("GIT_AUTHOR_NAME", "Some Body 123"), ("TOKENIZERS_PARALLELISM", "false"),
+        ("DB_PASSWORD", "postgres"), ("API_KEY", "true"), ("API_KEY", "12345678"), ("API_KEY", "abc123"), ("KEY_FILE", "key-file-1.pem"),
+        ("SECRET_PATH", "secrets/of/search"), ("AUTH_MODULE_KEY", "src/auth/tokens"), ("AUTH_KEY", "https://auth.example.org/login"), ("PWD", "/work/x-1"),
+        ("DATABASE_URL", "postgres://postgres:postgres@db/x"), ("KEYBOARD", "pc105-german"), ("MAX_TOKENS", "1024-2048"),
+    ],
+)  # fmt: skip
+def test_what_occurs_in_ordinary_texts_is_not_looked_for(name: str, value: str) -> None:
+    assert environment_secrets({name: value}) == frozenset()
+
+
+def test_a_key_of_several_lines_is_found_line_by_line() -> None:
+    key = "-----BEGIN X-----\nMIIEowIBAAKCAQEA7bq1\nAbcdefghijklmnop1234\n-----END X-----"
+    assert (
+        scrubbed("line AbcdefghijkLMN MIIEowIBAAKCAQEA7bq1", environment_secrets({"SIGNING_KEY": key}))
+        == "line AbcdefghijkLMN (removed)"
+    )
+
+
+@pytest.mark.parametrize("text", ["401 for {head}", "401 for {head}...", "...{tail} is wrong", "a {head} b {tail} c"])
+def test_a_secret_that_a_cut_has_torn_is_removed_too(text: str) -> None:
+    letters = "Abcdefghij1234567890KLMNOPQRST"
+    said = text.format(head=letters[:17], tail=letters[-15:])
+    assert scrubbed(said, environment_secrets({"A_KEY": letters})) == text.format(head="(removed)", tail="(removed)")
+
+
+def test_names_tell_secrets_from_what_only_sounds_like_one() -> None:
+    assert [name for name in ("A_TOKEN", "AUTHORIZATION", "AUTHOR", "MONKEY_ID", "SECRET_NAME") if is_secret_variable(name)] == [
+        "A_TOKEN",
+        "AUTHORIZATION",
+    ]
