@@ -22,7 +22,7 @@ from tests.support.strategies import runs, suites
 RUN = Run.from_answers(
     "bm25",
     [
-        Answer("q1", "ok", (Hit("a", 1, 2.5), Hit("b", 2, float("-inf")))),
+        Answer("q1", "ok", (Hit("a", 1, 2.5), Hit("b", 2, -7.0))),
         Answer("q2", "timeout"),
         Answer("q3", "ok", (Hit("c", 1),)),
     ],

@@ -53,6 +53,8 @@ def read_native(source: Source) -> Suite:
         content = _read_jsonl(source)
     else:
         content = _checked(path, _with_numeric_version(source.data) if source.is_yaml else source.data)
+    if not content.cases:
+        raise FormatError(path, None if source.by_line else "cases", "holds no cases")
     check_cases(path, content.cases)
     _check_defaults(path, content.defaults)
     return Suite.from_cases(
