@@ -1,0 +1,1 @@
+"""Input that means harm: files, pipes and texts that nobody would write on purpose."""
