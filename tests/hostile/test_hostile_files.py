@@ -60,7 +60,7 @@ class TestExpansion:
 
     def test_a_duplicate_key_is_named_without_what_its_aliases_expand_to(self) -> None:
         lists = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12))
-        with pytest.raises(FormatError, match="line 14, column 1: not valid YAML: duplicate key"):
+        with pytest.raises(FormatError, match="line 14, column 1: not valid YAML: found duplicate key"):
             parse_yaml(Path("x"), f"a0: &a0 [x]\n{lists}k: *a11\nk: *a11\n")
 
     @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def _constructor(numbers: bool) -> type[Any]:
 
         def check_mapping_key(self, node: Any, key_node: Any, mapping: Any, key: Any, value: Any) -> bool:  # noqa: ARG002  # as inherited
             if key in mapping:  # said without the values, which aliases may have made huge
-                raise DuplicateKeyError(problem="duplicate key", problem_mark=key_node.start_mark)
+                raise DuplicateKeyError(problem="found duplicate key", problem_mark=key_node.start_mark)
             return True
 
     for kind in ("timestamp",) if numbers else ("int", "float", "timestamp"):
