@@ -67,6 +67,19 @@ SUITES: dict[str, tuple[Mutate, tuple[str, ...]]] = {
     "rank-eval": (in_json, ("formats/rank_eval.json",)),
     "swe-bench": (in_lines, ("formats/swe_bench.jsonl",)),
 }
+MINED = {
+    "test_cases": [
+        {
+            "id": "a",
+            "query": "b",
+            "ground_truth_files": ["x.py"],
+            "repository": "r",
+            "commit_hash": "0" * 40,
+            "parent_commit": "1" * 40,
+        }
+    ],
+    "metadata": {"repositories": {"r": {"path": "."}}, "options": {"kinds": ["code"], "exclude_patterns": ["x/*"]}},
+}
 LINES = {"quickstart/suite.yaml": 34, "quickstart/qrels.txt": 12}
 CONFIG = """
 [evaluation]
@@ -188,7 +201,8 @@ def _string(path: Path) -> str:
 
 def _suite_target(name: str, mutate: Mutate, files: tuple[str, ...]) -> Target:
     file = f"qrels/{Path(files[0]).name}" if name == "beir" else Path(files[0]).name
-    return Target(tuple(_few_lines(each, LINES.get(each, 1000)) for each in files), mutate, partial(_suite, name), file)
+    more = (json.dumps(MINED).encode(),) if name == "gold-set" else ()
+    return Target((*more, *(_few_lines(each, LINES.get(each, 1000)) for each in files)), mutate, partial(_suite, name), file)
 
 
 def _native_suite(folder: Path) -> Target:
