@@ -51,14 +51,14 @@ def check_fields(path: str | PathLike[str], place: str, fields: Mapping[str, Any
 
 
 @dataclass(frozen=True)
-class MinedRepository:
+class RepositoryMetadata:
     """What a gold set says of a repository that it was mined from, as far as somebody relies on it."""
 
     path: str = ""
 
 
 @dataclass(frozen=True)
-class MinedOptions:
+class OptionsMetadata:
     """The options of mining that later decide which files can be found."""
 
     kinds: tuple[str, ...] | None = None
@@ -66,12 +66,12 @@ class MinedOptions:
 
 
 @dataclass(frozen=True)
-class MinedMetadata:
+class ReliedOnMetadata:
     """The metadata of a suite, as far as somebody relies on it; there may be any other."""
 
     repository: str = ""
-    repositories: Mapping[str, MinedRepository] = field(default_factory=dict)
-    options: MinedOptions = MinedOptions()
+    repositories: Mapping[str, RepositoryMetadata] = field(default_factory=dict)
+    options: OptionsMetadata = OptionsMetadata()
 
 
 def check_metadata(path: str | PathLike[str], metadata: Mapping[str, Any]) -> None:
@@ -80,7 +80,7 @@ def check_metadata(path: str | PathLike[str], metadata: Mapping[str, Any]) -> No
     relied_on = {name: metadata[name] for name, kind in _RELIED_ON.items() if isinstance(metadata.get(name), kind)}
     if not relied_on:
         return
-    mined = check_shape(path, _mined_metadata(), relied_on, "metadata")
+    mined = check_shape(path, _relied_on_metadata(), relied_on, "metadata")
     for name, repository in mined.repositories.items():
         _check_path(path, f"metadata.repositories.{name}.path", repository.path)
     _check_path(path, "metadata.repository", mined.repository)
@@ -92,10 +92,10 @@ _RELIED_ON: dict[str, type] = {"repository": str, "repositories": Mapping, "opti
 
 
 @cache
-def _mined_metadata() -> TypeAdapter[MinedMetadata]:
+def _relied_on_metadata() -> TypeAdapter[ReliedOnMetadata]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(MinedMetadata)
+    return TypeAdapter(ReliedOnMetadata)
 
 
 def _check_path(path: str | PathLike[str], place: str, named: str) -> None:
