@@ -99,9 +99,11 @@ def _text(data: Any) -> bytes:
 def _changed_often(random: Random, data: Any, other: Any) -> Any:
     for _ in range(random.choice((1, 1, 1, 2, 4))):
         try:
-            data = changed(random, data, other)
+            deeper = changed(random, data, other)
+            json.dumps(deeper)
         except RecursionError:  # deep enough: not even we can look into it
             break
+        data = deeper
     return data
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.fuzz import Target, campaign, tried
-from tests.hostile.targets import SUITES, all_targets
+from tests.hostile.seeds import SUITES
+from tests.hostile.targets import all_targets
 
 FINDINGS = Path(__file__).parent / "findings"
 SECONDS = float(os.environ.get("SEARCHMARK_FUZZ_SECONDS", "60"))
