@@ -22,7 +22,7 @@ from tests.support.strategies import runs, suites
 RUN = Run.from_answers(
     "bm25",
     [
-        Answer("q1", "ok", (Hit("a", 1, 2.5), Hit("b", 2, float("-inf")))),
+        Answer("q1", "ok", (Hit("a", 1, 2.5), Hit("b", 2, -7.0))),
         Answer("q2", "timeout"),
         Answer("q3", "ok", (Hit("c", 1),)),
     ],
@@ -229,7 +229,7 @@ def test_run_from_scores_orders_like_trec_eval_whatever_the_order_given() -> Non
 
 
 def test_run_from_scores_refuses_nan() -> None:
-    with pytest.raises(UsageError, match="case 'q': the score of 'a' is NaN"):
+    with pytest.raises(UsageError, match="case 'q': the score of 'a' is nan"):
         Run.from_scores({"p": {"b": 1.0}, "q": {"b": 1.0, "a": float("nan")}})
 
 

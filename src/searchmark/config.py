@@ -8,7 +8,6 @@ Private: what is meant for others is a name of `searchmark`.
 
 from __future__ import annotations
 
-import tomllib
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,6 +17,7 @@ from annotated_types import Ge, Gt
 from searchmark.agents.agent import AgentSpec
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import check_readable, check_shape, read_text
+from searchmark.files.toml_files import parse_toml
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.option import Option, Setting, check_fields
 from searchmark.options.run_options import RunOptions
@@ -155,8 +155,8 @@ def _nearest(folder: Path) -> Path | None:
 def _is_ours(file: Path) -> bool:
     """Whether a project file that nobody named has something for us; one that is broken is not our business."""
     try:
-        return bool(_section(tomllib.loads(read_text(file))))
-    except (tomllib.TOMLDecodeError, RecursionError):
+        return bool(_section(parse_toml(file, read_text(file))))
+    except FormatError:
         return False
 
 
@@ -171,8 +171,5 @@ def _content(file: Path) -> Any:
         from searchmark.files.yaml_files import parse_yaml
 
         return parse_yaml(file, text, numbers=True)
-    try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise FormatError(file, None, f"not valid TOML: {error}") from error
+    data = parse_toml(file, text)
     return _section(data) if file.name == "pyproject.toml" else data

@@ -47,7 +47,7 @@ def report_of(query: str = "find it", hit: str = "a", by: tuple[str, ...] = ("ca
             Case("c3", query, unanswerable=True, category="y"),
         ],
     )
-    run = Run.from_answers("agent", [Answer("c1", "ok", (Hit(hit, 1, float("inf")), Hit("b", 2, 0.1))), Answer("c2", "timeout")])
+    run = Run.from_answers("agent", [Answer("c1", "ok", (Hit(hit, 1, 9.5), Hit("b", 2, 0.1))), Answer("c2", "timeout")])
     scores = score(judge(suite, run), ["RR", "nDCG@10", "Abstain", "mine = 0.5*P@5 + 0.5*RR"])
     gate = None if minimum is None else check_gate(Evidence.of(scores), [parse_threshold(f"RR={minimum}")])
     return build_report(scores, by, gate)

@@ -47,7 +47,7 @@ class TestJson:
         assert agent["measures"]["mine"]["definition"] == "0.5*P@5 + 0.5*RR"
         assert set(agent["segments"]["category"]) == {"x", "y"}
         assert (agent["name"], agent["snapshot"], agent["repeat"]) == ("agent", None, 1)
-        assert agent["cases"]["c1"]["hits"] == [{"id": "a", "score": "inf"}, {"id": "b", "score": 0.1}]
+        assert agent["cases"]["c1"]["hits"] == [{"id": "a", "score": 9.5}, {"id": "b", "score": 0.1}]
         assert agent["cases"]["c1"]["expected"] == [
             {"target": "a", "match": "id", "grade": 2},
             {"target": "b", "match": "id", "grade": 1},

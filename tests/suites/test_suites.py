@@ -51,7 +51,7 @@ def test_ids_that_look_like_numbers_stay_as_written(file) -> None:
 
 
 def test_the_name_defaults_to_the_file(file) -> None:
-    assert load_suite(file("my-suite.json", '{"schema_version": 1, "cases": []}')).name == "my-suite"
+    assert load_suite(file("my-suite.json", '{"schema_version": 1, "cases": [{"id": "a"}]}')).name == "my-suite"
 
 
 CASE = '{{"schema_version": 1, "cases": [{{"id": "a"}}, {}]}}'
@@ -134,7 +134,10 @@ def test_sentences_stay_readable_whatever_they_quote(file) -> None:
 
 
 def test_an_anchor_that_is_used_again_is_no_news(file) -> None:
-    assert load_suite(file("a.yaml", "schema_version: 1\nmetadata: {a: &x 1, b: &x 2}\n")).metadata == {"a": "1", "b": "2"}
+    assert load_suite(file("a.yaml", "schema_version: 1\nmetadata: {a: &x 1, b: &x 2}\ncases: [{id: c}]\n")).metadata == {
+        "a": "1",
+        "b": "2",
+    }
 
 
 def test_ids_that_differ_only_by_a_slash_are_two_and_reversed_lines_none(file) -> None:

@@ -69,7 +69,7 @@ def cases(draw: st.DrawFn) -> Case:
 suites = st.builds(
     Suite.from_cases,
     name=words,
-    cases=st.lists(cases(), max_size=4, unique_by=lambda case: case.id),
+    cases=st.lists(cases(), min_size=1, max_size=4, unique_by=lambda case: case.id),
     defaults=st.builds(Defaults, rel=st.integers(1, 3), gain=st.sampled_from(["linear", "exp"])),
     description=st.none() | words,
     model=st.none() | words,

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from searchmark.corpora.document_source import DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.errors import FormatError
 from searchmark.files.csv_rows import csv_rows
-from searchmark.files.store import parse_json, strict_decoder
+from searchmark.files.store import open_file, parse_json, strict_decoder
 from searchmark.records import Document
 
 PIECE = 1 << 20
@@ -56,11 +57,8 @@ def _records(path: Path) -> Iterator[tuple[str, Any]]:
     raise FormatError(path, None, "is not a corpus: its extension must be .json, .jsonl or .csv, or it must be a directory")
 
 
-def _open(path: Path) -> Any:
-    try:
-        return path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
-    except OSError as error:
-        raise FormatError(path, None, f"cannot be read: {error.strerror}") from error
+def _open(path: Path) -> TextIOWrapper:
+    return TextIOWrapper(open_file(path), encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
 def _from_lines(path: Path) -> Iterator[tuple[str, Any]]:

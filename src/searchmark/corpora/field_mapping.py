@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from searchmark.errors import UsageError
+from searchmark.errors import UsageError, shortened
+from searchmark.files.plain_data import TOO_DEEP, is_too_deep
 from searchmark.records import Document
 
 ID = ("id", "_id", "doc_id", "docid", "item_id")
@@ -40,7 +41,10 @@ class FieldMapping:
             return f"has no id (looked for {self.id or ', '.join(ID)})"
         identity = record[id_field]
         if isinstance(identity, bool) or not isinstance(identity, str | int) or identity == "":
-            return f"its id {identity!r} is neither text nor a whole number"
+            return f"its id {shortened(repr(identity), 60)} is neither text nor a whole number"
+        deep = next((name for name, value in record.items() if isinstance(value, dict | list) and is_too_deep(value)), None)
+        if deep is not None:
+            return f"its field {deep!r} {TOO_DEEP}"
         title_field = self.title or next((name for name in TITLE if name in record), None)
         texts = self.text or tuple(name for name in TEXT if name in record)[:1]
         known = {id_field, title_field, *texts}

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import datetime
 from functools import cache
+from io import BufferedReader
 from os import PathLike
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
 BOM = b"\xef\xbb\xbf"
+_NO_FILE = "is neither a file nor a folder; save what comes through a pipe to a file first"
 
 T = TypeVar("T")
 
@@ -88,10 +90,10 @@ def check_readable(path: Path) -> None:
     """Refuse what is not there, and what can be read only once: formats are told by a first look."""
     try:
         mode = path.stat().st_mode
-    except OSError as error:
-        raise FormatError(path, None, f"cannot be read: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise FormatError(path, None, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise FormatError(path, None, "is neither a file nor a folder; save what comes through a pipe to a file first")
+        raise FormatError(path, None, _NO_FILE)
 
 
 @contextmanager
@@ -117,16 +119,39 @@ def write_text(path: str | PathLike[str], text: str | Iterable[str]) -> None:
                 raise UsageError(f"{path} cannot be written: {letter!r} is not a character that a file can hold") from error
 
 
-def read_bytes(path: str | PathLike[str]) -> bytes:
+def open_file(path: str | PathLike[str], *, pipe: bool = False) -> BufferedReader:
+    """An ordinary file, opened for reading: a device may never end, and a named pipe waits for whoever writes to it.
+
+    ``pipe`` also takes one that is open already, as ``/dev/stdin`` and ``<(…)`` of a shell are.
+    """
     try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise FormatError(path, None, f"cannot be read: {error.strerror}") from error
+        if pipe and _is_open_already(path):
+            return Path(path).open("rb")
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # so that a named pipe is refused and not waited for
+    except (OSError, ValueError) as error:  # the latter: a name that no file can have
+        raise FormatError(path, None, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    raise FormatError(path, None, "cannot be read: Is a directory" if stat.S_ISDIR(mode) else _NO_FILE)
 
 
-def read_text(path: str | PathLike[str]) -> str:
+def _is_open_already(path: str | PathLike[str]) -> bool:
+    return bool(re.fullmatch(r"/dev/(?:stdin|fd/\d+)|/proc/self/fd/\d+", os.fspath(path)))
+
+
+def read_bytes(path: str | PathLike[str], *, pipe: bool = False) -> bytes:
+    with open_file(path, pipe=pipe) as file:
+        try:
+            return file.read()
+        except OSError as error:
+            raise FormatError(path, None, f"cannot be read: {error.strerror}") from error
+
+
+def read_text(path: str | PathLike[str], *, pipe: bool = False) -> str:
     """The text of a file; bytes that are not UTF-8 survive as lone surrogates."""
-    return read_bytes(path).removeprefix(BOM).decode("utf-8", "surrogateescape")
+    return read_bytes(path, pipe=pipe).removeprefix(BOM).decode("utf-8", "surrogateescape")
 
 
 def parse_json(path: str | PathLike[str], text: str, line: int | None = None, *, constants: bool = False) -> Any:

@@ -8,6 +8,7 @@ up at the first doubt, so that both always agree; a test holds them to it.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.errors import FormatError
-from searchmark.files.store import BOM
+from searchmark.errors import FormatError, shortened
+from searchmark.files.store import BOM, open_file
 from searchmark.records.id_columns import Texts, texts_at
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ FAST_FROM = 1 << 20
 _BLOCK = 1 << 18
 HIGHEST_GRADE = 10**9 - 1
 _GRADE = re.compile(rb"[+-]?0*\d{1,9}(?:\.0*)?")
-_SCORE = re.compile(rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)
+_SCORE = re.compile(rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def _stretches(query: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 def _lines(path: Path, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
     """The lines that carry data, split into columns; blank lines and comments are passed over."""
     wanted = len(layout.columns)
-    with _open(path) as file:
+    with open_file(path) as file:
         for line_number, line in enumerate(file, 1):
             fields = (line.removeprefix(BOM) if line_number == 1 else line).split()
             if not fields or fields[0].startswith(b"#"):
@@ -133,24 +134,15 @@ def _lines(path: Path, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
             yield line_number, fields
 
 
-def _open(path: Path) -> Any:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise FormatError(path, None, f"cannot be read: {error.strerror}") from error
-
-
 def _text(field: bytes) -> str:
     return field.decode("utf-8", "surrogateescape")
 
 
 def _number(path: Path, line_number: int, layout: Layout, field: bytes) -> float:
-    if (_GRADE if layout is QRELS else _SCORE).fullmatch(field):
-        return float(field)
-    shown = _text(field)
-    if layout is RUN and shown.lower().lstrip("+-") == "nan":
-        raise FormatError(path, f"line {line_number}", "the score is NaN; scores must be numbers that can be ranked")
-    wanted = "a whole number of at most nine digits" if layout is QRELS else "a number"
+    if (_GRADE if layout is QRELS else _SCORE).fullmatch(field) and math.isfinite(number := float(field)):
+        return number
+    shown = shortened(_text(field), 60)
+    wanted = "a whole number of at most nine digits" if layout is QRELS else "a finite number"
     raise FormatError(path, f"line {line_number}", f"the {layout.number} {shown!r} is not {wanted}")
 
 
@@ -176,7 +168,7 @@ def _read_clean(path: Path, layout: Layout) -> TrecTable | None:
 
 
 def _first_line(path: Path) -> bytes:
-    with _open(path) as file:
+    with open_file(path) as file:
         line: bytes = file.readline()
         return line
 
@@ -188,7 +180,7 @@ def _count_blanks(path: Path) -> int | None:
     """
     block, count, last_was_blank = bytearray(_BLOCK), 0, True
     blank, meet = np.empty(_BLOCK + 1, bool), np.empty(_BLOCK, bool)
-    with _open(path) as file:
+    with open_file(path) as file:
         while size := file.readinto(block):
             blank[0] = last_was_blank
             np.less_equal(np.frombuffer(block, np.uint8, size), ord(" "), out=blank[1 : size + 1])
@@ -220,6 +212,6 @@ def _clean_frame(path: Path, layout: Layout, blanks: int) -> pl.DataFrame | None
     except pl.exceptions.PolarsError:
         return None
     numbers = frame[layout.number]
-    odd = numbers.is_nan().any() if layout is RUN else not numbers.is_between(-HIGHEST_GRADE, HIGHEST_GRADE).all()
+    odd = not numbers.is_finite().all() if layout is RUN else not numbers.is_between(-HIGHEST_GRADE, HIGHEST_GRADE).all()
     complete = blanks == len(layout.columns) * len(frame) and not frame["short"][0]
     return frame if complete and not odd else None

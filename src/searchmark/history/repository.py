@@ -25,6 +25,7 @@ from searchmark.history.git import ask, nul_ended, sealed_environment, start, st
 
 _WINDOW = 64  # so many requests fit into any pipe, so that neither side ever waits for the other
 FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # of SHA-1 or SHA-256
+LONGEST_REVISION = 1000
 GITLINK, SYMLINK, DIRECTORY = 0o160000, 0o120000, 0o040000
 
 
@@ -81,8 +82,8 @@ class Repository:
 
     def commit(self, revision: str = "HEAD") -> str:
         """The full hash of the commit that a revision names, as the repository itself understands it."""
-        if revision.startswith("-"):
-            raise UsageError(f"{self.path}: {revision!r} is not a revision")
+        if revision.startswith("-") or not revision.isprintable() or len(revision) > LONGEST_REVISION:
+            raise UsageError(f"{self.path}: {shortened(repr(revision), 60)} is not a revision")
         answer = _ask(
             self.git_dir,
             f"--git-dir={self.git_dir}",

@@ -12,10 +12,11 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
-from searchmark.errors import UsageError
+from searchmark.errors import UsageError, shortened
 from searchmark.judging.spelling import nfc, normal_path
 
 MOST_ALTERNATIVES = 1000
+LONGEST_GLOB = 1000
 
 # What each segment must match; None for ``**``, which matches any number of segments.
 Segments: TypeAlias = tuple[re.Pattern[str] | None, ...]
@@ -45,6 +46,8 @@ def _matches(wanted: Segments, parts: Sequence[str]) -> bool:
 @lru_cache(maxsize=4096)
 def compiled_glob(glob: str) -> tuple[tuple[bool, Segments], ...]:
     """Every alternative of a glob: whether it is held against the last segment alone, and its segments."""
+    if len(glob) > LONGEST_GLOB:
+        raise UsageError(f"{shortened(repr(glob), 60)} is not a usable glob: it has more than {LONGEST_GLOB} characters")
     if _RANGE.search(glob):
         raise UsageError(f"{glob!r} is not a glob: ranges in braces are not supported; list what is meant, as in {{1,2,3}}")
     return tuple(("/" not in each, _segments(glob, each)) for each in _alternatives(nfc(glob)))
@@ -69,7 +72,7 @@ def _alternatives(glob: str) -> list[str]:
     done, open_ones = [], [glob]
     while open_ones:
         each = open_ones.pop()
-        chosen = next(filter(None, (_chosen(each, start) for start in _openings(each))), None)
+        chosen = _first_choice(each)
         if chosen is None:
             done.append(each)
         else:
@@ -79,22 +82,18 @@ def _alternatives(glob: str) -> list[str]:
     return done
 
 
-def _openings(glob: str) -> list[int]:
-    return [token.start() for token in _TOKEN.finditer(glob) if token.group() == "{"]
-
-
-def _chosen(glob: str, start: int) -> list[str] | None:
-    """The glob with each of the alternatives in the braces that open here in their stead; None if they are none."""
-    depth, cuts = 0, [start]
-    for token in _TOKEN.finditer(glob, start):
-        depth += {"{": 1, "}": -1}.get(token.group(), 0)
-        if depth == 0:
-            cuts.append(token.start())
-            break
-        if depth == 1 and token.group() == ",":
-            cuts.append(token.start())
-    else:
+def _first_choice(glob: str) -> list[str] | None:
+    """The glob with each of the alternatives in its first braces in their stead; None if there are none."""
+    waiting: list[list[int]] = []  # braces that are open here, and the commas in each
+    closed: list[list[int]] = []
+    for token in _TOKEN.finditer(glob):
+        if token.group() == "{":
+            waiting.append([token.start()])
+        elif waiting and token.group() == ",":
+            waiting[-1].append(token.start())
+        elif waiting and token.group() == "}":
+            closed.append([*waiting.pop(), token.start()])
+    cuts = min((each for each in closed if len(each) > len("{}")), default=None)
+    if cuts is None:
         return None
-    *commas, end = cuts[1:]
-    choices = [glob[:start] + glob[before + 1 : after] + glob[end + 1 :] for before, after in pairwise(cuts)]
-    return choices if commas else None
+    return [glob[: cuts[0]] + glob[before + 1 : after] + glob[cuts[-1] + 1 :] for before, after in pairwise(cuts)]

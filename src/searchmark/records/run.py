@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
+from annotated_types import Ge
 from numpy.typing import NDArray
 
 from searchmark.errors import UsageError
@@ -23,6 +24,9 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 OK, EMPTY, ERROR, TIMEOUT, NOT_RUN = range(len(STATUSES))
 
 NO_LINE = 0  # lines are counted from 1
+
+
+Milliseconds = Annotated[float, Ge(0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +54,15 @@ class AnswerDetails:
     ``unreachable`` names the relevant targets that were not there to be found. ``said`` is the agent's own remark.
     """
 
-    cold_ms: tuple[float, ...] = ()
-    warm_ms: tuple[float, ...] = ()
-    first_hit_ms: float | None = None
+    cold_ms: tuple[Milliseconds, ...] = ()
+    warm_ms: tuple[Milliseconds, ...] = ()
+    first_hit_ms: Milliseconds | None = None
     cost: float | None = None
     failure: str | None = None
     repeat_failure: str | None = None
-    repeat_failures: int = 0
-    unstable: int = 0
-    dropped: Mapping[str, int] = field(default_factory=dict)
+    repeat_failures: Annotated[int, Ge(0)] = 0
+    unstable: Annotated[int, Ge(0)] = 0
+    dropped: Mapping[str, Annotated[int, Ge(0)]] = field(default_factory=dict)
     unreachable: tuple[str, ...] = ()
     said: Any = None
     asked: str | None = None
@@ -121,7 +125,7 @@ class Run:
         valid = None if any(hit.valid is None for hit in hits) else np.array([hit.valid for hit in hits], bool)
         first_line, last_line = line_columns([hit.lines for hit in hits])
         details = tuple(answer.details for answer in rows)
-        return cls(
+        run = cls(
             label=label,
             case_ids=tuple(answer.case for answer in rows),
             starts=starts_of((len(answer.hits) for answer in rows), len(rows)),
@@ -134,6 +138,8 @@ class Run:
             details=details if any(each != NOTHING_KNOWN for each in details) else None,
             **rest,
         )
+        _refuse_scores(run, np.isinf(run.scores))
+        return run
 
     @classmethod
     def from_scores(cls, scores: Mapping[str, Mapping[str, float]], agent: str | RunLabel = "run", **rest: Any) -> Run:
@@ -238,7 +244,7 @@ class ScoredRun(Run):
         run = cls(label, tuple(scores), starts, [], values, _answered(starts), rank=None, unique=True, **rest)
         del vars(run)["ids"], vars(run)["rank"]
         vars(run)["by_id"] = tuple(by_id)
-        _refuse_nan(run)
+        _refuse_scores(run, ~np.isfinite(run.scores))
         return run
 
     @cached_property
@@ -275,11 +281,12 @@ def _copied_values(scores: Iterable[Mapping[str, float]], copies: list[dict[str,
         yield copy.values()
 
 
-def _refuse_nan(run: Run) -> None:
-    if np.isnan(run.scores).any():
-        row = int(np.argmax(np.isnan(run.scores)))
+def _refuse_scores(run: Run, odd: NDArray[np.bool_]) -> None:
+    """Name the first score that cannot be ranked, or that no file could hold."""
+    if odd.any():
+        row = int(np.argmax(odd))
         case = run.case_ids[int(np.searchsorted(run.starts, row, side="right")) - 1]
-        raise UsageError(f"case {case!r}: the score of {run.ids[row]!r} is NaN; scores must be numbers that can be ranked")
+        raise UsageError(f"case {case!r}: the score of {run.ids[row]!r} is {run.scores[row]}; scores must be finite numbers")
 
 
 def _answered(starts: NDArray[np.int64]) -> NDArray[np.uint8]:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from searchmark.errors import FormatError, UsageError
-from searchmark.files.store import BOM, check_readable, file_name
+from searchmark.errors import UsageError
+from searchmark.files.store import BOM, check_readable, file_name, open_file
 from searchmark.records import Run, display_names
 
 FORMATS = ("native", "json", "trec")
@@ -58,11 +58,8 @@ def save_runs(runs: Sequence[Run], target: str | PathLike[str]) -> list[Path]:
 
 def _detect(path: Path) -> str:
     """A header line with ``"record": "run"`` is ours, any other JSON is plain, the rest is TREC."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(4096).removeprefix(BOM).lstrip()
-    except OSError as error:
-        raise FormatError(path, None, f"cannot be read: {error.strerror}") from error
+    with open_file(path) as file:
+        head = file.read(4096).removeprefix(BOM).lstrip()
     if head.startswith(b"{"):
         return "native" if re.search(rb'"record"\s*:\s*"run"', head.split(b"\n", 1)[0]) else "json"
     return "json" if path.suffix.lower() in {".json", ".jsonl"} else "trec"

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from searchmark.errors import FormatError
+from searchmark.files.plain_data import TOO_DEEP, is_too_deep
 from searchmark.files.schemas import Schema
-from searchmark.files.store import BOM, atomic_write, check_shape, json_number, parse_json, plain_json, read_bytes
+from searchmark.files.store import BOM, atomic_write, check_shape, parse_json, plain_json, read_bytes
 from searchmark.options.strict import strict_record
 from searchmark.records import (
     NOTHING_KNOWN,
@@ -94,7 +95,7 @@ def _line(run: Run, row: int) -> dict[str, Any]:
     rows = run.rows_of(row)
     line: dict[str, Any] = {"case": run.case_ids[row], "status": STATUSES[run.status[row]], "ids": run.ids_of(row)}
     if not np.isnan(run.scores[rows]).all():
-        line["scores"] = [json_number(score) for score in run.scores[rows].tolist()]
+        line["scores"] = [None if math.isnan(score) else score for score in run.scores[rows].tolist()]
     if run.valid is not None:
         line["valid"] = run.valid[rows].tolist()
     lines = [run.lines_of(hit) for hit in rows.tolist()] if run.first_line is not None else []
@@ -112,6 +113,8 @@ def read_native(path: str | PathLike[str]) -> Run:
     data = parse_json(path, first.decode("utf-8", "replace"), 1)
     if not isinstance(data, dict):
         raise FormatError(path, "line 1", "is not the header of a run")
+    if is_too_deep(data):
+        raise FormatError(path, "line 1", TOO_DEEP)
     header = check_shape(path, _adapters()[0], RUN_SCHEMA.upgraded(path, data), "line 1")
     if any(moment is not None and moment.tzinfo is None for moment in _moments(header.provenance)):
         raise FormatError(path, "line 1.provenance", "a time has no time zone")
@@ -157,8 +160,8 @@ def _read_line(path: Path, number: int, line: str) -> AnswerLine:
         raise FormatError(path, f"{place}.lines", "is not a list of first and last lines, counted from 1")
     if answer.status == "empty" and answer.ids:
         raise FormatError(path, f"{place}.status", f"is 'empty', but there are {len(answer.ids)} hits")
-    if any(score is not None and math.isnan(score) for score in answer.scores or ()):
-        raise FormatError(path, f"{place}.scores", "a score is NaN; scores must be numbers that can be ranked")
+    if is_too_deep(answer.details.said):
+        raise FormatError(path, f"{place}.details.said", TOO_DEEP)
     return answer
 
 

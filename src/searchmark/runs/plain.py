@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from searchmark.errors import FormatError
+from searchmark.errors import FormatError, shortened
 from searchmark.files.store import parse_json, read_text
 from searchmark.records import Answer, Hit, Run
 from searchmark.records.id_columns import in_bytes
@@ -50,7 +50,7 @@ def _id(path: Path, place: str, value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str) or not value:
-        raise FormatError(path, place, f"{value!r} is not an id")
+        raise FormatError(path, place, f"{shortened(repr(value), 60)} is not an id")
     return value
 
 
@@ -58,11 +58,11 @@ def _score(path: Path, place: str, value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FormatError(path, place, f"the score {value!r} is not a number")
+        raise FormatError(path, place, f"the score {shortened(repr(value), 60)} is not a number")
     try:
         score = float(value)
     except OverflowError:
-        raise FormatError(path, place, "the score is too large for a number") from None
-    if math.isnan(score):
-        raise FormatError(path, place, "the score is NaN; scores must be numbers that can be ranked")
+        raise FormatError(path, place, "the score is too large; scores must be finite numbers") from None
+    if not math.isfinite(score):
+        raise FormatError(path, place, f"the score is {score}; scores must be finite numbers")
     return score

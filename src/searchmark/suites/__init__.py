@@ -12,6 +12,7 @@ from pathlib import Path
 from searchmark.errors import UsageError
 from searchmark.files.store import check_readable, collector_paused
 from searchmark.records import Suite
+from searchmark.suites.checks import check_metadata
 from searchmark.suites.detect import FORMATS, detect
 from searchmark.suites.source import Source
 
@@ -23,7 +24,9 @@ def load_suite(path: str | PathLike[str], *, format: str | None = None, topics: 
     source = Source(Path(path))
     check_readable(source.path)
     with collector_paused():
-        return _read(source, format or detect(source), topics)
+        suite = _read(source, format or detect(source), topics)
+    check_metadata(path, suite.metadata)
+    return suite
 
 
 def _read(source: Source, chosen: str, topics: str | PathLike[str] | None) -> Suite:

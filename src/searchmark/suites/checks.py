@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from math import inf
 from os import PathLike
+from typing import TYPE_CHECKING, Any
 
-from searchmark.errors import FormatError, UsageError
+from searchmark.errors import FormatError, UsageError, shortened
+from searchmark.files.plain_data import TOO_DEEP, is_too_deep
+from searchmark.files.store import check_shape
 from searchmark.judging.expected_orders import wrong_in_order
 from searchmark.judging.globs import compiled_glob
 from searchmark.judging.matching import lines_are_reversed
 from searchmark.judging.spelling import nfc, normal_path
 from searchmark.records import Case, Judgment
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 HIGHEST_GRADE = 10**9 - 1
+LONGEST_NAME, LONGEST_PATH = 255, 4095  # bytes that file systems allow
 
 
 def check_cases(path: str | PathLike[str], cases: Sequence[Case], place: str = "cases") -> None:
@@ -29,6 +38,77 @@ def check_cases(path: str | PathLike[str], cases: Sequence[Case], place: str = "
         if first != row:
             raise FormatError(path, f"{where}.id", f"{case.id!r} is a duplicate of {place}.{first}")
         _check_judgments(path, where, case)
+        check_fields(path, f"{where}.fields", case.fields)
+        for number, document in enumerate(case.documents):
+            check_fields(path, f"{where}.documents.{number}.fields", document.fields)
+
+
+def check_fields(path: str | PathLike[str], place: str, fields: Mapping[str, Any]) -> None:
+    """Refuse what is nested so deeply that nothing could write it again."""
+    for name, value in fields.items():
+        if isinstance(value, dict | list) and is_too_deep(value):
+            raise FormatError(path, f"{place}.{name}", TOO_DEEP)
+
+
+@dataclass(frozen=True)
+class RepositoryMetadata:
+    """What a gold set says of a repository that it was mined from, as far as somebody relies on it."""
+
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class OptionsMetadata:
+    """The options of mining that later decide which files can be found."""
+
+    kinds: tuple[str, ...] | None = None
+    exclude_patterns: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ReliedOnMetadata:
+    """The metadata of a suite, as far as somebody relies on it; there may be any other."""
+
+    repository: str = ""
+    repositories: Mapping[str, RepositoryMetadata] = field(default_factory=dict)
+    options: OptionsMetadata = OptionsMetadata()
+
+
+def check_metadata(path: str | PathLike[str], metadata: Mapping[str, Any]) -> None:
+    """Refuse metadata that says where cases are searched, or among which files, and has not the shape for it."""
+    check_fields(path, "metadata", metadata)
+    relied_on = {name: metadata[name] for name, kind in _RELIED_ON.items() if isinstance(metadata.get(name), kind)}
+    if not relied_on:
+        return
+    mined = check_shape(path, _relied_on_metadata(), relied_on, "metadata")
+    for name, repository in mined.repositories.items():
+        _check_path(path, f"metadata.repositories.{name}.path", repository.path)
+    _check_path(path, "metadata.repository", mined.repository)
+    for number, pattern in enumerate(mined.options.exclude_patterns or ()):
+        _check_glob(path, f"metadata.options.exclude_patterns.{number}", pattern)
+
+
+_RELIED_ON: dict[str, type] = {"repository": str, "repositories": Mapping, "options": Mapping}
+
+
+@cache
+def _relied_on_metadata() -> TypeAdapter[ReliedOnMetadata]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(ReliedOnMetadata)
+
+
+def _check_path(path: str | PathLike[str], place: str, named: str) -> None:
+    longest = max(len(part.encode("utf-8", "surrogatepass")) for part in named.split("/"))
+    if not named.isprintable() or longest > LONGEST_NAME or len(named) > LONGEST_PATH:
+        raise FormatError(path, place, f"{shortened(repr(named), 60)} is not a path that a folder can have")
+
+
+def _check_glob(path: str | PathLike[str], place: str, pattern: str) -> None:
+    try:
+        compiled_glob(pattern)
+    except UsageError as error:
+        raise FormatError(path, place, str(error)) from error
 
 
 def _check_judgments(path: str | PathLike[str], where: str, case: Case) -> None:
@@ -58,10 +138,7 @@ def _check_judgment(path: str | PathLike[str], place: str, judgment: Judgment) -
     if not judgment.target:
         raise FormatError(path, f"{place}.target", "is empty")
     if judgment.match == "glob":
-        try:
-            compiled_glob(judgment.target)
-        except UsageError as error:
-            raise FormatError(path, f"{place}.target", str(error)) from error
+        _check_glob(path, f"{place}.target", judgment.target)
     if abs(judgment.grade) > HIGHEST_GRADE:
         raise FormatError(path, f"{place}.grade", f"{judgment.grade} is beyond ±{HIGHEST_GRADE}")
     if judgment.rank is not None and not 1 <= judgment.rank <= HIGHEST_GRADE:

@@ -37,7 +37,7 @@ def read_labels(source: Source, queries: Path | None = None) -> Suite:
 
 def read_queries(path: Path) -> dict[str, str]:
     """Queries by line number."""
-    lines = enumerate(read_text(path).split("\n"), 1)
+    lines = enumerate(read_text(path, pipe=True).split("\n"), 1)
     queries = {str(number): line.strip() for number, line in lines if line.strip() and not line.lstrip().startswith("#")}
     if not queries:
         raise FormatError(path, None, "holds no queries")

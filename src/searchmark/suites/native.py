@@ -53,8 +53,10 @@ def read_native(source: Source) -> Suite:
         content = _read_jsonl(source)
     else:
         content = _checked(path, _with_numeric_version(source.data) if source.is_yaml else source.data)
-    check_cases(path, content.cases)
     _check_defaults(path, content.defaults)
+    if not content.cases:
+        raise FormatError(path, None if source.by_line else "cases", "holds no cases")
+    check_cases(path, content.cases)
     return Suite.from_cases(
         content.name or path.stem,
         content.cases,
@@ -68,6 +70,8 @@ def read_native(source: Source) -> Suite:
 def write_native(suite: Suite, path: str | PathLike[str]) -> Iterator[str]:
     """Write a suite as native JSON or JSONL, which hold all of it: nothing is ever lost."""
     path = Path(path)
+    if not len(suite):
+        raise UsageError(f"{path} cannot be written: the suite {suite.name!r} has no cases")
     header = {key: value for key, value in _header(suite).items() if value}
     cases = [_compact(case) for case in suite.cases]
     if path.suffix.lower() == ".jsonl":

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError
-from searchmark.files.store import BOM, parse_json, read_text
+from searchmark.files.store import BOM, open_file, parse_json, read_text
 
 # Where files keep their list of cases.
 LISTS = ("test_cases", "fixtures", "cases", "benchmark_cases", "queries", "requests", "instances")
@@ -34,10 +34,11 @@ class Source:
     """One file or folder that a suite is read from."""
 
     path: Path
+    pipe: bool = False  # whether it may be a pipe that is open already; such a source is asked for its text alone
 
     @cached_property
     def text(self) -> str:
-        return read_text(self.path)
+        return read_text(self.path, pipe=self.pipe)
 
     @property
     def extension(self) -> str:
@@ -46,11 +47,8 @@ class Source:
     @cached_property
     def head(self) -> str:
         """How the text begins, without reading all of it."""
-        try:
-            with self.path.open("rb") as file:
-                return file.read(4096).removeprefix(BOM).decode("utf-8", "replace").lstrip()
-        except OSError as error:
-            raise FormatError(self.path, None, f"cannot be read: {error.strerror}") from error
+        with open_file(self.path) as file:
+            return file.read(4096).removeprefix(BOM).decode("utf-8", "replace").lstrip()
 
     @cached_property
     def structured(self) -> bool:

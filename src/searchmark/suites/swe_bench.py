@@ -10,7 +10,7 @@ from searchmark.records import Case, Judgment, Suite
 from searchmark.suites.checks import check_cases
 from searchmark.suites.source import Entry, Source
 
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -\d+(?:,(\d{1,9}))? \+\d+(?:,(\d{1,9}))? @@")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 _ESCAPES = {"\\t": "\t", "\\n": "\n", '\\"': '"', "\\\\": "\\"}
 NOWHERE = "/dev/null"

@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from searchmark.errors import FormatError
-from searchmark.files.store import BOM, write_text
+from searchmark.files.store import BOM, read_bytes, write_text
 from searchmark.files.trec_text import QRELS, TrecTable, grouped_by_query, read_table
 from searchmark.records import Case, CaseTable, JudgmentTable, Suite
 from searchmark.records.id_columns import pair_keys
+from searchmark.suites.checks import check_fields
 from searchmark.suites.losses import losses, refuse_blanks
 from searchmark.suites.source import Source
 
@@ -67,7 +68,7 @@ def _refuse_repetition(path: Path, table: TrecTable) -> None:
 
 def _line_of_row(path: Path, row: int) -> int:
     """The line that a data row came from; counted again, since only a refused file needs it."""
-    lines = path.read_bytes().removeprefix(BOM).split(b"\n")
+    lines = read_bytes(path).removeprefix(BOM).split(b"\n")
     numbers = [n for n, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith(b"#")]
     return numbers[row]
 
@@ -78,7 +79,7 @@ def read_topics(path: str | PathLike[str]) -> dict[str, Case]:
     Classic ``<top>`` blocks (the title counts), ``<topic number="1">`` elements with a ``<query>`` or
     ``<title>``, lines of id, tab, text, or JSONL with ``id``, ``query`` and whatever else is known of a case.
     """
-    source = Source(Path(path))
+    source = Source(Path(path), pipe=True)
     if source.by_line:
         topics = _from_entries(source)
     elif blocks := _blocks(path, source.text, _TOP, "top"):
@@ -106,6 +107,7 @@ def _from_entries(source: Source) -> dict[str, Case]:
             unanswerable=entry.values.get("unanswerable") is True,
             fields=entry.rest("_id", "id", "query_id", "query", "text", "title", "category", "tags", "origin", "unanswerable"),
         )
+        check_fields(source.path, entry.place, case.fields)
         _add(source.path, entry.place, topics, case)
     return topics
 
