@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from searchmark.agents.source import AgentSource, InProcess, parse_source
+from searchmark.agents.source import AgentSource, BuiltIn, InProcess, parse_source
 from searchmark.errors import UsageError
+from searchmark.options.sensitive import Described, Nested
 
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes, Corpus
@@ -76,6 +77,22 @@ class AgentSpec:
                 raise PydanticCustomError("sentence", "{reason}", {"reason": str(error)}) from error
 
         return core_schema.no_info_plain_validator_function(read)
+
+
+def nested_options(spec: AgentSpec) -> Nested:
+    """The options of an agent with their record, which is known of built-in agents alone: no foreign code is imported for it."""
+    record = spec.source.load().Config if isinstance(spec.source, BuiltIn) else None
+    return Nested(record, spec.config, "config")
+
+
+def _read_choice(choice: Any) -> Nested | None:
+    try:
+        return nested_options(AgentSpec.from_plain(choice))
+    except UsageError:  # whoever makes the agent says what is wrong with it
+        return None
+
+
+AgentChoice = Described(_read_choice)  # marks a field that names an agent, or describes it as {name, source, config}
 
 
 def _wrong_part(plain: Any) -> str | None:
