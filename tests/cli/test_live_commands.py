@@ -322,7 +322,8 @@ def test_secrets_of_the_config_reach_no_file(shop: Path) -> None:
         "class Mine:\n    def __init__(self, api_key): pass\n    def initialize(self, corpus): pass\n    def retrieve(self, query): return []\n"
     )
     Path("searchmark.yaml").write_text("agents: [{name: Mine, config: {api_key: very-secret}}]\n")
-    assert evaluate("--agent", "mine.py:Mine", "--repo", "shop", "--save-run", "run.jsonl")[0] == 0
+    named = ("--config", "searchmark.yaml")
+    assert evaluate("--agent", "mine.py:Mine", "--repo", "shop", "--save-run", "run.jsonl", *named)[0] == 0
     for file in (*Path().glob("*.json*"), *Path(".searchmark").iterdir()):
         assert "very-secret" not in file.read_text()
     assert load_run("run.jsonl").provenance.agent.config == {"api_key": "(removed)"}

@@ -44,7 +44,7 @@ def config_option(section: str, contents: str) -> Callable[[Command], Command]:
                 show_default="searchmark.yaml, searchmark.toml or pyproject.toml of the project",
                 help=f"YAML or TOML file with {contents}. Only a file that you name may set addresses, keys and paths elsewhere.",
             ),
-            option(section, "--no-config", is_flag=True, help="Obey no config that is merely found."),
+            option(section, "--no-config", is_flag=True, help="Do not look for a config file."),
         )
 
     return decorated

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WHAT_TO_RUN, WHAT_TO_SEARCH, WHICH_CASES, HOW_TO_RUN = "What to run", "What to search", "Which cases", "How to run"
 RESUME, COMPARISON, OUTPUT, OTHER = "Resume", "Comparison", "Output", "Other"
 LAST_SECTIONS = (OUTPUT, OTHER)
-PREFIX = "SEARCHMARK_"  # of every environment variable
+PREFIX = "SEARCHMARK_"  # of all that are ours
 FIRST_COLUMN = 30  # as wide as click makes it at most, so that all sections are aligned
 
 SAID = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)

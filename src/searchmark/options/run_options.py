@@ -51,7 +51,7 @@ class RunOptions:
     offline: Annotated[
         bool,
         Option(
-            "Use no network, loopback included. Binds what is built in: only --sandbox keeps the code of your own agent from it.",
+            "Use no network, loopback included. Only --sandbox keeps the code of your own agent from it.",
             ("--offline",),
         ),
     ] = False

@@ -168,10 +168,10 @@ class Server:
 
     def _close(self, _: Reply) -> Reply:
         memory = peak_memory()
-        if self._agent is not None:
-            self._agent.close()
-        self._until_the_end.close()
-        self._prohibitions.close()
+        with self._prohibitions:  # they end with the agent, even one that fails to close
+            if self._agent is not None:
+                self._agent.close()
+            self._until_the_end.close()
         return {"memory": memory}
 
 
