@@ -127,3 +127,9 @@ def test_a_project_file_that_is_not_about_us_is_left_alone(project: Path) -> Non
     (project / "pyproject.toml").write_text("[tool.other]\na = 1")
     (project.parent / "pyproject.toml").write_text("[tool.searchmarket]\na = 1")
     assert load_config().compare.margin == 0.02
+
+
+def test_a_file_that_is_no_config_by_its_size_is_refused(project: Path) -> None:
+    with (project / "searchmark.yaml").open("wb") as file:
+        file.truncate(1 << 40)
+    assert "is larger than 1 MiB" in refusal()

@@ -19,6 +19,7 @@ from searchmark.config.parsing import PROJECT_FILE, project_section
 from searchmark.errors import UsageError
 from searchmark.files.store import BOM
 
+LARGEST = 1 << 20  # bytes of a config; others may have put a larger file there to be read
 NAMES = ("searchmark.yaml", "searchmark.yml", "searchmark.toml", PROJECT_FILE)
 
 
@@ -63,7 +64,7 @@ def _content(file: Path) -> _Opened | None:
         handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
         with os.fdopen(handle, "rb") as opened:
             status = os.fstat(opened.fileno())
-            content = opened.read() if stat.S_ISREG(status.st_mode) else b""
+            content = opened.read(LARGEST + 1) if stat.S_ISREG(status.st_mode) else b""
     except OSError as error:
         if file.name == PROJECT_FILE:
             return None
@@ -73,7 +74,7 @@ def _content(file: Path) -> _Opened | None:
 
 def _is_ours(content: bytes) -> bool:
     """Whether a project file has something for us; one that is broken is not our business."""
-    if b"searchmark" not in content:  # most have nothing, and need not be understood for that
+    if b"searchmark" not in content or len(content) > LARGEST:  # most have nothing, and need not be understood for that
         return False
     try:
         return bool(project_section(tomllib.loads(_text(content))))
@@ -95,6 +96,8 @@ def _doubts(file: Path, status: os.stat_result, project: Path) -> Iterator[str]:
     """Why a file may not be the user's own, the plainest reason first."""
     if not stat.S_ISREG(status.st_mode):
         yield "is not a regular file"
+    if status.st_size > LARGEST:
+        yield f"is larger than {LARGEST >> 20} MiB"
     if not file.is_relative_to(project):
         yield f"lies above the project {project}"
     target = Path(os.path.realpath(file))
