@@ -115,6 +115,12 @@ def test_a_pipe_is_refused_and_not_waited_for(project: Path) -> None:
     assert "is not a regular file" in refusal()
 
 
+def test_a_folder_of_that_name_is_refused(project: Path) -> None:
+    (project / "searchmark.yaml").unlink()
+    (project / "searchmark.yaml").mkdir()
+    assert "is not a regular file" in refusal()
+
+
 def test_a_link_to_nothing_is_refused(project: Path) -> None:
     (project / "searchmark.yaml").unlink()
     (project / "searchmark.yaml").symlink_to("nothing")

@@ -61,15 +61,24 @@ def _content(file: Path) -> _Opened | None:
     if not os.path.lexists(file):
         return None
     try:
-        handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-        with os.fdopen(handle, "rb") as opened:
-            status = os.fstat(opened.fileno())
-            content = opened.read(LARGEST + 1) if stat.S_ISREG(status.st_mode) else b""
+        opened = _opened(file)
     except OSError as error:
         if file.name == PROJECT_FILE:
             return None
         raise _refusal(file, f"cannot be read ({error.strerror})") from error
-    return _Opened(content, status) if file.name != PROJECT_FILE or _is_ours(content) else None
+    return opened if file.name != PROJECT_FILE or _is_ours(opened.content) else None
+
+
+def _opened(file: Path) -> _Opened:
+    handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            return _Opened(b"", status)
+        with open(handle, "rb", closefd=False) as reader:  # noqa: PTH123  # a descriptor, whose status is known
+            return _Opened(reader.read(LARGEST + 1), status)
+    finally:
+        os.close(handle)
 
 
 def _is_ours(content: bytes) -> bool:
