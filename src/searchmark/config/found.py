@@ -75,7 +75,7 @@ def _opened(file: Path) -> _Opened:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             return _Opened(b"", status)
-        with open(handle, "rb", closefd=False) as reader:  # noqa: PTH123  # a descriptor, whose status is known
+        with open(handle, "rb", closefd=False) as reader:  # a descriptor, whose status is known
             return _Opened(reader.read(LARGEST + 1), status)
     finally:
         os.close(handle)
