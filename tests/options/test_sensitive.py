@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
+from searchmark.agents.agent import AgentChoice
 from searchmark.agents.rerankers import RERANKERS
 from searchmark.agents.source import BUILT_IN, BuiltIn
 from searchmark.config import Config, RewriterConfig
@@ -20,6 +21,7 @@ from searchmark.options.sensitive import (
     Nested,
     Sensitive,
     SensitiveValue,
+    nested_values,
     sensitive_values,
 )
 
@@ -30,8 +32,8 @@ class Inner:
     key_variable: KeyVariable | None = None
 
 
-KNOWN = Described(lambda choice: Nested(Inner, choice, "options"))
-FREE = Described(lambda choice: Nested(None, choice))
+KNOWN = Described(lambda choice: [Nested(Inner, choice, "options")])
+FREE = Described(lambda choice: [Nested(None, choice)])
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,11 @@ def test_every_mark_is_found_with_its_field_and_whether_it_was_given() -> None:
         SensitiveValue(Sensitive.ADDRESS, "chosen.options.url", "http://x", True),
         SensitiveValue(Sensitive.UNKNOWN, "free", {"anything": 1}, True),
     ]
+
+
+def test_whatever_a_config_grants_an_agent_is_a_permission() -> None:
+    (granted,) = AgentChoice.read({"name": "bm25", "env": ["TOKEN"], "source": "nothing:"})
+    assert list(nested_values(granted)) == [SensitiveValue(Sensitive.PERMISSION, "env", {"env": ["TOKEN"]}, True)]
 
 
 def unmarked_texts(record: type) -> Iterator[str]:

@@ -217,10 +217,10 @@ RERANKERS: dict[str, type[RerankerOptions]] = {
 }
 
 
-def _read_choice(choice: Any) -> Nested | None:
+def _read_choice(choice: Any) -> tuple[Nested, ...]:
     name, options = _name_and_options(choice) if isinstance(choice, str | Mapping) else (None, {})
     record = RERANKERS.get(str(name))
-    return None if record is None else Nested(record, options)
+    return () if record is None else (Nested(record, options),)
 
 
 RerankerChoice = Annotated[str | dict[str, Any], Described(_read_choice)]  # a name, or {name, ...} with options

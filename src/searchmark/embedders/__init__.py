@@ -42,10 +42,10 @@ def _name_and_options(choice: str | Mapping[str, Any]) -> tuple[Any, dict[str, A
     return options.pop("name", None), options
 
 
-def _read_choice(choice: Any) -> Nested | None:
+def _read_choice(choice: Any) -> tuple[Nested, ...]:
     name, options = _name_and_options(choice) if isinstance(choice, str | Mapping) else (None, {})
     known = ALIASES.get(str(name), str(name))
-    return Nested(options_class(known), options) if known in EMBEDDERS else None
+    return (Nested(options_class(known), options),) if known in EMBEDDERS else ()
 
 
 EmbedderChoice = Annotated[str | dict[str, Any], Described(_read_choice)]  # a name, or {name, ...} with options

@@ -27,6 +27,7 @@ class Sensitive(Enum):
     WRITTEN_FOLDER = "is a folder to write to"
     REPOSITORY = "is a repository"  # [NAME=]PATH
     MODEL = "is a model"  # by its name on the hub, or as a folder, which may hold code
+    PERMISSION = "says what an agent is given or allowed"
     UNKNOWN = "holds options of an agent that is not built in"  # what they mean is known to its code alone
 
 
@@ -41,18 +42,19 @@ ModelName = Annotated[str, Sensitive.MODEL]
 
 @dataclass(frozen=True)
 class Described:
-    """A field that names or describes something with options of its own; ``read`` says which, None for what is neither."""
+    """A field that names or describes something with options of its own; ``read`` says which."""
 
-    read: Callable[[Any], Nested | None]
+    read: Callable[[Any], Iterable[Nested]]
 
 
 @dataclass(frozen=True)
 class Nested:
-    """Options in a field: their record, None where it is not known, what is given, and below which name."""
+    """Options in a field: their record, what is given, and below which name; without a record they are of one ``kind``."""
 
     record: type | None
     options: Mapping[str, Any]
     below: str = ""
+    kind: Sensitive = Sensitive.UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def sensitive_values(record: type, options: Mapping[str, Any]) -> Iterator[Sensi
     yield from _of_record(record, options, "", given=True)
 
 
-def nested_values(nested: Nested | None) -> Iterator[SensitiveValue]:
+def nested_values(nested: Nested) -> Iterator[SensitiveValue]:
     """The same for options whose record may not be known."""
     yield from _of_nested(nested, "", given=True)
 
@@ -88,14 +90,12 @@ def _of_record(record: type, options: Mapping[str, Any], prefix: str, *, given: 
         yield from _of_value(hints[each.name], value, _joined(prefix, each.name), given=given and named)
 
 
-def _of_nested(nested: Nested | None, prefix: str, *, given: bool) -> Iterator[SensitiveValue]:
-    if nested is None:
-        return
+def _of_nested(nested: Nested, prefix: str, *, given: bool) -> Iterator[SensitiveValue]:
     below = _joined(prefix, nested.below)
     if nested.record is not None:
         yield from _of_record(nested.record, nested.options, below, given=given)
     elif nested.options:
-        yield SensitiveValue(Sensitive.UNKNOWN, below, nested.options, given)
+        yield SensitiveValue(nested.kind, below, nested.options, given)
 
 
 def _of_value(hint: Any, value: Any, field: str, *, given: bool) -> Iterator[SensitiveValue]:
@@ -121,7 +121,8 @@ def _of_marks(marks: Iterable[Any], value: Any, field: str, *, given: bool) -> I
         if isinstance(mark, Sensitive) and not _holds_several(value):
             yield SensitiveValue(mark, field, value, given)
         elif isinstance(mark, Described):
-            yield from _of_nested(mark.read(value), field, given=given)
+            for nested in mark.read(value):
+                yield from _of_nested(nested, field, given=given)
 
 
 def _holds_several(value: Any) -> bool:
