@@ -12,6 +12,7 @@ import pytest
 from searchmark.cli._variadic import spread
 from searchmark.cli.main import main
 from searchmark.runs import load_run
+from tests.support.small_histories import git
 
 HERE = Path(__file__).parent
 FILES = {
@@ -96,11 +97,15 @@ def test_several_repositories_are_each_searched_for_their_own_cases(shop: Path) 
     assert evaluate("--agent", "bm25", "--repo", "a=shop")[0] == 4
 
 
-def test_the_repository_comes_from_the_gold_set(shop: Path) -> None:
-    save(shop / "gold.json", CASES, repositories={"shop": {"path": "shop"}})
-    assert evaluate("--agent", "bm25")[0] == 0
-    save(shop / "gold.json", CASES, repository="shop")
-    assert evaluate("--agent", "bm25")[0] == 0
+def test_the_repository_comes_from_the_gold_set_if_it_has_the_commits_of_the_cases(shop: Path) -> None:
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
+        git(shop / "shop", *command)
+    cases = [{**case, "commit_hash": git(shop / "shop", "rev-parse", "HEAD").decode().strip()} for case in CASES]
+    for metadata in ({"repositories": {"shop": {"path": "shop"}}}, {"repository": "shop"}):
+        save(shop / "gold.json", cases, **metadata)
+        assert evaluate("--agent", "bm25")[0] == 0
+        save(shop / "gold.json", CASES, **metadata)
+        assert evaluate("--agent", "bm25")[0] == 4
 
 
 def test_cases_that_bring_documents_are_searched_in_their_own(shop: Path) -> None:
