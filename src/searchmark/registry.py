@@ -17,7 +17,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from searchmark.agents.agent import AgentSpec, RetrievalAgent, nested_options
+from searchmark.agents.agent import AgentSpec, RetrievalAgent
+from searchmark.agents.permissions import check_options
 from searchmark.agents.source import (
     ALIASES,
     BUILT_IN,
@@ -30,9 +31,6 @@ from searchmark.agents.source import (
     parse_named,
 )
 from searchmark.errors import SearchmarkError, UsageError, shortened
-from searchmark.options.sensitive import Sensitive, is_local_model, nested_values
-from searchmark.services.network import NO_NETWORK
-from searchmark.services.redaction import without_credentials
 
 GROUP = "searchmark.agents"
 DEEPEST = 20  # agents that ask agents that ask agents; a config that refers to itself would have no end
@@ -131,24 +129,9 @@ def check_spec(spec: AgentSpec, *, foreign: bool = True, network: bool = True, d
         raise UsageError(f"{spec.source.text!r} is not built in, and --no-exec allows built-in agents only")
     if depth > DEEPEST:
         raise UsageError(f"the arm {spec.name!r} is nested more than {DEEPEST} deep")
-    _check_options(spec, foreign=foreign, network=network)
+    check_options(spec, foreign=foreign, network=network)
     for arm in _arms_by_config(spec).values():
         _check_arm(spec, arm, foreign=foreign, network=network, depth=depth + 1)
-
-
-def _check_options(spec: AgentSpec, *, foreign: bool, network: bool) -> None:
-    """Refuse options by which a built-in agent would use the network, or run code, where that is not allowed."""
-    if foreign and network:  # then nothing has to be imported yet
-        return
-    for option in nested_values(nested_options(spec)):
-        if option.kind is Sensitive.ADDRESS and not network:
-            address = without_credentials(str(option.value))
-            raise UsageError(f"the agent {spec.name!r} asks a service ({option.field}: {address}), and {NO_NETWORK}")
-        if option.kind is Sensitive.MODEL and not foreign and is_local_model(option.value):
-            raise UsageError(
-                f"the agent {spec.name!r} loads a model from a folder ({option.field}: {option.value}), which may hold code, "
-                "and --no-exec allows built-in agents only"
-            )
 
 
 def _arms_by_config(spec: AgentSpec) -> Mapping[str, AgentSpec]:
