@@ -12,7 +12,7 @@ from searchmark.agents.source import ALIASES, BUILT_IN, AgentSource, BuiltIn, Py
 from searchmark.corpora.corpus import Corpus, load_corpus
 from searchmark.errors import UsageError
 from searchmark.records import Document
-from searchmark.registry import COMBINING, agent_class_of, create, known_agents, load_agent, spec_of
+from searchmark.registry import COMBINING, agent_class_of, check_spec, create, known_agents, load_agent, spec_of
 
 CORPUS = Corpus.of("c", [Document("a", "text")])
 
@@ -277,3 +277,12 @@ def test_an_agent_of_another_make_describes_itself_if_it_can(tmp_path: Path) -> 
         "    def describe(self): return {'model': 'mine'}\n"
     )
     assert create(spec_of(f"{tmp_path / 'mine.py'}:Agent")).describe() == {"model": "mine"}
+
+
+def test_a_model_from_a_folder_may_hold_code_and_is_not_loaded_without_foreign_code(tmp_path: Path) -> None:
+    named = AgentSpec("semantic", BuiltIn("semantic"), {"model": str(tmp_path)})
+    described = AgentSpec("rerank", BuiltIn("rerank"), {"reranker": {"name": "cross-encoder", "model": str(tmp_path)}})
+    for spec in (named, described):
+        check_spec(spec)
+        with pytest.raises(UsageError, match=r"loads a model from a folder .* and --no-exec allows built-in agents only"):
+            check_spec(spec, foreign=False)

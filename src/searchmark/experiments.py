@@ -63,9 +63,11 @@ class Experiment:
     def __post_init__(self) -> None:
         if not self.agents or self.repeats < 1:
             raise UsageError("an experiment needs an agent at least, and asks it once at least")
-        from searchmark.registry import load_agent
+        from searchmark.registry import check_spec, load_agent
 
         object.__setattr__(self, "agents", tuple(map(load_agent, self.agents)))
+        for spec in self.agents:
+            check_spec(spec, foreign=not self.options.no_exec, network=self.options.network)
 
     @property
     def labels(self) -> list[RunLabel]:

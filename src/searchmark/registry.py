@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec, RetrievalAgent
+from searchmark.agents.permissions import check_options
 from searchmark.agents.source import (
     ALIASES,
     BUILT_IN,
@@ -87,14 +88,15 @@ def _spec(agent: Any) -> AgentSpec:
     return spec_of_object(agent)
 
 
-def spec_of(text: str, configured: Iterable[AgentSpec] = (), *, foreign: bool = True) -> AgentSpec:
+def spec_of(text: str, configured: Iterable[AgentSpec] = (), *, foreign: bool = True, network: bool = True) -> AgentSpec:
     """The agent that the command line asks for by NAME, by a source, or by NAME=source.
 
     ``configured`` are the agents of a config file, which a name may mean; code that only the config names is refused,
-    since a config may be a stranger's. With ``foreign`` False nothing that is not ours is executed.
+    since a config may be a stranger's. With ``foreign`` False nothing that is not ours is executed, with ``network``
+    False no service is asked.
     """
     spec = _named(text, configured)
-    check_spec(spec, foreign=foreign)
+    check_spec(spec, foreign=foreign, network=network)
     return spec
 
 
@@ -120,15 +122,16 @@ def _is_code(source: AgentSource) -> bool:
     return source.executes and not isinstance(source, EntryPoint)
 
 
-def check_spec(spec: AgentSpec, *, foreign: bool = True, depth: int = 0) -> None:
+def check_spec(spec: AgentSpec, *, foreign: bool = True, network: bool = True, depth: int = 0) -> None:
     """Refuse an agent that is not available or not allowed, and likewise all that it asks; nothing is started for that."""
     _refuse_unavailable(spec.source)
     if spec.source.executes and not foreign:
         raise UsageError(f"{spec.source.text!r} is not built in, and --no-exec allows built-in agents only")
     if depth > DEEPEST:
         raise UsageError(f"the arm {spec.name!r} is nested more than {DEEPEST} deep")
+    check_options(spec, foreign=foreign, network=network)
     for arm in _arms_by_config(spec).values():
-        _check_arm(spec, arm, foreign=foreign, depth=depth + 1)
+        _check_arm(spec, arm, foreign=foreign, network=network, depth=depth + 1)
 
 
 def _arms_by_config(spec: AgentSpec) -> Mapping[str, AgentSpec]:
@@ -136,13 +139,13 @@ def _arms_by_config(spec: AgentSpec) -> Mapping[str, AgentSpec]:
     return _made(spec).arms() if isinstance(spec.source, BuiltIn) and spec.source.name in COMBINING else {}
 
 
-def _check_arm(spec: AgentSpec, arm: AgentSpec, *, foreign: bool, depth: int = 0) -> None:
+def _check_arm(spec: AgentSpec, arm: AgentSpec, *, foreign: bool, network: bool, depth: int = 0) -> None:
     _refuse_unavailable(arm.source)
     if _is_code(arm.source):
         raise UsageError(
             f"the arm {arm.name!r} of {spec.name!r} is code ({arm.source.text}), which a config may not name: make it a plug-in"
         )
-    check_spec(arm, foreign=foreign, depth=depth)
+    check_spec(arm, foreign=foreign, network=network, depth=depth)
 
 
 def _refuse_unavailable(source: AgentSource) -> None:
@@ -157,18 +160,18 @@ def _refuse_unavailable(source: AgentSource) -> None:
         raise UsageError(f"there is no agent {source.name!r}; {hint} For your own agent use module:Class.")
 
 
-def create(spec: AgentSpec, *, foreign: bool = True) -> RetrievalAgent:
+def create(spec: AgentSpec, *, foreign: bool = True, network: bool = True) -> RetrievalAgent:
     """Make the agent, with all that it asks itself. Whatever goes wrong names the agent."""
     from searchmark.agents.adapted import adapted
 
-    check_spec(spec, foreign=foreign)
+    check_spec(spec, foreign=foreign, network=network)
     made = _made(spec)
     borrowed = isinstance(spec.source, InProcess) and made is spec.source.object
     agent = adapted(made, spec.name, borrowed=borrowed)
     arms = agent.arms()
     for arm in arms.values():
-        _check_arm(spec, arm, foreign=foreign)
-    agent.connect({name: create(arm, foreign=foreign) for name, arm in arms.items()})
+        _check_arm(spec, arm, foreign=foreign, network=network)
+    agent.connect({name: create(arm, foreign=foreign, network=network) for name, arm in arms.items()})
     return agent
 
 
@@ -236,14 +239,14 @@ def agent_class_of(spec: AgentSpec) -> Any:
 def _found(source: AgentSource) -> tuple[Any, str]:
     """What a source means, and what that is called."""
     match source:
-        case BuiltIn(name):
-            module, _, attribute = BUILT_IN[name].rpartition(":")
-            return getattr(import_module(f"searchmark.agents.{module}"), attribute), attribute
+        case BuiltIn():
+            found = source.load()
+            return found, found.__name__
         case EntryPoint(name):
             point = next(point for point in _entry_points() if point.name == name)
             return point.load(), point.value
         case PythonClass(module, attribute):
-            found: Any = _module(module)
+            found = _module(module)
             for part in attribute.split("."):
                 found = getattr(found, part)
             return found, attribute

@@ -53,7 +53,7 @@ def _problems(process: Worker, spec: AgentSpec, folder: Path, seconds: float) ->
     existing = Existing(tuple(FILES), folder)
     problems: list[str] = []
     for doing, request in (
-        ("loading it", {"op": "load", "agent": spec.to_plain(), "memory_limit_mb": None, "foreign": True}),
+        ("loading it", {"op": "load", "agent": spec.to_plain(), "memory_limit_mb": None, "foreign": True, "network": True}),
         ("initialize", {"op": "prepare", "location": location}),
         ("initialize, called again", {"op": "prepare", "location": location}),
     ):

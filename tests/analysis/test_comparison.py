@@ -412,6 +412,7 @@ class TestConfig:
 
     def test_a_project_file_counts_only_if_it_has_our_table(self, tmp_path: Path, monkeypatch) -> None:
         (tmp_path / "inner").mkdir()
+        (tmp_path / ".git").mkdir()
         (tmp_path / "searchmark.yaml").write_text("compare: {margin: 0.5}")
         monkeypatch.chdir(tmp_path / "inner")
         for content in ("# see [tool.searchmark]", "[tool.searchmarket]\na = 1", "tool = 3", "broken = ["):
@@ -419,12 +420,6 @@ class TestConfig:
             assert load_config().compare.margin == 0.5
         (tmp_path / "inner" / "pyproject.toml").write_text("[tool]\nsearchmark.compare.margin = 0.25")
         assert load_config().compare.margin == 0.25
-
-    def test_the_nearest_file_upwards_is_found(self, tmp_path: Path, monkeypatch) -> None:
-        (tmp_path / "deep" / "er").mkdir(parents=True)
-        (tmp_path / "searchmark.yaml").write_text("compare: {margin: 0.5}")
-        monkeypatch.chdir(tmp_path / "deep" / "er")
-        assert load_config().compare.margin == 0.5
 
     @pytest.mark.parametrize(
         ("name", "content", "complaint"),

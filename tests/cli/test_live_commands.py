@@ -12,6 +12,7 @@ import pytest
 from searchmark.cli._variadic import spread
 from searchmark.cli.main import main
 from searchmark.runs import load_run
+from tests.support.small_histories import git
 
 HERE = Path(__file__).parent
 FILES = {
@@ -96,11 +97,15 @@ def test_several_repositories_are_each_searched_for_their_own_cases(shop: Path) 
     assert evaluate("--agent", "bm25", "--repo", "a=shop")[0] == 4
 
 
-def test_the_repository_comes_from_the_gold_set(shop: Path) -> None:
-    save(shop / "gold.json", CASES, repositories={"shop": {"path": "shop"}})
-    assert evaluate("--agent", "bm25")[0] == 0
-    save(shop / "gold.json", CASES, repository="shop")
-    assert evaluate("--agent", "bm25")[0] == 0
+def test_the_repository_comes_from_the_gold_set_if_it_has_the_commits_of_the_cases(shop: Path) -> None:
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
+        git(shop / "shop", *command)
+    cases = [{**case, "commit_hash": git(shop / "shop", "rev-parse", "HEAD").decode().strip()} for case in CASES]
+    for metadata in ({"repositories": {"shop": {"path": "shop"}}}, {"repository": "shop"}):
+        save(shop / "gold.json", cases, **metadata)
+        assert evaluate("--agent", "bm25")[0] == 0
+        save(shop / "gold.json", CASES, **metadata)
+        assert evaluate("--agent", "bm25")[0] == 4
 
 
 def test_cases_that_bring_documents_are_searched_in_their_own(shop: Path) -> None:
@@ -322,7 +327,8 @@ def test_secrets_of_the_config_reach_no_file(shop: Path) -> None:
         "class Mine:\n    def __init__(self, api_key): pass\n    def initialize(self, corpus): pass\n    def retrieve(self, query): return []\n"
     )
     Path("searchmark.yaml").write_text("agents: [{name: Mine, config: {api_key: very-secret}}]\n")
-    assert evaluate("--agent", "mine.py:Mine", "--repo", "shop", "--save-run", "run.jsonl")[0] == 0
+    named = ("--config", "searchmark.yaml")
+    assert evaluate("--agent", "mine.py:Mine", "--repo", "shop", "--save-run", "run.jsonl", *named)[0] == 0
     for file in (*Path().glob("*.json*"), *Path(".searchmark").iterdir()):
         assert "very-secret" not in file.read_text()
     assert load_run("run.jsonl").provenance.agent.config == {"api_key": "(removed)"}

@@ -53,7 +53,7 @@ def rewriter(service: Service, tmp_path: Path) -> Iterator[Make]:
 
 def test_the_answer_becomes_the_query_on_one_line_without_quotes(service: Service, rewriter: Make, monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    rewriting = rewriter().rewrite("fix: rows (#1)", "rows")
+    rewriting = rewriter(key_variable="OPENAI_API_KEY").rewrite("fix: rows (#1)", "rows")
     assert (rewriting.text, rewriting.reason) == ("Where is this: rows?", None)
     (request,) = service.requests()
     assert request["path"].endswith("/v1/chat/completions")
@@ -64,7 +64,7 @@ def test_the_answer_becomes_the_query_on_one_line_without_quotes(service: Servic
 
 def test_anthropics_api_is_spoken_as_well(service: Service, rewriter: Make, monkeypatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
-    anthropic = rewriter(api="anthropic", prompt="Ask.")
+    anthropic = rewriter(api="anthropic", key_variable="ANTHROPIC_API_KEY", prompt="Ask.")
     rewriting = anthropic.rewrite("fix: rows (#1)", "rows")
     assert (rewriting.text, rewriting.reason) == ("Where is this: rows?", None)
     (request,) = service.requests()
@@ -91,6 +91,7 @@ def test_the_length_of_an_answer_and_the_temperature_are_options(service: Servic
     [
         (RewriterConfig("m"), "https://api.openai.com/v1", "OPENAI_API_KEY"),
         (RewriterConfig("m", api="anthropic"), "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+        (RewriterConfig("m", "http://localhost:11434/v1"), "http://localhost:11434/v1", ""),
         (RewriterConfig("m", "http://me:hidden@host/v1?key=k3y", "MINE"), "http://(removed)@host/v1?key=(removed)", "MINE"),
     ],
 )
@@ -110,7 +111,8 @@ def test_without_a_key_none_is_sent(service: Service, rewriter: Make, monkeypatc
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     rewriter(key_variable="MY_KEY").rewrite("m", "q")
     rewriter(key_variable="").rewrite("m", "another q")
-    assert ["authorization" in request["headers"] for request in service.requests()] == [False, False]
+    rewriter().rewrite("m", "yet another q")
+    assert ["authorization" in request["headers"] for request in service.requests()] == [False, False, False]
 
 
 def test_what_was_asked_once_is_not_asked_again(service: Service, rewriter: Make) -> None:
@@ -186,7 +188,7 @@ def test_a_service_that_is_not_there_is_a_failure_too_and_costs_its_attempts_onc
 def test_no_password_of_the_address_is_told(service: Service, rewriter: Make, monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-secret-key")
     address = service.url("denied").replace("://", "://user:hidden-word@")
-    reason = rewriter(base_url=address).rewrite("m", "q").reason or ""
+    reason = rewriter(base_url=address, key_variable="OPENAI_API_KEY").rewrite("m", "q").reason or ""
     assert "401" in reason
     assert not any(secret in reason for secret in ("a-secret-key", "hidden-word", "user:"))
 

@@ -63,7 +63,7 @@ class Counting:
 
 def indexing_ns(agent: Counting, *locations: Commit | Folder) -> list[int]:
     server = Server(load_agent(agent))
-    loaded = server.answer({"op": "load", "memory_limit_mb": None, "foreign": True})
+    loaded = server.answer({"op": "load", "memory_limit_mb": None, "foreign": True, "network": True})
     assert "failed" not in loaded, loaded
     replies = [server.answer({"op": "prepare", "location": location.to_plain()}) for location in locations]
     server.answer({"op": "close"})
@@ -139,7 +139,7 @@ def generated(clock: Clock, rows: list[str]) -> Iterator[str]:
 
 def searched(retrieve: Callable[[str, int], Any], folder: Path, *operations: str) -> list[dict[str, Any]]:
     server = Server(load_agent(retrieve))
-    server.answer({"op": "load", "memory_limit_mb": None, "foreign": True})
+    server.answer({"op": "load", "memory_limit_mb": None, "foreign": True, "network": True})
     server.answer({"op": "prepare", "location": Folder("shop", folder).to_plain()})
     return [server.answer({"op": operation, "query": "q", "depth": 2}) for operation in operations]
 

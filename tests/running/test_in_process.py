@@ -20,6 +20,7 @@ from searchmark.corpora.corpus import Corpus
 from searchmark.errors import UsageError
 from searchmark.records import Case, Judgment, Run, Suite
 from searchmark.running.worker.in_process import InProcessWorker
+from searchmark.services.network import network_allowed
 from tests.running.faulty import TRIGGER
 
 QUERIES = ["first", TRIGGER, "second"]
@@ -321,8 +322,36 @@ def test_a_worker_in_this_process_ends_once_and_closes_what_it_has_made() -> Non
             closed.append("closed")
 
     worker = InProcessWorker(load_agent(Closing))
-    assert "failed" not in worker.ask({"op": "load", "foreign": True, "memory_limit_mb": 1}, 10.0)
+    assert "failed" not in worker.ask({"op": "load", "foreign": True, "network": True, "memory_limit_mb": 1}, 10.0)
     worker.end()
     worker.end()
     assert closed == ["closed"]
     assert worker.age() > 0
+
+
+def test_a_run_without_network_forbids_it_in_this_process_until_it_ends(corpus: Path) -> None:
+    seen: list[bool] = []
+
+    class Asking(RetrievalAgent):
+        def initialize(self, corpus: Corpus) -> None:
+            seen.append(network_allowed())
+
+        def retrieve(self, query: str, k: int) -> RetrievalResult:
+            seen.append(network_allowed())
+            return RetrievalResult(["a.py"])
+
+        def close(self) -> None:
+            raise RuntimeError("cannot be closed")
+
+    run(Asking(), corpus, offline=True)
+    assert set(seen) == {False}
+    assert network_allowed()
+
+
+@pytest.mark.parametrize("options", [{"offline": True}, {"no_exec": True}])
+def test_without_network_an_agent_that_asks_a_service_is_no_part_of_an_experiment(corpus: Path, options: dict[str, bool]) -> None:
+    agent = load_agent("semantic", embedder={"name": "openai", "model": "m", "url": "http://me:hidden@127.0.0.1:9/v1"})
+    with pytest.raises(
+        UsageError, match=r"'semantic' asks a service \(config\.embedder\.url: http://\(removed\)@127\.0\.0\.1:9/v1\)"
+    ):
+        run(agent, corpus, **options)

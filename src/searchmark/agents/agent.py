@@ -6,12 +6,14 @@ asks an agent what it can do: whatever it leaves out is a method that does nothi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from searchmark.agents.source import AgentSource, InProcess, parse_source
+from searchmark.agents.source import AgentSource, BuiltIn, InProcess, parse_source
 from searchmark.errors import UsageError
+from searchmark.options.sensitive import Described, Nested, Sensitive
 
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes, Corpus
@@ -76,6 +78,24 @@ class AgentSpec:
                 raise PydanticCustomError("sentence", "{reason}", {"reason": str(error)}) from error
 
         return core_schema.no_info_plain_validator_function(read)
+
+
+def nested_options(spec: AgentSpec) -> Nested:
+    """The options of an agent with their record, which is known of built-in agents alone: no foreign code is imported for it."""
+    record = spec.source.load().Config if isinstance(spec.source, BuiltIn) else None
+    return Nested(record, spec.config, "config")
+
+
+def _read_choice(choice: Any) -> Iterator[Nested]:
+    """Its options, and whatever else is said of it: no found config grants an agent anything, whatever there may be to grant."""
+    for key in choice if isinstance(choice, Mapping) else ():
+        if key not in ("name", "source", "class", "config"):
+            yield Nested(None, {key: choice[key]}, str(key), Sensitive.PERMISSION)
+    with suppress(UsageError):  # whoever makes the agent says what is wrong with it
+        yield nested_options(AgentSpec.from_plain(choice))
+
+
+AgentChoice = Described(_read_choice)  # marks a field that names an agent, or describes it as {name, source, config}
 
 
 def _wrong_part(plain: Any) -> str | None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from searchmark.agents.agent import AgentSpec, RetrievalAgent, RetrievalResult
+from searchmark.agents.agent import AgentChoice, AgentSpec, RetrievalAgent, RetrievalResult
 from searchmark.errors import UsageError
 
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes, Corpus
 
-ArmChoice = str | dict[str, Any]  # a name, or {name, source, config}; `class` is read as `source`
+ArmChoice = Annotated[str | dict[str, Any], AgentChoice]  # a name, or {name, source, config}; `class` is read as `source`
 
 
 class AgentWithArms(RetrievalAgent):

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any, Literal
 
 from searchmark.agents.agent import RetrievalResult
-from searchmark.agents.arms import AgentWithArms, remembered, total_cost, with_tail
+from searchmark.agents.arms import AgentWithArms, ArmChoice, remembered, total_cost, with_tail
 from searchmark.agents.fusion import NORMALIZATIONS, reciprocal_ranks, weighted_sum
 from searchmark.errors import UsageError
 from searchmark.options.strict import strict_record
@@ -24,7 +24,7 @@ class HybridConfig:
     many are wanted; what arms have beyond them comes after, by reciprocal ranks.
     """
 
-    arms: list[str | dict[str, Any]] = field(default_factory=lambda: ["bm25", "semantic"])
+    arms: list[ArmChoice] = field(default_factory=lambda: ["bm25", "semantic"])
     fusion: Literal["rrf", "scores"] = "rrf"
     normalization: Literal["min-max", "z-score"] = "min-max"
     weights: dict[str, float] = field(default_factory=dict)

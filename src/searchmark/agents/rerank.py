@@ -8,9 +8,9 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from searchmark.agents.agent import RetrievalResult
-from searchmark.agents.arms import AgentWithArms, remembered, with_tail
+from searchmark.agents.arms import AgentWithArms, ArmChoice, remembered, with_tail
 from searchmark.agents.names import name_of
-from searchmark.agents.rerankers import Reranker, check_reranker
+from searchmark.agents.rerankers import Reranker, RerankerChoice, check_reranker
 from searchmark.errors import UsageError
 from searchmark.options.strict import strict_record
 
@@ -29,8 +29,8 @@ class RerankConfig:
     document, or else its id, is put before its text.
     """
 
-    arm: str | dict[str, Any] = "bm25"
-    reranker: str | dict[str, Any] = "proximity"
+    arm: ArmChoice = "bm25"
+    reranker: RerankerChoice = "proximity"
     candidates: int = 50
     names: bool = True
 

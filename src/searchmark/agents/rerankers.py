@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from searchmark.agents.agent import RetrievalAgent
 from searchmark.agents.bm25 import Bm25Agent
@@ -16,9 +16,11 @@ from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.errors import UsageError
 from searchmark.files.store import check_shape
 from searchmark.files.text_encoding import encodable
+from searchmark.options.sensitive import Address, Described, KeyVariable, ModelName, Nested
 from searchmark.options.strict import strict_record
 from searchmark.services.exchange import ApiKey, ClientOptions, Request, Unusable
 from searchmark.services.json_client import JsonClient
+from searchmark.services.network import network_allowed
 
 
 class Reranker:
@@ -109,7 +111,7 @@ def cross_encoder_problem() -> str | None:
 class CrossEncoderOptions:
     """Options of ``cross-encoder``: ``model`` is a name on the hub or a folder; ``batch`` is texts at a time."""
 
-    model: str = "cross-encoder/ms-marco-MiniLM-L6-v2"
+    model: ModelName = "cross-encoder/ms-marco-MiniLM-L6-v2"
     batch: int = 32
     longest_text: int = 8000
     offline: bool = False
@@ -128,7 +130,7 @@ class CrossEncoderReranker(Reranker):
         from sentence_transformers import CrossEncoder  # type: ignore[import-not-found,unused-ignore]  # an extra
 
         try:
-            self._model: Any = CrossEncoder(options.model, device="cpu", local_files_only=options.offline)
+            self._model: Any = CrossEncoder(options.model, device="cpu", local_files_only=options.offline or not network_allowed())
         except (OSError, ValueError) as error:
             name = type(error).__name__
             raise UsageError(
@@ -151,10 +153,10 @@ class ServedOptions:
     ``{query, texts}`` to ``[{index, score}]``. ``key_variable``: the environment variable with the key, if one is needed.
     """
 
-    url: str
+    url: Address
     style: Literal["cohere", "tei"] = "cohere"
     model: str | None = None
-    key_variable: str | None = None
+    key_variable: KeyVariable | None = None
     batch: int = 100
     longest_text: int = 8000
     retries: int = 5
@@ -215,12 +217,26 @@ RERANKERS: dict[str, type[RerankerOptions]] = {
 }
 
 
+def _read_choice(choice: Any) -> tuple[Nested, ...]:
+    name, options = _name_and_options(choice) if isinstance(choice, str | Mapping) else (None, {})
+    record = RERANKERS.get(str(name))
+    return () if record is None else (Nested(record, options),)
+
+
+RerankerChoice = Annotated[str | dict[str, Any], Described(_read_choice)]  # a name, or {name, ...} with options
+
+
+def _name_and_options(choice: str | Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    options = {"name": choice} if isinstance(choice, str) else dict(choice)
+    return options.pop("name", None), options
+
+
 def check_reranker(choice: str | Mapping[str, Any]) -> RerankerOptions:
     """The options of a reranker that was named (``proximity``) or described (``{name: http, url: ...}``)."""
-    options = {"name": choice} if isinstance(choice, str) else dict(choice)
-    name = options.pop("name", None)
-    if name not in RERANKERS:
+    name, options = _name_and_options(choice)
+    record = RERANKERS.get(str(name))
+    if record is None:
         raise UsageError(f"there is no reranker {name!r}; available: {', '.join(RERANKERS)}")
     from pydantic import TypeAdapter
 
-    return check_shape(f"reranker {name}", TypeAdapter(RERANKERS[name]), options)
+    return check_shape(f"reranker {name}", TypeAdapter(record), options)

@@ -19,9 +19,10 @@ from searchmark.agents.chunk_table import ChunkTable
 from searchmark.agents.chunking import Cutting, Lines
 from searchmark.agents.pooling import FileHit, Pooling, PoolingKind, nearest_files
 from searchmark.corpora.chunks import LONGEST
-from searchmark.embedders import check_embedder, load_embedder
+from searchmark.embedders import EmbedderChoice, check_embedder, load_embedder
 from searchmark.errors import UsageError
 from searchmark.indexes.exact import ExactIndex
+from searchmark.options.sensitive import FilePath, ModelName
 from searchmark.options.strict import strict_record
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ class SemanticConfig:
     ``index_file``: a file that keeps the vectors of the corpus; it is made unless it exists.
     """
 
-    embedder: str | dict[str, Any] = "wordllama"
-    model: str | None = None
+    embedder: EmbedderChoice = "wordllama"
+    model: ModelName | None = None
     pooling: PoolingKind = "max"
     mean_of: int = 3
     longest_chunk: int = LONGEST
@@ -57,7 +58,7 @@ class SemanticConfig:
     top_k: int | None = None
     query_cache: int = 1000
     cache_answers: bool = False
-    index_file: str | None = None
+    index_file: FilePath | None = None
 
     def __post_init__(self) -> None:
         least = {"mean_of": 1, "longest_chunk": 1, "top_k": 1, "query_cache": 0}

@@ -12,6 +12,7 @@ Reading a text imports nothing and looks nothing up: whether there is such an ag
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, ClassVar, NoReturn
 
 from searchmark.errors import UsageError
@@ -54,6 +55,11 @@ class BuiltIn:
     @property
     def text(self) -> str:
         return self.name
+
+    def load(self) -> Any:
+        """Its class, imported now."""
+        module, _, attribute = BUILT_IN[self.name].rpartition(":")
+        return getattr(import_module(f"searchmark.agents.{module}"), attribute)
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,62 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from difflib import get_close_matches
+from typing import Annotated, Any
 
-from searchmark.cli._options import WHAT_TO_RUN, option
-from searchmark.options.option import Option
+import click
+
+from searchmark.cli._options import PREFIX, Command, option, variable_of, with_options
+from searchmark.config import DatasetConfig, load_config
+from searchmark.errors import UsageError
+from searchmark.options.compare_options import CompareOptions
+from searchmark.options.option import Option, option_fields
+from searchmark.options.run_options import RunOptions
 from searchmark.runs import FORMATS as RUN_FORMATS
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
-config_option = option(
-    WHAT_TO_RUN,
-    "--config",
-    "config_path",
-    metavar="FILE",
-    help="YAML or TOML file with defaults and agents; the nearest searchmark.yaml, searchmark.toml or pyproject.toml otherwise.",
-)
+NEARLY = 0.85  # alike enough to be a mistake in typing, as difflib counts
+
+
+def config_option(section: str, contents: str) -> Callable[[Command], Command]:
+    """``--config`` and ``--no-config``: the command gets the config that applies, loaded."""
+
+    def decorated(command: Command) -> Command:
+        def loaded(*, config_path: str | None, no_config: bool, **arguments: Any) -> Any:
+            if config_path is not None and no_config:
+                raise UsageError("--config names a config and --no-config wants none; give one of them")
+            for sentence in mistyped_variables(os.environ):
+                click.echo(f"searchmark: {sentence}", err=True)
+            return command(config=load_config(config_path, search=not no_config), **arguments)
+
+        return with_options(
+            loaded,
+            command,
+            option(
+                section,
+                "--config",
+                "config_path",
+                metavar="FILE",
+                show_default="searchmark.yaml, searchmark.toml or pyproject.toml of the project",
+                help=f"YAML or TOML file with {contents}. Only a file that you name may set addresses, keys and paths elsewhere.",
+            ),
+            option(section, "--no-config", is_flag=True, help="Do not look for a config file."),
+        )
+
+    return decorated
+
+
+def mistyped_variables(environment: Iterable[str]) -> Iterator[str]:
+    """A sentence for every variable that sets nothing and is nearly the name of one that does."""
+    sections = {"compare": CompareOptions, "dataset": DatasetConfig, "evaluation": RunOptions}
+    known = [variable_of(table, each.name) for table, section in sections.items() for each in option_fields(section)]
+    for name in sorted(environment):
+        near = get_close_matches(name, known, 1, NEARLY) if name.startswith(PREFIX) and name not in known else []
+        if near:
+            yield f"the environment variable {name} has no effect; did you mean {near[0]}?"
 
 
 @dataclass(frozen=True)

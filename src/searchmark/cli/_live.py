@@ -101,7 +101,8 @@ def agent_specs(names: Sequence[str], config: Config, live: LiveOptions) -> tupl
     """The agents that were asked for, with what the config says about them."""
     from searchmark.registry import spec_of
 
-    return tuple(spec_of(name, config.agents, foreign=not live.options(config).no_exec) for name in names)
+    options = live.options(config)
+    return tuple(spec_of(name, config.agents, foreign=not options.no_exec, network=options.network) for name in names)
 
 
 def run_shown(experiment: Experiment, save_run: str | None) -> Ran:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 WHAT_TO_RUN, WHAT_TO_SEARCH, WHICH_CASES, HOW_TO_RUN = "What to run", "What to search", "Which cases", "How to run"
 RESUME, COMPARISON, OUTPUT, OTHER = "Resume", "Comparison", "Output", "Other"
 LAST_SECTIONS = (OUTPUT, OTHER)
+PREFIX = "SEARCHMARK_"  # of all that are ours
 FIRST_COLUMN = 30  # as wide as click makes it at most, so that all sections are aligned
 
 SAID = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
@@ -110,7 +111,7 @@ def is_given(name: str, sources: Collection[ParameterSource | None] = SAID) -> b
 
 def variable_of(table: str, name: str) -> str:
     """The environment variable that sets a field of a section."""
-    return f"SEARCHMARK_{table}_{name}".upper()
+    return f"{PREFIX}{table}_{name}".upper()
 
 
 def precedence(table: str, name: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from searchmark.corpora.claimed_repositories import mined_repositories, mined_repository
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote
 from searchmark.errors import UsageError
@@ -29,8 +30,9 @@ class Where:
     ``corpus`` is a folder or file for all cases. ``repositories`` are folders, each ``PATH`` or ``NAME=PATH`` where cases
     name theirs, and ``snapshots`` their states: parent, head, worktree or a revision. ``candidates`` says which files of a
     snapshot are searched: those that the targets of the gold set were chosen from, or all. A path that a gold set names is
-    looked for from ``base`` too, the folder it lies in, and ``repository_path`` is where cases go that name no repository.
-    ``service`` is the name of one that searches a corpus of its own.
+    looked for from ``base`` too, the folder it lies in, and is used only if it is that of a repository with the commits of
+    its cases. ``repository_path`` is where cases go that name no repository. ``service`` is the name of one that searches
+    a corpus of its own.
     """
 
     corpus: Annotated[str | None, Option("Documents to search: .json, .jsonl, .csv or a directory.", metavar="PATH")] = None
@@ -128,23 +130,14 @@ def _given(texts: Sequence[str]) -> dict[str | None, Path]:
     return {source.name: Path(source.path) for source in sources}
 
 
-def _near(path: str, base: Path | None) -> Path:
-    """A path that a gold set names: as it is, or else from the folder that the gold set lies in."""
-    here = Path(path)
-    return base / here if base is not None and not here.is_dir() and (base / here).is_dir() else here
-
-
 def _repositories(suite: Suite, where: Where) -> dict[str | None, Path]:
     """Folders by name; the one under None is for cases that name none, or one that is not among them."""
     given = _given(where.repositories)
-    mined = suite.metadata.get("repositories")
-    known: dict[str | None, Path] = {}
-    if isinstance(mined, Mapping) and None not in given:  # a folder without a name is meant for all cases
-        known |= {name: _near(entry["path"], where.base) for name, entry in mined.items() if "path" in entry}
-    known |= given
-    single = suite.metadata.get("repository") if where.repository_path is None else where.repository_path
-    if not known and isinstance(single, str):
-        known[None] = _near(single, where.base)
+    known = {**mined_repositories(suite, where.base, given), **given}
+    if not known and where.repository_path is not None:
+        known[None] = Path(where.repository_path)
+    if not known:
+        known |= mined_repository(suite, where.base)
     if not known:
         raise UsageError("there is nothing to search; name a folder with --repo or documents with --corpus")
     for folder in known.values():
@@ -185,7 +178,14 @@ def _candidates(suite: Suite) -> tuple[tuple[str, ...], tuple[str, ...]]:
     options = suite.metadata.get("options")
     if not isinstance(options, Mapping):
         return (), ()
-    return tuple(options.get("kinds") or ()), tuple(options.get("exclude_patterns") or ())
+    return _texts(options, "kinds"), _texts(options, "exclude_patterns")
+
+
+def _texts(options: Mapping[str, object], name: str) -> tuple[str, ...]:
+    found = options.get(name) or ()
+    if not isinstance(found, list | tuple) or not all(isinstance(each, str) for each in found):
+        raise UsageError(f"metadata.options.{name} of the gold set is not a list of texts; --candidates all ignores it")
+    return tuple(found)
 
 
 def _commits(cases: Sequence[Case], snapshot: str, repository: Repository) -> dict[str, str]:

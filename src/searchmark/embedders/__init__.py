@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from searchmark.errors import UsageError
 from searchmark.files.store import check_shape
+from searchmark.options.sensitive import Described, Nested
 
 if TYPE_CHECKING:
     from searchmark.embedders.embedder import Embedder, EmbedderOptions
@@ -22,19 +23,32 @@ EMBEDDERS = {
 }
 ALIASES = {"sentence-transformers": "transformer", "sentence_transformers": "transformer", "ollama": "openai", "vllm": "openai"}
 
-__all__ = ["ALIASES", "EMBEDDERS", "check_embedder", "load_embedder", "options_class"]
+__all__ = ["ALIASES", "EMBEDDERS", "EmbedderChoice", "check_embedder", "load_embedder", "options_class"]
 
 
 def check_embedder(choice: str | Mapping[str, Any]) -> EmbedderOptions:
     """The options of an embedder that was named (``wordllama``) or described (``{name: openai, model: ...}``)."""
-    options = {"name": choice} if isinstance(choice, str) else dict(choice)
-    name = options.pop("name", None)
+    name, options = _name_and_options(choice)
     known = ALIASES.get(str(name), str(name))
     if known not in EMBEDDERS:
         raise UsageError(f"there is no embedder {name!r}; available: {', '.join(EMBEDDERS)}")
     from pydantic import TypeAdapter
 
     return check_shape(f"embedder {name}", TypeAdapter(options_class(known)), options)
+
+
+def _name_and_options(choice: str | Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    options = {"name": choice} if isinstance(choice, str) else dict(choice)
+    return options.pop("name", None), options
+
+
+def _read_choice(choice: Any) -> tuple[Nested, ...]:
+    name, options = _name_and_options(choice) if isinstance(choice, str | Mapping) else (None, {})
+    known = ALIASES.get(str(name), str(name))
+    return (Nested(options_class(known), options),) if known in EMBEDDERS else ()
+
+
+EmbedderChoice = Annotated[str | dict[str, Any], Described(_read_choice)]  # a name, or {name, ...} with options
 
 
 def options_class(name: str) -> type[EmbedderOptions]:

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from searchmark.embedders.embedder import EmbedderOptions, Model, Vectors
+from searchmark.options.sensitive import Address, KeyVariable
 from searchmark.services.exchange import ApiKey, ClientOptions, Request, Unusable
 from searchmark.services.json_client import JsonClient
 from searchmark.services.secret_forms import without_credentials
+from searchmark.services.own_keys import key_variable_for
 
 OPENAI = "https://api.openai.com/v1"
+OPENAI_KEY = "OPENAI_API_KEY"  # sent there and nowhere else, unless it is named beside the address
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,15 +24,15 @@ class OpenAIOptions(EmbedderOptions):
     """Options of ``openai``.
 
     ``model``: its name on the server, such as ``text-embedding-3-small``. ``url``: the address before ``/embeddings``;
-    Ollama is at ``http://localhost:11434/v1``. ``key_variable``: the environment variable with the key; empty for a
-    server that wants none. ``dimensions``: asked from the server, which not every model allows (``dimension`` cuts here).
-    ``price_per_million_tokens``: what the cost of a query is computed from. ``revision``: changes when the weights do, as
-    a name alone cannot tell.
+    Ollama is at ``http://localhost:11434/v1``. ``key_variable``: the environment variable with the key;
+    ``OPENAI_API_KEY`` for OpenAI itself, none for any other address unless it is named. ``dimensions``: asked from the
+    server, which not every model allows (``dimension`` cuts here). ``price_per_million_tokens``: what the cost of a query is
+    computed from. ``revision``: changes when the weights do, as a name alone cannot tell.
     """
 
     model: str
-    url: str = OPENAI
-    key_variable: str = "OPENAI_API_KEY"
+    url: Address = OPENAI
+    key_variable: KeyVariable | None = None
     dimensions: int | None = None
     batch: int = 128
     retries: int = 5
@@ -71,8 +74,9 @@ class ServedModel(Model):
 
 
 def _client_options(options: OpenAIOptions) -> ClientOptions:
+    variable = key_variable_for(options.url, options.key_variable, OPENAI, OPENAI_KEY)
     return ClientOptions(
-        key=ApiKey(options.key_variable) if options.key_variable else None,
+        key=ApiKey(variable) if variable else None,
         timeout_seconds=options.timeout_seconds,
         retries=options.retries,
         requests_per_second=options.requests_per_second,

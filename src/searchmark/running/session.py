@@ -171,7 +171,11 @@ class Session:
         process = start_worker(self.spec, self._output, longest_answer(self._options.depth))
         self._process, self._location = process, None
         agent = self.spec.to_plain()
-        limits = {"memory_limit_mb": self._options.memory_limit_mb, "foreign": not self._options.no_exec}
+        limits = {
+            "memory_limit_mb": self._options.memory_limit_mb,
+            "foreign": not self._options.no_exec,
+            "network": self._options.network,
+        }
         reply = self._told({"op": "load", "agent": agent, **limits}, max(self._options.initialize_seconds, LOADING_SECONDS))
         self._happened(WorkerEvent("started", seconds=process.age()))
         code = reply.get("code")

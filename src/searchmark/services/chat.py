@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 from searchmark.services.budget import Budget
 from searchmark.services.exchange import ApiKey, ClientOptions, Reply, Request, Unusable
 from searchmark.services.json_client import DEFAULTS, JsonClient
+from searchmark.services.own_keys import key_variable_for
 from searchmark.services.response_cache import ResponseCache
 
 T = TypeVar("T")
@@ -18,9 +19,10 @@ T = TypeVar("T")
 class ChatOptions:
     """Which model is asked, and where.
 
-    ``base_url`` and ``key_variable`` are those of the API's own service if they are not given; an empty ``key_variable``
-    sends no key. ``temperature``: None leaves it to the model, since some refuse any. ``max_answer_tokens`` bounds one
-    answer; Anthropic's API demands a bound, which is 1024 if none is given.
+    ``base_url`` and ``key_variable`` are those of the API's own service if they are not given. Its key goes to no other
+    address: there ``key_variable`` has to be named; an empty one sends no key. ``temperature``: None leaves it to the model,
+    since some refuse any. ``max_answer_tokens`` bounds one answer; Anthropic's API demands a bound, which is 1024 if none is
+    given.
     """
 
     model: str
@@ -33,10 +35,11 @@ class ChatOptions:
     def resolved(self) -> ChatOptions:
         """The same with the defaults of its API filled in."""
         api = APIS[self.api]
+        base_url = api.base_url if self.base_url is None else self.base_url
         return replace(
             self,
-            base_url=api.base_url if self.base_url is None else self.base_url,
-            key_variable=api.key_variable if self.key_variable is None else self.key_variable,
+            base_url=base_url,
+            key_variable=key_variable_for(base_url, self.key_variable, api.base_url, api.key_variable) or "",
             max_answer_tokens=api.max_answer_tokens if self.max_answer_tokens is None else self.max_answer_tokens,
         )
 

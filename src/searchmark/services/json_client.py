@@ -17,6 +17,7 @@ from searchmark.files.store import BOM, parse_json
 from searchmark.services.budget import Budget, tokens_of
 from searchmark.services.content import content_of
 from searchmark.services.exchange import ClientOptions, Reply, Request, Unusable
+from searchmark.services.network import check_network
 from searchmark.services.outgoing import Outgoing, check_address, outgoing
 from searchmark.services.rate_limit import RateLimit
 from searchmark.services.redaction import scrubbed, without_secrets
@@ -125,6 +126,7 @@ class JsonClient:
 
     def _answered(self, sent: Outgoing) -> tuple[_Received, int, float]:
         """Ask, and ask again where that may help; the answer, how many attempts it took and how long they waited."""
+        check_network(self.shown_url)
         if self._given_up is not None:
             raise ServiceError(f"{self._given_up}; not asked again", self._given_up.status)
         waited = paused = 0.0

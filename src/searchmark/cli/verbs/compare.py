@@ -16,7 +16,7 @@ from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_
 from searchmark.cli._options import COMPARISON, OUTPUT, WHAT_TO_RUN, Given, config_options, option, option_group, precedence
 from searchmark.cli._output import STDOUT, deliver, output_files
 from searchmark.cli._variadic import VariadicCommand
-from searchmark.config import load_config
+from searchmark.config import Config
 from searchmark.errors import UsageError
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.option import Option
@@ -56,7 +56,7 @@ class ComparedCases:
 )
 @option(WHAT_TO_RUN, "--repeat-agent", is_flag=True, help="Run every agent twice: how much differs is the noise floor.")
 @option_group(SavedRuns, "saved", WHAT_TO_RUN)
-@config_option
+@config_option(WHAT_TO_RUN, "defaults and agents")
 @live_options
 @config_options(CompareOptions, "given", COMPARISON, "compare")
 @option_group(ComparedCases, "compared", COMPARISON)
@@ -67,7 +67,7 @@ def command(
     agents: tuple[str, ...],
     repeat_agent: bool,
     saved: SavedRuns,
-    config_path: str | None,
+    config: Config,
     live: LiveOptions,
     given: Given[CompareOptions],
     compared: ComparedCases,
@@ -87,7 +87,6 @@ def command(
     """
     from searchmark.experiments import compare_runs
 
-    config = load_config(config_path)
     options = given.over(config.compare)
     files = output_files(wanted.outputs, config.output, comparison=True)
     suite = load_suite(source.path, format=source.format, topics=source.topics)

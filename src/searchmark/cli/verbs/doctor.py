@@ -62,6 +62,7 @@ def _isolation() -> tuple[str, bool, str]:
                 "agent": AgentSpec("probe", BuiltIn("in-memory")).to_plain(),
                 "memory_limit_mb": None,
                 "foreign": False,
+                "network": False,
             },
             30,
         )

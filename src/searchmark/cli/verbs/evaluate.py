@@ -12,7 +12,7 @@ from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
 from searchmark.cli._output import STDOUT, deliver, output_files
-from searchmark.config import load_config
+from searchmark.config import Config
 from searchmark.errors import UsageError
 from searchmark.files.meanwhile import Meanwhile
 from searchmark.measures.grammar import parse_measure
@@ -36,7 +36,7 @@ from searchmark.suites import load_suite
     help="Agent to run: a name that 'searchmark agents' lists, or module:Class.",
 )
 @option_group(SavedRuns, "saved", WHAT_TO_RUN)
-@config_option
+@config_option(WHAT_TO_RUN, "defaults and agents")
 @live_options
 @option_group(ReportChoice, "wanted", OUTPUT)
 @option(
@@ -51,7 +51,7 @@ def command(
     source: SuiteChoice,
     agent: str | None,
     saved: SavedRuns,
-    config_path: str | None,
+    config: Config,
     live: LiveOptions,
     wanted: ReportChoice,
     thresholds: tuple[str, ...],
@@ -67,7 +67,6 @@ def command(
     """
     from searchmark.experiments import evaluate_run
 
-    config = load_config(config_path)
     files = output_files(wanted.outputs, config.output)
     asked = [parse_measure(text) for text in wanted.measures]
     rules = [parse_threshold(text, {measure.name: measure for measure in asked}) for text in thresholds]

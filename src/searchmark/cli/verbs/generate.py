@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from searchmark.cli._groups import config_option
 from searchmark.cli._options import HOW_TO_RUN, OUTPUT, Given, SectionedCommand, config_options, option, precedence
 from searchmark.cli._output import harmless, show, tell
-from searchmark.config import DatasetConfig, load_config
+from searchmark.config import Config, DatasetConfig
 from searchmark.errors import UsageError
 from searchmark.history.sources import RepositorySource, parse_repositories
 from searchmark.mining.gold_sets import generate_gold_set
@@ -32,7 +33,7 @@ WHAT_TO_MINE, WHICH_COMMITS = "What to mine", "Which commits"
     epilog=precedence("dataset", "max_cases"),
 )
 @option(WHAT_TO_MINE, "--repo", "repos", multiple=True, metavar="[NAME=]PATH", help="Repository to mine; repeatable.")
-@option(WHAT_TO_MINE, "--config", "config_path", metavar="FILE", help="YAML or TOML file with a section 'dataset'.")
+@config_option(WHAT_TO_MINE, "a section 'dataset'")
 @config_options(DatasetConfig, "given", WHICH_COMMITS, "dataset")
 @option(
     HOW_TO_RUN,
@@ -42,13 +43,15 @@ WHAT_TO_MINE, WHICH_COMMITS = "What to mine", "Which commits"
     show_default="one per processor",
     help="Number of parallel processes.",
 )
+@option(HOW_TO_RUN, "--offline", is_flag=True, help="Use no network, loopback included: no --query llm.")
 @option(OUTPUT, "-o", "--output", metavar="FILE", help="Gold set to write (.json).")
 @option(OUTPUT, "--explain", "explained", metavar="COMMIT", help="Say why this commit is in or out, and write nothing.")
 def command(
     repos: tuple[str, ...],
     output: str | None,
-    config_path: str | None,
+    config: Config,
     jobs: int | None,
+    offline: bool,
     explained: str | None,
     given: Given[DatasetConfig],
 ) -> None:
@@ -61,7 +64,9 @@ def command(
     searchmark generate --repo . --output gold_set.json --max-cases 200 --sample spread
     searchmark generate --repo api=../api --repo web=../web --output gold_set.json --unit auto
     """
-    options = given.over(load_config(config_path).dataset)
+    options = given.over(config.dataset)
+    if offline and options.query == "llm":
+        raise UsageError("--query llm asks a service, and --offline allows no network; choose a different --query")
     sources = parse_repositories(repos or _configured(options))
     if explained is not None:
         return _explain(sources, explained, options)

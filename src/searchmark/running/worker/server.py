@@ -19,6 +19,7 @@ from searchmark.errors import SearchmarkError, UsageError, shortened
 from searchmark.running.worker.answers import Found, Reply, finite, plain_answer
 from searchmark.running.worker.process_tree import limit_memory, peak_memory
 from searchmark.running.worker.protocol import LONGEST_DESCRIPTION
+from searchmark.services.network import network_forbidden
 
 if TYPE_CHECKING:
     from searchmark.corpora.walk import HistoryWalk
@@ -40,6 +41,7 @@ class Server:
         self._corpus: Corpus | None = None
         self._walk: HistoryWalk | None = None
         self._until_the_end = ExitStack()
+        self._prohibitions = ExitStack()
         self._operations: dict[str, Callable[[Reply], Reply]] = {
             "load": self._load,
             "prepare": self._prepare,
@@ -78,8 +80,10 @@ class Server:
             limit_memory(request["memory_limit_mb"])
         from searchmark.registry import code_digest, create
 
+        if not request["network"]:
+            self._prohibitions.enter_context(network_forbidden())
         spec = self._spec or AgentSpec.from_plain(request["agent"])
-        self._agent = create(spec, foreign=request["foreign"])
+        self._agent = create(spec, foreign=request["foreign"], network=request["network"])
         return {"code": code_digest(spec)}
 
     def _prepare(self, request: Reply) -> Reply:
@@ -164,9 +168,10 @@ class Server:
 
     def _close(self, _: Reply) -> Reply:
         memory = peak_memory()
-        if self._agent is not None:
-            self._agent.close()
-        self._until_the_end.close()
+        with self._prohibitions:  # they end with the agent, even one that fails to close
+            if self._agent is not None:
+                self._agent.close()
+            self._until_the_end.close()
         return {"memory": memory}
 
 

@@ -1,29 +1,19 @@
-"""The config file: plain data, checked field by field, no objects.
-
-YAML, TOML, or ``[tool.searchmark]`` in ``pyproject.toml``. Without ``--config`` the nearest ``searchmark.yaml``,
-``searchmark.toml`` or ``pyproject.toml`` with such a table, from the working directory upwards, is used.
-
-Private: what is meant for others is a name of `searchmark`.
-"""
+"""The config file as records, one per section."""
 
 from __future__ import annotations
 
-from os import PathLike
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt
 
-from searchmark.agents.agent import AgentSpec
-from searchmark.errors import FormatError, UsageError
-from searchmark.files.store import check_readable, check_shape, read_text
-from searchmark.files.toml_files import parse_toml
+from searchmark.agents.agent import AgentChoice, AgentSpec
+from searchmark.errors import UsageError
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.option import Option, Setting, check_fields
 from searchmark.options.run_options import RunOptions
+from searchmark.options.sensitive import Address, KeyVariable, RepositoryPath, WrittenFolder
 from searchmark.options.strict import strict_record
 
-NAMES = ("searchmark.yaml", "searchmark.yml", "searchmark.toml", "pyproject.toml")
 # Headings in the help of ``generate``.
 WHICH_FILES, QUERIES = "Which files", "Queries"
 
@@ -32,14 +22,15 @@ WHICH_FILES, QUERIES = "Which files", "Queries"
 class RewriterConfig:
     """The section ``dataset.rewriter``: a service with OpenAI's or Anthropic's chat API that rewrites queries.
 
-    ``base_url`` and ``key_variable`` default to those of the API. The latter names the environment variable with the key;
-    the key itself does not belong into a file. ``max_requests`` and ``max_tokens`` bound what one call of the program may
-    cost, ``max_answer_tokens`` one answer. ``temperature``: null for models that refuse any.
+    ``base_url`` and ``key_variable`` default to those of the API; with another ``base_url`` no key is sent unless the latter
+    names the environment variable that holds it. The key itself does not belong into a file. ``max_requests`` and
+    ``max_tokens`` bound what one call of the program may cost, ``max_answer_tokens`` one answer. ``temperature``: null for
+    models that refuse any.
     """
 
     model: str
-    base_url: str | None = None
-    key_variable: str | None = None
+    base_url: Address | None = None
+    key_variable: KeyVariable | None = None
     api: Literal["openai", "anthropic"] = "openai"
     temperature: Annotated[float, Ge(0)] | None = 0.0
     max_answer_tokens: Annotated[int, Ge(1)] | None = None
@@ -49,7 +40,7 @@ class RewriterConfig:
     requests_per_second: Annotated[float, Gt(0)] | None = None
     max_requests: Annotated[int, Ge(0)] = 1000
     max_tokens: Annotated[int, Ge(0)] | None = None
-    cache: str | None = None
+    cache: WrittenFolder | None = None
     prompt: str | None = None
 
 
@@ -57,7 +48,7 @@ class RewriterConfig:
 class OutputConfig:
     """The section ``output``: where reports go when the command line names no file, and as what."""
 
-    directory: str | None = None
+    directory: WrittenFolder | None = None
     formats: tuple[str, ...] = ("json", "markdown")  # names of reports.RENDERERS, checked where reports are written
     generate_visualizations: bool = False
 
@@ -66,7 +57,9 @@ class OutputConfig:
 class DatasetConfig:
     """The section ``dataset``: which commits become cases, and what they ask. docs/gold-sets.md explains every field."""
 
-    repository_path: Annotated[str | tuple[str, ...], Setting("Repositories to mine where --repo names none.")] = ()
+    repository_path: Annotated[
+        RepositoryPath | tuple[RepositoryPath, ...], Setting("Repositories to mine where --repo names none.")
+    ] = ()
     revisions: Annotated[str | None, Option("Revisions to read.", ("--range",), "REV|A..B", "all that lead to HEAD")] = None
     since: Annotated[str | None, Option("Only commits from this date on, as 2024-03-15.", metavar="DATE")] = None
     until: Annotated[str | None, Option("Only commits up to this date.", metavar="DATE")] = None
@@ -122,54 +115,5 @@ class Config:
     compare: CompareOptions = CompareOptions()
     dataset: DatasetConfig = DatasetConfig()
     evaluation: RunOptions = RunOptions()
-    agents: tuple[AgentSpec, ...] = ()
+    agents: tuple[Annotated[AgentSpec, AgentChoice], ...] = ()
     output: OutputConfig = OutputConfig()
-
-
-def load_config(path: str | PathLike[str] | None = None) -> Config:
-    """The config in this file, or the nearest one, or the defaults."""
-    file = Path(path) if path is not None else _nearest(Path.cwd())
-    if file is None:
-        return Config()
-    check_readable(file)
-    from pydantic import TypeAdapter
-
-    content = _content(file)
-    try:
-        return check_shape(file, TypeAdapter(Config), {} if content is None else content)
-    except FormatError:
-        raise
-    except UsageError as error:  # fields that are right one by one, and not together
-        raise FormatError(file, None, str(error)) from error
-
-
-def _nearest(folder: Path) -> Path | None:
-    for place in (folder, *folder.parents):
-        for name in NAMES:
-            file = place / name
-            if file.is_file() and (name != "pyproject.toml" or _is_ours(file)):
-                return file
-    return None
-
-
-def _is_ours(file: Path) -> bool:
-    """Whether a project file that nobody named has something for us; one that is broken is not our business."""
-    try:
-        return bool(_section(parse_toml(file, read_text(file))))
-    except FormatError:
-        return False
-
-
-def _section(project: dict[str, Any]) -> Any:
-    tool = project.get("tool")
-    return tool.get("searchmark", {}) if isinstance(tool, dict) else {}
-
-
-def _content(file: Path) -> Any:
-    text = read_text(file)
-    if file.suffix.lower() != ".toml":
-        from searchmark.files.yaml_files import parse_yaml
-
-        return parse_yaml(file, text, numbers=True)
-    data = parse_toml(file, text)
-    return _section(data) if file.name == "pyproject.toml" else data

@@ -1,0 +1,44 @@
+"""The config that applies: the file that was named, or one that is found, or the defaults."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from searchmark.config.found import find_config
+from searchmark.config.parsing import parse_config
+from searchmark.config.restrictions import refuse_reaching_out
+from searchmark.config.sections import Config
+from searchmark.errors import FormatError, UsageError
+from searchmark.files.store import check_readable, check_shape, read_text
+
+
+def load_config(path: str | PathLike[str] | None = None, *, search: bool = True) -> Config:
+    """The config in this file; without one that which is found, unless ``search`` is False; or else the defaults.
+
+    A file that was named is taken as it is. One that was only found sets no addresses, key variables, commands
+    and options of foreign agents, and no paths outside of the project.
+    """
+    if path is not None:
+        file = Path(path)
+        check_readable(file)
+        return _checked(file, parse_config(file, read_text(file)))
+    found = find_config(Path.cwd()) if search else None
+    if found is None:
+        return Config()
+    content = parse_config(found.file, found.text)
+    config = _checked(found.file, content)
+    refuse_reaching_out(found.file, content, found.project)
+    return config
+
+
+def _checked(file: Path, content: Any) -> Config:
+    from pydantic import TypeAdapter
+
+    try:
+        return check_shape(file, TypeAdapter(Config), content)
+    except FormatError:
+        raise
+    except UsageError as error:  # fields that are right one by one, and not together
+        raise FormatError(file, None, str(error)) from error

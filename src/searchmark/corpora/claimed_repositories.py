@@ -1,0 +1,77 @@
+"""Where a gold set says that its repositories are. That is a claim of whoever wrote the file, so it is checked.
+
+A path is used only if it is that of a Git repository that holds the commits of the cases: a gold set cannot make us read
+what it does not know already.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Container, Mapping, Sequence
+from pathlib import Path
+
+from searchmark.errors import UsageError, shortened
+from searchmark.records import Case, Suite
+
+_HASH = re.compile(r"[0-9a-f]{4,64}")  # whole or shortened; anything else might be a revision that every repository has
+_LONGEST_PATH = 100
+
+
+def mined_repositories(suite: Suite, base: Path | None, given: Container[str | None]) -> dict[str | None, Path]:
+    """Folders by the name that cases have for them, apart from those that were ``given``; one without a name is meant for all."""
+    claimed = suite.metadata.get("repositories")
+    if not isinstance(claimed, Mapping) or None in given:
+        return {}
+    found: dict[str | None, Path] = {}
+    for name, entry in claimed.items():
+        cases = [case for case in suite.cases if _is_of(case, name, single=len(claimed) == 1)]
+        if name not in given and cases and isinstance(entry, Mapping) and "path" in entry:
+            found[name] = _checked(entry["path"], base, cases, f"{name}=PATH")
+    return found
+
+
+def mined_repository(suite: Suite, base: Path | None) -> dict[str | None, Path]:
+    """The one folder for all cases, if the gold set names one."""
+    claimed = suite.metadata.get("repository")
+    return {None: _checked(claimed, base, suite.cases, "PATH")} if isinstance(claimed, str) else {}
+
+
+def _is_of(case: Case, name: object, *, single: bool) -> bool:
+    own = case.fields.get("repository")
+    return own == name if isinstance(own, str) else single
+
+
+def _checked(claimed: object, base: Path | None, cases: Sequence[Case], wanted: str) -> Path:
+    folder = _near(claimed, base) if isinstance(claimed, str) else None
+    if folder is None or not _holds_commits(folder, cases):
+        shown = shortened(repr(claimed), _LONGEST_PATH)
+        raise UsageError(
+            f"the gold set names {shown}, which is not a Git repository with the commits of its cases; name it with --repo {wanted}"
+        )
+    return folder
+
+
+def _near(path: str, base: Path | None) -> Path | None:
+    """A folder as it is named, or else from the folder that the gold set lies in."""
+    places = [Path(path), *([] if base is None else [base / path])]
+    return next((place for place in places if os.path.isdir(place)), None)  # noqa: PTH112  # False for what can be no path
+
+
+def _holds_commits(folder: Path, cases: Sequence[Case]) -> bool:
+    from searchmark.history.repository import open_repository
+
+    commits = {_commit_of(case) for case in cases}
+    if not commits or None in commits:
+        return False
+    try:
+        with open_repository(folder) as repository:
+            return not repository.missing(f"{commit}^{{commit}}" for commit in commits)
+    except UsageError:
+        return False
+
+
+def _commit_of(case: Case) -> str | None:
+    """The commit that a case is about, or that precedes it; None if it names none."""
+    named = case.fields.get("parent_commit") or case.fields.get("commit_hash") or case.origin
+    return named if isinstance(named, str) and _HASH.fullmatch(named) else None

@@ -1,0 +1,139 @@
+"""Fields by which a config reaches beyond itself: addresses, keys, commands, paths. Their types say so.
+
+    url: Address
+    index_file: FilePath | None = None
+
+Everything else is read from there: what a config that was only found may not set, and who would use the network. A record
+with such a field needs nothing more than the type.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from enum import Enum
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+
+class Sensitive(Enum):
+    """What a field holds, in words for a sentence."""
+
+    ADDRESS = "is an address"
+    KEY_VARIABLE = "names a variable with a key"
+    COMMAND = "is a command"
+    PATH = "is a path"
+    WRITTEN_FOLDER = "is a folder to write to"
+    REPOSITORY = "is a repository"  # [NAME=]PATH
+    MODEL = "is a model"  # by its name on the hub, or as a folder, which may hold code
+    PERMISSION = "says what an agent is given or allowed"
+    UNKNOWN = "holds options of an agent that is not built in"  # what they mean is known to its code alone
+
+
+Address = Annotated[str, Sensitive.ADDRESS]
+KeyVariable = Annotated[str, Sensitive.KEY_VARIABLE]
+CommandLine = Annotated[str, Sensitive.COMMAND]
+FilePath = Annotated[str, Sensitive.PATH]
+WrittenFolder = Annotated[str, Sensitive.WRITTEN_FOLDER]
+RepositoryPath = Annotated[str, Sensitive.REPOSITORY]
+ModelName = Annotated[str, Sensitive.MODEL]
+
+
+@dataclass(frozen=True)
+class Described:
+    """A field that names or describes something with options of its own; ``read`` says which."""
+
+    read: Callable[[Any], Iterable[Nested]]
+
+
+@dataclass(frozen=True)
+class Nested:
+    """Options in a field: their record, what is given, and below which name; without a record they are of one ``kind``."""
+
+    record: type | None
+    options: Mapping[str, Any]
+    below: str = ""
+    kind: Sensitive = Sensitive.UNKNOWN
+
+
+@dataclass(frozen=True)
+class SensitiveValue:
+    """A field that holds something sensitive; ``given`` is False for a default."""
+
+    kind: Sensitive
+    field: str
+    value: Any
+    given: bool
+
+
+def is_local_model(name: object) -> bool:
+    """Whether the name of a model is that of a folder here, and not on the hub."""
+    return isinstance(name, str) and os.path.lexists(os.path.expanduser(name))  # noqa: PTH111  # a name need not be a path
+
+
+def sensitive_values(record: type, options: Mapping[str, Any]) -> Iterator[SensitiveValue]:
+    """All that the plain data of a record sets or leaves at its default, records and choices inside of it included."""
+    yield from _of_record(record, options, "", given=True)
+
+
+def nested_values(nested: Nested) -> Iterator[SensitiveValue]:
+    """The same for options whose record may not be known."""
+    yield from _of_nested(nested, "", given=True)
+
+
+def _of_record(record: type, options: Mapping[str, Any], prefix: str, *, given: bool) -> Iterator[SensitiveValue]:
+    hints = get_type_hints(record, include_extras=True)
+    for each in fields(record):
+        named = each.name in options
+        value = options[each.name] if named else _default(each)
+        yield from _of_value(hints[each.name], value, _joined(prefix, each.name), given=given and named)
+
+
+def _of_nested(nested: Nested, prefix: str, *, given: bool) -> Iterator[SensitiveValue]:
+    below = _joined(prefix, nested.below)
+    if nested.record is not None:
+        yield from _of_record(nested.record, nested.options, below, given=given)
+    elif nested.options:
+        yield SensitiveValue(nested.kind, below, nested.options, given)
+
+
+def _of_value(hint: Any, value: Any, field: str, *, given: bool) -> Iterator[SensitiveValue]:
+    """What a value of this type holds. Empty text names nothing."""
+    if value is None or value == "":
+        return
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        yield from _of_marks(arguments[1:], value, field, given=given)
+        yield from _of_value(arguments[0], value, field, given=given)
+    elif origin in (Union, UnionType):
+        for member in arguments:
+            yield from _of_value(member, value, field, given=given)
+    elif origin in (list, tuple) and _holds_several(value) and not isinstance(value, Mapping):
+        for place, item in enumerate(value):
+            yield from _of_value(arguments[0], item, _joined(field, str(place)), given=given)
+    elif is_dataclass(hint) and isinstance(hint, type) and isinstance(value, Mapping):
+        yield from _of_record(hint, value, field, given=given)
+
+
+def _of_marks(marks: Iterable[Any], value: Any, field: str, *, given: bool) -> Iterator[SensitiveValue]:
+    for mark in marks:
+        if isinstance(mark, Sensitive) and not _holds_several(value):
+            yield SensitiveValue(mark, field, value, given)
+        elif isinstance(mark, Described):
+            for nested in mark.read(value):
+                yield from _of_nested(nested, field, given=given)
+
+
+def _holds_several(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes)
+
+
+def _default(each: Field[Any]) -> Any:
+    if each.default_factory is not MISSING:
+        return each.default_factory()
+    return None if each.default is MISSING else each.default
+
+
+def _joined(prefix: str, name: str) -> str:
+    return f"{prefix}.{name}" if prefix and name else prefix or name

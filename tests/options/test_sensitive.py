@@ -1,0 +1,108 @@
+"""Fields by which a config reaches beyond itself are known by their types, wherever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from searchmark.agents.agent import AgentChoice
+from searchmark.agents.rerankers import RERANKERS
+from searchmark.agents.source import BUILT_IN, BuiltIn
+from searchmark.config import Config, RewriterConfig
+from searchmark.embedders import EMBEDDERS, options_class
+from searchmark.options.sensitive import (
+    Address,
+    CommandLine,
+    Described,
+    FilePath,
+    KeyVariable,
+    Nested,
+    Sensitive,
+    SensitiveValue,
+    nested_values,
+    sensitive_values,
+)
+
+
+@dataclass(frozen=True)
+class Inner:
+    url: Address = "http://default"
+    key_variable: KeyVariable | None = None
+
+
+KNOWN = Described(lambda choice: [Nested(Inner, choice, "options")])
+FREE = Described(lambda choice: [Nested(None, choice)])
+
+
+@dataclass(frozen=True)
+class Outer:
+    command: CommandLine | None = None
+    files: tuple[FilePath, ...] = ()
+    inner: Inner = field(default_factory=Inner)
+    chosen: Annotated[str | dict[str, Any], KNOWN] = ""
+    free: Annotated[dict[str, Any] | None, FREE] = None
+    text: str = ""
+
+
+def test_every_mark_is_found_with_its_field_and_whether_it_was_given() -> None:
+    content = {
+        "command": "rm -r",
+        "files": ["a", "b"],
+        "inner": {"key_variable": "K"},
+        "chosen": {"url": "http://x"},
+        "free": {"anything": 1},
+        "text": "harmless",
+    }
+    assert list(sensitive_values(Outer, content)) == [
+        SensitiveValue(Sensitive.COMMAND, "command", "rm -r", True),
+        SensitiveValue(Sensitive.PATH, "files.0", "a", True),
+        SensitiveValue(Sensitive.PATH, "files.1", "b", True),
+        SensitiveValue(Sensitive.ADDRESS, "inner.url", "http://default", False),
+        SensitiveValue(Sensitive.KEY_VARIABLE, "inner.key_variable", "K", True),
+        SensitiveValue(Sensitive.ADDRESS, "chosen.options.url", "http://x", True),
+        SensitiveValue(Sensitive.UNKNOWN, "free", {"anything": 1}, True),
+    ]
+
+
+def test_whatever_a_config_grants_an_agent_is_a_permission() -> None:
+    (granted,) = AgentChoice.read({"name": "bm25", "env": ["TOKEN"], "source": "nothing:"})
+    assert list(nested_values(granted)) == [SensitiveValue(Sensitive.PERMISSION, "env", {"env": ["TOKEN"]}, True)]
+
+
+def unmarked_texts(record: type) -> Iterator[str]:
+    hints = get_type_hints(record, include_extras=True)
+    return (each.name for each in fields(record) if is_dataclass(record) and _holds_text(hints[each.name]))
+
+
+def _holds_text(hint: Any) -> bool:
+    """Whether a type is text that no mark says anything about."""
+    if get_origin(hint) is Annotated:
+        marked = any(isinstance(mark, Sensitive | Described) for mark in get_args(hint)[1:])
+        return not marked and _holds_text(get_args(hint)[0])
+    inside = get_origin(hint) in (Union, UnionType, tuple, list)
+    return hint is str or (inside and any(map(_holds_text, get_args(hint))))
+
+
+HARMLESS = {
+    "DatasetConfig": {"revisions", "since", "until", "paths", "without_rules", "exclude_patterns"},
+    "RewriterConfig": {"model", "prompt"},
+    "OutputConfig": {"formats"},
+    "CompareOptions": {"baseline", "primary"},
+    "WordllamaOptions": {"query_prefix", "document_prefix"},
+    "TransformerOptions": {"query_prefix", "document_prefix", "hub_revision"},
+    "OpenAIOptions": {"query_prefix", "document_prefix", "model", "revision"},
+    "HashingOptions": {"query_prefix", "document_prefix"},
+    "PrecomputedOptions": {"query_prefix", "document_prefix", "table", "id_column", "vector_column"},
+    "ServedOptions": {"model"},
+}
+
+
+def test_a_text_in_a_config_is_marked_or_known_to_be_harmless() -> None:
+    """Whoever adds a text decides here, or by its type, what it can reach."""
+    sections = [hint for hint in get_type_hints(Config).values() if is_dataclass(hint)]
+    agents = [BuiltIn(name).load().Config for name in BUILT_IN]
+    records = [*sections, RewriterConfig, *filter(None, agents), *map(options_class, EMBEDDERS), *RERANKERS.values()]
+    found = {record.__name__: set(unmarked_texts(record)) for record in records}
+    assert {name: texts for name, texts in found.items() if texts} == HARMLESS
