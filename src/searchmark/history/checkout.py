@@ -13,11 +13,10 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
 from searchmark.errors import UsageError
-from searchmark.history.objects import AT_ONCE, ObjectStore
+from searchmark.history.objects import ObjectStore
 from searchmark.history.repository import path_bytes
 from searchmark.history.trees import NOTHING, Snapshot
 
@@ -25,7 +24,6 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _IN_THE_WAY = {errno.ENOTDIR, errno.ELOOP}  # a file or a link where a folder should be
 _NO_SUCH_NAME = {errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}  # names that a file system cannot hold
-MISSING = "its content is not in the repository, which seems to be a partial clone"
 
 
 @dataclass
@@ -68,25 +66,19 @@ class Checkout:
                     _clear_way(name, folder)
 
     def _write(self, blobs: Mapping[str, str], executable: Set[str]) -> None:
-        rest = iter(sorted(blobs, key=lambda path: path.split("/")))  # files of one folder are neighbours, as below
+        paths = sorted(blobs, key=lambda path: path.split("/"))  # files of one folder are neighbours, as below
         with _way_down(self.folder, making=True) as way:
-            while window := list(islice(rest, AT_ONCE)):
-                wanted = list({blobs[path] for path in window})
-                contents = dict(zip(wanted, self.objects.read(wanted), strict=True))
-                for path in window:
-                    self._write_file(way, path, contents[blobs[path]], 0o755 if path in executable else 0o644)
+            for path, content in zip(paths, self.objects.contents(blobs[path] for path in paths), strict=True):
+                self._write_file(way, path, content, 0o755 if path in executable else 0o644)
 
-    def _write_file(self, way: _Way, path: str, content: bytes | None, mode: int) -> None:
+    def _write_file(self, way: _Way, path: str, content: bytes, mode: int) -> None:
         """Write one file as a new one. What was there is removed first: it could be a link, or have another name elsewhere."""
         *parents, name = path_bytes(path).split(b"/")
         self.unwritten.pop(path, None)
         try:
             folder = way.enter(parents)
             _clear_way(name, folder)
-            if content is None:
-                self.unwritten[path] = MISSING
-            else:
-                _create(name, folder, content, mode)
+            _create(name, folder, content, mode)
         except OSError as error:
             if error.errno not in _NO_SUCH_NAME:
                 raise
