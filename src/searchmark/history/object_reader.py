@@ -79,7 +79,7 @@ def batches(sizes: Sequence[int]) -> Iterator[slice]:
 
 
 @dataclass(frozen=True)
-class _Header:
+class _ReplyHeader:
     """What git says before the content of an object."""
 
     name: str
@@ -87,7 +87,7 @@ class _Header:
     size: int
 
 
-def _header(replies: IO[bytes], path: str) -> _Header | None:
+def _header(replies: IO[bytes], path: str) -> _ReplyHeader | None:
     """The next header; None for an object that is not here."""
     line = replies.readline()
     if line.endswith((b" missing\n", b" ambiguous\n")):
@@ -95,7 +95,7 @@ def _header(replies: IO[bytes], path: str) -> _Header | None:
     if not line.endswith(b"\n"):
         raise ended(path)
     name, kind, size = line.split(b" ")
-    return _Header(name.decode(), kind, int(size))
+    return _ReplyHeader(name.decode(), kind, int(size))
 
 
 def read_content(replies: IO[bytes], path: str, digest: str) -> bytes | None:

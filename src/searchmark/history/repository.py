@@ -105,8 +105,8 @@ class Repository:
         ref = branch.stdout.rstrip(b"\n")
         if branch.returncode == 0 and named.returncode and not self._has_ref(ref):
             return UsageError(f"{self.path}: the repository has no commits on its current branch")
-        what = path_text(named.stdout.strip() or ref)
-        return DamagedRepository(f"{self.path} is damaged: HEAD names {what}, which is no readable commit; check it with git fsck")
+        what = path_text(named.stdout.strip() or ref or b"a branch")
+        return DamagedRepository(f"{self.path} is damaged: HEAD names {what}, which cannot be read; check it with git fsck")
 
     def _has_ref(self, ref: bytes) -> bool:
         """Whether anything is stored under the name of a branch, readable or not."""
@@ -186,7 +186,7 @@ def _shallow(file: Path, path: str) -> frozenset[str]:
     names = [line.decode("ascii", "replace") for line in list_in(file, path) if line.strip()]
     odd = next((name for name in names if not FULL_HASH.fullmatch(name)), None)
     if odd is not None:
-        raise DamagedRepository(f"{path} is damaged: {file} lists {shortened(odd, 80)!r}, which is no commit; clone it again")
+        raise DamagedRepository(f"{path} is damaged: {file} lists {shortened(odd, 80)!r}, not a commit; clone it again")
     return frozenset(names)
 
 

@@ -109,9 +109,18 @@ def _explain(sources: list[RepositorySource], commit: str, options: DatasetConfi
         show(f"{visible(line)}\n")
 
 
+def _shown(name: str) -> str:
+    """A name without terminal codes; most have none, and the reports take half a second to import."""
+    if name.isprintable():
+        return name
+    from searchmark.reports.quoting import visible
+
+    return visible(name)
+
+
 def summary(facts: MiningFacts) -> Iterator[str]:
     """What was mined from a repository, and what was removed by which rule."""
-    name, removed = facts.repository, ", ".join(f"{rule} {count.commits}" for rule, count in facts.ledger.items())
+    name, removed = _shown(facts.repository), ", ".join(f"{rule} {count.commits}" for rule, count in facts.ledger.items())
     yield f"{name}: {facts.commits_analyzed} commits read, {facts.commits_passed} passed, {facts.cases} cases"
     if facts.origins < facts.cases:
         yield f"{name}: {facts.origins} origins, the largest of {facts.largest_origin} cases, which depend on each other"
@@ -132,6 +141,7 @@ def _progress() -> Iterator[OnProgress | None]:
         yield None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -147,7 +157,8 @@ def _progress() -> Iterator[OnProgress | None]:
         def tell(progress: MiningProgress) -> None:
             key = progress.repository, progress.phase
             if key not in tasks:
-                tasks[key] = bars.add_task(f"{progress.repository}: {progress.phase}", total=progress.total, kept=0)
+                name = escape(_shown(progress.repository))  # brackets in it are no markup
+                tasks[key] = bars.add_task(f"{name}: {progress.phase}", total=progress.total, kept=0)
             bars.update(tasks[key], completed=progress.done, kept=progress.kept)
 
         yield tell

@@ -1,0 +1,1 @@
+"""Campaigns against hostile input, each as processes and files of their own: `make test-hostile`."""
