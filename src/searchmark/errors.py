@@ -5,6 +5,7 @@
     │   ├── FormatError       4   a file is not what it claims to be: names file, place and reason
     │   ├── ServiceError      4   a service over HTTP did not answer as it should: names address and reason
     │   │   └── BudgetSpent   4   it was not asked, since a bound on requests or tokens is reached
+    │   ├── DamagedRepository 4   a Git repository lacks an object, or has one that is not what its name says
     │   └── UnknownMeasure    4   no measure has this name: lists the nearest ones
     ├── Incomparable          2   the numbers exist and must not be held against each other
     └── NothingEvaluated      5   there is no number at all
@@ -89,6 +90,10 @@ class ServiceError(UsageError):
 
 class BudgetSpent(ServiceError):
     """A request was not made, because a bound on requests or tokens is reached."""
+
+
+class DamagedRepository(UsageError):
+    """A Git repository lacks an object, or has one that cannot be read or is not what its name says."""
 
 
 class UnknownMeasure(UsageError):

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 import searchmark.history.git
+import searchmark.history.object_reader
 import searchmark.history.repository
 from searchmark.corpora.corpus import load_corpus
 from searchmark.corpora.snapshots import SnapshotReader, changes
-from searchmark.errors import UsageError
+from searchmark.errors import DamagedRepository, UsageError
 from searchmark.history.objects import order_along_history
 from searchmark.history.repository import open_repository, path_text
 from searchmark.history.trees import NOTHING, ODD, Snapshot
@@ -254,7 +255,7 @@ class TestHostileTrees:
         with open_repository(folder) as repository, SnapshotReader(repository) as snapshots:
             with pytest.raises(UsageError, match=f"{cut} is damaged"):
                 snapshots.at(commit_of(folder, inner), near=snapshots.at("HEAD"))
-            with pytest.raises(UsageError, match="git ls-tree failed"):
+            with pytest.raises(UsageError, match=f"{cut} is damaged"):
                 snapshots.at(commit_of(folder, inner))
 
     def test_a_tree_that_is_not_here_is_said_to_be_missing(self, tmp_path: Path) -> None:
@@ -321,15 +322,46 @@ class TestReading:
             assert list(corpus) == expected
         assert all(process.poll() is not None for process in started)
 
-    def test_a_content_that_a_partial_clone_lacks_is_skipped_and_named(self, tmp_path: Path) -> None:
+    def test_a_content_that_a_partial_clone_lacks_is_an_error(self, tmp_path: Path) -> None:
         folder = tmp_path / "plain"
         write_history(folder, [{b"here": (FILE, b"here"), b"lost": (FILE, b"lost")}])
-        lost = git(folder, "rev-parse", "HEAD:lost").decode().strip()
-        (folder / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
+        git(folder, "config", "uploadpack.allowFilter", "true")
+        git(tmp_path, "clone", "-q", "--bare", "--filter=blob:none", folder.as_uri(), "partial")
+        lost = git(folder, "rev-parse", "HEAD:here").decode().strip()
+        with open_repository(tmp_path / "partial") as repository, SnapshotReader(repository) as snapshots:
+            snapshot = snapshots.at("HEAD")
+            with pytest.raises(DamagedRepository, match=f"partial lacks the content {lost}; it is a partial clone: fetch"):
+                list(snapshots.corpus(snapshot))
+            assert "lacks 2 of 2 contents" in str(snapshots.problem(snapshot))
+
+    def test_a_content_that_is_not_what_its_name_says_is_an_error(self, tmp_path: Path) -> None:
+        """Git hands out whatever is stored under a name, as long as it can be inflated."""
+        folder = tmp_path / "plain"
+        write_history(folder, [{b"here": (FILE, b"here"), b"lost": (FILE, b"lost")}])
+        false, true = ((folder / ".git/objects" / name[:2] / name[2:]) for name in blobs_at(folder, "HEAD:lost", "HEAD:here"))
+        false.chmod(0o644)
+        false.write_bytes(true.read_bytes())
         with open_repository(folder) as repository, SnapshotReader(repository) as snapshots:
+            snapshot = snapshots.at("HEAD")
+            with pytest.raises(DamagedRepository, match=f"the object {false.parent.name}{false.name} is not what its name says"):
+                list(snapshots.corpus(snapshot))
+            assert "plain is damaged: 1 of 2 contents" in str(snapshots.problem(snapshot))
+
+    def test_contents_are_held_by_their_bytes(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        folder = tmp_path / "plain"
+        write_history(folder, [{b"%02d" % number: (FILE, b"%d" % number * 4000) for number in range(20)}])
+        monkeypatch.setattr(searchmark.history.object_reader, "BATCH_BYTES", 20_000)
+        with open_repository(folder) as repository, SnapshotReader(repository) as snapshots:
+            sizes: list[int] = []
+            really_read = snapshots.objects.read
             corpus = snapshots.corpus(snapshots.at("HEAD"))
-            assert [document.id for document in corpus] == ["here"]
-            assert (corpus.survey.skipped, snapshots.missing) == (1, {lost})
+            monkeypatch.setattr(snapshots.objects, "read", lambda names: sizes.append(len(names)) or really_read(names))
+            assert [document.text for document in corpus] == [f"{number}" * 4000 for number in range(20)]
+            assert sizes == [5, 5, 2, 2, 2, 2, 2]
+
+
+def blobs_at(folder: Path, *revisions: str) -> list[str]:
+    return git(folder, "rev-parse", *revisions).decode().split()
 
 
 def state_of(folder: Path) -> str:

@@ -17,9 +17,9 @@ import pytest
 
 from searchmark.corpora.corpus import load_corpus
 from searchmark.corpora.walk import HistoryWalk, open_walk
-from searchmark.errors import UsageError
+from searchmark.errors import DamagedRepository, UsageError
 from searchmark.files.private_folders import private_folder
-from searchmark.history.checkout import MISSING, Checkout
+from searchmark.history.checkout import Checkout
 from tests.corpora.test_snapshots import TREES, commit_of, hand_made_tree, state_of
 from tests.support.small_histories import FILE, PROGRAM, checked_out, git, random_trees, write_history
 
@@ -186,8 +186,9 @@ def test_what_the_file_system_cannot_hold_is_named_and_the_rest_is_written(tmp_p
     repository = tmp_path / "plain"
     write_history(repository, [{b"good": (FILE, b"good")}])
     blob = git(repository, "rev-parse", "HEAD:good").decode().strip()
-    names = [b"good", b"n" * 300, b"p" * 300 + b"/file"]
-    long = commit_of(repository, hand_made_tree(repository, [("100644", name, blob) for name in names]))
+    inner = hand_made_tree(repository, [("100644", b"file", blob)])
+    entries = [("100644", b"good", blob), ("100644", b"n" * 300, blob), ("40000", b"p" * 300, inner)]
+    long = commit_of(repository, hand_made_tree(repository, entries))
     with open_walk(repository) as journey:
         folder = journey.move_to(long).corpus.folder
         assert journey.folders.checkout is not None
@@ -198,7 +199,7 @@ def test_what_the_file_system_cannot_hold_is_named_and_the_rest_is_written(tmp_p
         assert (list(files_in(folder)), journey.folders.checkout.unwritten) == ([b"good"], {})
 
 
-def test_a_file_whose_content_is_missing_is_not_left_with_an_old_one(tmp_path: Path) -> None:
+def test_a_step_to_missing_content_is_an_error_and_the_next_step_is_right(tmp_path: Path) -> None:
     repository = tmp_path / "plain"
     first, second = write_history(
         repository, [{b"a": (FILE, b"old"), b"b": (FILE, b"b")}, {b"a": (FILE, b"lost"), b"b": (FILE, b"b")}]
@@ -207,11 +208,11 @@ def test_a_file_whose_content_is_missing_is_not_left_with_an_old_one(tmp_path: P
     (repository / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
     with open_walk(repository) as journey:
         folder = journey.move_to(first).corpus.folder
-        journey.move_to(second)
-        assert journey.folders.checkout is not None
-        assert (list(files_in(folder)), journey.folders.checkout.unwritten) == ([b"b"], {"a": MISSING})
+        with pytest.raises(DamagedRepository, match=f"plain lacks the content {lost}; it is damaged"):
+            journey.move_to(second)
+        assert journey.here.commit == first
         journey.move_to(first)
-        assert (sorted(files_in(folder)), journey.folders.checkout.unwritten) == ([b"a", b"b"], {})
+        assert {path: (folder / os.fsdecode(path)).read_bytes() for path in files_in(folder)} == {b"a": b"old", b"b": b"b"}
 
 
 def test_after_a_failure_the_folder_is_made_anew(travelling: tuple[HistoryWalk, Path, list[str]]) -> None:

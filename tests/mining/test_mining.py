@@ -25,7 +25,9 @@ from searchmark.mining.drafts import PathBook
 from searchmark.mining.explanation import explain
 from searchmark.mining.gold_sets import generate_gold_set, mine_suite
 from searchmark.mining.tree_names import names_along
+from tests.corpora.test_snapshots import hand_made_tree
 from tests.support.histories import long_history, malformed_commit, odd_history, run
+from tests.support.small_histories import git
 
 EXPECTED = json.loads((Path(__file__).parent / "odd_gold_set.json").read_text())
 
@@ -207,6 +209,20 @@ class TestOtherRepositories:
             mined(tmp_path / "partial", tmp_path / "gold.json")
         assert not (tmp_path / "gold.json").exists()
 
+    @pytest.mark.parametrize("name", [b"..", b".git", b"git~1", b".g\xe2\x80\x8cit", b".GIT ", b"."])
+    def test_a_target_that_no_snapshot_holds_makes_no_case(self, tmp_path: Path, name: bytes) -> None:
+        folder = tmp_path / "paths"
+        run(tmp_path, "init", "-q", "-b", "main", "paths")
+        versions = [git(folder, "hash-object", "-w", "--stdin", data=text).decode().strip() for text in (b"a = 1\n", b"a = 2\n")]
+        commit = ""
+        for blob, message in zip(versions, ("Start of everything", "Greet every visitor of the session by name"), strict=True):
+            inner = hand_made_tree(folder, [("100644", b"x.py", blob)])
+            tree = hand_made_tree(folder, [("40000", name, inner), ("100644", b"good.py", blob)])
+            commit = git(folder, "commit-tree", *(["-p", commit] if commit else []), "-m", message, tree).decode().strip()
+        git(folder, "update-ref", "refs/heads/main", commit)
+        with pytest.raises(NothingEvaluated, match="odd_path 1"):
+            mined(folder, tmp_path / "gold.json")
+
     def test_nothing_of_the_users_settings_matters(self, odd: Odd, tmp_path: Path, monkeypatch) -> None:
         expected = mined(odd.folder, tmp_path / "a.json")
         (tmp_path / "config").write_text(
@@ -356,6 +372,11 @@ class TestCommandLine:
     def test_the_repository_may_come_from_the_config(self, odd: Odd, tmp_path: Path, file) -> None:
         config = file("c.yaml", f"dataset:\n  repository_path: {odd.folder}\n  max_cases: 1\n")
         assert main(["generate", "--output", str(tmp_path / "gold.json"), "--config", str(config)]) == 0
+
+    def test_terminal_codes_in_the_name_of_a_repository_are_shown_as_text(self, odd: Odd, tmp_path: Path, capsys) -> None:
+        assert main(["generate", "--repo", f"a\x1b]0;pwn\x07b={odd.folder}", "-o", str(tmp_path / "gold.json")]) == 0
+        said = capsys.readouterr().err
+        assert (r"a\x1b]0;pwn\x07b: " in said, "\x1b" in said) == (True, False)
 
     def test_explain_writes_nothing(self, odd: Odd, capsys) -> None:
         assert main(["generate", "--repo", str(odd.folder), "--explain", odd.hashes["edit"]]) == 0

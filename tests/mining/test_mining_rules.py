@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
 from searchmark.corpora.file_kinds import classify, excluded_by
@@ -117,6 +119,16 @@ def test_a_long_body_is_cut_between_sentences() -> None:
     clean = Query(f"Keep rows\n\n{body}").clean
     assert clean.endswith("words here.")
     assert len(clean.split()) <= 62
+
+
+@pytest.mark.parametrize("unit", ["#1 ", " ", "-", "[", "to ", "a", "–\t", "( ", ". ", "see #1 ", "[a](", "'", "a@a."])
+def test_a_message_takes_time_by_its_length_and_no_faster(unit: str) -> None:
+    """Seven seconds, once; the bound is wide, for machines that are busy."""
+    start = process_time()
+    query = Query("Return a number from the login function: " + unit * (9000 // len(unit)) + "1 ](")
+    assert Wording(query).first
+    assert query.clean
+    assert process_time() - start < 1.0
 
 
 def test_type_and_scope_are_kept_aside() -> None:

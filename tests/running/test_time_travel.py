@@ -176,11 +176,50 @@ def test_a_resumed_journey_gives_the_same_answers(history: list[str], capsys) ->
     assert firsts(evaluate("--agent", "bm25", "--resume")) == whole
 
 
-def test_a_partial_clone_that_lacks_contents_is_refused(history: list[str], capsys) -> None:
+def test_a_partial_clone_that_lacks_contents_has_no_scores_to_trust(history: list[str], capsys) -> None:
     git(Path("shop"), "config", "uploadpack.allowFilter", "true")
     git(Path(), "clone", "-q", "--bare", "--filter=blob:none", f"file://{Path('shop').resolve()}", "partial.git")
-    assert main(["evaluate", "--gold-set", "gold.json", "--agent", "bm25", "--repo", "partial.git"]) == 4
-    assert "it is a partial clone; fetch the rest" in capsys.readouterr().err
+    assert main(["evaluate", "--gold-set", "gold.json", "--agent", "bm25", "--repo", "partial.git", "-o", "out.json"]) == 2
+    report = json.loads(Path("out.json").read_text())
+    (note,) = (note for note in report["notes"] if note["code"] == "not-whole")
+    assert note["message"].startswith("untrusted: 2 of 2 cases were not searched: the repository is not whole: ")
+    assert "partial.git lacks 1 of 1 contents" in note["message"]
+    assert "fetch the contents first (git -C " in note["message"]
+
+
+@pytest.fixture
+def damaged_later(history: list[str]) -> str:
+    """The content that the second case is searched in is lost; the first case is not concerned."""
+    blob = git(Path("shop"), "rev-parse", f"{history[2]}:app/cart.py").decode().strip()
+    Path("shop/.git/objects", blob[:2], blob[2:]).unlink()
+    return blob
+
+
+@pytest.mark.parametrize("agent", ["bm25", "keyword", "fts5", "path-match", "random", "popular"])
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_content_that_is_lost_later_is_an_error_of_its_case_for_every_agent(agent: str, jobs: str, damaged_later: str) -> None:
+    command = ["evaluate", "--gold-set", "gold.json", "--agent", agent, "--num-runs", "1", "--jobs", jobs, "-o", "out.json"]
+    assert main(command) == 2
+    (found,) = json.loads(Path("out.json").read_text())["agents"].values()
+    assert {case: data["status"] for case, data in found["cases"].items()} == {"c1": "ok", "c3": "error"}
+    assert "shop lacks 1 of 2 contents" in found["cases"]["c3"]["details"]["failure"]
+
+
+def test_a_cache_does_not_hide_that_content_is_lost(history: list[str], request) -> None:
+    evaluate("--agent", "bm25")
+    request.getfixturevalue("damaged_later")
+    command = ["evaluate", "--gold-set", "gold.json", "--agent", "bm25", "-o", "out.json"]
+    assert main(command) == 2
+    (found,) = json.loads(Path("out.json").read_text())["agents"].values()
+    assert {case: data["status"] for case, data in found["cases"].items()} == {"c1": "ok", "c3": "error"}
+
+
+def test_once_the_content_is_back_the_lost_cases_are_asked_again(history: list[str], request) -> None:
+    saved = git(Path("shop"), "show", f"{history[2]}:app/cart.py")
+    request.getfixturevalue("damaged_later")
+    assert main(["evaluate", "--gold-set", "gold.json", "--agent", "bm25", "--num-runs", "1", "-o", "out.json"]) == 2
+    git(Path("shop"), "hash-object", "-w", "--stdin", data=saved)
+    assert firsts(evaluate("--agent", "bm25", "--retry-errors"))["c3"] == ["app/cart.py"]
 
 
 def test_parents_are_held_against_whatever_the_order_of_the_options(history: list[str], capsys) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,27 +20,29 @@ from searchmark.corpora.directory import decoded
 from searchmark.corpora.document_source import DocumentSource
 from searchmark.files.private_folders import private_folder
 from searchmark.history.checkout import Checkout
-from searchmark.history.objects import AT_ONCE, ObjectStore
+from searchmark.history.object_reader import windows
+from searchmark.history.objects import ObjectStore
 from searchmark.history.repository import FULL_HASH, Repository, open_repository
-from searchmark.history.trees import FolderReader, Snapshot, Wanted, damaged, everything, snapshot_of, stepped
+from searchmark.history.trees import NOTHING, FolderReader, Snapshot, Wanted, everything, stepped
 from searchmark.records import Document
 
 
 class SnapshotReader:
     """The snapshots of one repository, and what has been learnt about their contents.
 
-    ``binary`` and ``missing`` hold the blobs that were found to be no text, or not to be here, so that none is read
-    for that twice. A blob is missing in a partial clone; nothing is ever fetched. Paths that are not ``wanted`` are left
-    out of every snapshot.
+    ``binary`` holds the blobs that were found to be no text, so that none is read for that twice. One that is missing, as in
+    a partial clone, or damaged is an error; nothing is ever fetched. Paths that are not ``wanted`` are left out of every
+    snapshot.
     """
 
     def __init__(self, repository: Repository, wanted: Wanted = everything) -> None:
         self.repository = repository
         self.wanted = wanted
         self.objects = ObjectStore(repository)
-        self._folders = FolderReader(self.objects.read)
+        self._folders = FolderReader(self._trees, repository.path)
         self.binary: set[str] = set()
-        self.missing: set[str] = set()
+        self._sound: set[str] = set()
+        self._broken: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -52,9 +53,26 @@ class SnapshotReader:
     def at(self, revision: str, near: Snapshot | None = None) -> Snapshot:
         """The snapshot of a commit. From one ``near`` by, it takes milliseconds, however many files there are."""
         commit, tree = self._commit(revision)
-        if near is not None and near.tree:
-            return stepped(near, commit, tree, self._folders, self.wanted)
-        return snapshot_of(commit, tree, self.repository.tree(commit), self.wanted)
+        return stepped(near or NOTHING, commit, tree, self._folders, self.wanted)
+
+    def problem(self, snapshot: Snapshot) -> str | None:
+        """Why a snapshot cannot be searched as it was: contents are missing or damaged. None of them is looked at twice."""
+        blobs = set(snapshot.versions.values())
+        unknown = sorted(blobs - self._sound - self._broken.keys())
+        self._broken |= self.objects.problems(unknown)
+        self._sound.update(blob for blob in unknown if blob not in self._broken)
+        broken = blobs & self._broken.keys()
+        if not broken:
+            return None
+        first = min(path for path, blob in snapshot.versions.items() if blob in broken)
+        kinds = {self._broken[blob] for blob in broken}
+        return self._sentence(f"{len(broken)} of {len(blobs)}", snapshot.commit, first, kinds)
+
+    def _sentence(self, how_many: str, commit: str, first: str, kinds: set[str]) -> str:
+        path = self.repository.path
+        if kinds == {"missing"}:
+            return f"{path} lacks {how_many} contents of {commit[:12]}, such as {first!r}; {self.repository.why_lacking}"
+        return f"{path} is damaged: {how_many} contents of {commit[:12]} cannot be read, such as {first!r}; check it with git fsck"
 
     def _commit(self, revision: str) -> tuple[str, str]:
         """The full hashes of a commit and its tree. A full hash needs no further process to be understood."""
@@ -63,8 +81,15 @@ class SnapshotReader:
             revision = self.repository.commit(revision)
             (content,) = self.objects.read([revision])
         if content is None:
-            raise damaged(revision)
+            raise self.repository.lacks("commit", revision)
         return revision, content[len(b"tree ") : content.index(b"\n")].decode()
+
+    def _trees(self, names: Sequence[str]) -> list[bytes]:
+        found = self.objects.read(names)
+        lost = [name for name, content in zip(names, found, strict=True) if content is None]
+        if lost:
+            raise self.repository.lacks("tree", lost[0])
+        return [content for content in found if content is not None]
 
     def corpus(self, snapshot: Snapshot, folders: MovingFolder | None = None) -> Corpus:
         """The text files of a snapshot. ``versions`` names all its files, texts or not, since that takes no reading."""
@@ -72,23 +97,18 @@ class SnapshotReader:
         return Corpus(corpus_name(path, snapshot.commit), SnapshotSource(self, snapshot, path, folders))
 
     def documents(self, files: Iterable[tuple[str, str]]) -> Iterator[Document | None]:
-        """A document for each path and its blob; None for what is no text, or not here."""
-        rest = iter(files)
-        while window := list(islice(rest, AT_ONCE)):  # so that memory holds a window of contents, not a tree
-            texts = self._texts({blob for _, blob in window})
-            yield from (None if (text := texts.get(blob)) is None else Document(path, text) for path, blob in window)
+        """A document for each path and its blob; None for what is no text."""
+        for window in windows(files):  # so that memory holds a window of contents, not a tree
+            no_texts = self.binary.intersection(blob for _, blob in window)
+            contents = self.objects.contents(blob for _, blob in window if blob not in no_texts)
+            yield from (None if blob in no_texts else self._document(path, blob, next(contents)) for path, blob in window)
 
-    def _texts(self, blobs: set[str]) -> dict[str, str]:
-        """The texts among some blobs."""
-        wanted = sorted(blobs - self.binary - self.missing)
-        texts: dict[str, str] = {}
-        for blob, content in zip(wanted, self.objects.read(wanted), strict=True):
-            text = None if content is None else decoded(content)
-            if text is not None:
-                texts[blob] = text
-            else:
-                (self.missing if content is None else self.binary).add(blob)
-        return texts
+    def _document(self, path: str, blob: str, content: bytes) -> Document | None:
+        text = decoded(content)
+        if text is None:
+            self.binary.add(blob)
+            return None
+        return Document(path, text)
 
 
 def corpus_name(path: Path, commit: str) -> str:

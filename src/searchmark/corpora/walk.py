@@ -22,9 +22,10 @@ class HistoryWalk:
     here: Snapshot = NOTHING
 
     def move_to(self, revision: str) -> Changes:
-        """Go to a commit. To begin with, all of its files are written."""
-        before, self.here = self.here, self.snapshots.at(revision, near=self.here)
-        self.folders.follow(self.here)  # before the agent hears of the step, so that none of it counts as its own time
+        """Go to a commit. To begin with, all of its files are written. After an error we are where we were."""
+        after = self.snapshots.at(revision, near=self.here)
+        self.folders.follow(after)  # before the agent hears of the step, so that none of it counts as its own time
+        before, self.here = self.here, after
         return changes(before, self.here, self.snapshots.corpus(self.here, self.folders))
 
 

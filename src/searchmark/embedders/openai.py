@@ -12,8 +12,8 @@ from searchmark.embedders.embedder import EmbedderOptions, Model, Vectors
 from searchmark.options.sensitive import Address, KeyVariable
 from searchmark.services.exchange import ApiKey, ClientOptions, Request, Unusable
 from searchmark.services.json_client import JsonClient
-from searchmark.services.secret_forms import without_credentials
 from searchmark.services.own_keys import key_variable_for
+from searchmark.services.secret_forms import without_credentials
 
 OPENAI = "https://api.openai.com/v1"
 OPENAI_KEY = "OPENAI_API_KEY"  # sent there and nowhere else, unless it is named beside the address

@@ -12,19 +12,17 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
 from searchmark.errors import UsageError
 from searchmark.files.folders import NOT_A_FOLDER, Descent, open_folder, remove
-from searchmark.history.objects import AT_ONCE, ObjectStore
+from searchmark.history.objects import ObjectStore
 from searchmark.history.repository import path_bytes
 from searchmark.history.trees import NOTHING, Snapshot
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _NO_SUCH_NAME = {errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}  # names that a file system cannot hold
 LONGEST_PATH = 4095  # bytes, in one call to the system; deeper folders are entered step by step, which no agent does
-MISSING = "its content is not in the repository, which seems to be a partial clone"
 
 
 @dataclass
@@ -67,15 +65,12 @@ class Checkout:
                     _clear_way(name, folder)
 
     def _write(self, blobs: Mapping[str, str], executable: Set[str]) -> None:
-        rest = iter(sorted(blobs, key=lambda path: path.split("/")))  # files of one folder are neighbours, as below
+        paths = sorted(blobs, key=lambda path: path.split("/"))  # files of one folder are neighbours, as below
         with _way_down(self.folder, making=True) as way:
-            while window := list(islice(rest, AT_ONCE)):
-                wanted = list({blobs[path] for path in window})
-                contents = dict(zip(wanted, self.objects.read(wanted), strict=True))
-                for path in window:
-                    self._write_file(way, path, contents[blobs[path]], 0o755 if path in executable else 0o644)
+            for path, content in zip(paths, self.objects.contents(blobs[path] for path in paths), strict=True):
+                self._write_file(way, path, content, 0o755 if path in executable else 0o644)
 
-    def _write_file(self, way: _Way, path: str, content: bytes | None, mode: int) -> None:
+    def _write_file(self, way: _Way, path: str, content: bytes, mode: int) -> None:
         """Write one file as a new one. What was there is removed first: it could be a link, or have another name elsewhere."""
         *parents, name = path_bytes(path).split(b"/")
         self.unwritten.pop(path, None)
@@ -86,10 +81,7 @@ class Checkout:
             folder = way.enter(parents)
             assert folder is not None  # noqa: S101  # what is missing on the way is made
             _clear_way(name, folder)
-            if content is None:
-                self.unwritten[path] = MISSING
-            else:
-                _create(name, folder, content, mode)
+            _create(name, folder, content, mode)
         except OSError as error:
             if error.errno not in _NO_SUCH_NAME:
                 raise

@@ -1,19 +1,29 @@
-"""Git as a child process, started here and nowhere else: sealed from everybody's settings, streamed, errors in one sentence."""
+"""Git as a child process, started here and nowhere else: sealed from everybody's settings, streamed, errors in one sentence.
+
+Nothing waits for git without end: a question has a deadline, and a stream one on its silence. A long history may take as long
+as it takes, as long as something comes.
+"""
 
 from __future__ import annotations
 
 import io
 import os
+import select
 import subprocess
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from searchmark.errors import UsageError, shortened
 from searchmark.files.private_folders import temporary_file
 
 _PIPE = 1 << 20
+_BUFFER = 1 << 16
+ASK_SECONDS = 20.0  # for an answer that is known to be small
+SILENCE_SECONDS = 300.0  # without a byte: a log of a million commits is sorted before its first line
+PATIENCE = "SEARCHMARK_GIT_SECONDS"  # replaces both
 _SEALED = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -27,7 +37,10 @@ _SEALED = {
 }
 # A repository may be a stranger's. Where its own config is read, nothing that it names is run and nothing is fetched; that
 # is also why it does not matter whose files they are.
+# Copies of what the objects say that git believes without a look at these: a forged or outdated one would change the history.
+UNBELIEVED = ("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false")
 _HARMLESS = (
+    *UNBELIEVED,
     "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.sshCommand=false",
     "-c", "protocol.allow=never", "--no-pager",
 )  # fmt: skip
@@ -39,20 +52,36 @@ def sealed_environment(**more: str) -> dict[str, str]:
     return kept | _SEALED | more
 
 
-def ask(folder: Path, *arguments: str, timeout: float | None = None, **environment: str) -> subprocess.CompletedProcess[bytes]:
+def patience(usual: float) -> float:
+    """How many seconds git may be silent: the usual number, or what the environment says."""
+    said = os.environ.get(PATIENCE)
+    if said is None:
+        return usual
+    try:
+        seconds = float(said)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < threading.TIMEOUT_MAX:
+        raise UsageError(f"{PATIENCE} is a number of seconds above 0, not {said!r}")
+    return seconds
+
+
+def ask(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """Ask the repository that a folder belongs to, with its own config; for answers that are known to be small."""
-    command = _inside(folder, arguments)
+    command, seconds = _inside(folder, arguments), patience(ASK_SECONDS)
     try:
         return subprocess.run(  # noqa: S603  # git itself
             command,
             env=sealed_environment(**environment),
             capture_output=True,
             stdin=subprocess.DEVNULL,
-            timeout=timeout,
+            timeout=seconds,
             check=False,
         )
     except FileNotFoundError as error:
         raise _no_git() from error
+    except subprocess.TimeoutExpired:
+        raise _silent(f"{folder}: git {_verb(arguments)}", seconds) from None
 
 
 @contextmanager
@@ -60,6 +89,17 @@ def stream_inside(folder: Path, *arguments: str) -> Iterator[io.BufferedReader]:
     """The output of one command about the repository that a folder belongs to, with its own config."""
     with stream(_inside(folder, arguments), sealed_environment(), f"{folder}: git {arguments[0]}") as output:
         yield output
+
+
+def _verb(arguments: Sequence[str]) -> str:
+    return next((argument for argument in arguments if not argument.startswith("-")), "")
+
+
+def _silent(called: str, seconds: float) -> UsageError:
+    return UsageError(
+        f"{called} said nothing for {seconds:g} s and was stopped; check that the repository and what its config includes can "
+        f"be read, or allow more with {PATIENCE}"
+    )
 
 
 def _inside(folder: Path, arguments: Sequence[str]) -> list[str]:
@@ -82,13 +122,14 @@ def stream(
         stdin.write(input or b"")
         stdin.seek(0)
         process = start(command, environment, stdin, words)
-        output = cast(io.BufferedReader, process.stdout)  # a buffered pipe
+        output = replies_of(process, called)
         code = 0
         try:
             yield output
             if not output.read(1):  # the reader has seen the end, so the exit code means something
-                code = process.wait()
+                code = _ended(process, called)
         finally:
+            output.close()
             stop(process)
         if code:
             words.seek(0)
@@ -107,6 +148,38 @@ def start(
     assert process.stdout is not None  # noqa: S101  # it is a pipe
     _widen(process.stdout)
     return process
+
+
+def replies_of(process: subprocess.Popen[bytes], called: str) -> io.BufferedReader:
+    """What git says, to read from; silence for too long is an error."""
+    return io.BufferedReader(_WatchedPipe(cast(IO[bytes], process.stdout).fileno(), called), _BUFFER)
+
+
+class _WatchedPipe(io.RawIOBase):
+    """A pipe that is not waited for without end."""
+
+    def __init__(self, pipe: int, called: str) -> None:
+        super().__init__()
+        self._pipe, self._called, self._seconds = pipe, called, patience(SILENCE_SECONDS)
+        self._poll = select.poll()  # select.select knows no descriptor above 1023
+        self._poll.register(pipe, select.POLLIN)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._poll.poll(self._seconds * 1e3):
+            raise _silent(self._called, self._seconds)
+        return os.readv(self._pipe, [buffer])
+
+
+def _ended(process: subprocess.Popen[bytes], called: str) -> int:
+    """The exit code of a command that has closed its output."""
+    seconds = patience(SILENCE_SECONDS)
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        raise _silent(called, seconds) from None
 
 
 def _widen(pipe: IO[bytes]) -> None:

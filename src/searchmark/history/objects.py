@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from typing import TypeVar
 
-from searchmark.errors import UsageError
-from searchmark.history.repository import ObjectReader, Repository
+from searchmark.errors import DamagedRepository, UsageError
+from searchmark.history.object_reader import ObjectReader, batches, windows
+from searchmark.history.repository import Repository
 
-AT_ONCE = 64  # contents in memory at one time
+T = TypeVar("T")
 
 
 class ObjectStore:
@@ -23,18 +25,49 @@ class ObjectStore:
         self._lock = threading.Lock()  # an agent may read from several threads; the process has one pipe
 
     def read(self, names: Sequence[str]) -> list[bytes | None]:
-        """The contents of objects, in order, all of them at once; None for what is not here."""
+        """The contents of objects that are known to be small, in order, all of them at once; None for what is not here."""
+        return self._twice(lambda reader, asked: list(reader.read_all(asked)), names)
+
+    def contents(self, names: Iterable[str]) -> Iterator[bytes]:
+        """The contents of objects of any size, in order, of which only so many are held as memory can bear; all must be here."""
+        for window in windows(names):
+            sizes = self._twice(ObjectReader.sizes, window)
+            if None in sizes:
+                raise self.repository.lacks("content", window[sizes.index(None)])
+            for batch in batches([size or 0 for size in sizes]):
+                different = list(dict.fromkeys(window[batch]))
+                contents = dict(zip(different, self.read(different), strict=True))
+                yield from (contents[name] or b"" for name in window[batch])
+
+    def problems(self, names: Iterable[str]) -> dict[str, str]:
+        """Those of some objects that are missing or damaged, and which of the two; their contents are not held."""
+        found: dict[str, str | None] = {}
+        for window in windows(names):
+            try:
+                found |= zip(window, self._twice(ObjectReader.check, window), strict=True)
+            except DamagedRepository:  # git stops at what it cannot read, so they are looked at one by one
+                found |= {name: self._problem(name) for name in window}
+        return {name: problem for name, problem in found.items() if problem is not None}
+
+    def _problem(self, name: str) -> str | None:
+        try:
+            return self._twice(ObjectReader.check, [name])[0]
+        except DamagedRepository:
+            return "damaged"
+
+    def _twice(self, work: Callable[[ObjectReader, Sequence[str]], T], names: Sequence[str]) -> T:
+        """Have a process do some work; if it dies, have another one do it."""
         with self._lock:
             try:
-                return self._read(names)
-            except (OSError, UsageError):  # the process has died
-                return self._read(names)
+                return self._once(work, names)
+            except (OSError, DamagedRepository):
+                return self._once(work, names)
 
-    def _read(self, names: Sequence[str]) -> list[bytes | None]:
+    def _once(self, work: Callable[[ObjectReader, Sequence[str]], T], names: Sequence[str]) -> T:
         if self._reader is None:
             self._reader = self._process.enter_context(self.repository.objects_reader())
         try:
-            return list(self._reader.read_all(names))
+            return work(self._reader, names)
         except BaseException:  # whatever it was, an answer that was not read to its end must not become the next one
             self.close()
             raise

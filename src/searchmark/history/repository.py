@@ -15,15 +15,14 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import IO
 
-from searchmark.errors import UsageError, shortened
+from searchmark.errors import DamagedRepository, UsageError, shortened
 from searchmark.files.private_folders import private_folder, temporary_file, writing_temporary_files
-from searchmark.history.git import ask, nul_ended, sealed_environment, start, stop, stream
+from searchmark.history.git import UNBELIEVED, ask, nul_ended, replies_of, sealed_environment, start, stop, stream
+from searchmark.history.git_files import check_packs, common_dir, is_partial, list_in, refuse_odd_files
+from searchmark.history.object_reader import COMMAND, ObjectReader, read_content
 
-_WINDOW = 64  # so many requests fit into any pipe, so that neither side ever waits for the other
 FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # of SHA-1 or SHA-256
 LONGEST_REVISION = 1000
 GITLINK, SYMLINK, DIRECTORY = 0o160000, 0o120000, 0o040000
@@ -63,7 +62,7 @@ class Repository:
     borrowed: Path
 
     def command(self, *arguments: str) -> list[str]:
-        return ["git", f"--git-dir={self.borrowed}", "-c", "core.quotepath=off", *arguments]
+        return ["git", f"--git-dir={self.borrowed}", *UNBELIEVED, "-c", "core.quotepath=off", *arguments]
 
     @property
     def environment(self) -> dict[str, str]:
@@ -96,8 +95,24 @@ class Repository:
         if answer.returncode == 0:
             return answer.stdout.decode().strip()
         if revision == "HEAD":
-            raise UsageError(f"{self.path}: the repository has no commits on its current branch")
+            raise self._without_head()
         raise UsageError(f"{self.path}: {revision!r} is not a commit of this repository")
+
+    def _without_head(self) -> UsageError:
+        """A branch that was never committed to is new; one that names what cannot be read is damaged."""
+        branch = _ask(self.git_dir, f"--git-dir={self.git_dir}", "symbolic-ref", "--quiet", "HEAD")
+        named = _ask(self.git_dir, f"--git-dir={self.git_dir}", "rev-parse", "--verify", "--quiet", "HEAD")
+        ref = branch.stdout.rstrip(b"\n")
+        if branch.returncode == 0 and named.returncode and not self._has_ref(ref):
+            return UsageError(f"{self.path}: the repository has no commits on its current branch")
+        what = path_text(named.stdout.strip() or ref or b"a branch")
+        return DamagedRepository(f"{self.path} is damaged: HEAD names {what}, which cannot be read; check it with git fsck")
+
+    def _has_ref(self, ref: bytes) -> bool:
+        """Whether anything is stored under the name of a branch, readable or not."""
+        common = common_dir(self.git_dir)
+        packed = any(line.partition(b" ")[2] == ref for line in list_in(common / "packed-refs", self.path))
+        return packed or (common / os.fsdecode(ref)).is_file()
 
     def tree(self, commit: str) -> Iterator[TreeEntry]:
         """Every file of a commit's tree, streamed, in the order of Git."""
@@ -118,59 +133,36 @@ class Repository:
         asked = [f"{name}\n" for name in names]
         with self.stream("cat-file", "--batch", "--buffer", input="".join(asked).encode()) as output:
             for _ in asked:
-                yield _content(output, self.path)
+                yield read_content(output, self.path, self.object_format)
 
     @contextmanager
     def objects_reader(self) -> Iterator[ObjectReader]:
         """One process that hands out the contents of objects whose names depend on what was read before."""
         with temporary_file() as words:
-            process = start(self.command("cat-file", "--batch"), self.environment, subprocess.PIPE, words)
-            assert process.stdin is not None  # noqa: S101  # both are pipes
-            assert process.stdout is not None  # noqa: S101  # as above
+            process = start(self.command(*COMMAND), self.environment, subprocess.PIPE, words)
+            assert process.stdin is not None  # noqa: S101  # it is a pipe
             try:
-                yield ObjectReader(self, process.stdin, process.stdout)
+                with replies_of(process, f"{self.path}: git cat-file") as replies:
+                    yield ObjectReader(self.path, self.object_format, process.stdin, replies)
             finally:
                 stop(process)
 
+    def check_packs(self) -> None:
+        """Refuse packs that do not match their checksums: Git would read what is damaged as if it were something else."""
+        check_packs(self.objects, self.object_format, self.path)
 
-@dataclass(frozen=True)
-class ObjectReader:
-    """Reads objects by name: a hash, or anything that git understands, such as ``<commit>^{tree}``."""
+    def lacks(self, kind: str, name: str) -> DamagedRepository:
+        return DamagedRepository(f"{self.path} lacks the {kind} {name}; {self.why_lacking}")
 
-    repository: Repository
-    requests: IO[bytes]
-    replies: IO[bytes]
-
-    def read(self, name: str) -> bytes | None:
-        """The content of one object; None if it is not here."""
-        return next(self.read_all([name]))
-
-    def read_all(self, names: Iterable[str]) -> Iterator[bytes | None]:
-        """The contents of many objects, in order."""
-        rest = iter(names)
-        while window := list(islice(rest, _WINDOW)):
-            self.requests.write("".join(f"{name}\n" for name in window).encode())
-            self.requests.flush()
-            # All of them, so that two such loops may take turns.
-            yield from [_content(self.replies, self.repository.path) for _ in window]
-
-
-def _content(replies: IO[bytes], path: str) -> bytes | None:
-    """The next answer of git cat-file; None for an object that is not here."""
-    header = replies.readline()
-    if header.endswith((b" missing\n", b" ambiguous\n")):
-        return None
-    if not header.endswith(b"\n"):
-        raise _ended(path)
-    size = int(header.rsplit(b" ", 1)[1])
-    content = replies.read(size)
-    if len(content) < size or not replies.read(1):  # a newline follows every object
-        raise _ended(path)
-    return content
-
-
-def _ended(path: str) -> UsageError:
-    return UsageError(f"{path}: git cat-file ended early; the repository seems to be damaged")
+    @property
+    def why_lacking(self) -> str:
+        """Why objects may be missing, and what to do about it."""
+        if is_partial(self.objects, self.path):
+            return (
+                f"it is a partial clone: fetch the contents first (git -C {self.path} fetch --refetch --no-filter), "
+                "or name a complete clone with --repo"
+            )
+        return "it is damaged: check it with git fsck, or name another clone with --repo"
 
 
 @contextmanager
@@ -182,7 +174,7 @@ def open_repository(path: str | os.PathLike[str]) -> Iterator[Repository]:
     given = os.fspath(path)
     found = _locate(given)
     git_dir, objects, shallow_file = (Path(os.fsdecode(line)) for line in found[:3])
-    shallow = frozenset(shallow_file.read_text().split()) if shallow_file.exists() else frozenset()
+    shallow = _shallow(shallow_file, given)
     object_format = found[3].decode()
     with private_folder() as folder:
         with writing_temporary_files():
@@ -190,11 +182,21 @@ def open_repository(path: str | os.PathLike[str]) -> Iterator[Repository]:
         yield Repository(given, git_dir, objects, object_format, shallow, borrowed)
 
 
+def _shallow(file: Path, path: str) -> frozenset[str]:
+    """The commits whose parents are not here."""
+    names = [line.decode("ascii", "replace") for line in list_in(file, path) if line.strip()]
+    odd = next((name for name in names if not FULL_HASH.fullmatch(name)), None)
+    if odd is not None:
+        raise DamagedRepository(f"{path} is damaged: {file} lists {shortened(odd, 80)!r}, not a commit; clone it again")
+    return frozenset(names)
+
+
 def _locate(path: str) -> list[bytes]:
     """Git directory, objects, file of shallow commits, and the kind of hash."""
     folder = Path(path)
     if not folder.is_dir():
         raise UsageError(f"{path} is not a Git repository: there is no such folder")
+    refuse_odd_files(folder, path)
     wanted = ("--absolute-git-dir", "--git-path", "objects", "--git-path", "shallow", "--show-object-format")
     answer = _ask(folder, "rev-parse", "--path-format=absolute", *wanted)
     lines = answer.stdout.split(b"\n")

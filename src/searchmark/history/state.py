@@ -6,13 +6,11 @@ import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from subprocess import TimeoutExpired
 
 from searchmark.errors import UsageError
 from searchmark.history.git import ask
 from searchmark.history.repository import path_text
 
-GIT_SECONDS = 20
 # What Git remembers of each file in its index: path, time and size.
 _REMEMBERED = re.compile(r"([^\0]+)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n.*\n.*\n  size: (\d+)\tflags: [0-9a-f]+\n")
 
@@ -44,8 +42,8 @@ def repository_state(folder: Path) -> RepositoryState | None:
 
 def _said(folder: Path, *arguments: str) -> str | None:
     try:
-        answer = ask(folder, *arguments, timeout=GIT_SECONDS)
-    except (UsageError, OSError, TimeoutExpired):
+        answer = ask(folder, *arguments)
+    except (UsageError, OSError):
         return None
     return path_text(answer.stdout) if answer.returncode == 0 else None
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from searchmark.errors import UsageError
+from searchmark.errors import DamagedRepository
 from searchmark.history.repository import DIRECTORY, GITLINK, SYMLINK, TreeEntry, path_text
 
 Wanted = Callable[[str], bool]  # whether a path is to be searched
-Read = Callable[[Sequence[str]], Sequence[bytes | None]]
+Read = Callable[[Sequence[str]], Sequence[bytes]]  # trees that must be here
 _Pair = tuple[bytes, str | None, str | None]  # a path, and the folder of this name in either tree
 
 OWNER_MAY_RUN = 0o100
@@ -19,8 +19,13 @@ KINDS = {SYMLINK: "is a link", GITLINK: "is a submodule"}
 UNWANTED = "is not among the files that are searched"
 ODD = "is not a path that may be written below a folder"
 _REMEMBERED = 1024  # folders: a few megabytes
-# Empty parts, "." and ".." lead elsewhere; ".git", in any spelling that some file system takes for it, holds commands.
-_ODD_PART = re.compile(r"(?:^|/)(?:\.{0,2}|\.git)(?:/|\Z)", re.IGNORECASE)
+# Empty parts, "." and ".." lead elsewhere; ".git", in any spelling that some file system takes for it, holds commands: HFS+
+# passes over some characters, NTFS over blanks and dots at the end and what follows a colon, and has short names.
+_UNSEEN = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]*"
+_ODD_PART = re.compile(
+    rf"(?:^|/)(?:\.{{0,2}}|{_UNSEEN}{_UNSEEN.join(('[.]', 'g', 'i', 't'))}{_UNSEEN}[ .]*(?::[^/]*)?|git~1[ .]*(?::[^/]*)?)(?:/|\Z)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +66,7 @@ class _SnapshotBuilder:
     def take(self, entry: TreeEntry) -> None:
         path = path_text(entry.path)
         self.drop(path)
-        reason = KINDS.get(entry.mode) or (ODD if _ODD_PART.search(path) else None) or (None if self.wanted(path) else UNWANTED)
+        reason = KINDS.get(entry.mode) or (ODD if is_odd(path) else None) or (None if self.wanted(path) else UNWANTED)
         if reason is not None:
             self.left_out[path] = reason
             return
@@ -73,26 +78,20 @@ class _SnapshotBuilder:
         return Snapshot(commit, tree, self.versions, frozenset(self.executable), self.left_out)
 
 
+def is_odd(path: str) -> bool:
+    """Whether a path is one that no snapshot holds."""
+    return _ODD_PART.search(path) is not None
+
+
 def everything(_: str) -> bool:
     """Wants every file."""
     return True
 
 
-def snapshot_of(commit: str, tree: str, entries: Iterable[TreeEntry], wanted: Wanted = everything) -> Snapshot:
-    """A snapshot from the list of everything in it; files that are not wanted are left out."""
-    draft, count = _SnapshotBuilder.of(NOTHING, wanted), 0
-    for count, entry in enumerate(entries, 1):  # noqa: B007  # the last number is how many there were
-        draft.take(entry)
-    folders = {path.rpartition("/")[0] for path in draft.versions}
-    if len(draft.versions) + len(draft.left_out) < count or not folders.isdisjoint(draft.versions):
-        raise damaged(tree)
-    return draft.finished(commit, tree)
-
-
 def stepped(before: Snapshot, commit: str, tree: str, folders: FolderReader, wanted: Wanted = everything) -> Snapshot:
-    """The snapshot of another commit: the one at hand with what differs between the two trees."""
+    """The snapshot of another commit: the one at hand, which may be that of nothing, with what differs between the two trees."""
     draft = _SnapshotBuilder.of(before, wanted)
-    written, removed = difference(before.tree, tree, folders)
+    written, removed = difference(before.tree or None, tree, folders)
     for path in removed:  # first, since a file may have given way to a folder of its name
         draft.drop(path_text(path))
     for entry in written:
@@ -126,22 +125,28 @@ class FolderReader:
     Along a walk the later tree of one step is the earlier one of the next, so folders are remembered for a while.
     """
 
-    def __init__(self, read: Read) -> None:
-        self._read = read
+    def __init__(self, read: Read, repository: str) -> None:
+        self._read, self._repository = read, repository
         self._known: dict[str, frozenset[bytes]] = {}
 
     def entries(self, trees: Set[str]) -> dict[str, frozenset[bytes]]:
         """Some folders, all that are not known in one request: waiting for git is what costs most."""
         known = {tree: entries for tree in trees if (entries := self._known.get(tree)) is not None}
         unknown = list(trees - known.keys())
-        read = {tree: _entries(tree, content) for tree, content in zip(unknown, self._read(unknown), strict=True)}
+        read = {tree: self._taken(tree, content) for tree, content in zip(unknown, self._read(unknown), strict=True)}
         if len(self._known) > _REMEMBERED:
             self._known.clear()
         self._known |= read
         return known | read
 
+    def _taken(self, tree: str, content: bytes) -> frozenset[bytes]:
+        entries = _entries(_FORMATS[len(tree)], content)
+        if entries is None:
+            raise DamagedRepository(f"{self._repository}: the tree {tree} is damaged; check the repository with git fsck")
+        return entries
 
-def difference(before: str, after: str, folders: FolderReader) -> tuple[list[TreeEntry], list[bytes]]:
+
+def difference(before: str | None, after: str, folders: FolderReader) -> tuple[list[TreeEntry], list[bytes]]:
     """What is new or different in the second tree, and what is gone from the first.
 
     Level by level, and only folders that differ are read: the cost grows with the change and not with the tree.
@@ -168,15 +173,14 @@ def difference(before: str, after: str, folders: FolderReader) -> tuple[list[Tre
     return written, removed
 
 
-def _entries(tree: str, content: bytes | None) -> frozenset[bytes]:
-    """The entries of one folder as Git stores them."""
-    form = _FORMATS[len(tree)]
-    if content is None or not form.folder.fullmatch(content):
-        raise damaged(tree)
-    entries = form.entry.findall(content)
-    if len(set(form.name.findall(content))) < len(entries):  # one name twice: which of them would be checked out?
-        raise damaged(tree)
-    return frozenset(entries)
+def _entries(form: _TreeFormat, content: bytes) -> frozenset[bytes] | None:
+    """The entries of one folder as Git stores them; None if they make no sense."""
+    if not form.folder.fullmatch(content):
+        return None
+    entries, names = form.entry.findall(content), form.name.findall(content)
+    # One name twice: which of them would be checked out? One with a slash could be that of a file in another folder.
+    twice = len(set(names)) < len(entries)
+    return None if twice or any(b"/" in name and not is_odd(path_text(name)) for name in names) else frozenset(entries)
 
 
 def _taken_apart(entry: bytes) -> tuple[tuple[bytes, bool], tuple[int, str]]:
@@ -185,7 +189,3 @@ def _taken_apart(entry: bytes) -> tuple[tuple[bytes, bool], tuple[int, str]]:
     mode, _, name = entry[:end].partition(b" ")
     kind = int(mode, 8)
     return (name, kind == DIRECTORY), (kind, entry[end + 1 :].hex())
-
-
-def damaged(tree: str) -> UsageError:
-    return UsageError(f"the tree {tree} is damaged or missing; check the repository with git fsck")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from searchmark.config import DatasetConfig
 from searchmark.corpora.file_kinds import words
 from searchmark.errors import UsageError
+from searchmark.history.trees import is_odd
 from searchmark.mining.drafts import Draft
 from searchmark.mining.messages import (
     is_about_docs,
@@ -88,6 +89,10 @@ def _is_mostly_new(draft: Draft, _: DatasetConfig) -> bool:
     return created - gone > len(draft.reachable)
 
 
+def _has_odd_path(draft: Draft, _: DatasetConfig) -> bool:
+    return any(is_odd(target.path) for target in draft.reachable)
+
+
 def _has_few_files(draft: Draft, options: DatasetConfig) -> bool:
     return len(draft.reachable) < options.min_files
 
@@ -132,6 +137,7 @@ RULES: tuple[CommitRule, ...] = (
     CommitRule("links_only", "it changes nothing but links, submodules and types of files", lambda draft, _: not draft.files),
     CommitRule("mass_rename", "it mostly moves files", _is_mass_rename),
     CommitRule("nothing_to_find", "its parent has nothing to find: all was created, or only moved", _has_nothing_to_find),
+    CommitRule("odd_path", "it changes a file whose path no snapshot holds, such as ../x or .git/x", _has_odd_path),
     CommitRule("mostly_new", "it creates more files than it changes, so it asks for what is not there yet", _is_mostly_new),
     CommitRule("too_few_files", "fewer files than min_files are left", _has_few_files),
     CommitRule("too_many_files", "more files than max_files are left", _has_many_files),
@@ -165,7 +171,9 @@ BEYOND_ONE_COMMIT = {
 }
 ALL_RULES = (*(rule.name for rule in RULES), *BEYOND_ONE_COMMIT)
 # Without these there is nothing to ask, nothing to find, or nowhere to look.
-ALWAYS_ON = words("root empty links_only no_code_file nothing_to_find malformed shallow_boundary content_missing same_name binary")
+ALWAYS_ON = words(
+    "root empty links_only no_code_file nothing_to_find odd_path malformed shallow_boundary content_missing same_name binary"
+)
 
 
 def reason(name: str) -> str:

@@ -19,7 +19,7 @@ _FILE_NAME = re.compile(r"(?:update|create|delete|rename|add|edit)d? \S+\.[a-z]{
 _NAME = re.compile(r"\b[A-Z]{3,}\b")
 _LETTERED = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_TOKEN = re.compile(r"[\w'+#.-]*\w|[,;:()]")
+_TOKEN = re.compile(r"(?<![\w'+#.-])[\w'+#.-]*\w|[,;:()]")  # a run is entered at its start: dots alone are not tried one by one
 
 _VERBS = words(
     "add adds added adding fix fixes fixed fixing update updates updated updating improve improves improved improving correct "

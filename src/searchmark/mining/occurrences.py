@@ -44,7 +44,9 @@ class Occurrences:
             self._known.clear()
         unknown = {entry.blob: entry.path for entry in entries if entry.blob not in self._known}
         for (blob, path), content in zip(unknown.items(), self._repository.contents(unknown), strict=True):
-            self._known[blob] = self._versions.identifiers_in(path, (content or b"")[:_LARGEST])
+            if content is None:  # a count without it would be lower, and nothing would say so
+                raise self._repository.lacks("content", blob)
+            self._known[blob] = self._versions.identifiers_in(path, content[:_LARGEST])
 
     def of(self, blob: str) -> frozenset[bytes]:
         return self._known[blob] if self._wanted else NONE

@@ -14,6 +14,8 @@ LONGEST_BODY = 60  # words behind the first sentence that a query may have: more
 _LONGEST_MESSAGE = 8_000  # characters that are looked at
 _FEWEST_WORDS = 3  # of a sentence
 
+# Patterns take time that grows with the length of a message and no faster. A run of blanks or letters in front of what is
+# looked for may only be entered at its start, hence ``(?<!...)``; where a run can be given up piece by piece, it has a bound.
 # Capitals, a hyphen and a number, and yet no ticket.
 _NO_TICKETS = (
     "UTF|ISO|SHA|RFC|PEP|CVE|IEEE|ANSI|HTTP|IPV|MD|AES|RSA|ES|ECMA|BASE|INT|UINT|FLOAT|TLS|SSL|PY|PYTHON|UCS|CP|KOI|GB|EUC|BIG"
@@ -31,8 +33,12 @@ _ID_IN_FRONT = re.compile(
     rf"^(?:{_RELATION}\s+)?(?:[\[(]?{_IDS}[\])]?(?:\s+--?\s+|\s*[:;,–—-]+\s*|\s+|$) | CVE-\d+-\d+\s+--\s+)",
     re.IGNORECASE | re.VERBOSE,
 )
-_ID_IN_BRACKETS = re.compile(rf"\s*[\[(](?:{_RELATION}:?\s+)?{_IDS}(?:\s+from\s+[^()\[\]]*)?[\])]", re.IGNORECASE | re.VERBOSE)
-_ID_IN_CLAUSE = re.compile(rf"(?:^|[\s,;:.–—-]+)(?:and\s+)?\b{_RELATION}:?\s+{_IDS}(?=[\s.,;:)]|$)", re.IGNORECASE | re.VERBOSE)
+_ID_IN_BRACKETS = re.compile(
+    rf"(?<!\s)\s*[\[(](?:{_RELATION}:?\s+)?{_IDS}(?:\s+from\s+[^()\[\]]*)?[\])]", re.IGNORECASE | re.VERBOSE
+)
+_ID_IN_CLAUSE = re.compile(
+    rf"(?:^|(?<![\s,;:.–—-])[\s,;:.–—-]+)(?:and\s+)?\b{_RELATION}:?\s+{_IDS}(?=[\s.,;:)]|$)", re.IGNORECASE | re.VERBOSE
+)
 _ID_ALONE = re.compile(r"(?<![\w/&#])#\d+\b|(?<![\w-])gh-\d+\b", re.IGNORECASE)
 
 _CONVENTIONAL = re.compile(
@@ -44,17 +50,19 @@ _TAGS_IN_FRONT = re.compile(r"^(?:\[[^\]]{1,30}\]\s*)+:?\s*")
 _PICTURES = re.compile("^(?::[a-z0-9_+-]+:\\s*)+|[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+\\s*")
 _CI_COMMAND = re.compile(r"\[(?:skip ci|ci skip|no ci|skip actions|ci full|doc build)[^\]]*\]", re.IGNORECASE)
 _URL = re.compile(r"<?\b(?:https?|ftp|git)://[^\s>)\]]+>?")
-_MARKDOWN_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_MARKDOWN_LINK = re.compile(r"!?\[([^\]]{0,300})\]\([^)]{0,1000}\)")
 _HASH = re.compile(
-    r"(?:\b(?:in|since|from|of|by|to|commit|rev|revision|changeset|after|with|fixed)\s+)*"
+    r"(?:\b(?:in|since|from|of|by|to|commit|rev|revision|changeset|after|with|fixed)\s+){0,8}"
     r"\b(?:(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}|r\d{3,6}|rev(?:ision)?\.?\s\d+)\b"
     r"|(?<![\w\])])\[\d{3,6}\]"
 )
-_MAIL = re.compile(r"<?[\w.+-]+@[\w-]+\.[\w.-]+>?")
+_MAIL = re.compile(r"(?:<|(?<![\w.+-]))[\w.+-]+@[\w-]+\.[\w.-]+>?")
 _MENTION = re.compile(r"(?<![\w`.])@[A-Za-z][\w-]{1,38}(?![\w.(/])")
-_EMPTY_BRACKETS = re.compile(r"(?<![\w\])])\(\s*[,;]?\s*\)|(?<!\w)\[\s*\]|<\s*>")
-_SPACE_BEFORE_STOP = re.compile(r"\s+([.,;:!?)])(?=\s|$)")
-_DANGLING = re.compile(r"[\s,;:–—-]+(?:to|in|of|from|by|with|for|at|since|see|per|and|or|refs?|fixes|closes)\s*\.?$", re.IGNORECASE)
+_EMPTY_BRACKETS = re.compile(r"(?<![\w\])])\(\s*+(?:[,;]\s*+)?\)|(?<!\w)\[\s*\]|<\s*>")
+_SPACE_BEFORE_STOP = re.compile(r"(?<!\s)\s+([.,;:!?)])(?=\s|$)")
+_DANGLING = re.compile(
+    r"(?<![\s,;:–—-])[\s,;:–—-]+(?:to|in|of|from|by|with|for|at|since|see|per|and|or|refs?|fixes|closes)\s*\.?$", re.IGNORECASE
+)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 _TRAILER = re.compile(
@@ -73,7 +81,7 @@ _ABOUT_PEOPLE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _PEOPLE_AT_THE_END = re.compile(
-    r"""[\s,;.(–—-]+(?:(?:many\ |big\ )?thanks?(?:\ to|\ for)?\b | thank\ you\b | patch\ (?:by|from|due\ to)\b
+    r"""(?<![\s,;.(–—-])[\s,;.(–—-]+(?:(?:many\ |big\ )?thanks?(?:\ to|\ for)?\b | thank\ you\b | patch\ (?:by|from|due\ to)\b
         | (?:reported|contributed)\ by\b | courtesy\ of\b | kudos\ to\b | based\ on\ (?:a\ )?patch\b)[^.]{0,200}\.?$""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -91,7 +91,11 @@ def _batched(steps: Iterable[TreeStep]) -> Iterator[list[TreeStep]]:
 
 def _trees(repository: Repository, commits: Iterable[str]) -> list[str]:
     asked = "".join(f"{commit}^{{tree}}\n" for commit in commits).encode()
-    return repository.run("cat-file", "--batch-check=%(objectname)", "--buffer", input=asked).decode().split()
+    trees = repository.run("cat-file", "--batch-check=%(objectname)", "--buffer", input=asked).decode().splitlines()
+    lost = next((tree for tree in trees if tree.endswith(" missing")), None)
+    if lost is not None:
+        raise repository.lacks("tree", lost.removesuffix(" missing"))
+    return trees
 
 
 class _MovingNames:

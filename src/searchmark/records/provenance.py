@@ -109,9 +109,9 @@ class IndexBuild:
     bytes: int | None = None
 
 
-TrustKind = Literal["not_started", "corpus_changed", "not_isolated"]
+TrustKind = Literal["not_started", "not_whole", "corpus_changed", "not_isolated"]
 TRUST_KINDS: tuple[TrustKind, ...] = get_args(TrustKind)
-SPOILING: frozenset[TrustKind] = frozenset({"not_started", "corpus_changed"})
+SPOILING: frozenset[TrustKind] = frozenset({"not_started", "not_whole", "corpus_changed"})
 
 
 @strict_record(slots=True)

@@ -47,6 +47,11 @@ _KINDS = (
         "Fix what the message names; 'searchmark doctor' checks the environment.",
     ),
     NoteKind(
+        "not-whole", "error", "Contents of a repository are missing or damaged, so cases were not searched.",
+        "They score 0, and that says nothing of the search.",
+        "Fetch or repair what the message names, then ask these cases again with --retry-errors.",
+    ),
+    NoteKind(
         "corpus-changed", "error", "What was searched changed during the run.",
         "Cases were asked about different contents and cannot be averaged.",
         "Run it again while the files are left alone, or search a commit with --snapshot.",

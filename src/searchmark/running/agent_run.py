@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from searchmark.options.run_options import CHANGE_NO_ANSWER, RunOptions
 from searchmark.records import (
     PARENT,
     AgentIdentity,
+    AnswerDetails,
     CandidateKinds,
     Provenance,
     Run,
@@ -31,7 +33,7 @@ from searchmark.records import (
     TrustEvent,
     query_digest,
 )
-from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector
+from searchmark.running.corpus_inspector import NOT_WHOLE, CaseExistence, CorpusInspector
 from searchmark.running.environment import environment
 from searchmark.running.events import WorkerEvent, description, failure_to_start, index_build
 from searchmark.running.journal import Journal, JournalEntry, RunStart
@@ -73,6 +75,7 @@ class AgentRun:
         self._entrant, self._suite, self._inspector, self._options, self._report = entrant, suite, inspector, options, report
         self._secrets = secrets_in(entrant.spec.config) | environment_secrets()
         self._steps = ordered(suite, entrant.locations, options.seed, shuffled=options.randomize_order)
+        self._following = {step.case: following for step, following in pairwise(self._steps)}
         self._blocks = list(blocks(self._steps, options.block))
         self._lock = threading.Lock()
         self._stopping = False
@@ -130,6 +133,8 @@ class AgentRun:
             entry = self._entries.get(step.case)
             if entry is None:
                 break
+            if self._not_whole(step.case):
+                continue  # the agent was never asked
             in_a_row = in_a_row + 1 if entry.outcome.status in ("error", "timeout") else 0
         for session in self._sessions:
             session.restore(in_a_row)
@@ -168,17 +173,23 @@ class AgentRun:
                 step = waiting.popleft()
             except IndexError:
                 return
-            existence = self._inspector.prefetch(step)
-            outcome = session.ask(step.query, step.location)
+            outcome, existence = self._asked(session, step)
             if outcome.status == "not_run":
                 waiting.appendleft(step)
             else:
-                self._record(step, outcome, existence())
+                self._record(step, outcome, existence)
 
     def _ask(self, session: Session, step: Step) -> None:
-        existence = self._inspector.prefetch(step)
-        outcome = session.ask(step.query, step.location)
-        self._record(step, outcome, existence())
+        self._record(step, *self._asked(session, step))
+
+    def _asked(self, session: Session, step: Step) -> tuple[Outcome, CaseExistence]:
+        """The outcome of a case. An agent is not asked where contents are missing: it could not know, and be blamed for it."""
+        existence = self._inspector.prefetch(step)()
+        if step.case in self._following:
+            self._inspector.prefetch(self._following[step.case])  # while the agent is busy; it is remembered until then
+        if existence.problem is not None:
+            return Outcome("error", details=AnswerDetails(failure=existence.problem)), existence
+        return session.ask(step.query, step.location), existence
 
     def _record(self, step: Step, outcome: Outcome, existence: CaseExistence) -> None:
         with self._lock:
@@ -255,8 +266,16 @@ class AgentRun:
         failure = failure_to_start(self._events)
         if failure is not None:
             yield TrustEvent("not_started", failure)
+        not_whole = [reason for case in self._suite.table.ids if (reason := self._not_whole(case)) is not None]
+        if not_whole:
+            yield TrustEvent("not_whole", f"{len(not_whole)} of {len(self._suite)} cases were not searched: {not_whole[0]}")
         if self._inspector.changed:
             yield TrustEvent("corpus_changed", f"what was searched changed during the run: {', '.join(self._inspector.changed)}")
+
+    def _not_whole(self, case: str) -> str | None:
+        """Why a case was not searched, if that was for want of contents; in a journal that is resumed it says so itself."""
+        reason = self._entries[case].outcome.details.failure if case in self._entries else None
+        return reason if reason is not None and reason.startswith(NOT_WHOLE) else None
 
 
 def new_run_start() -> RunStart:

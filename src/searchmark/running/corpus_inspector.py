@@ -14,7 +14,7 @@ from searchmark.corpora.corpus import Survey
 from searchmark.corpora.directory import files_below
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote
 from searchmark.corpora.snapshots import SnapshotReader
-from searchmark.errors import UsageError
+from searchmark.errors import DamagedRepository
 from searchmark.history.repository import open_repository
 from searchmark.history.state import repository_state
 from searchmark.history.trees import NOTHING, Snapshot
@@ -22,15 +22,20 @@ from searchmark.judging.existence import Existing
 from searchmark.records import SearchedRepository, Suite
 from searchmark.running.plan import Step
 
+NOT_WHOLE = "the repository is not whole: "  # how the reason of such a case begins
 KEPT = 64  # commits; agents take turns in blocks of fewer cases
 
 
 @dataclass(frozen=True)
 class CaseExistence:
-    """What exists where a case is searched, and which of its targets do not; None where that is not known."""
+    """What exists where a case is searched, and which of its targets do not; None where that is not known.
+
+    ``problem`` says why it cannot be searched there at all.
+    """
 
     existing: Existing | None
     unreachable: list[str] | None
+    problem: str | None = None
 
 
 class CorpusInspector:
@@ -75,7 +80,10 @@ class CorpusInspector:
         return lambda: self._existence(step)
 
     def _existence(self, step: Step) -> CaseExistence:
-        existing = self._existing_at(step.location)
+        try:
+            existing = self._existing_at(step.location)
+        except DamagedRepository as error:
+            return CaseExistence(None, None, f"{NOT_WHOLE}{error}")
         if existing is None:
             return CaseExistence(None, None)
         judgments = self._suite.cases[self._suite.table.index[step.case]].judgments
@@ -149,24 +157,16 @@ class _History:
         self._kept: dict[str, Existing] = {}
 
     def existing(self, commit: str) -> Existing:
+        """What exists at a commit, all contents of which are here and what their names say."""
         if commit not in self._kept:
-            first, self._last = self._last is NOTHING, self._snapshots.at(commit, near=self._last)
-            if first:
-                self._refuse_missing_contents()
+            self._last = self._snapshots.at(commit, near=self._last)
+            problem = self._snapshots.problem(self._last)
+            if problem is not None:
+                raise DamagedRepository(problem)
             if len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[commit] = Existing(self._last.versions.keys())
         return self._kept[commit]
-
-    def _refuse_missing_contents(self) -> None:
-        """A partial clone lacks contents, and nothing could be found in them."""
-        repository, wanted = self._snapshots.repository, set(self._last.versions.values())
-        missing = repository.missing(sorted(wanted))
-        if missing:
-            raise UsageError(
-                f"{repository.path} lacks {len(missing)} of {len(wanted)} contents of {self._last.commit[:12]}: it is a partial "
-                "clone; fetch the rest (git fetch --refetch --no-filter) or name a complete clone with --repo"
-            )
 
 
 @contextmanager

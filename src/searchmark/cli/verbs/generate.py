@@ -136,6 +136,7 @@ def _progress() -> Iterator[OnProgress | None]:
         yield None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -151,7 +152,9 @@ def _progress() -> Iterator[OnProgress | None]:
         def tell(progress: MiningProgress) -> None:
             key = progress.repository, progress.phase
             if key not in tasks:
-                tasks[key] = bars.add_task(harmless(f"{progress.repository}: {progress.phase}"), total=progress.total, kept=0)
+                tasks[key] = bars.add_task(
+                    escape(harmless(f"{progress.repository}: {progress.phase}")), total=progress.total, kept=0
+                )
             bars.update(tasks[key], completed=progress.done, kept=progress.kept)
 
         yield tell
