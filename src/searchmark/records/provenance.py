@@ -109,9 +109,9 @@ class IndexBuild:
     bytes: int | None = None
 
 
-TrustKind = Literal["not_started", "corpus_changed", "not_isolated"]
+TrustKind = Literal["not_started", "failed", "corpus_changed", "journal_changed", "cache_changed", "times_doubtful", "not_isolated"]
 TRUST_KINDS: tuple[TrustKind, ...] = get_args(TrustKind)
-SPOILING: frozenset[TrustKind] = frozenset({"not_started", "corpus_changed"})
+SPOILING: frozenset[TrustKind] = frozenset(TRUST_KINDS) - {"not_isolated"}
 
 
 @strict_record(slots=True)

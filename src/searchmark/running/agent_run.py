@@ -34,7 +34,8 @@ from searchmark.records import (
 from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector
 from searchmark.running.environment import environment
 from searchmark.running.events import WorkerEvent, description, failure_to_start, index_build
-from searchmark.running.journal import Journal, JournalEntry, RunStart
+from searchmark.running.journal import Journal, RunStart
+from searchmark.running.journal_lines import JournalEntry
 from searchmark.running.plan import Step, blocks, ordered
 from searchmark.running.run_builder import assembled
 from searchmark.running.session import Outcome, Session
@@ -85,6 +86,7 @@ class AgentRun:
         self._start = new_run_start()
         self._code: str | None = None
         self._resumed = self._failed = 0
+        self._tampering: str | None = None
 
     def load(self) -> None:
         """Start a worker and load the agent; one that cannot be loaded is refused before anything is written."""
@@ -212,7 +214,8 @@ class AgentRun:
             self._journal.close()
 
     def result(self) -> Run:
-        """All answers, in the order of the suite."""
+        """All answers, in the order of the suite. All agents have ended: whoever wrote into the journal has done so."""
+        self._tampering = None if self._journal is None else self._journal.close()
         run = assembled(self._entrant.label, self._suite.table.ids, self._entries)
         return replace(run, provenance=self._provenance())
 
@@ -254,6 +257,8 @@ class AgentRun:
         failure = failure_to_start(self._events)
         if failure is not None:
             yield TrustEvent("not_started", failure)
+        if self._tampering is not None:
+            yield TrustEvent("journal_changed", self._tampering)
         if self._inspector.changed:
             yield TrustEvent("corpus_changed", f"what was searched changed during the run: {', '.join(self._inspector.changed)}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ from searchmark.options.run_options import RunOptions
 from searchmark.records import Run, RunLabel, Suite
 from searchmark.running.agent_run import AgentRun, Entrant, Progress
 from searchmark.running.corpus_inspector import open_inspector
+from searchmark.running.journal import set_aside
 from searchmark.running.plan import turns
 
 
@@ -82,7 +83,19 @@ def _refuse_without_isolation() -> None:
 def _open_journals(agent_runs: Mapping[RunLabel, AgentRun], request: RunRequest) -> None:
     """Open them all; where a run is resumed, an agent that had not begun begins now."""
     begun = {label: path.exists() and path.stat().st_size > 0 for label, path in request.journals.items()}
-    if request.resume and not any(begun.values()):
-        raise UsageError(f"nothing to resume: no journal at {', '.join(map(str, request.journals.values()))}")
+    if request.resume:
+        _refuse_nothing(request.journals.values(), any(begun.values()))
     for label, path in request.journals.items():
         agent_runs[label].open_journal(path, resume=request.resume and begun[label], retry=request.retry)
+
+
+def _refuse_nothing(journals: Iterable[Path], begun: bool) -> None:
+    """There must be something to resume, and nothing that another process has changed."""
+    changed = next((path for path in journals if set_aside(path).exists() and not path.exists()), None)
+    if changed is not None:
+        raise UsageError(
+            f"{changed} cannot be resumed: another process changed it during the last run; run without --resume to start over "
+            f"(it was kept as {set_aside(changed).name})"
+        )
+    if not begun:
+        raise UsageError(f"nothing to resume: no journal at {', '.join(map(str, journals))}")
