@@ -173,10 +173,10 @@ class Provenance:
 
     @property
     def failure(self) -> str | None:
-        """Why the agent could not be started, if it could not: in none of the parts, where there are some."""
+        """Why the agent could not be started or asked to the end, if it could not: in none of the parts, where there are some."""
         if not all(part.provenance.failure for part in self.parts):
             return None
-        return next((event.message for event in self.trust if event.kind == "not_started"), None)
+        return next((event.message for event in self.trust if event.kind in ("not_started", "failed")), None)
 
 
 @strict_record(slots=True)

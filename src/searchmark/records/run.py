@@ -46,7 +46,8 @@ class AnswerDetails:
     ``asked`` is a digest of the query. ``cold_ms`` and ``warm_ms`` are samples of latency, one for every search that took
     place: one that failed has the time that it took, one that had to be ended its deadline, and ``repeat_failures`` of the warm
     ones did either. ``failure`` is why there is no answer, ``repeat_failure`` why a repeat had
-    none. ``unstable`` counts the repeats with another answer, ``dropped`` what the runner left out of this one, and
+    none. ``doubted_times`` counts the searches whose time is left out, since the runner's clock contradicts it. ``unstable``
+    counts the repeats with another answer, ``dropped`` what the runner left out of this one, and
     ``unreachable`` names the relevant targets that were not there to be found. ``said`` is the agent's own remark.
     """
 
@@ -57,6 +58,7 @@ class AnswerDetails:
     failure: str | None = None
     repeat_failure: str | None = None
     repeat_failures: int = 0
+    doubted_times: int = 0
     unstable: int = 0
     dropped: Mapping[str, int] = field(default_factory=dict)
     unreachable: tuple[str, ...] = ()

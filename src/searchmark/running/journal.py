@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,12 @@ class RunStart:
 
     id: str
     started: datetime
+
+
+def new_run_start() -> RunStart:
+    """An id that nobody else has, and that sorts by time."""
+    now = datetime.now(UTC)
+    return RunStart(f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", now)
 
 
 Identity = Callable[[str], Mapping[str, Any]]  # from a salt to what must be the same

@@ -6,6 +6,7 @@ and clumsy hands, not somebody who writes a whole new journal.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,13 +21,13 @@ from searchmark.files.store import parse_json
 from searchmark.records import STATUSES, AnswerDetails, is_line_range
 from searchmark.running.events import WorkerEvent
 from searchmark.running.session import Outcome
-from searchmark.running.worker.frames import compact
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 JOURNAL_SCHEMA = Schema("journal", 2)
 PIECE = 1 << 20
+compact = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode  # what is written can be read again
 DIGEST_BYTES = 8
 _BEFORE, _AFTER = b',"seal":"', b'"}\n'
 _SEAL = len(_BEFORE) + 2 * DIGEST_BYTES + len(_AFTER)

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from searchmark.agents.source import BuiltIn
 from searchmark.corpora.corpus import Survey
 from searchmark.errors import UsageError
 from searchmark.options.run_options import RunOptions
@@ -16,6 +18,9 @@ from searchmark.running.agent_run import AgentRun, Entrant, Progress
 from searchmark.running.corpus_inspector import open_inspector
 from searchmark.running.journal import set_aside
 from searchmark.running.plan import turns
+
+if TYPE_CHECKING:
+    from searchmark.embedders.cache import CacheWatch
 
 
 @dataclass(frozen=True)
@@ -58,13 +63,31 @@ def run_agents(request: RunRequest, report: Callable[[Progress], None] = lambda 
         for agent_run in agent_runs.values():
             agent_run.load()
         _open_journals(agent_runs, request)
+        watch = _cache_watch(request.entrants)
         for number in range(-(-len(request.suite) // options.block)):
             for label in turns(labels, number):
                 agent_runs[label].run(number)
         for agent_run in agent_runs.values():
             agent_run.close()
         inspector.find_changes()
-        return Ran(request.suite, tuple(agent_run.result() for agent_run in agent_runs.values()), inspector.survey)
+        tampering = _cache_tampering(watch)
+        return Ran(request.suite, tuple(agent_run.result(tampering) for agent_run in agent_runs.values()), inspector.survey)
+
+
+def _cache_watch(entrants: Iterable[Entrant]) -> CacheWatch | None:
+    """Our own agents leave the vectors of others alone; code of others has to be watched."""
+    if all(isinstance(entrant.spec.source, BuiltIn) for entrant in entrants):
+        return None
+    from searchmark.embedders.cache import CacheWatch
+
+    return CacheWatch()
+
+
+def _cache_tampering(watch: CacheWatch | None) -> str | None:
+    changed = 0 if watch is None else watch.changed()
+    if watch is None or not changed:
+        return None
+    return f"cached vectors that another process changed during the run: {changed} (removed from {watch.path})"
 
 
 def _refuse_duplicates(labels: Sequence[RunLabel]) -> None:
