@@ -167,9 +167,8 @@ def test_a_flipped_bit_in_a_vector_is_found_by_its_checksum_and_counted() -> Non
     vector = np.arange(1000, dtype=np.float32)
     cache.write({KEY: vector, OTHER: np.zeros(1000, dtype=np.float32)})
     cache.close()
-    content = bytearray(cache.path.read_bytes())
-    content[content.index(vector.tobytes()[2000:2040]) + 3] ^= 4
-    cache.path.write_bytes(content)
+    part = vector[500:510].tobytes()
+    cache.path.write_bytes(cache.path.read_bytes().replace(part, bytes([part[0] ^ 4]) + part[1:]))
     assert cache.read([KEY, OTHER], 1000).keys() == {OTHER}
     assert cache.damaged == 1
     cache.write({KEY: vector})

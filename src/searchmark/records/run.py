@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import chain
 from typing import Any, Literal, get_args
@@ -67,12 +67,12 @@ class AnswerDetails:
 
     def to_plain(self) -> dict[str, Any]:
         """What there is to say, as JSON has it; nothing for what is not known."""
-        plain = {name: getattr(self, name) for name in self.__slots__}
         # A cost of 0 is known, and differs from one that is not: only what is at its default is left out.
-        return {name: value for name, value in plain.items() if value != getattr(NOTHING_KNOWN, name)}
+        return {name: value for name, default in _DEFAULTS if (value := getattr(self, name)) != default}
 
 
 NOTHING_KNOWN = AnswerDetails()
+_DEFAULTS = [(each.name, getattr(NOTHING_KNOWN, each.name)) for each in fields(NOTHING_KNOWN)]  # made once: there are many answers
 
 
 @dataclass(frozen=True, slots=True)

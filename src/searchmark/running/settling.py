@@ -22,7 +22,7 @@ def settled(step: Step, outcome: Outcome, existence: CaseExistence, hidden: froz
     )
     ids = scrubbed(outcome.ids, hidden)  # an agent may return anything, its own key included
     if existence.existing is None:
-        return JournalEntry(replace(outcome, ids=ids, details=details), None)
-    named_hits = [existence.existing.settled(hit) for hit in ids]
-    named = replace(outcome, ids=tuple(hit for hit, _ in named_hits), details=details)
-    return JournalEntry(named, tuple(exists for _, exists in named_hits))
+        return JournalEntry(Outcome(outcome.status, ids, outcome.scores, outcome.lines, details), None)
+    known = [existence.existing.settled(hit) for hit in ids]
+    named = Outcome(outcome.status, tuple(hit for hit, _ in known), outcome.scores, outcome.lines, details)
+    return JournalEntry(named, tuple(exists for _, exists in known))
