@@ -62,6 +62,9 @@ def _problems(process: Worker, spec: AgentSpec, folder: Path, seconds: float) ->
             return [problem]
     for query in QUERIES:
         shown = repr(query if len(query) < 40 else f"{query[:20]}...")  # noqa: PLR2004  # fits into a line
+        forgotten = _failure(_asked(process, {"op": "reset"}, seconds), "reset")
+        if forgotten:
+            return [*problems, forgotten]
         first = _asked(process, {"op": "search", "query": query, "depth": K, "lines": False}, seconds)
         problem = _failure(first, f"retrieve({shown}, {K})")
         if problem:

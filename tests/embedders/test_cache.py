@@ -5,13 +5,14 @@ from __future__ import annotations
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from searchmark.embedders import load_embedder
-from searchmark.embedders.cache import VectorCache
+from searchmark.embedders.cache import CacheWatch, VectorCache
 from searchmark.errors import UsageError
 from searchmark.files.store import cache_folder
 from tests.embedders.writer import texts
@@ -132,11 +133,63 @@ def test_a_file_that_others_could_read_is_closed_to_them(own_cache: Path) -> Non
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_a_damaged_file_is_one_sentence_that_says_what_to_do(own_cache: Path) -> None:
-    own_cache.mkdir()
-    VectorCache().path.write_bytes(b"this is not SQLite" * 100)
-    with pytest.raises(UsageError, match=r"cannot be used .* delete it if it is damaged"):
-        VectorCache().read([KEY], 3)
+def damaged(content: bytes, where: slice, by: bytes) -> bytes:
+    return content[: where.start] + by + content[where.stop :]
+
+
+DAMAGES = {
+    "no SQLite": lambda content: b"this is not SQLite" * 1000,
+    "cut in the middle": lambda content: content[: len(content) // 2],
+    "cut in a page": lambda content: content[: len(content) // 2 + 100],
+    "a first page of zeros": lambda content: damaged(content, slice(0, 4096), bytes(4096)),
+    "a page of zeros": lambda content: damaged(content, slice(8192, 12288), bytes(4096)),
+    "many pages of zeros": lambda content: damaged(content, slice(4096, len(content)), bytes(len(content) - 4096)),
+    "an older version": lambda content: damaged(content, slice(60, 64), (1).to_bytes(4, "big")),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_what_is_damaged_is_computed_again(damage: Callable[[bytes], bytes]) -> None:
+    first = load_embedder({"name": "hashing", "cache": True})
+    first.embed_documents(texts(0, 400))
+    first.close()
+    path = VectorCache().path
+    path.write_bytes(damage(path.read_bytes()))
+    embedder = load_embedder({"name": "hashing", "cache": True})
+    assert np.array_equal(embedder.embed_documents(texts(0, 500)), expected(0, 500))
+    assert embedder.texts_encoded > 100
+    again = load_embedder({"name": "hashing", "cache": True})
+    assert np.array_equal(again.embed_documents(texts(0, 500)), expected(0, 500))
+
+
+def test_a_flipped_bit_in_a_vector_is_found_by_its_checksum_and_counted() -> None:
+    cache = VectorCache()
+    vector = np.arange(1000, dtype=np.float32)
+    cache.write({KEY: vector, OTHER: np.zeros(1000, dtype=np.float32)})
+    cache.close()
+    part = vector[500:510].tobytes()
+    cache.path.write_bytes(cache.path.read_bytes().replace(part, bytes([part[0] ^ 4]) + part[1:]))
+    assert cache.read([KEY, OTHER], 1000).keys() == {OTHER}
+    assert cache.damaged == 1
+    cache.write({KEY: vector})
+    assert cache.read([KEY, OTHER], 1000).keys() == {KEY, OTHER}
+
+
+def test_vectors_that_change_while_they_are_watched_are_counted_and_removed() -> None:
+    cache = VectorCache()
+    cache.write({KEY: np.zeros(3, dtype=np.float32), OTHER: np.zeros(3, dtype=np.float32)})
+    watch = CacheWatch()
+    cache.write({b"n" * 32: np.ones(3, dtype=np.float32), OTHER: np.zeros(3, dtype=np.float32)})
+    assert watch.changed() == 0
+    cache.write({KEY: np.ones(3, dtype=np.float32)})
+    assert watch.changed() == 1
+    assert cache.read([KEY, OTHER, b"n" * 32], 3).keys() == {OTHER, b"n" * 32}
+
+
+def test_a_watch_over_nothing_sees_nothing(own_cache: Path) -> None:
+    watch = CacheWatch()
+    VectorCache().write({KEY: np.zeros(3, dtype=np.float32)})
+    assert watch.changed() == 0
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(own_cache: Path) -> None:

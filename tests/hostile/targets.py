@@ -38,7 +38,7 @@ from searchmark.measures.grammar import parse_measures
 from searchmark.options.experiment_options import Resumption
 from searchmark.records import AnswerDetails
 from searchmark.registry import load_agent
-from searchmark.running.journal import journal_entries
+from searchmark.running.journal_lines import journal_entries
 from searchmark.running.worker.frames import FrameBuffer, Garbled, packed
 from searchmark.running.worker.protocol import wrong_shape
 from searchmark.runs.join import joined

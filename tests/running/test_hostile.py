@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from searchmark.cli.main import main
-from searchmark.running.worker.frames import packed
 from searchmark.running.worker.protocol import longest_answer, wrong_shape
 
 CASES = [{"id": f"c{i}", "query": f"word{i}", "ground_truth_files": ["f1.txt"]} for i in range(12)]
@@ -90,22 +89,6 @@ def test_repeats_that_fail_count_as_failures_in_a_row(place: Path) -> None:
         "timeout": 0,
         "not_run": 9,
     }
-
-
-@pytest.mark.parametrize(
-    "frame",
-    [
-        {},
-        {"ns": -1, "ids": [], "dropped": {}},
-        {"ns": 1, "ids": [[]], "dropped": {}},
-        {"ns": 1, "ids": ["a"], "scores": [1, 2], "dropped": {}},
-    ],
-)
-def test_a_forged_answer_costs_its_case(frame: dict[str, Any], place: Path) -> None:
-    data = packed({"id": 4, **frame})
-    code = f"asked = 0\ndef retrieve(self, query):\n    self.asked += 1\n    if self.asked == 2 and not os.path.exists('done'):\n        open('done', 'w').close()\n        for fd in range(3, 30):\n            try: os.write(fd, {data!r})\n            except OSError: pass\n        time.sleep(3600)\n    return ['f1.txt']"
-    agent = run(code, "--timeout", "20")
-    assert (agent["counts"]["ok"], agent["counts"]["error"]) == (11, 1)
 
 
 def test_an_answer_is_bounded_by_what_was_asked_for() -> None:

@@ -128,6 +128,12 @@ class _AdaptedAgent(RetrievalAgent):
         self._ours.connect(arms)
 
 
+def has_reset(agent: RetrievalAgent) -> bool:
+    """Whether this agent has anything to forget between two searches."""
+    method = getattr(agent._agent if isinstance(agent, _AdaptedAgent) else agent, "reset", None)  # of this module
+    return method is not None and getattr(method, "__func__", method) is not RetrievalAgent.reset
+
+
 class _FunctionAgent(RetrievalAgent):
     """A function from a query to hits: ids, pairs of id and score, or a result."""
 

@@ -1,18 +1,21 @@
 """Vectors on disk, found by what they were made from: the model, its revision, and the text.
 
 One SQLite file for all models. SQLite is what makes it safe: writers wait for each other, and a process that is killed
-while it writes leaves either its whole batch or nothing of it.
+while it writes leaves either its whole batch or nothing of it. What a disk or somebody else makes of the file is noticed: each
+vector has a checksum, and a file that SQLite calls damaged is begun again. A cache is never the reason of a failure that
+computing once more would avoid.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,65 +29,77 @@ if TYPE_CHECKING:
     import apsw
 
 Vectors = NDArray[np.float32]
+T = TypeVar("T")
 
 FILE = "embeddings.sqlite"
+VERSION = 2
 AT_ONCE = 500  # keys per question
 KEEP = 0.8  # of the allowed size, once it is exceeded: room is made rarely and then in one go
+CHECKSUM_BYTES = 8
+ROW = np.dtype([("key", ">u8"), ("checksum", ">u8")])
 
 
 class VectorCache:
-    """Float32 vectors by key. The oldest ones go when the file would grow beyond ``max_bytes``."""
+    """Float32 vectors by key. The oldest ones go when the file would grow beyond ``max_bytes``.
+
+    ``damaged`` counts what was found and not believed: rows whose checksum is wrong, and files that were begun again.
+    """
 
     def __init__(self, folder: Path | None = None, max_bytes: int = 4 << 30) -> None:
         self.path = (folder or cache_folder()) / FILE
+        self.damaged = 0
         self._max_bytes = max_bytes
 
     @cached_property
     def _database(self) -> apsw.Connection:
         """Opened when first used, in the process that uses it."""
-        with self._advising():
-            _make_private(self.path)
-            database = open_database(self.path)
+        _make_private(self.path)
+        database = open_database(self.path)
+        try:
             database.pragma("journal_mode", "wal")
             database.pragma("synchronous", "normal")  # a power cut may cost the last batches, never the file
-            database.execute("CREATE TABLE IF NOT EXISTS vectors(number INTEGER PRIMARY KEY, key BLOB UNIQUE, vector BLOB)")
+            if database.pragma("user_version") != VERSION:
+                _create(database)
+        except BaseException:
+            database.close()
+            raise
         return database
 
-    @contextmanager
-    def _advising(self) -> Iterator[None]:
-        """Whatever is wrong with the file, say which one it is and what can be done."""
-        import apsw
-
-        try:
-            yield
-        except (OSError, apsw.Error) as error:
-            advice = "name another folder with SEARCHMARK_CACHE, delete it if it is damaged, or switch it off (cache: false)"
-            raise UsageError(f"the cache {self.path} cannot be used ({error}); {advice}") from error
-
     def read(self, keys: Sequence[bytes], dimension: int) -> dict[bytes, Vectors]:
-        """The vectors that are there; one of another length is as good as none."""
+        """The vectors that are there; one of another length or with a wrong checksum is as good as none."""
+        return self._with_database(lambda: self._read(keys, dimension))
+
+    def _read(self, keys: Sequence[bytes], dimension: int) -> dict[bytes, Vectors]:
         found: dict[bytes, Vectors] = {}
         for start in range(0, len(keys), AT_ONCE):
             some = keys[start : start + AT_ONCE]
             marks = ",".join("?" * len(some))
-            with self._advising():
-                rows = self._database.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", tuple(some))  # noqa: S608  # only question marks
-                found.update((key, np.frombuffer(vector, dtype="<f4")) for key, vector in rows)
+            rows = self._database.execute(
+                f"SELECT key, vector, checksum FROM vectors WHERE key IN ({marks})",  # noqa: S608  # only question marks
+                tuple(some),
+            )
+            for key, vector, checksum in rows:
+                if _checksum(key, vector) == checksum:
+                    found[key] = np.frombuffer(vector, dtype="<f4")
+                else:
+                    self.damaged += 1
         return {key: vector for key, vector in found.items() if len(vector) == dimension}
 
     def write(self, vectors: Mapping[bytes, Vectors]) -> None:
         """Keep them, all in one transaction; what another process has written meanwhile is the same."""
-        with self._advising():
-            database = self._database
-            database.execute("BEGIN IMMEDIATE")
-            try:
-                database.executemany("INSERT OR REPLACE INTO vectors(key, vector) VALUES (?, ?)", _rows(vectors))
-                self._make_room()
-            except BaseException:
-                with suppress(Exception):  # a full disk has rolled back already
-                    database.execute("ROLLBACK")
-                raise
+        self._with_database(lambda: self._write(vectors))
+
+    def _write(self, vectors: Mapping[bytes, Vectors]) -> None:
+        database = self._database
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            database.executemany("INSERT OR REPLACE INTO vectors(key, vector, checksum) VALUES (?, ?, ?)", _rows(vectors))
+            self._make_room()
             database.execute("COMMIT")
+        except BaseException:
+            with suppress(Exception):  # a full disk has rolled back already
+                database.execute("ROLLBACK")
+            raise
 
     def close(self) -> None:
         """Let go of the file; the next use opens it again."""
@@ -97,6 +112,39 @@ class VectorCache:
         pages = int(self._database.pragma("page_count")) - int(self._database.pragma("freelist_count"))
         return pages * int(self._database.pragma("page_size"))
 
+    def _with_database(self, work: Callable[[], T]) -> T:
+        """Do something with the file; one that turns out to be damaged is begun again, once."""
+        import apsw
+
+        with self._advising():
+            try:
+                return work()
+            except (apsw.CorruptError, apsw.NotADBError, apsw.IOError) as error:
+                if not _is_damage(error):
+                    raise
+            self._begin_again()
+            return work()
+
+    def _begin_again(self) -> None:
+        """Leave a damaged file behind. Processes that still have it open keep on using what has no name any more."""
+        self.damaged += 1
+        with suppress(Exception):  # a file that is damaged may not even be closed in good order
+            self.close()
+        self.__dict__.pop("_database", None)
+        for ending in ("", "-wal", "-shm"):
+            self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+
+    @contextmanager
+    def _advising(self) -> Iterator[None]:
+        """Whatever is wrong with the file, say which one it is and what can be done."""
+        import apsw
+
+        try:
+            yield
+        except (OSError, apsw.Error) as error:
+            advice = "name another folder with SEARCHMARK_CACHE, delete it if it is damaged, or switch it off (cache: false)"
+            raise UsageError(f"the cache {self.path} cannot be used ({error}); {advice}") from error
+
     def _make_room(self) -> None:
         used = self.used_bytes()
         if used <= self._max_bytes:
@@ -108,8 +156,77 @@ class VectorCache:
         )
 
 
-def _rows(vectors: Mapping[bytes, Vectors]) -> Iterable[tuple[bytes, bytes]]:
-    return ((key, np.asarray(vector, dtype="<f4").tobytes()) for key, vector in vectors.items())
+class CacheWatch:
+    """The cached vectors as they were when a run began; those that are others when it ends were changed meanwhile.
+
+    Nothing is held against new vectors: workers of this run and of others write them all the time.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.path = (folder or cache_folder()) / FILE
+        self._before = _checksums(self.path)
+
+    def changed(self) -> int:
+        """How many vectors are not what they were; they are removed, so that nobody uses them."""
+        if not len(self._before):
+            return 0
+        after = _checksums(self.path)
+        _, then, now = np.intersect1d(self._before["key"], after["key"], assume_unique=True, return_indices=True)
+        changed = after["key"][now[self._before["checksum"][then] != after["checksum"][now]]]
+        _remove(self.path, changed)
+        return len(changed)
+
+
+def _checksums(path: Path) -> NDArray[np.void]:
+    """The checksum of every vector beside the start of its key, 16 bytes each; nothing where there is no sound file."""
+    import apsw
+
+    rows = bytearray()
+    with suppress(apsw.Error, UsageError):
+        database = open_database(path) if path.is_file() else None
+        if database is not None:
+            with closing(database):
+                for key, checksum in database.execute("SELECT key, checksum FROM vectors INDEXED BY by_key"):
+                    rows += key[:8]
+                    rows += checksum
+    return np.frombuffer(bytes(rows[: len(rows) // ROW.itemsize * ROW.itemsize]), dtype=ROW)
+
+
+def _remove(path: Path, keys: NDArray[np.uint64]) -> None:
+    """Remove vectors by the starts of their keys."""
+    import apsw
+
+    with suppress(apsw.Error, UsageError), closing(open_database(path)) as database:
+        starts = (int(key).to_bytes(8, "big") for key in keys)
+        database.executemany("DELETE FROM vectors WHERE key >= ? AND key <= ?", ((start, start + b"\xff" * 32) for start in starts))
+
+
+def _create(database: apsw.Connection) -> None:
+    """The table, and an index that knows checksums without touching a vector. Whatever an older version had goes."""
+    database.execute("BEGIN IMMEDIATE")
+    if database.pragma("user_version") != VERSION:  # nobody else has done it meanwhile
+        database.execute("DROP TABLE IF EXISTS vectors")
+        database.execute("CREATE TABLE vectors(number INTEGER PRIMARY KEY, key BLOB UNIQUE, vector BLOB, checksum BLOB)")
+        database.execute("CREATE INDEX by_key ON vectors(key, checksum)")
+        database.pragma("user_version", VERSION)
+    database.execute("COMMIT")
+
+
+def _is_damage(error: apsw.Error) -> bool:
+    """Whether it is the content that is wrong; a disk that is full or cannot be read is another matter."""
+    import apsw
+
+    return not isinstance(error, apsw.IOError) or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ
+
+
+def _checksum(key: bytes, vector: bytes) -> bytes:
+    return blake2b(key + vector, digest_size=CHECKSUM_BYTES).digest()
+
+
+def _rows(vectors: Mapping[bytes, Vectors]) -> Iterable[tuple[bytes, bytes, bytes]]:
+    for key, vector in vectors.items():
+        raw = np.asarray(vector, dtype="<f4").tobytes()
+        yield key, raw, _checksum(key, raw)
 
 
 def _make_private(path: Path) -> None:

@@ -109,9 +109,11 @@ class IndexBuild:
     bytes: int | None = None
 
 
-TrustKind = Literal["not_started", "not_whole", "corpus_changed", "not_isolated"]
+TrustKind = Literal[
+    "not_started", "failed", "not_whole", "corpus_changed", "journal_changed", "cache_changed", "times_doubtful", "not_isolated"
+]
 TRUST_KINDS: tuple[TrustKind, ...] = get_args(TrustKind)
-SPOILING: frozenset[TrustKind] = frozenset({"not_started", "not_whole", "corpus_changed"})
+SPOILING: frozenset[TrustKind] = frozenset(TRUST_KINDS) - {"not_isolated"}
 
 
 @strict_record(slots=True)
@@ -173,10 +175,10 @@ class Provenance:
 
     @property
     def failure(self) -> str | None:
-        """Why the agent could not be started, if it could not: in none of the parts, where there are some."""
+        """Why the agent could not be started or asked to the end, if it could not: in none of the parts, where there are some."""
         if not all(part.provenance.failure for part in self.parts):
             return None
-        return next((event.message for event in self.trust if event.kind == "not_started"), None)
+        return next((event.message for event in self.trust if event.kind in ("not_started", "failed")), None)
 
 
 @strict_record(slots=True)

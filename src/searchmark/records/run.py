@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import chain
 from typing import Annotated, Any, Literal, get_args
@@ -50,7 +50,8 @@ class AnswerDetails:
     ``asked`` is a digest of the query. ``cold_ms`` and ``warm_ms`` are samples of latency, one for every search that took
     place: one that failed has the time that it took, one that had to be ended its deadline, and ``repeat_failures`` of the warm
     ones did either. ``failure`` is why there is no answer, ``repeat_failure`` why a repeat had
-    none. ``unstable`` counts the repeats with another answer, ``dropped`` what the runner left out of this one, and
+    none. ``not_whole`` says that the agent was not asked, since the repository lacks contents. ``doubted_times`` counts the searches whose time is left out, since the runner's clock contradicts it. ``unstable``
+    counts the repeats with another answer, ``dropped`` what the runner left out of this one, and
     ``unreachable`` names the relevant targets that were not there to be found. ``said`` is the agent's own remark.
     """
 
@@ -61,6 +62,8 @@ class AnswerDetails:
     failure: str | None = None
     repeat_failure: str | None = None
     repeat_failures: Annotated[int, Ge(0)] = 0
+    doubted_times: Annotated[int, Ge(0)] = 0
+    not_whole: bool = False
     unstable: Annotated[int, Ge(0)] = 0
     dropped: Mapping[str, Annotated[int, Ge(0)]] = field(default_factory=dict)
     unreachable: tuple[str, ...] = ()
@@ -69,12 +72,12 @@ class AnswerDetails:
 
     def to_plain(self) -> dict[str, Any]:
         """What there is to say, as JSON has it; nothing for what is not known."""
-        plain = {name: getattr(self, name) for name in self.__slots__}
         # A cost of 0 is known, and differs from one that is not: only what is at its default is left out.
-        return {name: value for name, value in plain.items() if value != getattr(NOTHING_KNOWN, name)}
+        return {name: value for name, default in _DEFAULTS if (value := getattr(self, name)) != default}
 
 
 NOTHING_KNOWN = AnswerDetails()
+_DEFAULTS = [(each.name, getattr(NOTHING_KNOWN, each.name)) for each in fields(NOTHING_KNOWN)]  # made once: there are many answers
 
 
 @dataclass(frozen=True, slots=True)

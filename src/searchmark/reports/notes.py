@@ -57,6 +57,26 @@ _KINDS = (
         "Run it again while the files are left alone, or search a commit with --snapshot.",
     ),
     NoteKind(
+        "failed", "error", "The agent could not be asked to the end.",
+        "Something unexpected happened to this agent alone; what it did not answer was not run.",
+        "Ask the rest with --resume; if it happens again, report it with the message.",
+    ),
+    NoteKind(
+        "journal-changed", "error", "The journal was changed by another process during the run.",
+        "An agent runs with your rights and can write into the files of others; who does that may have done more.",
+        "Find out which agent did it; use --sandbox to keep agents away from journals.",
+    ),
+    NoteKind(
+        "cache-changed", "error", "Cached vectors were changed by another process during the run.",
+        "Who searches with changed vectors finds something else. What was changed has been removed from the cache.",
+        "Find out which agent did it, then run it again; use --sandbox to keep agents away from the cache.",
+    ),
+    NoteKind(
+        "times-doubtful", "error", "The agent's process reported much shorter times than passed on the runner's clock.",
+        "These times are left out of the latencies, so the latencies say little.",
+        "Look for code in the agent that changes clocks or works after it has answered.",
+    ),
+    NoteKind(
         "too-many-failures", "error", "More than 5 % of the cases ended in an error or a time-out.",
         "They score 0, so the mean tells more of the failures than of the search.",
         "Fix the failures, then ask the failed cases again with --retry-errors.",

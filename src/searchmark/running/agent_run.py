@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -18,7 +18,7 @@ from typing import Any
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.locations import Commit, Location
-from searchmark.errors import UsageError
+from searchmark.errors import SearchmarkError, UsageError, shortened
 from searchmark.options.run_options import CHANGE_NO_ANSWER, RunOptions
 from searchmark.records import (
     PARENT,
@@ -31,15 +31,18 @@ from searchmark.records import (
     Suite,
     SuiteIdentity,
     TrustEvent,
-    query_digest,
 )
-from searchmark.running.corpus_inspector import NOT_WHOLE, CaseExistence, CorpusInspector
+from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector
 from searchmark.running.environment import environment
-from searchmark.running.events import WorkerEvent, description, failure_to_start, index_build
-from searchmark.running.journal import Journal, JournalEntry, RunStart
+from searchmark.running.events import WorkerEvent, description, index_build
+from searchmark.running.journal import Journal, new_run_start
+from searchmark.running.journal_lines import JournalEntry
 from searchmark.running.plan import Step, blocks, ordered
 from searchmark.running.run_builder import assembled
 from searchmark.running.session import Outcome, Session
+from searchmark.running.settling import settled
+from searchmark.running.trust import Observed, trust_events
+from searchmark.running.worker.protocol import LONGEST_REASON
 from searchmark.services.environment_secrets import environment_secrets
 from searchmark.services.redaction import scrubbed, secrets_in, without_secrets
 
@@ -89,6 +92,8 @@ class AgentRun:
         self._start = new_run_start()
         self._code: str | None = None
         self._resumed = self._failed = 0
+        self._tampering: str | None = None
+        self._broken: str | None = None
 
     def load(self) -> None:
         """Start a worker and load the agent; one that cannot be loaded is refused before anything is written."""
@@ -133,7 +138,7 @@ class AgentRun:
             entry = self._entries.get(step.case)
             if entry is None:
                 break
-            if self._not_whole(step.case):
+            if entry.outcome.details.not_whole:
                 continue  # the agent was never asked
             in_a_row = in_a_row + 1 if entry.outcome.status in ("error", "timeout") else 0
         for session in self._sessions:
@@ -141,6 +146,26 @@ class AgentRun:
 
     def run(self, number: int) -> None:
         """Ask what has not been answered yet of one block."""
+        if self._broken is None:
+            self._guarded(lambda: self._run(number))
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """Whatever is unexpected about one agent ends this agent only; what we refuse on purpose ends the run."""
+        try:
+            work()
+        except SearchmarkError:
+            raise
+        except Exception as error:  # noqa: BLE001  # nobody can list what is unexpected
+            self._break(error)
+
+    def _break(self, error: Exception) -> None:
+        said = scrubbed(shortened(f"{type(error).__name__}: {error}", LONGEST_REASON), self._secrets)
+        self._broken = f"the agent could not be asked to the end: {said}"
+        for session in self._sessions:
+            with suppress(Exception):
+                session.abandon()
+
+    def _run(self, number: int) -> None:
         waiting = [step for step in self._blocks[number] if step.case not in self._entries]
         if waiting and number == 0:
             self._tell("preparing")
@@ -188,14 +213,14 @@ class AgentRun:
         if step.case in self._following:
             self._inspector.prefetch(self._following[step.case])  # while the agent is busy; it is remembered until then
         if existence.problem is not None:
-            return Outcome("error", details=AnswerDetails(failure=existence.problem)), existence
+            return Outcome("error", details=AnswerDetails(failure=existence.problem, not_whole=True)), existence
         return session.ask(step.query, step.location), existence
 
     def _record(self, step: Step, outcome: Outcome, existence: CaseExistence) -> None:
         with self._lock:
             if self._stopping:  # its worker was ended by us, which is no failure of the agent
                 return
-            entry = _settled(step, outcome, existence, self._secrets)
+            entry = settled(step, outcome, existence, self._secrets)
             if self._journal is not None:
                 self._journal.add(step.case, entry)
             self._entries[step.case] = entry
@@ -214,8 +239,8 @@ class AgentRun:
                 self._journal.note(clean)
 
     def close(self) -> None:
-        for session in self._sessions:
-            session.close()
+        for session in self._sessions if self._broken is None else ():
+            self._guarded(session.close)
 
     def abandon(self) -> None:
         for session in self._sessions:
@@ -223,12 +248,35 @@ class AgentRun:
         if self._journal is not None:
             self._journal.close()
 
-    def result(self) -> Run:
-        """All answers, in the order of the suite."""
-        run = assembled(self._entrant.label, self._suite.table.ids, self._entries)
-        return replace(run, provenance=self._provenance())
+    def result(self, cache: str | None) -> Run:
+        """All answers, in the order of the suite. All agents have ended: whoever wrote into the journal has done so.
 
-    def _provenance(self) -> Provenance:
+        ``cache`` says that cached vectors were changed, which spoils the result of an agent that searches with vectors.
+        """
+        self._tampering = None if self._journal is None else self._journal.close()
+        ids = self._suite.table.ids
+        try:
+            run = assembled(self._entrant.label, ids, self._entries if self._broken is None else self._completed())
+            return replace(run, provenance=self._provenance(cache))
+        except Exception as error:  # noqa: BLE001  # as above: the others have their results
+            self._break(error)
+            self._entries.clear()
+            return replace(assembled(self._entrant.label, ids, self._completed()), provenance=self._least())
+
+    def _completed(self) -> dict[str, JournalEntry]:
+        """The answers that there are; all other cases were not run."""
+        not_run = JournalEntry(Outcome("not_run", details=AnswerDetails(failure=self._broken)), ())
+        return {case: self._entries.get(case, not_run) for case in self._suite.table.ids}
+
+    def _least(self) -> Provenance:
+        """What is known of a run about which nothing else can be said."""
+        hashes = self._suite.hashes
+        suite = SuiteIdentity(self._suite.name, hashes["queries"], judgments=hashes["judgments"])
+        return Provenance(
+            id=self._start.id, started=self._start.started, suite=suite, trust=(TrustEvent("failed", self._broken or ""),)
+        )
+
+    def _provenance(self, cache: str | None) -> Provenance:
         inspector, events = self._inspector, self._events
         hashes, corpus = self._suite.hashes, inspector.digest(self._entrant.locations)
         return Provenance(
@@ -250,54 +298,24 @@ class AgentRun:
             workers=len(self._sessions),
             resumed=self._resumed,
             printed=tuple(scrubbed(printed, self._secrets) for session in self._sessions for printed in session.printed()),
-            trust=tuple(self._trust_events()),
+            trust=trust_events(self._observed(cache)),
+        )
+
+    def _observed(self, cache: str | None) -> Observed:
+        return Observed(
+            isolated=self._entrant.spec.isolated,
+            events=self._events,
+            details=[entry.outcome.details for entry in self._entries.values()],
+            broken=self._broken,
+            journal=self._tampering,
+            cache=cache,
+            corpora=self._inspector.changed,
         )
 
     def _agent_identity(self) -> AgentIdentity:
         spec = self._entrant.spec
         said = scrubbed(dict(description(self._events)), self._secrets)
         return AgentIdentity(spec.source.text, without_secrets(spec.config), self._code, said, spec.isolated)
-
-    def _trust_events(self) -> Iterator[TrustEvent]:
-        if not self._entrant.spec.isolated:
-            yield TrustEvent(
-                "not_isolated", "the agent was not isolated: it ran in the process of the runner, where no deadline can be enforced"
-            )
-        failure = failure_to_start(self._events)
-        if failure is not None:
-            yield TrustEvent("not_started", failure)
-        not_whole = [reason for case in self._suite.table.ids if (reason := self._not_whole(case)) is not None]
-        if not_whole:
-            yield TrustEvent("not_whole", f"{len(not_whole)} of {len(self._suite)} cases were not searched: {not_whole[0]}")
-        if self._inspector.changed:
-            yield TrustEvent("corpus_changed", f"what was searched changed during the run: {', '.join(self._inspector.changed)}")
-
-    def _not_whole(self, case: str) -> str | None:
-        """Why a case was not searched, if that was for want of contents; in a journal that is resumed it says so itself."""
-        reason = self._entries[case].outcome.details.failure if case in self._entries else None
-        return reason if reason is not None and reason.startswith(NOT_WHOLE) else None
-
-
-def new_run_start() -> RunStart:
-    """An id that nobody else has, and that sorts by time."""
-    now = datetime.now(UTC)
-    return RunStart(f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", now)
-
-
-def _settled(step: Step, outcome: Outcome, existence: CaseExistence, hidden: frozenset[str]) -> JournalEntry:
-    """The outcome with its hits under the names that the corpus has for them, and the targets that it lacks.
-
-    Where it is not known what exists, as at a service, hits stay as they are and nothing is said about them.
-    """
-    details = replace(
-        scrubbed(outcome.details, hidden), asked=query_digest(step.query), unreachable=tuple(existence.unreachable or ())
-    )
-    ids = scrubbed(outcome.ids, hidden)  # an agent may return anything, its own key included
-    if existence.existing is None:
-        return JournalEntry(replace(outcome, ids=ids, details=details), None)
-    settled = [existence.existing.settled(hit) for hit in ids]
-    named = replace(outcome, ids=tuple(hit for hit, _ in settled), details=details)
-    return JournalEntry(named, tuple(exists for _, exists in settled))
 
 
 def _candidates(locations: Mapping[str, Location]) -> CandidateKinds | None:

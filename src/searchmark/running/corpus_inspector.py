@@ -22,7 +22,6 @@ from searchmark.judging.existence import Existing
 from searchmark.records import SearchedRepository, Suite
 from searchmark.running.plan import Step
 
-NOT_WHOLE = "the repository is not whole: "  # how the reason of such a case begins
 KEPT = 64  # commits; agents take turns in blocks of fewer cases
 
 
@@ -83,7 +82,7 @@ class CorpusInspector:
         try:
             existing = self._existing_at(step.location)
         except DamagedRepository as error:
-            return CaseExistence(None, None, f"{NOT_WHOLE}{error}")
+            return CaseExistence(None, None, f"the repository is not whole: {error}")
         if existing is None:
             return CaseExistence(None, None)
         judgments = self._suite.cases[self._suite.table.index[step.case]].judgments

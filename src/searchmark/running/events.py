@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
 
+from searchmark.options.strict import strict_record
 from searchmark.records import IndexBuild
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 EventKind = Literal["started", "prepared", "ended", "not_started", "closed"]
-EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 
-@dataclass(frozen=True, slots=True)
+@strict_record(slots=True)
 class WorkerEvent:
     """A worker was started, its agent was prepared or could not be, it was lost (``reason``), or closed in good order.
 
@@ -33,10 +36,14 @@ class WorkerEvent:
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> WorkerEvent:
-        event = cls(**data)
-        if event.event not in EVENT_KINDS:
-            raise ValueError(event.event)
-        return event
+        return _adapter().validate_python(data)
+
+
+@cache
+def _adapter() -> TypeAdapter[WorkerEvent]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(WorkerEvent)
 
 
 def index_build(events: Sequence[WorkerEvent]) -> IndexBuild:

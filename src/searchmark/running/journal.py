@@ -2,7 +2,7 @@
 
 The first line says what was run: digests of the queries and the corpus, the agent and the options, and the run's id and
 start. Only the same can be resumed. A line that was cut short by a crash is the last one, and is cut off; nothing else may
-be damaged.
+be damaged. What others write into the file while the run is going on is noticed when it ends.
 """
 
 from __future__ import annotations
@@ -10,30 +10,24 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
-from functools import cache
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from searchmark.errors import FormatError, Incomparable, UsageError
 from searchmark.files.folders import make_private_folder
 from searchmark.files.locks import lock_file
-from searchmark.files.schemas import Schema
-from searchmark.files.store import atomic_write, parse_json
+from searchmark.files.store import atomic_write
 from searchmark.options.experiment_options import OUR_FOLDER
-from searchmark.records import STATUSES, AnswerDetails
 from searchmark.running.events import WorkerEvent
-from searchmark.running.session import Outcome
-from searchmark.running.worker.frames import compact
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+from searchmark.running.journal_lines import JOURNAL_SCHEMA, JournalEntry, JournalReader, Sealer, has_answers, text, whole_size
 
 SYNC_SECONDS = 1.0
-JOURNAL_SCHEMA = Schema("journal", 1)
 
 
 @dataclass(frozen=True)
@@ -44,12 +38,10 @@ class RunStart:
     started: datetime
 
 
-@dataclass(frozen=True)
-class JournalEntry:
-    """One line: what became of a case, and which of its hits exist; None where that is not known."""
-
-    outcome: Outcome
-    valid: tuple[bool, ...] | None
+def new_run_start() -> RunStart:
+    """An id that nobody else has, and that sorts by time."""
+    now = datetime.now(UTC)
+    return RunStart(f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", now)
 
 
 Identity = Callable[[str], Mapping[str, Any]]  # from a salt to what must be the same
@@ -64,6 +56,8 @@ class Journal:
         self.entries: dict[str, JournalEntry] = {}
         self.events: list[WorkerEvent] = []
         self._synced = time.monotonic()
+        self._sealer = Sealer()
+        self._whole = True  # whether the file ends where the last line that was sealed ends
         self._descriptor = _opened(path)
         try:
             if not resume or not self._continued(identity):
@@ -73,7 +67,7 @@ class Journal:
             raise
 
     def _begin(self, identity: Identity) -> None:
-        if _content(self._descriptor).count(b"\n") > 1:
+        if has_answers(self._descriptor):
             self._set_aside()
         if os.fstat(self._descriptor).st_size:
             os.ftruncate(self._descriptor, 0)
@@ -90,20 +84,19 @@ class Journal:
 
     def _continued(self, identity: Identity) -> bool:
         """Take over what is there; False if that is not even a whole header."""
-        content = _content(self._descriptor)
-        whole = content[: content.rfind(b"\n") + 1]
-        if not whole:
+        reader = JournalReader(self.path, self._descriptor)
+        header = reader.header()
+        if header is None:
             return False
-        os.ftruncate(self._descriptor, len(whole))
-        lines = whole.decode("utf-8", "replace").splitlines()
-        header = _header(self.path, lines[0])
         _refuse_difference(self.path, header["identity"], identity(header["salt"]))
         self.start = _run_start(self.path, header)
-        for record in _records(self.path, lines):
+        for record in reader.records():
             if isinstance(record, tuple):
                 self.entries[record[0]] = record[1]
             else:
                 self.events.append(record)
+        self._sealer = reader.sealer
+        os.ftruncate(self._descriptor, whole_size(self._descriptor))
         return True
 
     def note(self, event: WorkerEvent) -> None:
@@ -123,8 +116,9 @@ class Journal:
 
     def _write(self, line: Mapping[str, Any]) -> None:
         """Append a line at once: what was handed to the system survives the end of this process."""
-        rest = memoryview(compact(line).encode() + b"\n")
+        whole, self._whole = self._whole, False  # nobody knows what an interruption in here leaves behind
         try:
+            rest = memoryview(self._sealer.seal(line))
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
             if time.monotonic() - self._synced > SYNC_SECONDS:
@@ -132,11 +126,34 @@ class Journal:
                 self._synced = time.monotonic()
         except OSError as error:
             raise UsageError(f"{self.path} cannot be written: {error.strerror}; fix this, then continue with --resume") from error
+        self._whole = whole
 
-    def close(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+    def close(self) -> str | None:
+        """Let go of the file; a sentence if it is not what was written here, and has been set aside for that."""
+        if self._descriptor < 0:
+            return None
+        changed = self._was_changed()
+        os.close(self._descriptor)
+        self._descriptor = -1
+        if not changed:
+            return None
+        with suppress(OSError):  # it may have been removed
+            self.path.replace(set_aside(self.path))
+        return f"the journal {self.path} was changed by another process during the run, and cannot be resumed"
+
+    def _was_changed(self) -> bool:
+        ours = os.fstat(self._descriptor)
+        if not self._whole or not stat.S_ISREG(ours.st_mode):
+            return False
+        try:
+            return not os.path.samestat(ours, self.path.stat()) or not self._sealer.fits(self._descriptor)
+        except OSError:
+            return True
+
+
+def set_aside(path: Path) -> Path:
+    """Where a journal is kept that others have changed: nothing of it is believed."""
+    return path.with_name(f"{path.name}.changed")
 
 
 def _opened(path: Path) -> int:
@@ -167,26 +184,9 @@ def _keep_out_of_git(folder: Path) -> None:
             file.write(b"*\n")
 
 
-def _content(descriptor: int) -> bytes:
-    size = os.fstat(descriptor).st_size  # none for a device, which could be read for ever
-    return os.pread(descriptor, size, 0)
-
-
-def _header(path: Path, line: str) -> Mapping[str, Any]:
-    data = parse_json(path, line, 1)
-    if (
-        not isinstance(data, dict)
-        or data.get("record") != "journal"
-        or not isinstance(data.get("identity"), dict)
-        or not isinstance(data.get("salt"), str)
-    ):
-        raise FormatError(path, "line 1", "is not the header of a journal")
-    return JOURNAL_SCHEMA.upgraded(path, data)
-
-
 def _run_start(path: Path, header: Mapping[str, Any]) -> RunStart:
     try:
-        return RunStart(_text(header["run_id"]), datetime.fromisoformat(header["started"]))
+        return RunStart(text(header["run_id"]), datetime.fromisoformat(header["started"]))
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(path, "line 1", "is not the header of a journal") from error
 
@@ -198,58 +198,3 @@ def _refuse_difference(path: Path, then: Mapping[str, Any], now: Mapping[str, An
         raise Incomparable(
             f"{path} cannot be resumed: different {', different '.join(different)}; rerun without --resume to start over"
         )
-
-
-def _records(path: Path, lines: list[str]) -> Iterator[tuple[str, JournalEntry] | WorkerEvent]:
-    """What follows the header: answers with their cases, and events."""
-    for number, line in enumerate(lines[1:], 2):
-        data = parse_json(path, line, number)
-        try:
-            yield WorkerEvent.from_plain(data) if "event" in data else (_text(data["case"]), _entry(data))
-        except (KeyError, TypeError, ValueError) as error:
-            raise FormatError(path, f"line {number}", "is not an answer") from error
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _entry(data: Mapping[str, Any]) -> JournalEntry:
-    ids, scores, lines = tuple(map(_text, data["ids"])), data.get("scores"), data.get("lines")
-    flags = data.get("valid", [True] * len(ids))
-    valid = None if flags is None else tuple(map(bool, flags))
-    if data["status"] not in STATUSES or (valid is not None and len(valid) != len(ids)):
-        raise ValueError
-    if scores is not None:
-        scores = tuple(None if score is None else float(score) for score in scores)
-        if len(scores) != len(ids):
-            raise ValueError
-    if lines is not None:
-        lines = tuple(None if span is None else (int(span[0]), int(span[1])) for span in lines)
-        if len(lines) != len(ids):
-            raise ValueError
-    return JournalEntry(Outcome(data["status"], ids, scores, lines, _details().validate_python(data["details"])), valid)
-
-
-@cache
-def _details() -> TypeAdapter[AnswerDetails]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(AnswerDetails)
-
-
-def journal_entries(path: Path) -> dict[str, JournalEntry]:
-    """What a journal holds, whatever it was made for; nothing if there is none."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise FormatError(path, None, f"cannot be read: {error.strerror}") from error
-    lines = content[: content.rfind(b"\n") + 1].decode("utf-8", "replace").splitlines()
-    if not lines:
-        return {}
-    _header(path, lines[0])
-    return dict(record for record in _records(path, lines) if isinstance(record, tuple))

@@ -11,7 +11,7 @@ from searchmark.files.store import file_name
 from searchmark.options.experiment_options import CaseSelection
 from searchmark.records import PARENT, RunLabel, Suite
 from searchmark.running.agent_run import RETRIED
-from searchmark.running.journal import journal_entries
+from searchmark.running.journal_lines import journal_entries
 
 
 def journal_path(folder: Path, suite: Suite, label: RunLabel, cases: CaseSelection, seed: int) -> Path:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from searchmark.records import STATUSES, AnswerDetails, Run, RunLabel, line_columns
 from searchmark.records.columns import starts_of
-from searchmark.running.journal import JournalEntry
+from searchmark.running.journal_lines import JournalEntry
 
 
 def assembled(label: RunLabel, cases: Sequence[str], entries: Mapping[str, JournalEntry]) -> Run:

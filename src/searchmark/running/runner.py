@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from searchmark.agents.source import BuiltIn
 from searchmark.corpora.corpus import Survey
 from searchmark.errors import UsageError
 from searchmark.options.run_options import RunOptions
 from searchmark.records import Run, RunLabel, Suite
 from searchmark.running.agent_run import AgentRun, Entrant, Progress
 from searchmark.running.corpus_inspector import open_inspector
+from searchmark.running.journal import set_aside
 from searchmark.running.plan import turns
+
+if TYPE_CHECKING:
+    from searchmark.embedders.cache import CacheWatch
 
 
 @dataclass(frozen=True)
@@ -57,13 +63,31 @@ def run_agents(request: RunRequest, report: Callable[[Progress], None] = lambda 
         for agent_run in agent_runs.values():
             agent_run.load()
         _open_journals(agent_runs, request)
+        watch = _cache_watch(request.entrants)
         for number in range(-(-len(request.suite) // options.block)):
             for label in turns(labels, number):
                 agent_runs[label].run(number)
         for agent_run in agent_runs.values():
             agent_run.close()
         inspector.find_changes()
-        return Ran(request.suite, tuple(agent_run.result() for agent_run in agent_runs.values()), inspector.survey)
+        tampering = _cache_tampering(watch)
+        return Ran(request.suite, tuple(agent_run.result(tampering) for agent_run in agent_runs.values()), inspector.survey)
+
+
+def _cache_watch(entrants: Iterable[Entrant]) -> CacheWatch | None:
+    """Our own agents leave the vectors of others alone; code of others has to be watched."""
+    if all(isinstance(entrant.spec.source, BuiltIn) for entrant in entrants):
+        return None
+    from searchmark.embedders.cache import CacheWatch
+
+    return CacheWatch()
+
+
+def _cache_tampering(watch: CacheWatch | None) -> str | None:
+    changed = 0 if watch is None else watch.changed()
+    if watch is None or not changed:
+        return None
+    return f"cached vectors that another process changed during the run: {changed} (removed from {watch.path})"
 
 
 def _refuse_duplicates(labels: Sequence[RunLabel]) -> None:
@@ -82,7 +106,19 @@ def _refuse_without_isolation() -> None:
 def _open_journals(agent_runs: Mapping[RunLabel, AgentRun], request: RunRequest) -> None:
     """Open them all; where a run is resumed, an agent that had not begun begins now."""
     begun = {label: path.exists() and path.stat().st_size > 0 for label, path in request.journals.items()}
-    if request.resume and not any(begun.values()):
-        raise UsageError(f"nothing to resume: no journal at {', '.join(map(str, request.journals.values()))}")
+    if request.resume:
+        _refuse_nothing(request.journals.values(), any(begun.values()))
     for label, path in request.journals.items():
         agent_runs[label].open_journal(path, resume=request.resume and begun[label], retry=request.retry)
+
+
+def _refuse_nothing(journals: Iterable[Path], begun: bool) -> None:
+    """There must be something to resume, and nothing that another process has changed."""
+    changed = next((path for path in journals if set_aside(path).exists() and not path.exists()), None)
+    if changed is not None:
+        raise UsageError(
+            f"{changed} cannot be resumed: another process changed it during the last run; run without --resume to start over "
+            f"(it was kept as {set_aside(changed).name})"
+        )
+    if not begun:
+        raise UsageError(f"nothing to resume: no journal at {', '.join(map(str, journals))}")

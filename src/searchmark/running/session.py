@@ -16,10 +16,11 @@ from searchmark.corpora.locations import Location
 from searchmark.errors import UsageError
 from searchmark.options.run_options import RunOptions
 from searchmark.records import NOTHING_KNOWN, AnswerDetails, Printed, Status
+from searchmark.running.clock_check import ClockCheck, Load
 from searchmark.running.events import WorkerEvent
 from searchmark.running.worker.client import Gone, Late, Output
 from searchmark.running.worker.in_process import Worker, start_worker
-from searchmark.running.worker.protocol import failed_ms, longest_answer, wrong_shape
+from searchmark.running.worker.protocol import longest_answer, malformed, wrong_shape
 
 CLOSING_SECONDS = 30.0  # an index may have to be saved
 LOADING_SECONDS = 60.0  # importing is not indexing: a short limit for that must not fail on a busy machine
@@ -61,6 +62,8 @@ class Session:
         self._happened = happened
         self._process: Worker | None = None
         self._location: Location | None = None
+        self._clock = ClockCheck(Load(options.depth, options.jobs))
+        self._resets = False
         self._ever_ready = False
         self._in_a_row = 0
         self.given_up: str | None = None
@@ -90,6 +93,8 @@ class Session:
         except _RequestFailed as failure:
             return self._unprepared(failure)
         try:
+            if self._resets:
+                self._told({"op": "reset"}, self._options.timeout_seconds)
             cold = self._request("search", query)
         except _RequestFailed as failure:
             return self._failed(failure, failure.ms)
@@ -101,7 +106,8 @@ class Session:
         if self._process is not None and self._ever_ready:
             try:
                 reply = self._process.ask({"op": "close"}, CLOSING_SECONDS)
-                self._happened(WorkerEvent("closed", memory=reply.get("memory")))
+                wrong = wrong_shape("close", reply, 0)
+                self._happened(WorkerEvent("closed", memory=None if wrong else reply.get("memory"), reason=wrong))
             except (Gone, Late):
                 pass
         self._end()
@@ -116,13 +122,17 @@ class Session:
 
     def _outcome(self, cold: dict[str, Any], query: str) -> Outcome:
         scores, lines = cold.get("scores"), cold.get("lines")
+        sample = self._samples(cold, query)
+        repeats = self._repeats(query)
+        doubted = repeats.pop("doubted_times", 0)
         details = AnswerDetails(
-            cold_ms=(cold["ns"] / 1e6,),
-            first_hit_ms=cold.get("first_hit_ms"),
+            cold_ms=sample,
+            first_hit_ms=cold.get("first_hit_ms") if sample else None,
             cost=cold.get("cost"),
+            doubted_times=doubted + (not sample),
             dropped=cold["dropped"],
             said=cold.get("metadata"),
-            **self._repeats(query),
+            **repeats,
         )
         return Outcome(
             status="ok" if cold["ids"] else "empty",
@@ -132,10 +142,15 @@ class Session:
             details=details,
         )
 
+    def _samples(self, reply: dict[str, Any], query: str) -> tuple[float, ...]:
+        """The time that a search took; nothing if that is not to be believed."""
+        assert self._process is not None  # noqa: S101  # it has just answered
+        return (reply["ns"] / 1e6,) if self._clock.believes(reply["ns"], query, self._process) else ()
+
     def _repeats(self, query: str) -> dict[str, Any]:
         """The fields of the details that warm searches fill in. After a repeat that fails there are no more."""
         samples: list[float] = []
-        changed = 0
+        changed = doubted = 0
         for _ in range(self._options.num_runs - 1):
             try:
                 reply = self._request("again", query)
@@ -143,11 +158,14 @@ class Session:
                 self._in_a_row += 1
                 self._give_up_at_the_limit(str(failure))
                 samples += [] if failure.ms is None else [failure.ms]
-                return {"warm_ms": tuple(samples), "repeat_failure": str(failure), "repeat_failures": int(failure.ms is not None)}
-            samples.append(reply["ns"] / 1e6)
+                failures = {"repeat_failure": str(failure), "repeat_failures": int(failure.ms is not None)}
+                return {"warm_ms": tuple(samples), "doubted_times": doubted, **failures}
+            sample = self._samples(reply, query)
+            samples += sample
+            doubted += not sample
             changed += not reply["same"]
         self._in_a_row = 0
-        return {"warm_ms": tuple(samples), "unstable": changed}
+        return {"warm_ms": tuple(samples), "doubted_times": doubted, "unstable": changed}
 
     def _failed(self, failure: _RequestFailed, ms: float | None = None) -> Outcome:
         """A case without an answer; ``ms`` is how long it was searched for, None where it never came to that."""
@@ -170,6 +188,7 @@ class Session:
     def _start(self) -> str | None:
         process = start_worker(self.spec, self._output, longest_answer(self._options.depth))
         self._process, self._location = process, None
+        self._clock.forget()
         agent = self.spec.to_plain()
         limits = {
             "memory_limit_mb": self._options.memory_limit_mb,
@@ -178,8 +197,9 @@ class Session:
         }
         reply = self._told({"op": "load", "agent": agent, **limits}, max(self._options.initialize_seconds, LOADING_SECONDS))
         self._happened(WorkerEvent("started", seconds=process.age()))
-        code = reply.get("code")
-        return code if isinstance(code, str) else None
+        self._resets = reply["resets"]
+        code: str | None = reply["code"]
+        return code
 
     def _prepare(self, location: Location) -> None:
         """Have a worker whose agent is ready for this location, warmed up by a search that nobody counts."""
@@ -218,16 +238,23 @@ class Session:
             took = _ms_since(start)  # by our own clock, since that of the worker is gone
             self._lose(str(gone))
             raise _RequestFailed("error", str(gone), took) from None
-        if "failed" in reply:
-            if reply.get("spent"):
-                self._lose("out of memory")
-            raise _RequestFailed("error", str(reply["failed"]), failed_ms(reply))
-        problem = wrong_shape(message["op"], reply, self._options.depth)
+        problem = self._problem(message["op"], reply)
         if problem:
             took = _ms_since(start)
             self._lose(problem)
             raise _RequestFailed("error", problem, took)
+        if "failed" in reply:
+            if reply.get("spent"):
+                self._lose("out of memory")
+            taken = reply.get("ns")
+            raise _RequestFailed("error", reply["failed"], None if taken is None else taken / 1e6)
         return reply
+
+    def _problem(self, operation: str, reply: dict[str, Any]) -> str | None:
+        """What is wrong with a reply; nothing can take longer than we waited for it."""
+        wrong = wrong_shape(operation, reply, self._options.depth)
+        late = wrong is None and self._process is not None and (reply.get("ns") or 0) > self._process.took_ns
+        return malformed("ns") if late else wrong
 
     def _lose(self, reason: str) -> None:
         """End a worker that is of no use any more; another one will be started for the next case."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from searchmark.agents.adapted import read_now
 from searchmark.errors import shortened
 from searchmark.records import is_line_range
-from searchmark.running.worker.protocol import LONGEST_ID, LONGEST_METADATA
+from searchmark.running.worker.protocol import LARGEST_AMOUNT, LONGEST_ID, LONGEST_METADATA
 
 Reply = dict[str, Any]
+
+REMARKS = ("cost", "first_hit_ms", "metadata")
 
 
 class BadAnswer(Exception):
@@ -23,18 +25,19 @@ class BadAnswer(Exception):
 
 @dataclass(frozen=True)
 class Found:
-    """What an agent returned, and its columns as they were read: lazy ones have been drained."""
+    """What an agent returned, with all its parts as they were read: lazy ones have been drained."""
 
-    result: Any
+    kind: str
     files: Any
     scores: Any
     lines: Any
+    remarks: Mapping[str, Any]
 
     @classmethod
     def read(cls, result: Any, depth: int) -> Found:
         files = read_now(getattr(result, "files", result), depth + 1)
         scores, lines = (read_now(getattr(result, name, None), depth) for name in ("scores", "lines"))
-        return cls(result, files, scores, lines)
+        return cls(type(result).__name__, files, scores, lines, {name: getattr(result, name, None) for name in REMARKS})
 
 
 def plain_answer(found: Found, depth: int) -> Reply:
@@ -42,9 +45,9 @@ def plain_answer(found: Found, depth: int) -> Reply:
 
     Entries that are no text keep their rank under a name that nothing in a corpus has.
     """
-    result, files = found.result, found.files
+    files, remarks = found.files, found.remarks
     if not isinstance(files, list | tuple):
-        raise BadAnswer(f"retrieve returned {type(result).__name__}, not a RetrievalResult with a list of files, best first")
+        raise BadAnswer(f"retrieve returned {found.kind}, not a RetrievalResult with a list of files, best first")
     ids, odd = _texts(files[:depth])
     scores, unusable = _numbers(found.scores, len(ids))
     counts = {"beyond_depth": len(files) - len(ids), "not_text": odd, "scores_unusable": unusable}
@@ -55,10 +58,10 @@ def plain_answer(found: Found, depth: int) -> Reply:
     if any(lines):
         answer["lines"] = lines
     for name in ("cost", "first_hit_ms"):
-        value = getattr(result, name, None)
-        if finite(value):
-            answer[name] = float(value)  # type: ignore[arg-type]  # a finite number, as was just seen
-    metadata = _small(getattr(result, "metadata", None))
+        value = remarks[name]
+        if finite(value) and abs(float(value)) <= LARGEST_AMOUNT:
+            answer[name] = float(value)
+    metadata = _small(remarks["metadata"])
     return answer | ({"metadata": metadata} if metadata else {})
 
 

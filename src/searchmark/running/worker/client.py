@@ -7,6 +7,7 @@ import fcntl
 import os
 import secrets
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -16,12 +17,14 @@ from typing import Any
 
 from searchmark.files.private_folders import private_folder
 from searchmark.running.worker.frames import FrameBuffer, Garbled, await_ready, packed
-from searchmark.running.worker.process_tree import PATIENCE, TOKEN, how_it_ended, kill_descendants, kill_marked
+from searchmark.running.worker.process_tree import TOKEN, how_it_ended, kill_descendants, kill_marked, waiting_for_core
 
 KEPT_OUTPUT = 8 << 10
 LONGEST_WAIT_MS = 1 << 30
 AWAKE = 100e-6  # seconds after a request; an agent that takes longer is waited for asleep, and has all cores to itself
 PIECE = 1 << 18
+ENDING_SECONDS = 2.0  # for the keeper to say how the worker ended
+KEEPER_SECONDS = 3.0  # for the keeper to end the family; then we do
 
 
 class Gone(Exception):
@@ -52,7 +55,8 @@ class Process:
 
     def __init__(self, output: Mapping[str, Output], longest_answer: int) -> None:
         self._token = secrets.token_hex(16)
-        self._number = 0
+        self._question = ""
+        self.took_ns = 0  # from the last request to the first byte of its answer, by our clock
         self._buffer = FrameBuffer(longest_answer)
         self._output = output
         self._ended = False
@@ -86,6 +90,8 @@ class Process:
                 os.close(descriptor)
         assert popen.stdout is not None and popen.stderr is not None  # noqa: S101, PT018  # both are pipes
         self._streams = {popen.stdout.fileno(): self._output["stdout"], popen.stderr.fileno(): self._output["stderr"]}
+        self._answers_poll = select.poll()
+        self._answers_poll.register(self._answers, select.POLLIN)
         self._poll = select.poll()
         for descriptor in (self._answers, self._endings, *self._streams):
             self._poll.register(descriptor, select.POLLIN)
@@ -96,15 +102,23 @@ class Process:
         return time.perf_counter() - self._born
 
     def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Send a request and wait for its answer."""
-        self._number += 1
+        """Send a request and wait for its answer. Nobody can answer before the question: its id is drawn when it is asked."""
+        self._question = secrets.token_hex(8)
         deadline = time.monotonic() + seconds
         try:
-            self._send(packed({"id": self._number, **message}), deadline)
+            self._refuse_early_bytes()
+            start, self._arrived_ns = time.perf_counter_ns(), 0
+            self._send(packed({"id": self._question, **message}), deadline)
             self._awake_until = time.perf_counter() + AWAKE
-            return self._answer(deadline)
+            reply = self._answer(deadline)
         except Garbled as error:
             raise Gone(str(error)) from error
+        self.took_ns = self._arrived_ns - start
+        return reply
+
+    def _refuse_early_bytes(self) -> None:
+        if len(self._buffer) or any(event & select.POLLIN for _, event in self._answers_poll.poll(0)):
+            raise Garbled("an answer came before the question")
 
     def _send(self, frame: bytes, deadline: float) -> None:
         rest = memoryview(frame)
@@ -121,7 +135,7 @@ class Process:
         while True:
             message = self._buffer.take()
             if message is not None:
-                if message.get("id") != self._number:
+                if message.get("id") != self._question:
                     raise Garbled("an answer does not belong to any question")
                 return message
             self._wait(deadline)
@@ -133,11 +147,14 @@ class Process:
             raise Late
         ready = dict(await_ready(self._poll, min(remaining * 1000 + 1, LONGEST_WAIT_MS), self._awake_until))
         if self._answers in ready:
+            self._arrived_ns = self._arrived_ns or time.perf_counter_ns()
             piece = os.read(self._answers, PIECE)
             if piece:
                 self._buffer.feed(piece)
                 return
             self._poll.unregister(self._answers)
+            if not self._endings_ready(ENDING_SECONDS):  # its keeper, which would say how it ended, has been stopped or killed
+                raise Gone("the worker has closed its channel")
         for descriptor in self._streams.keys() & ready.keys():
             self._take_output(descriptor)
         if self._endings in ready:
@@ -152,8 +169,18 @@ class Process:
 
     def _ending(self) -> str:
         """How the worker has ended, from its keeper."""
-        status = os.read(self._endings, 64) if _ready(self._endings, select.POLLIN, PATIENCE) else b""
+        status = os.read(self._endings, 64) if self._endings_ready(ENDING_SECONDS) else b""
         return f"the worker {how_it_ended(int(status))}" if status else "the worker is gone"
+
+    def _endings_ready(self, seconds: float) -> bool:
+        """Whether the keeper says how the worker ended; one that somebody has stopped is woken up for that."""
+        with contextlib.suppress(ProcessLookupError):
+            self._popen.send_signal(signal.SIGCONT)
+        return _ready(self._endings, select.POLLIN, seconds)
+
+    def waited_ns(self) -> int | None:
+        """How long the worker has been ready to run and waited for a core, since it began; None where nobody knows."""
+        return waiting_for_core(self._popen.pid)
 
     def end(self) -> None:
         """Kill the worker and everything that stems from it; wait until nothing of it is left."""
@@ -161,8 +188,9 @@ class Process:
             return
         self._ended = True
         os.close(self._lifeline)
+        self._popen.send_signal(signal.SIGCONT)  # an agent may have stopped its keeper
         try:
-            self._popen.wait(PATIENCE)
+            self._popen.wait(KEEPER_SECONDS)
         except subprocess.TimeoutExpired:  # somebody has stopped the keeper
             kill_descendants(self._popen.pid)
             self._popen.kill()

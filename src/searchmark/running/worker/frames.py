@@ -1,7 +1,8 @@
 """What runner and worker say to each other: JSON in frames over pipes that nobody else knows of.
 
 A frame is a mark, the length of what follows, and that much JSON. The runner believes nothing: whatever does not
-begin with the mark, is too long, or is no JSON object was not written by the worker.
+begin with the mark, is too long, or is no JSON object was not written by the worker. JSON has no NaN here, and no number of
+hundreds of digits.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 MARK = b"\x00SMK"
 HEADER = struct.Struct(">4sI")
 PIECE = 1 << 18
+LONGEST_NUMBER = 20  # characters of a whole number
 AWAKE = 200e-6  # seconds that a worker stays awake between two requests
 SEVERAL_CORES = (os.cpu_count() or 1) > 1
 
@@ -42,6 +44,10 @@ class FrameBuffer:
     def feed(self, piece: bytes) -> None:
         self._bytes += piece
 
+    def __len__(self) -> int:
+        """How many bytes are waiting to be taken apart."""
+        return len(self._bytes)
+
     def take(self) -> dict[str, Any] | None:
         """The next whole message, None if it is not complete yet."""
         seen = self._bytes
@@ -60,9 +66,22 @@ class FrameBuffer:
         return _parsed(body)
 
 
+def _refuse_constant(name: str) -> float:
+    raise ValueError(name)
+
+
+def _bounded(digits: str) -> int:
+    if len(digits) > LONGEST_NUMBER:
+        raise ValueError(digits)
+    return int(digits)
+
+
+_decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_bounded)
+
+
 def _parsed(body: bytes) -> dict[str, Any]:
     try:
-        message = json.loads(body)
+        message = _decoder.decode(body.decode())
     except (ValueError, RecursionError) as error:
         raise Garbled("a message is not JSON") from error
     if not isinstance(message, dict):

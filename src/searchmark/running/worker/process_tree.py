@@ -20,6 +20,7 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 TOKEN = "SEARCHMARK_WORKER"  # noqa: S105  # the name of a variable that marks a family, no secret
 PATIENCE = 10.0
+GENERATIONS = 4  # from whatever we have started to the worker, at most
 
 
 def adopt_orphans() -> None:
@@ -78,6 +79,39 @@ def kill_descendants(ancestor: int) -> None:
             reap()
         else:
             time.sleep(0.001)
+
+
+def waiting_for_core(ancestor: int) -> int | None:
+    """Nanoseconds that a worker was ready to run and had to wait, by the kernel's account; None where it keeps none.
+
+    The worker is the eldest process below its keeper, which may be below a sandbox: of the eldest ones the most is taken.
+    """
+    waits = [_schedule_wait(f"/proc/{pid}/schedstat") for pid in _eldest_line(ancestor)]
+    known = [wait for wait in waits if wait is not None]
+    return max(known, default=None)
+
+
+def own_wait_for_core() -> int:
+    """The same of the thread that asks; 0 where nobody knows."""
+    return _schedule_wait("/proc/thread-self/schedstat") or 0
+
+
+def _eldest_line(ancestor: int) -> list[int]:
+    """The eldest child, its eldest child, and so on: pids grow, and nobody is older than the first."""
+    line: list[int] = []
+    family = parents()
+    children = [pid for pid, parent in family.items() if parent == ancestor]
+    while children and len(line) < GENERATIONS:
+        line.append(min(children))
+        children = [pid for pid, parent in family.items() if parent == line[-1]]
+    return line
+
+
+def _schedule_wait(file: str) -> int | None:
+    try:
+        return int(Path(file).read_bytes().split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def reap() -> dict[int, int]:

@@ -1,4 +1,8 @@
-"""What a worker may answer. Its process runs somebody else's code, which can write into the same pipe."""
+"""What a worker may answer. Its process runs somebody else's code, which can write into the same pipe.
+
+Every reply has a shape, every text a length and every number a bound. What passes here can be computed with, written to a
+journal and read again.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,11 @@ from searchmark.records import is_line_range
 LONGEST_ID = 4096
 LONGEST_METADATA = 4096
 LONGEST_DESCRIPTION = 1 << 14  # characters of JSON; several arms describe themselves in it
+LONGEST_REASON = 500
+LONGEST_DIGEST = 256
+LARGEST_COUNT = 1 << 53  # what a float still holds exactly: nanoseconds of three months, bytes of 9 PB
+LARGEST_AMOUNT = 1e15
+DROPPED_KINDS = frozenset({"beyond_depth", "not_text", "scores_unusable"})
 _ESCAPED = 6  # bytes that one character takes in JSON at most
 _ROOM = 1 << 20
 
@@ -23,40 +32,43 @@ def longest_answer(depth: int) -> int:
 
 def wrong_shape(operation: str, reply: Mapping[str, Any], depth: int) -> str | None:
     """What is wrong with a reply to a request of this kind; None if nothing is."""
-    wanted = _SHAPES.get(operation, {})
-    for key, (fits, needed) in wanted.items():
+    shape = _FAILURE if "failed" in reply else _SHAPES[operation]
+    for key, (fits, needed) in shape.items():
         if (key in reply or needed) and not fits(reply.get(key), depth):
-            return f"the worker's answer is malformed: {key!r} is wrong"
+            return malformed(key)
     for column in ("scores", "lines"):
         if reply.get(column) is not None and len(reply[column]) != len(reply["ids"]):
-            return f"the worker's answer is malformed: {column!r} is wrong"
+            return malformed(column)
     return None
 
 
-def failed_ms(reply: Mapping[str, Any]) -> float | None:
-    """How long a search that failed took, by the worker's clock; None where no search had begun."""
-    taken = reply.get("ns")
-    return taken / 1e6 if taken is not None and _is_time(taken, 0) else None
+def malformed(key: str) -> str:
+    """The reason of a case whose reply is of the wrong shape."""
+    return f"the worker's answer is malformed: {key!r} is wrong"
 
 
-def _is_time(value: Any, _: int) -> bool:
-    return type(value) is int and value >= 0
+def _is_count(value: Any, _: int = 0) -> bool:
+    return type(value) is int and 0 <= value <= LARGEST_COUNT
 
 
 def _is_size(value: Any, _: int) -> bool:
-    return value is None or _is_time(value, _)
+    return value is None or _is_count(value)
 
 
 def _is_flag(value: Any, _: int) -> bool:
     return type(value) is bool
 
 
-def _is_number(value: Any, _: int = 0) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+def _is_number(value: Any) -> bool:
+    return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) <= LARGEST_COUNT)
+
+
+def _is_amount(value: Any, _: int) -> bool:
+    return value is None or (_is_number(value) and abs(value) <= LARGEST_AMOUNT)
 
 
 def _are_ids(value: Any, depth: int) -> bool:
-    return isinstance(value, list) and len(value) <= depth and all(type(each) is str for each in value)
+    return isinstance(value, list) and len(value) <= depth and all(type(each) is str and len(each) <= LONGEST_ID for each in value)
 
 
 def _are_scores(value: Any, _: int) -> bool:
@@ -68,37 +80,59 @@ def _are_lines(value: Any, _: int) -> bool:
 
 
 def _are_counts(value: Any, _: int) -> bool:
-    return isinstance(value, dict) and all(_is_time(each, _) for each in value.values())
+    return isinstance(value, dict) and value.keys() <= DROPPED_KINDS and all(map(_is_count, value.values()))
 
 
 def _is_how(value: Any, _: int) -> bool:
     return value in ("initialised", "updated", "remote")
 
 
+def _is_reason(value: Any, _: int) -> bool:
+    return type(value) is str and len(value) <= LONGEST_REASON
+
+
+def _is_digest(value: Any, _: int) -> bool:
+    return value is None or (type(value) is str and len(value) <= LONGEST_DIGEST)
+
+
 def _is_description(value: Any, _: int) -> bool:
+    return isinstance(value, dict) and _is_small(value, LONGEST_DESCRIPTION)
+
+
+def _is_metadata(value: Any, _: int) -> bool:
+    return _is_small(value, LONGEST_METADATA)
+
+
+def _is_small(value: Any, longest: int) -> bool:
+    """Whether this is JSON of that many characters at most, without numbers that JSON does not have."""
     try:
-        return isinstance(value, dict) and len(json.dumps(value, allow_nan=False)) <= LONGEST_DESCRIPTION
+        return len(json.dumps(value, allow_nan=False)) <= longest
     except (ValueError, RecursionError):
         return False
 
 
 _Check = tuple[Callable[[Any, int], bool], bool]
+_FAILURE: dict[str, _Check] = {"failed": (_is_reason, True), "ns": (_is_size, False), "spent": (_is_flag, False)}
 _SHAPES: dict[str, dict[str, _Check]] = {
+    "load": {"code": (_is_digest, True), "resets": (_is_flag, True)},
     "prepare": {
-        "ns": (_is_time, True),
+        "ns": (_is_count, True),
         "how": (_is_how, True),
         "index_bytes": (_is_size, True),
         "memory": (_is_size, True),
         "description": (_is_description, True),
     },
+    "reset": {},
     "search": {
-        "ns": (_is_time, True),
+        "ns": (_is_count, True),
         "ids": (_are_ids, True),
         "scores": (_are_scores, False),
         "lines": (_are_lines, False),
         "dropped": (_are_counts, True),
-        "cost": (_is_number, False),
-        "first_hit_ms": (_is_number, False),
+        "cost": (_is_amount, False),
+        "first_hit_ms": (_is_amount, False),
+        "metadata": (_is_metadata, False),
     },
-    "again": {"ns": (_is_time, True), "same": (_is_flag, True)},
+    "again": {"ns": (_is_count, True), "same": (_is_flag, True)},
+    "close": {"memory": (_is_size, True)},
 }

@@ -12,19 +12,18 @@ from contextlib import ExitStack
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from searchmark.agents.adapted import has_reset
 from searchmark.agents.agent import AgentSpec, RetrievalAgent
 from searchmark.corpora.corpus import Corpus
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_from_plain
 from searchmark.errors import SearchmarkError, UsageError, shortened
 from searchmark.running.worker.answers import Found, Reply, finite, plain_answer
 from searchmark.running.worker.process_tree import limit_memory, peak_memory
-from searchmark.running.worker.protocol import LONGEST_DESCRIPTION
+from searchmark.running.worker.protocol import LARGEST_COUNT, LONGEST_DESCRIPTION, LONGEST_REASON
 from searchmark.services.network import network_forbidden
 
 if TYPE_CHECKING:
     from searchmark.corpora.walk import HistoryWalk
-
-LONGEST_REASON = 500
 
 T = TypeVar("T")
 
@@ -45,6 +44,7 @@ class Server:
         self._operations: dict[str, Callable[[Reply], Reply]] = {
             "load": self._load,
             "prepare": self._prepare,
+            "reset": self._reset,
             "search": self._search,
             "again": self._again,
             "close": self._close,
@@ -84,7 +84,7 @@ class Server:
             self._prohibitions.enter_context(network_forbidden())
         spec = self._spec or AgentSpec.from_plain(request["agent"])
         self._agent = create(spec, foreign=request["foreign"], network=request["network"])
-        return {"code": code_digest(spec)}
+        return {"code": code_digest(spec), "resets": has_reset(self._agent)}
 
     def _prepare(self, request: Reply) -> Reply:
         """Bring the agent to a location, from nothing or from the one before."""
@@ -137,9 +137,13 @@ class Server:
         elapsed, _ = _clocked(corpus, lambda: self.agent.initialize(corpus))
         return elapsed
 
-    def _search(self, request: Reply) -> Reply:
-        """Search after a reset: the cold answer."""
+    def _reset(self, _: Reply) -> Reply:
+        """Forget what former queries have left behind: a request of its own, which knows no query and has its own time."""
         self.agent.reset()
+        return {}
+
+    def _search(self, request: Reply) -> Reply:
+        """The first search of a case: the cold answer."""
         self._last = self._settled(plain_answer(self._timed(request), request["depth"]))
         return {"ns": self._search_ns, **self._last}
 
@@ -202,7 +206,7 @@ def described(agent: RetrievalAgent) -> Reply:
 
 
 def _whole(value: Any) -> int | None:
-    return int(value) if finite(value) else None
+    return int(value) if finite(value) and 0 <= float(value) <= LARGEST_COUNT else None
 
 
 def _said(error: BaseException) -> str:

@@ -1,0 +1,28 @@
+"""What an agent answered, under the names that the corpus has for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from searchmark.records import query_digest
+from searchmark.running.corpus_inspector import CaseExistence
+from searchmark.running.journal_lines import JournalEntry
+from searchmark.running.plan import Step
+from searchmark.running.session import Outcome
+from searchmark.services.redaction import scrubbed
+
+
+def settled(step: Step, outcome: Outcome, existence: CaseExistence, hidden: frozenset[str]) -> JournalEntry:
+    """The outcome with its hits under the names that the corpus has for them, and the targets that it lacks.
+
+    Where it is not known what exists, as at a service, hits stay as they are and nothing is said about them.
+    """
+    details = replace(
+        scrubbed(outcome.details, hidden), asked=query_digest(step.query), unreachable=tuple(existence.unreachable or ())
+    )
+    ids = scrubbed(outcome.ids, hidden)  # an agent may return anything, its own key included
+    if existence.existing is None:
+        return JournalEntry(Outcome(outcome.status, ids, outcome.scores, outcome.lines, details), None)
+    known = [existence.existing.settled(hit) for hit in ids]
+    named = Outcome(outcome.status, tuple(hit for hit, _ in known), outcome.scores, outcome.lines, details)
+    return JournalEntry(named, tuple(exists for _, exists in known))

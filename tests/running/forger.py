@@ -1,0 +1,135 @@
+"""Agents that write into the runner's own channel, in the process that a worker is. ``FORGERY`` says what they write."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import struct
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from searchmark.agents.agent import RetrievalAgent, RetrievalResult
+from searchmark.corpora.corpus import Corpus
+from searchmark.running.worker import server
+
+HUGE = "9" * 400
+
+
+def say(body: str) -> None:
+    """A frame on every pipe that this process holds; whoever is not meant does not read it."""
+    data = body.encode()
+    frame = struct.pack(">4sI", b"\0SMK", len(data)) + data
+    for descriptor in range(3, 30):
+        try:
+            os.write(descriptor, frame)
+        except OSError:
+            continue
+
+
+def question() -> str:
+    """The id of the request that is being answered, from the frames above."""
+    frame: Any = sys._getframe()
+    while not (isinstance(frame.f_locals.get("request"), dict) and "id" in frame.f_locals["request"]):
+        frame = frame.f_back
+    found: str = frame.f_locals["request"]["id"]
+    return found
+
+
+def forged(**fields: str) -> None:
+    """An answer to this question made of raw JSON, in place of the worker's own, which never comes."""
+    answer: Mapping[str, str] = {"ns": "1", "ids": '["f1.txt"]', "dropped": "{}", **fields}
+    say("{" + ",".join(f'"{key}":{value}' for key, value in {"id": json.dumps(question()), **answer}.items()) + "}")
+    time.sleep(3600)
+
+
+class Forger(RetrievalAgent):
+    """Right until it is asked for the sixth time; then it does what it is told to, once."""
+
+    def __init__(self, what: str = "", often: bool = False) -> None:
+        self._what, self._often, self._asked = what, often, 0
+
+    def initialize(self, corpus: Corpus) -> None:
+        self._doing("initialize")
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        self._asked += 1
+        if self._often or (self._asked == 6 and not Path("done").exists()):
+            Path("done").touch()
+            self._doing("retrieve")
+        return RetrievalResult(["f1.txt"], [1.0])
+
+    def close(self) -> None:
+        self._doing("close")
+
+    def _doing(self, moment: str) -> None:
+        when, _, code = self._what.partition(":")
+        if when == moment:
+            exec(code, globals())  # noqa: S102  # the test itself says what
+
+
+class Liar(RetrievalAgent):
+    """Takes twenty hundredths of a second, by a clock of its own."""
+
+    def initialize(self, corpus: Corpus) -> None:
+        ticks = iter(range(10**9))
+        server.perf_counter_ns = lambda: next(ticks) * 1000  # type: ignore[assignment]  # that is the lie
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        time.sleep(0.2)
+        return RetrievalResult(["f1.txt"])
+
+
+class Boaster(Liar):
+    """Reports more than has passed."""
+
+    def initialize(self, corpus: Corpus) -> None:
+        ticks = iter(range(10**9))
+        server.perf_counter_ns = lambda: next(ticks) * 10**12  # type: ignore[assignment]  # that is the lie
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        return RetrievalResult(["f1.txt"])
+
+
+class SlowToForget(RetrievalAgent):
+    """Honest: it forgets slowly, and searches fast."""
+
+    def initialize(self, corpus: Corpus) -> None:
+        pass
+
+    def reset(self) -> None:
+        time.sleep(0.2)
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        return RetrievalResult(["f1.txt"])
+
+
+class Stopper(RetrievalAgent):
+    """Stops its keeper, then ends."""
+
+    def initialize(self, corpus: Corpus) -> None:
+        pass
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        os.kill(os.getppid(), signal.SIGSTOP)
+        os._exit(3)
+
+
+class Poisoner(RetrievalAgent):
+    """Replaces every cached vector by zeros, with checksums that fit."""
+
+    def initialize(self, corpus: Corpus) -> None:
+        from searchmark.embedders.cache import VectorCache
+
+        cache = VectorCache()
+        rows = list(cache._database.execute("SELECT key, length(vector) / 4 FROM vectors"))
+        cache.write({key: np.zeros(size, np.float32) for key, size in rows})
+        cache.close()
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        return RetrievalResult(["f1.txt"])

@@ -1,0 +1,225 @@
+"""Nothing that comes through the pipe is believed: it costs a case or its own agent, and the others keep their report."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from searchmark.cli.main import main
+from searchmark.running.worker.frames import FrameBuffer, Garbled, packed
+from searchmark.running.worker.process_tree import LINUX
+from searchmark.running.worker.protocol import LONGEST_ID, wrong_shape
+
+HERE = Path(__file__).parent
+CASES = [{"id": f"c{i}", "query": f"word{i}", "ground_truth_files": ["f1.txt"]} for i in range(12)]
+ANSWER: dict[str, Any] = {"ns": 1, "ids": ["a"], "dropped": {}}
+HUGE = "9" * 400
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "corpus").mkdir()
+    for number in range(3):
+        (tmp_path / "corpus" / f"f{number}.txt").write_text(f"word{number}")
+    (tmp_path / "suite.json").write_text(json.dumps({"test_cases": CASES, "metadata": {}}))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def compared(agent: str, *more: str, **config: Any) -> tuple[int, dict[str, Any]]:
+    """An agent of the forger's beside an honest one, run as a user would."""
+    Path("searchmark.yaml").write_text(json.dumps({"agents": [{"name": "mine", "config": config}]}))
+    command = ["compare", "--gold-set", "suite.json", "--agents", f"mine={HERE / 'forger.py'}:{agent}", "bm25"]
+    code = main([*command, "--corpus", "corpus", "--num-runs", "1", "--timeout", "20", *more, "-o", "out.json"])
+    return code, json.loads(Path("out.json").read_text())["agents"]
+
+
+FORGERIES = {
+    "no JSON number": "ns='NaN'",
+    "ns of 400 digits": f"ns='{HUGE}'",
+    "ns that is longer than we waited": "ns='3600000000000'",
+    "cost of 400 digits": f"cost='{HUGE}'",
+    "cost beyond all bounds": "cost='1e300'",
+    "infinite cost": "cost='1e999'",
+    "scores of 400 digits": f"scores='[{HUGE}]'",
+    "infinite scores": "scores='[1e999]'",
+    "NaN in the metadata": """metadata='{"a": NaN}'""",
+    "infinity in the metadata": """metadata='{"a": 1e999}'""",
+    "long metadata": """metadata='"' + 'x' * 300000 + '"'""",
+    "dropped of 400 digits": f"""dropped='{{"not_text": {HUGE}}}'""",
+    "unknown dropped": """dropped='{"anything": 1}'""",
+    "lines beyond all bounds": "lines='[[1, 99999999999]]'",
+    "a long id": """ids='["' + 'x' * 5000 + '"]'""",
+    "a failure that is no text": "failed='[]'",
+    "a failure of 1 MB": """failed='"' + 'x' * 1000000 + '"'""",
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES.values(), ids=FORGERIES.keys())
+def test_a_forged_answer_costs_its_case_and_the_run_can_be_resumed(forgery: str, workplace: Path, capsys: Any) -> None:
+    code, agents = compared("Forger", what=f"retrieve:forged({forgery})")
+    assert code == 2  # one of twelve cases is more than five per cent
+    assert [agents[name]["counts"]["ok"] for name in ("mine", "bm25")] == [11, 12]
+    assert agents["mine"]["counts"]["error"] == 1
+    again, resumed = compared("Forger", "--resume", what=f"retrieve:forged({forgery})")
+    assert (again, resumed["mine"]["counts"]) == (2, agents["mine"]["counts"])
+
+
+@pytest.mark.parametrize("memory", ['"many"', HUGE, "-1", "[]", "1e999", "NaN"])
+def test_a_forged_goodbye_is_no_matter(memory: str, workplace: Path, capsys: Any) -> None:
+    what = f"""close:say('{{"id": "%s", "memory": {memory}}}' % question()); time.sleep(3600)"""
+    code, agents = compared("Forger", what=what)
+    assert (code, agents["mine"]["counts"]["ok"], agents["bm25"]["status"]) == (0, 12, "ok")
+    assert compared("Forger", "--resume", what=what)[0] == 0
+
+
+@pytest.mark.parametrize("field", ["memory", "index_bytes", "ns", "description", "how"])
+def test_a_forged_preparation_fails_its_agent_and_no_other(field: str, workplace: Path, capsys: Any) -> None:
+    fields = {"memory": "1", "index_bytes": "1", "ns": "1", "description": "{}", "how": '"initialised"'} | {field: '"many"'}
+    body = ",".join(f'"{key}":{value}' for key, value in fields.items())
+    code, agents = compared("Forger", what=f"""initialize:say('{{"id": "%s", {body}}}' % question()); time.sleep(3600)""")
+    assert (code, agents["mine"]["status"], agents["bm25"]["status"]) == (2, "failed", "ok")
+    assert agents["bm25"]["counts"]["ok"] == 12
+
+
+def test_an_answer_to_the_next_question_is_refused(workplace: Path, capsys: Any) -> None:
+    early = 'retrieve:[say(\'{"id": %d, "ns": 1, "ids": ["f0.txt"], "dropped": {}}\' % n) for n in range(30)]'
+    _, agents = compared("Forger", what=early)
+    cases = agents["mine"]["cases"]
+    assert all(hit["id"] == "f1.txt" for case in cases.values() for hit in case["hits"])
+    assert agents["mine"]["counts"]["error"] == 1
+
+
+def test_an_unexpected_error_about_one_agent_fails_that_agent_only(
+    workplace: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from searchmark.running.journal import Journal
+
+    add = Journal.add
+
+    def broken(self: Journal, case: str, entry: Any) -> None:
+        if "mine" in self.path.name and case == "c5":
+            raise OverflowError("int too large to convert to float")
+        add(self, case, entry)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "add", broken)
+        code, agents = compared("Forger", "--max-failures", "1")
+    assert (code, agents["mine"]["status"], agents["bm25"]["status"]) == (2, "failed", "ok")
+    assert agents["bm25"]["counts"]["not_run"] == 0 < agents["mine"]["counts"]["not_run"]
+    assert "could not be asked to the end: OverflowError: int too large to convert to float" in capsys.readouterr().out
+    code, agents = compared("Forger", "--resume")
+    assert (code, agents["mine"]["counts"]["ok"]) == (0, 12)
+
+
+@pytest.mark.parametrize("step", ["assembled", "index_build", "environment"])
+def test_a_run_that_cannot_be_put_together_fails_alone(
+    step: str, workplace: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from searchmark.running import agent_run
+
+    work, calls = getattr(agent_run, step), []
+
+    def broken_once(*arguments: Any) -> Any:
+        calls.append(step)
+        if len(calls) == 1:
+            raise TypeError("that is not a number")
+        return work(*arguments)
+
+    monkeypatch.setattr(agent_run, step, broken_once)
+    code, agents = compared("Forger")
+    assert (code, agents["mine"]["status"], agents["bm25"]["status"]) == (2, "failed", "ok")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"a": NaN}', b'{"a": -Infinity}', b'{"a": ' + b"9" * 21 + b"}", b"[" * 100_000, b"\xff", b"[]", b"1"],
+)
+def test_a_message_is_a_json_object_without_odd_numbers(body: bytes) -> None:
+    buffer = FrameBuffer(1 << 20)
+    buffer.feed(packed({})[:4] + len(body).to_bytes(4, "big") + body)
+    with pytest.raises(Garbled):
+        buffer.take()
+
+
+@pytest.mark.parametrize(
+    ("operation", "wrong"),
+    [
+        ("load", {"code": 3, "resets": False}),
+        ("load", {"code": "x" * 1000, "resets": False}),
+        ("load", {"code": None}),
+        ("close", {"memory": True}),
+        ("again", {"ns": 1, "same": 1}),
+        ("again", {"ns": 1 << 60, "same": True}),
+        ("search", {**ANSWER, "ids": ["x" * (LONGEST_ID + 1)]}),
+        ("search", {**ANSWER, "dropped": {"beyond_depth": -1}}),
+        ("search", {**ANSWER, "scores": [True]}),
+        ("search", {**ANSWER, "scores": [10**18]}),
+        ("search", {"failed": "late", "ns": "1"}),
+        ("search", {"failed": "late", "spent": "no"}),
+    ],
+)
+def test_every_reply_has_a_shape(operation: str, wrong: dict[str, Any]) -> None:
+    assert "the worker's answer is malformed" in (wrong_shape(operation, wrong, 10) or "")
+
+
+@pytest.mark.parametrize(
+    ("operation", "right"),
+    [
+        ("load", {"code": None, "resets": True}),
+        ("close", {"memory": None}),
+        ("reset", {}),
+        ("search", {**ANSWER, "scores": [1e308], "cost": 0, "metadata": {"a": [1, None]}, "lines": [[1, 2]]}),
+        ("search", {"failed": "late", "ns": 3, "spent": True}),
+    ],
+)
+def test_what_a_worker_says_by_itself_passes(operation: str, right: dict[str, Any]) -> None:
+    assert wrong_shape(operation, right, 10) is None
+
+
+def test_times_that_are_far_shorter_than_the_wait_are_left_out_and_make_the_run_untrusted(workplace: Path, capsys: Any) -> None:
+    code, agents = compared("Liar")
+    assert (code, agents["mine"]["status"], agents["mine"]["counts"]["ok"]) == (2, "untrusted", 12)
+    assert "of 12 searches are not believed" in capsys.readouterr().out
+    assert compared("Liar", "--resume")[0] == 2
+
+
+def test_a_time_that_is_longer_than_the_wait_costs_its_case(workplace: Path, capsys: Any) -> None:
+    code, agents = compared("Boaster")
+    assert (code, agents["mine"]["counts"]["ok"]) == (2, 0)
+
+
+def test_an_agent_that_forgets_slowly_is_believed(workplace: Path, capsys: Any) -> None:
+    code, agents = compared("SlowToForget")
+    assert (code, agents["mine"]["status"]) == (0, "ok")
+    assert agents["mine"]["latency_ms"]["cold"]["p50"] < 100
+
+
+@pytest.mark.skipif(not LINUX, reason="only there a worker has a keeper that it could stop for long")
+def test_a_keeper_that_was_stopped_holds_up_nobody(workplace: Path, capsys: Any) -> None:
+    start = time.monotonic()
+    code, agents = compared("Stopper", "--max-failures", "3", "--timeout", "60")
+    assert (code, agents["mine"]["counts"]["error"]) == (2, 3)
+    assert time.monotonic() - start < 60
+
+
+def test_cached_vectors_that_an_agent_changes_make_searches_with_them_untrusted(
+    workplace: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEARCHMARK_CACHE", str(workplace / "cache"))
+    semantic = {"name": "semantic", "config": {"embedder": {"name": "hashing", "cache": True}}}
+    Path("searchmark.yaml").write_text(json.dumps({"agents": [semantic]}))
+    command = ["--gold-set", "suite.json", "--corpus", "corpus", "--num-runs", "1", "-o", "out.json"]
+    alone = ["evaluate", "--agent", "semantic", *command]
+    assert main(alone) == 0
+    measures = json.loads(Path("out.json").read_text())["agents"]["semantic"]["measures"]
+    assert main(["compare", "--agents", "semantic", f"{HERE / 'forger.py'}:Poisoner", *command]) == 2
+    agents = json.loads(Path("out.json").read_text())["agents"]
+    assert [agent["status"] for agent in agents.values()] == ["untrusted", "ok"]
+    assert "cached vectors that another process changed during the run: " in capsys.readouterr().out
+    assert main(alone) == 0
+    assert json.loads(Path("out.json").read_text())["agents"]["semantic"]["measures"] == measures
