@@ -57,3 +57,9 @@ class ReportChoice:
             "PATH",
         ),
     ] = ()
+
+
+def told_by(suite: SuiteChoice, saved: SavedRuns, wanted: ReportChoice) -> list[str]:
+    """The files that tell an agent what is right, or what others have answered; that of the suite first."""
+    files = [path for path in wanted.outputs if path != "-"]
+    return [suite.path, *([suite.topics] if suite.topics else []), *saved.run_paths, *files]

@@ -6,6 +6,7 @@ import atexit
 import gc
 import os
 import signal
+import sys
 import threading
 from collections.abc import Sequence
 from importlib import import_module
@@ -24,6 +25,7 @@ VERBS = {
     "measures": "List every measure with its definition.",
     "doctor": "Say what is ready to use and what is missing.",
 }
+ASKING = ("evaluate", "compare")  # the verbs that run agents
 LONGEST_SENTENCE = 2000
 
 # Where the process ends anyway, looking for cycles among all that is left takes a tenth of the time of an evaluation.
@@ -71,6 +73,10 @@ def app() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911  # one return per way to end
     """Run the command line and return its exit code."""
     _end_like_ctrl_c()
+    if arguments is None and sys.argv[1:2] and sys.argv[1] in ASKING:
+        from searchmark.running.worker.process_tree import hide_arguments
+
+        hide_arguments(f"searchmark {sys.argv[1]}")
     try:
         code = app.main(args=arguments, prog_name="searchmark", standalone_mode=False)
         return code if isinstance(code, int) else EXIT_OK

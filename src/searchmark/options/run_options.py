@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le
 
@@ -47,6 +47,10 @@ class RunOptions:
         bool,
         Option("Run only built-in agents. Use this with config files you do not trust.", ("--no-exec",)),
     ] = False
+    sandbox: Annotated[
+        Literal["off", "auto", "bubblewrap", "landlock"],
+        Option("Keep agents from all files, processes and networks that they do not need (Linux only).", alone="auto"),
+    ] = "off"
 
     def __post_init__(self) -> None:
         check_fields(self)

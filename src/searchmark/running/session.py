@@ -17,6 +17,8 @@ from searchmark.errors import UsageError
 from searchmark.options.run_options import RunOptions
 from searchmark.records import NOTHING_KNOWN, AnswerDetails, Printed, Status
 from searchmark.running.events import WorkerEvent
+from searchmark.running.sandbox.launch import Launch
+from searchmark.running.sandbox.variables import explained
 from searchmark.running.worker.client import Gone, Late, Output
 from searchmark.running.worker.in_process import Worker, start_worker
 from searchmark.running.worker.protocol import failed_ms, longest_answer, wrong_shape
@@ -54,8 +56,11 @@ class _RequestFailed(Exception):
 class Session:
     """An agent in a worker of its own. Not to be shared between threads; ``happened`` is told of every start and end."""
 
-    def __init__(self, spec: AgentSpec, options: RunOptions, warm_up_query: str, happened: Callable[[WorkerEvent], None]) -> None:
+    def __init__(
+        self, spec: AgentSpec, options: RunOptions, warm_up_query: str, happened: Callable[[WorkerEvent], None], launch: Launch
+    ) -> None:
         self.spec = spec
+        self._launch = launch
         self._options = options
         self._warm_up_query = warm_up_query
         self._happened = happened
@@ -168,7 +173,7 @@ class Session:
             self._end()
 
     def _start(self) -> str | None:
-        process = start_worker(self.spec, self._output, longest_answer(self._options.depth))
+        process = start_worker(self.spec, self._output, longest_answer(self._options.depth), self._launch)
         self._process, self._location = process, None
         agent = self.spec.to_plain()
         limits = {"memory_limit_mb": self._options.memory_limit_mb, "foreign": not self._options.no_exec}
@@ -217,7 +222,7 @@ class Session:
         if "failed" in reply:
             if reply.get("spent"):
                 self._lose("out of memory")
-            raise _RequestFailed("error", str(reply["failed"]), failed_ms(reply))
+            raise _RequestFailed("error", explained(str(reply["failed"]), self._launch.withheld), failed_ms(reply))
         problem = wrong_shape(message["op"], reply, self._options.depth)
         if problem:
             took = _ms_since(start)

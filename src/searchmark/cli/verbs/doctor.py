@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -49,12 +50,13 @@ def _isolation() -> tuple[str, bool, str]:
         return "isolation", False, "agents are not run on Windows; saved runs can be scored and compared"
     from searchmark.agents.agent import AgentSpec
     from searchmark.agents.source import BuiltIn
+    from searchmark.running.sandbox.launch import Launch
     from searchmark.running.worker.client import Gone, Late, Output, Process
     from searchmark.running.worker.protocol import longest_answer
 
     if sys.platform == "linux" and not Path("/proc/self/stat").exists():
         return "isolation", False, "/proc is not mounted, so that the processes of an agent could not be found"
-    process = Process({"stdout": Output(), "stderr": Output()}, longest_answer(1))
+    process = Process({"stdout": Output(), "stderr": Output()}, longest_answer(1), Launch(os.environ))
     try:
         process.ask(
             {
