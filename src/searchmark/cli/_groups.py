@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from searchmark.cli._options import WHAT_TO_RUN, option
@@ -59,7 +61,6 @@ class ReportChoice:
     ] = ()
 
 
-def told_by(suite: SuiteChoice, saved: SavedRuns, wanted: ReportChoice) -> list[str]:
+def told_by(suite: SuiteChoice, saved: SavedRuns, reports: Iterable[Path]) -> list[Path]:
     """The files that tell an agent what is right, or what others have answered; that of the suite first."""
-    files = [path for path in wanted.outputs if path != "-"]
-    return [suite.path, *([suite.topics] if suite.topics else []), *saved.run_paths, *files]
+    return [Path(path) for path in (suite.path, suite.topics, *saved.run_paths, *reports) if path is not None]

@@ -58,14 +58,14 @@ class LiveOptions:
         return options
 
     def experiment(
-        self, suite: Suite, agents: Sequence[AgentSpec], config: Config, told: Sequence[str], repeats: int = 1
+        self, suite: Suite, agents: Sequence[AgentSpec], config: Config, told: Sequence[Path], repeats: int = 1
     ) -> Experiment:
         """What was asked for, as the library takes it; ``told`` are the files that tell the answers, that of the suite first."""
         from searchmark.experiments import Experiment
 
         configured = config.dataset.repository_path  # several are a matter of mining
-        where = replace(self.where, base=Path(told[0]).parent, repository_path=configured if isinstance(configured, str) else None)
-        hidden = tuple(Path(path).absolute() for path in (*told, self.save_run) if path)
+        where = replace(self.where, base=told[0].parent, repository_path=configured if isinstance(configured, str) else None)
+        hidden = tuple(Path(path).absolute() for path in (*told, self.save_run) if path is not None)
         return Experiment(suite, agents, where, self.cases, self.options(config), self.resumption, repeats, hidden)
 
 

@@ -10,7 +10,7 @@ _SECRET = re.compile(
 )
 _NO_SECRET = re.compile(r"(?i)(tokeni[sz]|max_tokens|tokens?_per|token_limit|author(?!i)|_env$|_variable$)")
 # Variables have short names in capitals, so that single words mean more there than in a config.
-_SECRET_WORDS = frozenset({"KEY", "KEYS", "PAT", "PASS", "PASSWD", "PWD", "AUTH", "CREDS", "CERT", "WEBHOOK", "DSN"})
+_SECRET_WORDS = frozenset({"KEY", "KEYS", "PAT", "PASS", "PWD", "PW", "CREDS", "WEBHOOK", "DSN"})
 _NO_SECRET_VARIABLES = frozenset({"PWD", "OLDPWD"})  # of the shell
 
 

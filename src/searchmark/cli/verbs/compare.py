@@ -93,7 +93,7 @@ def command(
     runs = [load_run(path, format=saved.run_format) for path in saved.run_paths]
     if agents:
         specs = agent_specs(agents, config, live)
-        experiment = live.experiment(suite, specs, config, told_by(source, saved, wanted), repeats=2 if repeat_agent else 1)
+        experiment = live.experiment(suite, specs, config, told_by(source, saved, files), repeats=2 if repeat_agent else 1)
         # An unknown name should be noticed before hours of searching.
         check_baseline(options.baseline, display_names([*(run.label for run in runs), *experiment.labels]))
         ran = run_shown(experiment, live.save_run)

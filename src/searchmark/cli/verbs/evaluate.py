@@ -77,7 +77,7 @@ def command(
         raise UsageError("evaluate takes one snapshot; compare takes several: --snapshot parent --snapshot head")
     if agent:
         specs = agent_specs([agent], config, live)
-        told = told_by(source, saved, wanted)
+        told = told_by(source, saved, files)
         ran = run_shown(live.experiment(suite, specs, config, told), live.save_run)
         suite, parts, survey = ran.suite, list(ran.runs), ran.survey
     else:

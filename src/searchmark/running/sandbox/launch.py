@@ -48,7 +48,7 @@ def sandbox_of(wanted: str, hidden: Iterable[Path]) -> Sandbox | None:
         return None
     if sys.platform != "linux":
         raise UsageError("--sandbox works on Linux only; leave it out")
-    problems: dict[str, Callable[[], str | None]] = {"bubblewrap": bubblewrap.problem, "landlock": _landlock_problem}
+    problems: dict[str, Callable[[], str | None]] = {"bubblewrap": bubblewrap.problem, "landlock": landlock_problem}
     tried = {name: problems[name]() for name in (problems if wanted == "auto" else (wanted,))}
     usable = next((name for name, problem in tried.items() if problem is None), None)
     if usable is None:
@@ -57,7 +57,7 @@ def sandbox_of(wanted: str, hidden: Iterable[Path]) -> Sandbox | None:
     return Sandbox("bubblewrap" if usable == "bubblewrap" else "landlock", (*hidden, *ours))
 
 
-def _landlock_problem() -> str | None:
+def landlock_problem() -> str | None:
     if not filter_available():
         return "Landlock is used on x86-64 and 64-bit ARM only"
     found = landlock.abi()

@@ -1,0 +1,314 @@
+"""What an agent can reach with and without a sandbox: tried by real agents, in real processes, on real files."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from searchmark import Case, Experiment, Judgment, RunOptions, Suite, Where
+from searchmark.errors import UsageError
+from searchmark.running.sandbox import bubblewrap
+from searchmark.running.sandbox.launch import landlock_problem
+from searchmark.running.sandbox.variables import explained
+from tests.support.small_histories import FILE, write_history
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has sandboxes")
+
+SPY = Path(__file__).with_name("spy.py")
+WITHIN_REACH = "done"
+MECHANISMS = ("bubblewrap", "landlock")
+LEVELS = ("off", *MECHANISMS)
+VARIABLES = {"SPY_TOKEN": "t", "SPY_PASSED_KEY": "k", "SPY_COLOUR": "blue", "SPY_ALLOWED": "yes", "OMP_NUM_THREADS": "1"}
+ONLY_WITHOUT_SANDBOX = [
+    "gold set", "saved run", "home", "journal", "cache", "corpus", "new file in the corpus", "folders of rivals",
+    "tcp", "udp", "unix socket", "abstract socket", "see a process", "memory", "limits", "signal",
+]  # fmt: skip
+
+
+def available(level: str) -> str:
+    """The level, or a skipped test that says why it is not there."""
+    problem = {"off": lambda: None, "bubblewrap": bubblewrap.problem, "landlock": landlock_problem}[level]()
+    if problem:
+        pytest.skip(problem)
+    return level
+
+
+class Lair:
+    """A folder with everything that a spy would want, a bystander, and servers that listen."""
+
+    def __init__(self, folder: Path, until_the_end: ExitStack) -> None:
+        self.folder = folder
+        self.bystander = subprocess.Popen(["sleep", "600"])
+        until_the_end.callback(self.bystander.wait)
+        until_the_end.callback(self.bystander.kill)
+        for name in ("corpus", "code", "home", "journals", "tmp", "cache/bm25"):
+            (folder / name).mkdir(parents=True)
+        for name, text in {
+            "corpus/f1.txt": "word1",
+            "corpus/f2.txt": "word2",
+            "home/diary.txt": "dear",
+            "rival.jsonl": "r",
+        }.items():
+            (folder / name).write_text(text)
+        (folder / "journals" / "rival.jsonl").write_text("answers\n")
+        (folder / "cache" / "bm25" / "chunks").write_text("vectors\n")
+        cases = [{"id": f"c{number}", "query": f"word{number}", "ground_truth_files": [f"f{number}.txt"]} for number in (1, 2)]
+        (folder / "code" / "suite.json").write_text(json.dumps({"test_cases": cases, "metadata": {}}))
+        shutil.copy(SPY, folder / "code" / "spy.py")
+        self.targets = {
+            "bystander": self.bystander.pid,
+            "suite": str(folder / "code" / "suite.json"),
+            "saved": str(folder / "rival.jsonl"),
+            "home": str(folder / "home"),
+            "journal": str(folder / "journals" / "rival.jsonl"),
+            "cache": str(folder / "cache" / "bm25" / "chunks"),
+            "corpus": str(folder / "corpus" / "f1.txt"),
+            "private": str(folder / "tmp" / f"searchmark-{os.getuid()}"),
+            "tcp": listening(until_the_end, socket.AF_INET, ("127.0.0.1", 0))[1],
+            "unix": listening(until_the_end, socket.AF_UNIX, str(folder / "s")),
+            "abstract": listening(until_the_end, socket.AF_UNIX, f"\0searchmark-test-{os.getpid()}-{folder.name}")[1:].decode(),
+            "mark": f"{600 + os.getpid()}.{time.time_ns()}",
+        }
+        (folder / "code" / "targets.json").write_text(json.dumps(self.targets))
+
+    def command(self, agent: str, *arguments: str) -> list[str]:
+        paths = ("--gold-set", "suite.json", "--corpus", "../corpus", "--journal", "../journals", "--save-run", "../run.jsonl")
+        names = ("--agent", f"spy=spy.py:{agent}", "--num-runs", "1", "-o", "../out.json")
+        return [sys.executable, "-m", "searchmark", "evaluate", *paths, *names, *arguments]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        folders = {"HOME": "home", "TMPDIR": "tmp", "SEARCHMARK_CACHE": "cache"}
+        return os.environ | VARIABLES | {name: str(self.folder / folder) for name, folder in folders.items()}
+
+    def run(self, agent: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = self.command(agent, *arguments)
+        return subprocess.run(command, cwd=self.folder / "code", env=self.environment, capture_output=True, text=True, check=False)
+
+    def provenance(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / "run.jsonl").read_text().splitlines()[0])["provenance"]
+        return found
+
+    def report(self) -> dict[str, Any]:
+        """What the spy has printed."""
+        found: dict[str, Any] = json.loads(self.provenance()["printed"][0]["text"])
+        return found
+
+
+def listening(until_the_end: ExitStack, family: int, address: Any) -> Any:
+    server = until_the_end.enter_context(socket.socket(family, socket.SOCK_STREAM))
+    server.bind(address)
+    server.listen()
+    return server.getsockname()
+
+
+@pytest.fixture
+def lair(tmp_path: Path) -> Iterator[Lair]:
+    with ExitStack() as until_the_end:
+        yield Lair(tmp_path, until_the_end)
+
+
+@pytest.fixture(scope="module", params=LEVELS)
+def spied(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Lair]]:
+    """One run of the spy at each level."""
+    level = available(request.param)
+    with ExitStack() as until_the_end:
+        lair = Lair(tmp_path_factory.mktemp(level), until_the_end)
+        done = lair.run("Spy", "--sandbox", level, "--pass-env", "SPY_PASSED_KEY", "--pass-env", "SPY_ALLOWED")
+        assert done.returncode == (2 if level == "off" else 0), done.stderr  # without a sandbox it changes the corpus
+        yield level, lair
+
+
+def test_no_command_line_names_the_gold_set(spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    allowed = {"off": ["done False"], "bubblewrap": ["done False"], "landlock": ["PermissionError"]}
+    assert lair.report()["attempts"]["command lines"] in allowed[level]
+
+
+@pytest.mark.parametrize("attempt", ONLY_WITHOUT_SANDBOX)
+def test_what_an_agent_reaches_without_a_sandbox_is_out_of_reach_with_one(attempt: str, spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    assert (lair.report()["attempts"][attempt] == WITHIN_REACH) == (level == "off")
+
+
+def test_what_was_tried_has_had_its_effect_without_a_sandbox_and_none_with_one(spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    changed = [name for name in ("journal", "cache", "corpus") if "poison" in Path(lair.targets[name]).read_text()]
+    assert changed == (["journal", "cache", "corpus"] if level == "off" else [])
+    assert (lair.bystander.poll() is None) == (level != "off")
+
+
+def test_an_agent_always_has_a_folder_of_its_own(spied: tuple[str, Lair]) -> None:
+    assert spied[1].report()["attempts"]["own file"] == WITHIN_REACH
+
+
+def test_variables_that_look_secret_are_withheld_unless_they_are_named(spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    given = {name for name in VARIABLES if name in lair.report()["variables"]}
+    assert given == {"SPY_PASSED_KEY", "SPY_ALLOWED", "OMP_NUM_THREADS"} | ({"SPY_COLOUR"} if level == "off" else set())
+
+
+def test_a_sandboxed_agent_has_no_privileges(spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    said = lair.report()
+    assert level == "off" or (int(said["capabilities"], 16), said["no new privileges"]) == (0, "1")
+    assert (level, os.getuid()) != ("bubblewrap", 0) or said["user"] != 0
+
+
+def test_the_run_says_what_kept_the_agent_inside(spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    assert lair.provenance()["agent"].get("sandbox", "off").startswith(level)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_an_agent_may_use_the_network_if_its_spec_says_so(mechanism: str, lair: Lair) -> None:
+    (lair.folder / "config.yaml").write_text("agents:\n  - {name: spy, source: 'spy.py:Spy', network: true, env: [SPY_TOKEN]}\n")
+    done = lair.run("Spy", "--sandbox", available(mechanism), "--config", "../config.yaml")
+    assert done.returncode == 0, done.stderr
+    said = lair.report()
+    assert (said["attempts"]["tcp"], said["attempts"]["gold set"] == WITHIN_REACH) == (WITHIN_REACH, False)
+    assert "SPY_TOKEN" in said["variables"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_nothing_is_left_when_the_runner_is_killed(level: str, lair: Lair) -> None:
+    command = lair.command("Family", "--sandbox", available(level))
+    runner = subprocess.Popen(command, cwd=lair.folder / "code", env=lair.environment)
+    assert waited_for(lambda: running(lair.targets["mark"]))
+    os.kill(runner.pid, signal.SIGKILL)
+    runner.wait()
+    assert waited_for(lambda: not running(lair.targets["mark"]))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_nothing_is_left_after_a_deadline(level: str, lair: Lair) -> None:
+    done = lair.run("Family", "--sandbox", available(level), "--timeout", "3", "--max-failures", "1", "--no-warm-up")
+    assert (done.returncode, running(lair.targets["mark"])) == (2, [])
+    assert list((lair.folder / "tmp" / f"searchmark-{os.getuid()}").iterdir()) == []
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_memory_is_limited_in_a_sandbox_too(mechanism: str, lair: Lair) -> None:
+    greedy = "class Greedy:\n    def initialize(self, repo_path): pass\n    def retrieve(self, query): return ['x' * (1 << 30)]\n"
+    (lair.folder / "code" / "spy.py").write_text(greedy)
+    lair.run("Greedy", "--sandbox", available(mechanism), "--memory-limit", "500")
+    assert "MemoryError" in (lair.folder / "out.json").read_text()
+
+
+def running(mark: str) -> list[str]:
+    """The processes whose command line holds this mark."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):  # as elsewhere
+        try:
+            found += [pid] if mark.encode() in Path("/proc", pid, "cmdline").read_bytes() else []
+        except OSError:
+            continue
+    return found
+
+
+def waited_for(condition: Any) -> bool:
+    deadline = time.monotonic() + 60
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return bool(condition())
+
+
+def test_a_variable_that_was_withheld_is_named_by_the_error(lair: Lair) -> None:
+    done = lair.run("NeedsKey")
+    assert done.returncode == 4
+    assert "KeyError: 'SPY_TOKEN'; SPY_TOKEN was withheld from the agent: pass it with --pass-env SPY_TOKEN" in done.stderr
+    assert lair.run("NeedsKey", "--pass-env", "SPY_TOKEN").returncode == 0
+
+
+def test_only_a_missing_variable_that_was_withheld_is_explained() -> None:
+    assert explained("KeyError: 'HOME'", frozenset({"A_TOKEN"})) == "KeyError: 'HOME'"
+
+
+def test_without_bubblewrap_the_error_says_what_to_install(lair: Lair) -> None:
+    command = lair.command("Spy", "--sandbox", "bubblewrap")
+    environment = lair.environment | {"PATH": str(lair.folder)}
+    done = subprocess.run(command, cwd=lair.folder / "code", env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, "apt-get install bubblewrap" in done.stderr) == (4, True)
+
+
+def test_a_gold_set_inside_what_is_searched_is_refused(lair: Lair) -> None:
+    (lair.folder / "corpus" / "suite.json").write_bytes((lair.folder / "code" / "suite.json").read_bytes())
+    done = lair.run("Spy", "--sandbox", available_mechanism(), "--gold-set", "../corpus/suite.json")
+    assert (done.returncode, "which is searched; move it elsewhere" in done.stderr) == (4, True)
+
+
+def test_an_object_of_this_process_cannot_be_sandboxed() -> None:
+    suite = Suite.from_cases("s", [Case("c", "q", (Judgment("f", "path"),))])
+    with pytest.raises(UsageError, match="is an object of this process, which no sandbox can hold"):
+        Experiment(suite, [lambda query, k: []], Where(corpus="."), options=RunOptions(sandbox=available_mechanism())).run()
+
+
+def available_mechanism() -> Any:
+    usable = [name for name, problem in zip(MECHANISMS, (bubblewrap.problem, landlock_problem), strict=True) if problem() is None]
+    return usable[0] if usable else pytest.skip("neither bubblewrap nor Landlock works here")
+
+
+# What agents answer -----------------------------------------------------------------------------------------------------
+
+BUILT_IN = ["bm25", "fts5", "hybrid", "keyword", "path-match", "popular", "random", "rerank", "semantic"]
+QUERIES = ["who checks the password of a customer", "discount in the shopping cart", "login"]
+STATES = [
+    {"app/login.py": "def login(user): pass\n", "docs/cart.md": "discount for customers\n"},
+    {"app/login.py": "def login(user):\n    check(password)\n", "docs/cart.md": "discount for customers\n"},
+    {"core/login.py": "def login(user):\n    check(password)\n", "app/cart.py": "class Cart:\n    discount = 0\n"},
+]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> tuple[Path, list[str]]:
+    trees = [{path.encode(): (FILE, text.encode()) for path, text in state.items()} for state in STATES]
+    return tmp_path / "shop", write_history(tmp_path / "shop", trees)
+
+
+def documents(folder: Path) -> Path:
+    rows = [{"id": path, "title": path, "text": text} for path, text in STATES[-1].items()]
+    file = folder / "documents.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return file
+
+
+def searched(kind: str, repository: tuple[Path, list[str]], folder: Path) -> Where:
+    return {
+        "folder": lambda: Where(corpus=str(repository[0])),
+        "documents": lambda: Where(corpus=str(documents(folder))),
+        "commits": lambda: Where(repositories=(str(repository[0]),), snapshots=("parent",)),
+    }[kind]()
+
+
+@pytest.mark.parametrize("kind", ["folder", "documents", "commits"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_every_built_in_agent_answers_the_same_in_a_sandbox(
+    kind: str, mechanism: Any, repository: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    agents = [name for name in BUILT_IN if name != "popular" or kind == "commits"]  # which needs a history
+    fields = [{"parent_commit": commit} for commit in repository[1]]
+    cases = [Case(f"c{n}", query, (Judgment("x", "path"),), fields=fields[n]) for n, query in enumerate(QUERIES)]
+    where = searched(kind, repository, tmp_path)
+    answers = {
+        level: Experiment(
+            Suite.from_cases("s", cases), agents, where, options=RunOptions(num_runs=1, sandbox=level)
+        ).run().runs
+        for level in ("off", available(mechanism))
+    }  # fmt: skip
+    plain, sandboxed = ([(run.label, run.answers) for run in runs] for runs in answers.values())
+    assert [(label, [(answer.status, answer.hits) for answer in given]) for label, given in plain] == [
+        (label, [(answer.status, answer.hits) for answer in given]) for label, given in sandboxed
+    ]
+    assert all(run.answers for run in answers["off"])
