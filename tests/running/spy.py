@@ -18,17 +18,21 @@ BYSTANDER = TARGETS["bystander"]
 
 def command_lines() -> str:
     """All command lines that can be read, of which none may name the gold set."""
-    found = (Path(f"/proc/{pid}/cmdline") for pid in os.listdir("/proc") if pid.isdigit())  # as agents do
+    found = (Path(f"/proc/{pid}/cmdline") for pid in os.listdir("/proc") if pid.isdigit())
     return str(any(b"suite.json" in line.read_bytes() for line in found))
 
 
-def connect(kind: int, family: int, address: Any) -> None:
-    with socket.socket(family, kind) as client:
+def connect(family: int, address: Any) -> None:
+    with socket.socket(family, socket.SOCK_STREAM) as client:
         client.connect(address)
 
 
-def listed(path: str) -> str:
-    return str(len(os.listdir(path)))  # as agents do
+def send(port: int) -> None:
+    """Twice: where nobody listens, the second one is refused."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.connect(("127.0.0.1", port))
+        client.send(b"secret")
+        client.send(b"secret")
 
 
 def write(path: str) -> None:
@@ -50,11 +54,11 @@ ATTEMPTS: dict[str, Callable[[], Any]] = {
     "cache": lambda: write(TARGETS["cache"]),
     "corpus": lambda: write(TARGETS["corpus"]),
     "new file in the corpus": lambda: write(TARGETS["corpus"] + ".new"),
-    "folders of rivals": lambda: listed(TARGETS["private"]),
-    "tcp": lambda: connect(socket.SOCK_STREAM, socket.AF_INET, ("127.0.0.1", TARGETS["tcp"])),
-    "udp": lambda: connect(socket.SOCK_DGRAM, socket.AF_INET, ("127.0.0.1", TARGETS["tcp"])),
-    "unix socket": lambda: connect(socket.SOCK_STREAM, socket.AF_UNIX, TARGETS["unix"]),
-    "abstract socket": lambda: connect(socket.SOCK_STREAM, socket.AF_UNIX, "\0" + TARGETS["abstract"]),
+    "folders of rivals": lambda: Path(TARGETS["rival"]).read_text(),
+    "tcp": lambda: connect(socket.AF_INET, ("127.0.0.1", TARGETS["tcp"])),
+    "udp": lambda: send(TARGETS["udp"]),
+    "unix socket": lambda: connect(socket.AF_UNIX, TARGETS["unix"]),
+    "abstract socket": lambda: connect(socket.AF_UNIX, "\0" + TARGETS["abstract"]),
     "see a process": lambda: Path(f"/proc/{BYSTANDER}/stat").read_text(),
     "memory": lambda: Path(f"/proc/{BYSTANDER}/mem").open("rb").close(),
     "limits": lambda: resource.prlimit(BYSTANDER, resource.RLIMIT_NOFILE, (10, 10)),

@@ -63,6 +63,9 @@ class Lair:
         }.items():
             (folder / name).write_text(text)
         (folder / "journals" / "rival.jsonl").write_text("answers\n")
+        self.private = folder / "tmp" / f"searchmark-{os.getuid()}"
+        self.private.mkdir(mode=0o700)
+        (self.private / "rival").write_text("index of a rival")
         (folder / "cache" / "bm25" / "chunks").write_text("vectors\n")
         cases = [{"id": f"c{number}", "query": f"word{number}", "ground_truth_files": [f"f{number}.txt"]} for number in (1, 2)]
         (folder / "code" / "suite.json").write_text(json.dumps({"test_cases": cases, "metadata": {}}))
@@ -75,7 +78,8 @@ class Lair:
             "journal": str(folder / "journals" / "rival.jsonl"),
             "cache": str(folder / "cache" / "bm25" / "chunks"),
             "corpus": str(folder / "corpus" / "f1.txt"),
-            "private": str(folder / "tmp" / f"searchmark-{os.getuid()}"),
+            "rival": str(self.private / "rival"),
+            "udp": bound(until_the_end, socket.SOCK_DGRAM, socket.AF_INET, ("127.0.0.1", 0)).getsockname()[1],
             "tcp": listening(until_the_end, socket.AF_INET, ("127.0.0.1", 0))[1],
             "unix": listening(until_the_end, socket.AF_UNIX, str(folder / "s")),
             "abstract": listening(until_the_end, socket.AF_UNIX, f"\0searchmark-test-{os.getpid()}-{folder.name}")[1:].decode(),
@@ -108,10 +112,15 @@ class Lair:
 
 
 def listening(until_the_end: ExitStack, family: int, address: Any) -> Any:
-    server = until_the_end.enter_context(socket.socket(family, socket.SOCK_STREAM))
-    server.bind(address)
+    server = bound(until_the_end, socket.SOCK_STREAM, family, address)
     server.listen()
     return server.getsockname()
+
+
+def bound(until_the_end: ExitStack, kind: int, family: int, address: Any) -> socket.socket:
+    server = until_the_end.enter_context(socket.socket(family, kind))
+    server.bind(address)
+    return server
 
 
 @pytest.fixture
@@ -196,7 +205,7 @@ def test_nothing_is_left_when_the_runner_is_killed(level: str, lair: Lair) -> No
 def test_nothing_is_left_after_a_deadline(level: str, lair: Lair) -> None:
     done = lair.run("Family", "--sandbox", available(level), "--timeout", "3", "--max-failures", "1", "--no-warm-up")
     assert (done.returncode, running(lair.targets["mark"])) == (2, [])
-    assert list((lair.folder / "tmp" / f"searchmark-{os.getuid()}").iterdir()) == []
+    assert [path.name for path in lair.private.iterdir()] == ["rival"]
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -245,19 +254,21 @@ def test_without_bubblewrap_the_error_says_what_to_install(lair: Lair) -> None:
 
 def test_a_gold_set_inside_what_is_searched_is_refused(lair: Lair) -> None:
     (lair.folder / "corpus" / "suite.json").write_bytes((lair.folder / "code" / "suite.json").read_bytes())
-    done = lair.run("Spy", "--sandbox", available_mechanism(), "--gold-set", "../corpus/suite.json")
+    done = lair.run("Spy", "--sandbox", mechanisms()[0], "--gold-set", "../corpus/suite.json")
     assert (done.returncode, "which is searched; move it elsewhere" in done.stderr) == (4, True)
 
 
 def test_an_object_of_this_process_cannot_be_sandboxed() -> None:
     suite = Suite.from_cases("s", [Case("c", "q", (Judgment("f", "path"),))])
     with pytest.raises(UsageError, match="is an object of this process, which no sandbox can hold"):
-        Experiment(suite, [lambda query, k: []], Where(corpus="."), options=RunOptions(sandbox=available_mechanism())).run()
+        Experiment(suite, [lambda query, k: []], Where(corpus="."), options=RunOptions(sandbox=mechanisms()[0])).run()
 
 
-def available_mechanism() -> Any:
-    usable = [name for name, problem in zip(MECHANISMS, (bubblewrap.problem, landlock_problem), strict=True) if problem() is None]
-    return usable[0] if usable else pytest.skip("neither bubblewrap nor Landlock works here")
+def mechanisms() -> list[Any]:
+    """Those that work here; without any the test is skipped."""
+    problems = {"bubblewrap": bubblewrap.problem(), "landlock": landlock_problem()}
+    usable = [name for name, problem in problems.items() if problem is None]
+    return usable or pytest.skip("neither bubblewrap nor Landlock works here")
 
 
 # What agents answer -----------------------------------------------------------------------------------------------------
@@ -292,23 +303,18 @@ def searched(kind: str, repository: tuple[Path, list[str]], folder: Path) -> Whe
     }[kind]()
 
 
+def answers(agents: list[str], cases: list[Case], where: Where, level: Any) -> list[Any]:
+    options = RunOptions(num_runs=1, sandbox=level)
+    runs = Experiment(Suite.from_cases("s", cases), agents, where, options=options).run().runs
+    return [(run.label.agent, [(answer.status, answer.hits) for answer in run.answers]) for run in runs]
+
+
 @pytest.mark.parametrize("kind", ["folder", "documents", "commits"])
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_every_built_in_agent_answers_the_same_in_a_sandbox(
-    kind: str, mechanism: Any, repository: tuple[Path, list[str]], tmp_path: Path
-) -> None:
+def test_every_built_in_agent_answers_the_same_in_a_sandbox(kind: str, repository: tuple[Path, list[str]], tmp_path: Path) -> None:
     agents = [name for name in BUILT_IN if name != "popular" or kind == "commits"]  # which needs a history
     fields = [{"parent_commit": commit} for commit in repository[1]]
     cases = [Case(f"c{n}", query, (Judgment("x", "path"),), fields=fields[n]) for n, query in enumerate(QUERIES)]
     where = searched(kind, repository, tmp_path)
-    answers = {
-        level: Experiment(
-            Suite.from_cases("s", cases), agents, where, options=RunOptions(num_runs=1, sandbox=level)
-        ).run().runs
-        for level in ("off", available(mechanism))
-    }  # fmt: skip
-    plain, sandboxed = ([(run.label, run.answers) for run in runs] for runs in answers.values())
-    assert [(label, [(answer.status, answer.hits) for answer in given]) for label, given in plain] == [
-        (label, [(answer.status, answer.hits) for answer in given]) for label, given in sandboxed
-    ]
-    assert all(run.answers for run in answers["off"])
+    plain = answers(agents, cases, where, "off")
+    assert {name: answers(agents, cases, where, name) for name in mechanisms()} == dict.fromkeys(mechanisms(), plain)
+    assert all(status in ("ok", "empty") for _, given in plain for status, _ in given)
