@@ -52,7 +52,8 @@ def run_agents(request: RunRequest, report: Callable[[Progress], None] = lambda 
     labels = [entrant.label for entrant in request.entrants]
     _refuse_duplicates(labels)
     options = request.options
-    sandbox = sandbox_of(options.sandbox, (*request.hidden, *(path.parent for path in request.journals.values())))
+    journals = request.journals.values()
+    sandbox = sandbox_of(options.sandbox, (*request.hidden, *journals, *(path.parent for path in journals)))
     with ExitStack() as until_the_end:
         until_the_end.enter_context(not_dumpable())
         inspector = until_the_end.enter_context(open_inspector(request.suite, [entrant.locations for entrant in request.entrants]))

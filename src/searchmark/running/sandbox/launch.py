@@ -121,14 +121,20 @@ class Launch:
         user = _given_to_a_new_user(scratch) if self.own_user else None
         with tempfile.TemporaryFile() as confinement, tempfile.TemporaryFile() as options:
             confinement.write(Confinement(user, self._ruleset(scratch)).to_json())
-            inner = [*command, str(confinement.fileno())]
+            inner, opened = [*command, str(confinement.fileno())], [confinement]
             if self.sandbox.mechanism == "bubblewrap":
                 arguments = bubblewrap.arguments(self.view, [scratch], own_user=self.own_user)
+                opened.append(options)
                 options.write(b"".join(os.fsencode(each) + b"\0" for each in arguments))
                 inner = [shutil.which(bubblewrap.PROGRAM) or bubblewrap.PROGRAM, "--args", str(options.fileno()), "--", *inner]
-            for file in (confinement, options):
+            for file in opened:
                 file.seek(0)  # which also writes what is still in the buffer
-            yield Prepared(inner, environment, (confinement.fileno(), options.fileno()))
+            yield Prepared(inner, environment, tuple(file.fileno() for file in opened))
+
+    def why_gone(self, printed: str) -> str:
+        """What to say of a worker that has ended without a word; a sandbox that could not be set up has said why."""
+        said = [line for line in printed.splitlines() if line.startswith(f"{bubblewrap.PROGRAM}:")]
+        return f"the sandbox could not be set up ({said[-1]})" if self.sandbox is not None and said else "the worker is gone"
 
     def _ruleset(self, scratch: Path) -> Ruleset | None:
         if self.sandbox is None or self.view is None or self.sandbox.mechanism != "landlock":

@@ -74,6 +74,6 @@ def saved_index(spec: AgentSpec) -> Iterator[Path]:
 
 def model_folder() -> Path | None:
     """Where the models of the Hugging Face hub are kept that were downloaded before."""
-    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface"
+    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "huggingface"  # noqa: PTH111  # as in view.py
     folder = Path(os.environ.get("HF_HUB_CACHE") or Path(home, "hub"))
     return folder.absolute() if folder.is_dir() else None

@@ -102,15 +102,22 @@ def _followed(path: Path, links: dict[Path, str]) -> Path:
 
 def view_of(spec: AgentSpec, needs: Needs, locations: Mapping[str, Location], hidden: Iterable[Path]) -> View:
     """What this agent may see. What would tell it the answers must not lie in what it searches."""
-    secret = tuple(dict.fromkeys(path.resolve() for path in hidden))
-    searched = tuple(dict.fromkeys(path for location in set(locations.values()) for path in _searched(location)))
+    modules = _agent_modules(spec)
+    secret = tuple(dict.fromkeys(each for path in hidden for each in _hidden_around(path.resolve(), modules)))
+    distinct = {(type(each), each.path): each for each in locations.values() if isinstance(each, Folder | Commit)}
+    searched = tuple(dict.fromkeys(path for location in distinct.values() for path in _searched(location)))
     for root in searched:
         _refuse_inside(root, secret)
     models = model_folder() if isinstance(spec.source, BuiltIn) else None
     files = (*needs.files, *saved_index(spec), *([models] if models else []))
-    modules = _agent_modules(spec)
     code = (*interpreter_paths(), *(path.parent for path in modules if not _holds_home(path.parent)), *files)
     return View(code, modules, searched, secret, needs.network, Path.cwd())
+
+
+def _hidden_around(path: Path, modules: Iterable[Path]) -> list[Path]:
+    """What is hidden of a folder that the agent's own code is in: runs and journals, which may be written there."""
+    holds_code = any(path == module.resolve() or path in module.resolve().parents for module in modules)
+    return sorted(path.glob("*.jsonl*")) if holds_code else [path]
 
 
 def _refuse_inside(root: Path, hidden: Iterable[Path]) -> None:
@@ -137,16 +144,12 @@ def _agent_modules(spec: AgentSpec) -> tuple[Path, ...]:
 
 
 def _holds_home(folder: Path) -> bool:
-    home = Path.home().resolve()
+    home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111  # Path would raise where there is no home
     return folder.resolve() == home or folder.resolve() in home.parents
 
 
-def _searched(location: Location) -> Iterator[Path]:
-    match location:
-        case Folder(path=path):
-            yield path.resolve()
-        case Commit(path=path):
-            yield from _repository(path)
+def _searched(location: Folder | Commit) -> tuple[Path, ...]:
+    return (location.path.resolve(),) if isinstance(location, Folder) else _repository(location.path)
 
 
 @cache

@@ -156,7 +156,10 @@ class Process:
     def _ending(self) -> str:
         """How the worker has ended, from its keeper."""
         status = os.read(self._endings, 64) if _ready(self._endings, select.POLLIN, PATIENCE) else b""
-        return f"the worker {how_it_ended(int(status))}" if status else "the worker is gone"
+        if status:
+            return f"the worker {how_it_ended(int(status))}"
+        self._drain()
+        return self._launch.why_gone(self._output["stderr"].text())
 
     def end(self) -> None:
         """Kill the worker and everything that stems from it; wait until nothing of it is left."""
