@@ -35,6 +35,12 @@ def send(port: int) -> None:
         client.send(b"secret")
 
 
+def runner_environment() -> None:
+    """The environment of the runner, which is the parent of our keeper."""
+    keeper = Path(f"/proc/{os.getppid()}/stat").read_text()
+    Path(f"/proc/{keeper.rpartition(')')[2].split()[1]}/environ").read_bytes()
+
+
 def write(path: str) -> None:
     with Path(path).open("a") as file:
         file.write("poison\n")
@@ -63,6 +69,7 @@ ATTEMPTS: dict[str, Callable[[], Any]] = {
     "memory": lambda: Path(f"/proc/{BYSTANDER}/mem").open("rb").close(),
     "limits": lambda: resource.prlimit(BYSTANDER, resource.RLIMIT_NOFILE, (10, 10)),
     "signal": lambda: os.kill(BYSTANDER, signal.SIGTERM),
+    "runner": runner_environment,
     "own file": own_file,
 }
 HARMLESS = {"command lines"}

@@ -159,6 +159,11 @@ def test_what_was_tried_has_had_its_effect_without_a_sandbox_and_none_with_one(s
     assert (lair.bystander.poll() is None) == (level != "off")
 
 
+def test_only_root_looks_into_the_runner_and_only_without_a_sandbox(spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    assert (lair.report()["attempts"]["runner"] == WITHIN_REACH) == (level == "off" and os.getuid() == 0)
+
+
 def test_an_agent_always_has_a_folder_of_its_own(spied: tuple[str, Lair]) -> None:
     assert spied[1].report()["attempts"]["own file"] == WITHIN_REACH
 
@@ -256,6 +261,16 @@ def test_a_gold_set_inside_what_is_searched_is_refused(lair: Lair) -> None:
     (lair.folder / "corpus" / "suite.json").write_bytes((lair.folder / "code" / "suite.json").read_bytes())
     done = lair.run("Spy", "--sandbox", mechanisms()[0], "--gold-set", "../corpus/suite.json")
     assert (done.returncode, "which is searched; move it elsewhere" in done.stderr) == (4, True)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_journal_beside_the_code_is_hidden_and_the_code_is_not(mechanism: str, lair: Lair) -> None:
+    Path(lair.folder / "code" / "rival.jsonl").write_text("answers")
+    targets = lair.targets | {"saved": str(lair.folder / "code" / "rival.jsonl")}
+    (lair.folder / "code" / "targets.json").write_text(json.dumps(targets))
+    done = lair.run("Spy", "--sandbox", available(mechanism), "--journal", ".")
+    assert done.returncode == 0, done.stderr
+    assert lair.report()["attempts"]["saved run"] != WITHIN_REACH
 
 
 def test_an_object_of_this_process_cannot_be_sandboxed() -> None:
