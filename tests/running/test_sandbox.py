@@ -273,10 +273,10 @@ def test_a_journal_beside_the_code_is_hidden_and_the_code_is_not(mechanism: str,
     assert lair.report()["attempts"]["saved run"] != WITHIN_REACH
 
 
-def test_an_object_of_this_process_cannot_be_sandboxed() -> None:
+def test_an_object_of_this_process_cannot_be_sandboxed(tmp_path: Path) -> None:
     suite = Suite.from_cases("s", [Case("c", "q", (Judgment("f", "path"),))])
     with pytest.raises(UsageError, match="is an object of this process, which no sandbox can hold"):
-        Experiment(suite, [lambda query, k: []], Where(corpus="."), options=RunOptions(sandbox=mechanisms()[0])).run()
+        Experiment(suite, [lambda query, k: []], Where(corpus=str(tmp_path)), options=RunOptions(sandbox=mechanisms()[0])).run()
 
 
 def mechanisms() -> list[Any]:

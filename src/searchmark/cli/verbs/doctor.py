@@ -39,6 +39,7 @@ def _checks() -> Iterator[tuple[str, bool, str]]:
     yield "python", sys.version_info >= (3, 11), f"{machine.python} on {machine.platform}"
     yield "packages", True, ", ".join(f"{name} {version}" for name, version in machine.packages.items())
     yield _isolation()
+    yield _sandbox()
     yield _git()
     yield from _agents()
     yield from _extras()
@@ -78,6 +79,17 @@ def _isolation() -> tuple[str, bool, str]:
         else "orphans are not adopted: a process that leaves its group is found only through its parent"
     )
     return "isolation", True, f"a worker starts in {seconds:.2f} s; {adopted}"
+
+
+def _sandbox() -> tuple[str, bool, str]:
+    """What --sandbox would use, tried for real."""
+    from searchmark.running.sandbox.launch import sandbox_of
+
+    try:
+        found = sandbox_of("auto", ())
+    except UsageError as error:
+        return "sandbox", False, str(error)
+    return "sandbox", True, "" if found is None else found.version
 
 
 def _git() -> tuple[str, bool, str]:
