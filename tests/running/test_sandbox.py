@@ -18,9 +18,12 @@ from typing import Any
 import pytest
 
 from searchmark import Case, Experiment, Judgment, RunOptions, Suite, Where
+from searchmark.agents.agent import AgentSpec
+from searchmark.agents.source import parse_source
 from searchmark.errors import UsageError
 from searchmark.running.sandbox import bubblewrap
 from searchmark.running.sandbox.launch import landlock_problem
+from searchmark.running.sandbox.needs import needs_of, saved_index
 from searchmark.running.sandbox.variables import explained
 from tests.support.small_histories import FILE, write_history
 
@@ -284,6 +287,35 @@ def mechanisms() -> list[Any]:
     problems = {"bubblewrap": bubblewrap.problem(), "landlock": landlock_problem()}
     usable = [name for name, problem in problems.items() if problem is None]
     return usable or pytest.skip("neither bubblewrap nor Landlock works here")
+
+
+# What a spec needs ------------------------------------------------------------------------------------------------------
+
+SERVED = {"name": "openai", "model": "m"}
+
+
+@pytest.mark.parametrize(
+    ("source", "config", "network", "variables"),
+    [
+        ("bm25", {}, False, set()),
+        ("semantic", {"embedder": SERVED}, True, {"OPENAI_API_KEY"}),
+        ("semantic", {"embedder": SERVED | {"key_variable": "MINE"}}, True, {"MINE"}),
+        ("hybrid", {"arms": ["bm25", {"name": "semantic", "config": {"embedder": SERVED}}]}, True, {"OPENAI_API_KEY"}),
+        ("rerank", {"reranker": {"name": "http", "url": "http://localhost"}}, True, set()),
+        ("spy.py:Spy", {"key_variable": "MINE", "embedder": SERVED}, False, {"MINE"}),
+    ],
+)
+def test_a_built_in_agent_that_asks_a_service_may_use_the_network_and_its_key(
+    source: str, config: dict[str, Any], network: bool, variables: set[str]
+) -> None:
+    found = needs_of(AgentSpec("a", parse_source(source), config))
+    assert (found.network, found.variables) == (network, variables)
+
+
+def test_an_index_that_is_not_there_cannot_be_made_in_a_sandbox(tmp_path: Path) -> None:
+    spec = AgentSpec("a", parse_source("semantic"), {"index_file": str(tmp_path / "index.npz")})
+    with pytest.raises(UsageError, match="a sandboxed agent cannot make it; make it without --sandbox first"):
+        list(saved_index(spec))
 
 
 # What agents answer -----------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import platform
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ _PR_SET_SECUREBITS = 28
 _NO_ROOT_LOCKED = 0b11  # SECBIT_NOROOT and its lock: user 0 gains nothing by starting a program
 _LAST_CAPABILITY = 63
 _CAPABILITY_VERSION = 0x20080522
+_KEYCTL, _JOIN_SESSION_KEYRING = {"x86_64": 250, "aarch64": 219}, 1
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,19 @@ class Confinement:
         """In the worker, before anything foreign is loaded; what follows can only be stricter."""
         _prctl(_PR_SET_DUMPABLE, 1)  # its own /proc/self, and what it starts
         _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+        _leave_session_keyring()
         if self.landlock is not None:
             if os.geteuid() == 0:
                 _drop_capabilities()
             enforce(self.landlock)
             refuse_system_calls(network=self.landlock.network)
+
+
+def _leave_session_keyring() -> None:
+    """Keys of whoever started the runner are passed on to all children; a new, empty ring takes their turn."""
+    number = _KEYCTL.get(platform.machine())
+    if number is not None:
+        ctypes.CDLL(None, use_errno=True).syscall(number, _JOIN_SESSION_KEYRING, None)  # there may be no keyrings at all
 
 
 def _drop_capabilities() -> None:

@@ -32,7 +32,8 @@ def needs_of(spec: AgentSpec) -> Needs:
     specs = list(with_arms(spec))
     parts = [(each, part) for each in specs for part in _mappings(each.config)]
     ours = [part for each, part in parts if isinstance(each.source, BuiltIn)]
-    named = {name for each in specs for name in each.env} | {name for _, part in parts for name in _key_variables(part)}
+    keys = [*(part.get("key_variable") for _, part in parts), *map(_default_key, ours)]
+    named = {*(name for each in specs for name in each.env), *(key for key in keys if isinstance(key, str) and key)}
     return Needs(
         network=any(each.network for each in specs) or any(part.get("name") in SERVICES for part in ours),
         variables=frozenset(named),
@@ -49,10 +50,8 @@ def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
             yield from _mappings(each)
 
 
-def _key_variables(part: Mapping[str, Any]) -> Iterator[str]:
-    name = part.get("key_variable", SERVICES.get(str(part.get("name"))))
-    if isinstance(name, str) and name:
-        yield name
+def _default_key(part: Mapping[str, Any]) -> str | None:
+    return None if "key_variable" in part else SERVICES.get(str(part.get("name")))
 
 
 def _files(part: Mapping[str, Any]) -> Iterator[Path]:
