@@ -264,5 +264,6 @@ def test_a_journal_beside_the_code_is_hidden_and_the_code_is_not(mechanism: str,
 
 def test_an_object_of_this_process_cannot_be_sandboxed(tmp_path: Path) -> None:
     suite = Suite.from_cases("s", [Case("c", "q", (Judgment("f", "path"),))])
+    (tmp_path / "f").write_text("text")
     with pytest.raises(UsageError, match="is an object of this process, which no sandbox can hold"):
         Experiment(suite, [lambda query, k: []], Where(corpus=str(tmp_path)), options=RunOptions(sandbox=mechanisms()[0])).run()
