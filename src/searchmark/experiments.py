@@ -50,6 +50,7 @@ class Experiment:
 
     ``where`` says what is searched, ``cases`` which are asked, ``options`` how. With a ``resumption`` every answer is
     recorded as it arrives, so that an interrupted experiment can be resumed; without one nothing is written to disk.
+    ``hidden``: files that a sandboxed agent must not see, such as the one that the suite was read from.
     """
 
     suite: Suite
@@ -59,6 +60,7 @@ class Experiment:
     options: RunOptions = RunOptions()
     resumption: Resumption | None = None
     repeats: int = 1
+    hidden: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.agents or self.repeats < 1:
@@ -91,7 +93,8 @@ class Experiment:
         elif not again.wanted:  # what failed before this run is not what failed last
             for path in journals.values():
                 only_failed(path).unlink(missing_ok=True)
-        request = RunRequest(suite, self._entrants(suite), self.options, journals, again.wanted, again.retry_errors)
+        entrants = self._entrants(suite)
+        request = RunRequest(suite, entrants, self.options, journals, again.wanted, again.retry_errors, self.hidden)
         return run_agents(request, on_progress)
 
     def _journals(self) -> dict[RunLabel, Path]:

@@ -11,7 +11,7 @@ import difflib
 import hashlib
 import inspect
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -137,6 +137,13 @@ def check_spec(spec: AgentSpec, *, foreign: bool = True, network: bool = True, d
 def _arms_by_config(spec: AgentSpec) -> Mapping[str, AgentSpec]:
     """The agents that one of ours asks; to know those of other agents, their code would have to run."""
     return _made(spec).arms() if isinstance(spec.source, BuiltIn) and spec.source.name in COMBINING else {}
+
+
+def with_arms(spec: AgentSpec) -> Iterator[AgentSpec]:
+    """A checked agent, and those that it asks as far as its config says, however deeply nested."""
+    yield spec
+    for arm in _arms_by_config(spec).values():
+        yield from with_arms(arm)
 
 
 def _check_arm(spec: AgentSpec, arm: AgentSpec, *, foreign: bool, network: bool, depth: int = 0) -> None:

@@ -11,6 +11,7 @@ from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.locations import Folder
 from searchmark.judging.existence import Existing
 from searchmark.registry import load_agent
+from searchmark.running.sandbox.launch import Launch
 from searchmark.running.worker.client import Gone, Late, Output
 from searchmark.running.worker.in_process import Worker, start_worker
 from searchmark.running.worker.protocol import longest_answer
@@ -33,7 +34,7 @@ def check_agent(agent: Any, config: Mapping[str, Any] | None = None, *, seconds:
     are hits that do not exist, more hits than were asked for, and answers that change without need.
     """
     spec = load_agent(agent, **(config or {}))
-    process = start_worker(spec, {"stdout": Output(), "stderr": Output()}, longest_answer(K))
+    process = start_worker(spec, {"stdout": Output(), "stderr": Output()}, longest_answer(K), Launch.of(spec, {}))
     try:
         with tempfile.TemporaryDirectory() as folder:
             problems = _problems(process, spec, Path(folder), seconds)

@@ -43,7 +43,8 @@ SOURCES: list[tuple[str, AgentSource]] = [
 def test_every_kind_is_told_by_how_it_is_written(text: str, source: AgentSource) -> None:
     assert parse_source(text) == source
     assert parse_source(source.text) == source
-    assert AgentSpec.from_plain(AgentSpec("name", source, {"k": 1}).to_plain()) == AgentSpec("name", source, {"k": 1})
+    spec = AgentSpec("name", source, {"k": 1}, network=True, env=("NAME",))
+    assert AgentSpec.from_plain(spec.to_plain()) == spec
 
 
 def test_only_built_in_agents_execute_nothing_foreign() -> None:
@@ -96,11 +97,13 @@ def test_an_entry_of_a_config_file_is_a_spec(tmp_path) -> None:
     [
         (
             "{name: a, klass: bm25}",
-            "agents.0: an agent is a name, or has a name, a source and a config; 'klass' is not one of these",
+            "agents.0: an agent is a name, or has a name, a source, a config, network and env; 'klass' is not one of these",
         ),
         ("{class: bm25}", "the name is missing"),
         ("{name: a, class: 3}", "the source of 'a' is not text"),
         ("{name: a, config: [1]}", "the config of 'a' is not a mapping"),
+        ("{name: a, network: 1}", "network of 'a' is neither true nor false"),
+        ("{name: a, env: TOKEN}", "env of 'a' is not a list of names of environment variables"),
         ("{name: a, class: 'module:'}", "agents.0: 'module:' does not name an agent"),
         ("[a]", "list is neither"),
     ],

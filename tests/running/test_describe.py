@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from searchmark import RunOptions
 from searchmark.corpora.locations import Folder
 from searchmark.registry import load_agent
 from searchmark.running.events import WorkerEvent
+from searchmark.running.sandbox.launch import Launch
 from searchmark.running.session import Session
 from searchmark.running.worker.protocol import LONGEST_DESCRIPTION, wrong_shape
 
@@ -19,7 +21,7 @@ def prepared(agent: Any, folder: Path) -> list[Any]:
     """The descriptions that one search leads to, and what became of it."""
     events: list[WorkerEvent] = []
     (folder / "a.py").write_text("text\n")
-    session = Session(load_agent(agent), RunOptions(num_runs=1), "text", events.append)
+    session = Session(load_agent(agent), RunOptions(num_runs=1), "text", events.append, Launch(os.environ))
     outcome = session.ask("text", Folder("corpus", folder))
     session.close()
     return [*(event.description for event in events if event.event == "prepared"), outcome.status]

@@ -18,7 +18,7 @@ from searchmark.options.sensitive import Described, Nested, Sensitive
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes, Corpus
 
-_KEYS = ("name", "source", "class", "config")
+_KEYS = ("name", "source", "class", "config", "network", "env")
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,17 @@ class RetrievalResult:
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """Which agent: what it is called here, where it comes from, and its options. An entry of a config file is one."""
+    """Which agent: what it is called here, where it comes from, and its options. An entry of a config file is one.
+
+    ``network``: in a sandbox it may use the network. ``env``: environment variables that it gets although their names look
+    secret or, in a sandbox, are not on the list of what every agent gets.
+    """
 
     name: str
     source: AgentSource
     config: Mapping[str, Any] = field(default_factory=dict)
+    network: bool = False
+    env: tuple[str, ...] = ()
 
     @property
     def isolated(self) -> bool:
@@ -53,7 +59,8 @@ class AgentSpec:
 
     def to_plain(self) -> dict[str, Any]:
         """As plain data that another process can read; an agent of this process is only named by it."""
-        return {"name": self.name, "source": self.source.text, "config": dict(self.config)}
+        plain = {"name": self.name, "source": self.source.text, "config": dict(self.config)}
+        return plain | {"network": self.network, "env": list(self.env)}
 
     @classmethod
     def from_plain(cls, plain: Any, role: str = "agent") -> AgentSpec:
@@ -62,9 +69,10 @@ class AgentSpec:
             return cls(plain, parse_source(plain))
         wrong = _wrong_part(plain)
         if wrong:
-            raise UsageError(f"an {role} is a name, or has a name, a source and a config; {wrong}")
+            raise UsageError(f"an {role} is a name, or has a name, a source, a config, network and env; {wrong}")
         name, source = plain["name"], plain.get("source") or plain.get("class")
-        return cls(name, parse_source(source or name), dict(plain.get("config", {})))
+        config, network, env = plain.get("config", {}), plain.get("network", False), plain.get("env", ())
+        return cls(name, parse_source(source or name), dict(config), network, tuple(env))
 
     @classmethod
     def __get_pydantic_core_schema__(cls, *_: Any) -> Any:
@@ -108,7 +116,18 @@ def _wrong_part(plain: Any) -> str | None:
         return "the name is missing"
     if not all(isinstance(plain.get(key), str | None) for key in ("source", "class")):
         return f"the source of {plain['name']!r} is not text"
-    return None if isinstance(plain.get("config", {}), Mapping) else f"the config of {plain['name']!r} is not a mapping"
+    if not isinstance(plain.get("config", {}), Mapping):
+        return f"the config of {plain['name']!r} is not a mapping"
+    return _wrong_permission(plain)
+
+
+def _wrong_permission(plain: Mapping[str, Any]) -> str | None:
+    if not isinstance(plain.get("network", False), bool):
+        return f"network of {plain['name']!r} is neither true nor false"
+    env = plain.get("env", ())
+    if not isinstance(env, list | tuple) or not all(isinstance(each, str) for each in env):
+        return f"env of {plain['name']!r} is not a list of names of environment variables"
+    return None
 
 
 class RetrievalAgent:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Annotated, Any
 
 import click
@@ -98,3 +99,8 @@ class ReportChoice:
             "PATH",
         ),
     ] = ()
+
+
+def told_by(suite: SuiteChoice, saved: SavedRuns, reports: Iterable[Path]) -> list[Path]:
+    """The files that tell an agent what is right, or what others have answered; that of the suite first."""
+    return [Path(path) for path in (suite.path, suite.topics, *saved.run_paths, *reports) if path is not None]

@@ -49,6 +49,7 @@ class LiveOptions:
     given: Given[RunOptions]
     resumption: Resumption
     save_run: str | None = None
+    pass_env: tuple[str, ...] = ()
 
     def options(self, config: Config) -> RunOptions:
         """Command line over environment over file over defaults."""
@@ -57,21 +58,24 @@ class LiveOptions:
             raise UsageError("--memory-limit works on Linux only; leave it out")
         return options
 
-    def experiment(self, suite: Suite, agents: Sequence[AgentSpec], config: Config, base: Path, repeats: int = 1) -> Experiment:
-        """What was asked for, as the library takes it; ``base`` is the folder that the suite is in."""
+    def experiment(
+        self, suite: Suite, agents: Sequence[AgentSpec], config: Config, told: Sequence[Path], repeats: int = 1
+    ) -> Experiment:
+        """What was asked for, as the library takes it; ``told`` are the files that tell the answers, that of the suite first."""
         from searchmark.experiments import Experiment
 
         configured = config.dataset.repository_path  # several are a matter of mining
-        where = replace(self.where, base=base, repository_path=configured if isinstance(configured, str) else None)
-        return Experiment(suite, agents, where, self.cases, self.options(config), self.resumption, repeats)
+        where = replace(self.where, base=told[0].parent, repository_path=configured if isinstance(configured, str) else None)
+        hidden = tuple(Path(path).absolute() for path in (*told, self.save_run) if path is not None)
+        return Experiment(suite, agents, where, self.cases, self.options(config), self.resumption, repeats, hidden)
 
 
 def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options above, handed over as one object."""
 
-    def bundled(*, save_run: str | None, **arguments: Any) -> Any:
+    def bundled(*, save_run: str | None, pass_env: tuple[str, ...], **arguments: Any) -> Any:
         groups = {name: arguments.pop(name) for name in ("where", "cases", "given", "resumption")}
-        return command(live=LiveOptions(**groups, save_run=save_run), **arguments)
+        return command(live=LiveOptions(**groups, save_run=save_run, pass_env=pass_env), **arguments)
 
     return with_options(
         bundled,
@@ -79,6 +83,13 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
         option_group(Where, "where", WHAT_TO_SEARCH),
         option_group(CaseSelection, "cases", WHICH_CASES),
         config_options(RunOptions, "given", HOW_TO_RUN, "evaluation"),
+        option(
+            HOW_TO_RUN,
+            "--pass-env",
+            multiple=True,
+            metavar="NAME",
+            help="Environment variable that agents get although its name looks secret; repeatable.",
+        ),
         option_group(Resumption, "resumption", RESUME),
         option(OUTPUT, "--save-run", metavar="PATH", help="Save the raw run (.jsonl), or a folder for several."),
     )
@@ -87,7 +98,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def refuse_live_options() -> None:
     """A saved run is not run again, so options about running would be ignored. What the environment says is no request."""
     names = {each.name for group in (Where, CaseSelection, RunOptions, Resumption) for each in option_fields(group)}
-    asked = names - {"corpus", "mapping"} | {"save_run"}
+    asked = names - {"corpus", "mapping"} | {"save_run", "pass_env"}
     given = [
         max(parameter.opts, key=len)
         for parameter in click.get_current_context().command.params
@@ -102,7 +113,8 @@ def agent_specs(names: Sequence[str], config: Config, live: LiveOptions) -> tupl
     from searchmark.registry import spec_of
 
     options = live.options(config)
-    return tuple(spec_of(name, config.agents, foreign=not options.no_exec, network=options.network) for name in names)
+    specs = [spec_of(name, config.agents, foreign=not options.no_exec, network=options.network) for name in names]
+    return tuple(replace(spec, env=(*spec.env, *live.pass_env)) for spec in specs)
 
 
 def run_shown(experiment: Experiment, save_run: str | None) -> Ran:

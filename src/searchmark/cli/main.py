@@ -7,6 +7,7 @@ import gc
 import io
 import os
 import signal
+import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -26,6 +27,7 @@ VERBS = {
     "measures": "List every measure with its definition.",
     "doctor": "Say what is ready to use and what is missing.",
 }
+ASKING = ("evaluate", "compare")  # the verbs that run agents
 LONGEST_SENTENCE = 2000
 
 # Where the process ends anyway, looking for cycles among all that is left takes a tenth of the time of an evaluation.
@@ -75,6 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         try:
             _end_like_ctrl_c()
+            if arguments is None and sys.argv[1:2] and sys.argv[1] in ASKING:
+                from searchmark.running.worker.process_tree import hide_arguments
+
+                hide_arguments(f"searchmark {sys.argv[1]}")
             return _exit_code(arguments)
         except KeyboardInterrupt:
             return _interrupted(last_words=arguments is None)

@@ -34,7 +34,8 @@ class Option:
     """A field that is also a flag: ``--its-name`` unless ``flags`` has others.
 
     ``default`` says in words what holds where nothing is given. ``section`` is the heading in the help, if it is not
-    that of the record. ``choices`` are for values that are known only at run time; others are a ``Literal``.
+    that of the record. ``choices`` are for values that are known only at run time; others are a ``Literal``. ``alone`` is
+    the value of a flag that is given without one.
     """
 
     help: str
@@ -43,6 +44,7 @@ class Option:
     default: str | None = None
     section: str | None = None
     choices: tuple[str, ...] = ()
+    alone: str | None = None
 
 
 @dataclass(frozen=True)

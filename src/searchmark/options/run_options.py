@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le
 
@@ -55,6 +55,10 @@ class RunOptions:
             ("--offline",),
         ),
     ] = False
+    sandbox: Annotated[
+        Literal["off", "auto", "bubblewrap", "landlock"],
+        Option("Keep agents from all files, processes and networks that they do not need (Linux only).", alone="auto"),
+    ] = "off"
 
     def __post_init__(self) -> None:
         check_fields(self)

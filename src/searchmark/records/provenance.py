@@ -60,7 +60,8 @@ class SuiteIdentity:
 class AgentIdentity:
     """An agent: how it was named, its options, a digest of its code, and what it says of itself.
 
-    ``isolated`` is False for one that ran inside the process of the runner, where no deadline can be enforced.
+    ``isolated`` is False for one that ran inside the process of the runner, where no deadline can be enforced. ``sandbox``
+    is what kept it from everything that it did not need, if anything did.
     """
 
     source: str
@@ -68,6 +69,7 @@ class AgentIdentity:
     code: str | None = None
     description: Mapping[str, Any] = field(default_factory=dict)
     isolated: bool = True
+    sandbox: str | None = None
 
 
 @strict_record(slots=True)

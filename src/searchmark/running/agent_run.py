@@ -39,6 +39,7 @@ from searchmark.running.journal import Journal, new_run_start
 from searchmark.running.journal_lines import JournalEntry
 from searchmark.running.plan import Step, blocks, ordered
 from searchmark.running.run_builder import assembled
+from searchmark.running.sandbox.launch import Launch, Sandbox
 from searchmark.running.session import Outcome, Session
 from searchmark.running.settling import settled
 from searchmark.running.trust import Observed, trust_events
@@ -73,7 +74,13 @@ class AgentRun:
     """One agent with its workers: one, or several if the work is to be done side by side."""
 
     def __init__(
-        self, entrant: Entrant, suite: Suite, inspector: CorpusInspector, options: RunOptions, report: Callable[[Progress], None]
+        self,
+        entrant: Entrant,
+        suite: Suite,
+        inspector: CorpusInspector,
+        options: RunOptions,
+        report: Callable[[Progress], None],
+        sandbox: Sandbox | None,
     ) -> None:
         self._entrant, self._suite, self._inspector, self._options, self._report = entrant, suite, inspector, options, report
         self._secrets = secrets_in(entrant.spec.config) | environment_secrets()
@@ -82,8 +89,9 @@ class AgentRun:
         self._blocks = list(blocks(self._steps, options.block))
         self._lock = threading.Lock()
         self._stopping = False
+        self._launch = launch = Launch.of(entrant.spec, entrant.locations, sandbox)
         self._sessions = [
-            Session(entrant.spec, options, self._steps[-1].query, self._happened)
+            Session(entrant.spec, options, self._steps[-1].query, self._happened, launch)
             for _ in range(min(options.jobs, len(suite)) if entrant.spec.isolated else 1)
         ]
         self._journal: Journal | None = None
@@ -315,7 +323,8 @@ class AgentRun:
     def _agent_identity(self) -> AgentIdentity:
         spec = self._entrant.spec
         said = scrubbed(dict(description(self._events)), self._secrets)
-        return AgentIdentity(spec.source.text, without_secrets(spec.config), self._code, said, spec.isolated)
+        config = without_secrets(spec.config)
+        return AgentIdentity(spec.source.text, config, self._code, said, spec.isolated, self._launch.text)
 
 
 def _candidates(locations: Mapping[str, Location]) -> CandidateKinds | None:

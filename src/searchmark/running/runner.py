@@ -18,6 +18,8 @@ from searchmark.running.agent_run import AgentRun, Entrant, Progress
 from searchmark.running.corpus_inspector import open_inspector
 from searchmark.running.journal import set_aside
 from searchmark.running.plan import turns
+from searchmark.running.sandbox.launch import sandbox_of
+from searchmark.running.worker.process_tree import not_dumpable
 
 if TYPE_CHECKING:
     from searchmark.embedders.cache import CacheWatch
@@ -28,7 +30,8 @@ class RunRequest:
     """What to run: a suite, and who is asked.
 
     ``journals`` says for each agent where its answers are written down; without it they live in memory only.
-    ``resume`` continues what is there; ``retry`` asks again what ended in an error.
+    ``resume`` continues what is there; ``retry`` asks again what ended in an error. ``hidden`` are files and folders that a
+    sandboxed agent must not see, wherever they are: they tell the answers. Journals need not be named.
     """
 
     suite: Suite
@@ -37,6 +40,7 @@ class RunRequest:
     journals: Mapping[RunLabel, Path] = field(default_factory=dict)
     resume: bool = False
     retry: bool = False
+    hidden: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +58,14 @@ def run_agents(request: RunRequest, report: Callable[[Progress], None] = lambda 
     labels = [entrant.label for entrant in request.entrants]
     _refuse_duplicates(labels)
     options = request.options
+    journals = request.journals.values()
+    sandbox = sandbox_of(options.sandbox, (*request.hidden, *journals, *(path.parent for path in journals)))
     with ExitStack() as until_the_end:
+        until_the_end.enter_context(not_dumpable())
         inspector = until_the_end.enter_context(open_inspector(request.suite, [entrant.locations for entrant in request.entrants]))
         agent_runs = {}
         for entrant in request.entrants:
-            agent_runs[entrant.label] = AgentRun(entrant, request.suite, inspector, options, report)
+            agent_runs[entrant.label] = AgentRun(entrant, request.suite, inspector, options, report, sandbox)
             until_the_end.callback(agent_runs[entrant.label].abandon)
         for agent_run in agent_runs.values():
             agent_run.load()

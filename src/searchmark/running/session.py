@@ -18,6 +18,8 @@ from searchmark.options.run_options import RunOptions
 from searchmark.records import NOTHING_KNOWN, AnswerDetails, Printed, Status
 from searchmark.running.clock_check import ClockCheck, Load
 from searchmark.running.events import WorkerEvent
+from searchmark.running.sandbox.launch import Launch
+from searchmark.running.sandbox.variables import explained
 from searchmark.running.worker.client import Gone, Late, Output
 from searchmark.running.worker.in_process import Worker, start_worker
 from searchmark.running.worker.protocol import longest_answer, malformed, wrong_shape
@@ -55,8 +57,11 @@ class _RequestFailed(Exception):
 class Session:
     """An agent in a worker of its own. Not to be shared between threads; ``happened`` is told of every start and end."""
 
-    def __init__(self, spec: AgentSpec, options: RunOptions, warm_up_query: str, happened: Callable[[WorkerEvent], None]) -> None:
+    def __init__(
+        self, spec: AgentSpec, options: RunOptions, warm_up_query: str, happened: Callable[[WorkerEvent], None], launch: Launch
+    ) -> None:
         self.spec = spec
+        self._launch = launch
         self._options = options
         self._warm_up_query = warm_up_query
         self._happened = happened
@@ -186,7 +191,7 @@ class Session:
             self._end()
 
     def _start(self) -> str | None:
-        process = start_worker(self.spec, self._output, longest_answer(self._options.depth))
+        process = start_worker(self.spec, self._output, longest_answer(self._options.depth), self._launch)
         self._process, self._location = process, None
         self._clock.forget()
         agent = self.spec.to_plain()
@@ -247,7 +252,7 @@ class Session:
             if reply.get("spent"):
                 self._lose("out of memory")
             taken = reply.get("ns")
-            raise _RequestFailed("error", reply["failed"], None if taken is None else taken / 1e6)
+            raise _RequestFailed("error", explained(reply["failed"], self._launch.withheld), None if taken is None else taken / 1e6)
         return reply
 
     def _problem(self, operation: str, reply: dict[str, Any]) -> str | None:

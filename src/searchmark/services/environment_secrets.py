@@ -11,16 +11,14 @@ from math import ceil
 from urllib.parse import quote, quote_plus
 
 from searchmark.services.secret_forms import credentials_in
+from searchmark.services.secret_names import is_secret_variable
 
 SHORTEST_VALUE = 8  # characters; anything shorter occurs in digests, names and words
 _LONGEST_WORD = 20
 _LONGEST_VALUE = 1 << 16
 _SHORTEST_LINE = 16
 
-_SECRET_NAME = re.compile(
-    r"(?i)(?:pass(?:word|wd|phrase|code)|secret|tokens?(?!i[sz])|credential|auth(?!or(?!i))|cookie|api_?key|keys?(?:[_\d]|$)"
-    r"|_(?:pat|pwd|pw|pass|dsn|sas)$|connection_?string)"
-)
+# What names of variables end in that hold no secret themselves: an address, a file, a way to do it.
 _NO_SECRET_NAME = re.compile(
     r"(?i)(?:^|_)(?:file|path|dir|home|sock|socket|url|uri|host|port|name|id|user|username|type|method|mode|enabled|disabled|ttl|seconds"
     r"|timeout|limit|env|variable|algorithm|version|region|provider|backend|parallelism)$|max_tokens|known_hosts"
@@ -37,15 +35,10 @@ def environment_secrets(environment: Mapping[str, str] = os.environ) -> frozense
     return frozenset(form for value in values if _is_telling(value) for form in _forms(value))
 
 
-def is_secret_variable(name: str) -> bool:
-    """Whether a variable of this name holds a secret: ``OPENAI_API_KEY``, ``DB_PASSWORD``; not ``KEY_FILE``."""
-    return bool(_SECRET_NAME.search(name)) and not _NO_SECRET_NAME.search(name)
-
-
 def _values(name: str, value: str) -> Iterator[str]:
     """What of a variable is secret: all of it, or the credentials in it."""
     yield from credentials_in(value)
-    if is_secret_variable(name) and not _ADDRESS.fullmatch(value.strip()):
+    if is_secret_variable(name) and not _NO_SECRET_NAME.search(name) and not _ADDRESS.fullmatch(value.strip()):
         yield value
         yield from (line for line in _lines(value) if len(line) >= _SHORTEST_LINE and not line.startswith("-----"))
 

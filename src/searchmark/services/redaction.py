@@ -9,14 +9,10 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from searchmark.services.secret_forms import HIDDEN, credentials_in, is_secret_flag, without_credentials
+from searchmark.services.secret_names import looks_secret
 
 SHORTEST = 4  # characters; anything shorter occurs in ordinary words
 
-_SECRET = re.compile(
-    r"(?i)(pass(word|wd|phrase)|(^|[-_])(pass|pwd|pw)$|secret|token|credential|auth|(^|[-_])key$|api[-_]?key|private[-_]?key|access[-_]?key"
-    r"|cookie|bearer|(^|[-_])dsn$)"
-)
-_NO_SECRET = re.compile(r"(?i)(tokeni[sz]|max_tokens|tokens?_per|token_limit|author(?!i)|_env$|_variable$)")
 _LOOKS_SECRET = re.compile(
     r"^(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|hf_|xox[abprs]-|AKIA|ASIA|AIza|eyJ[\w-]+\.)\S*$|^(?i:bearer|basic|token) \S+$"
 )
@@ -29,17 +25,13 @@ def without_secrets(value: Any, name: str = "") -> Any:
     """A config as it may be written down: what is named or looks like a secret is removed, whatever is below it too."""
     if value is None or isinstance(value, bool):
         return value
-    if _is_secret_name(name):
+    if looks_secret(name):
         return HIDDEN
     if isinstance(value, Mapping):
         return {str(key): without_secrets(each, str(key)) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [HIDDEN if is_secret_flag(before) else without_secrets(each, name) for before, each in _with_previous(value)]
     return _without_secret_parts(value) if isinstance(value, str) else value
-
-
-def _is_secret_name(name: str) -> bool:
-    return bool(_SECRET.search(name)) and not _NO_SECRET.search(name)
 
 
 def _without_secret_parts(text: str) -> str:
@@ -56,7 +48,7 @@ def secrets_in(value: Any, name: str = "", *, below: bool = False) -> frozenset[
 
 
 def _secrets(value: Any, name: str, below: bool) -> Iterator[str]:
-    secret = below or _is_secret_name(name)
+    secret = below or looks_secret(name)
     if isinstance(value, Mapping):
         for key, each in value.items():
             yield from _secrets(each, str(key), secret)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import click
@@ -11,7 +10,7 @@ import click
 from searchmark.analysis.comparison import check_baseline
 from searchmark.analysis.decisions import PRESETS
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option
+from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import COMPARISON, OUTPUT, WHAT_TO_RUN, Given, config_options, option, option_group, precedence
 from searchmark.cli._output import STDOUT, deliver, output_files
@@ -93,7 +92,7 @@ def command(
     runs = [load_run(path, format=saved.run_format) for path in saved.run_paths]
     if agents:
         specs = agent_specs(agents, config, live)
-        experiment = live.experiment(suite, specs, config, Path(source.path).parent, repeats=2 if repeat_agent else 1)
+        experiment = live.experiment(suite, specs, config, told_by(source, saved, files), repeats=2 if repeat_agent else 1)
         # An unknown name should be noticed before hours of searching.
         check_baseline(options.baseline, display_names([*(run.label for run in runs), *experiment.labels]))
         ran = run_shown(experiment, live.save_run)

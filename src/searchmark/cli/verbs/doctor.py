@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -38,6 +39,7 @@ def _checks() -> Iterator[tuple[str, bool, str]]:
     yield "python", sys.version_info >= (3, 11), f"{machine.python} on {machine.platform}"
     yield "packages", True, ", ".join(f"{name} {version}" for name, version in machine.packages.items())
     yield _isolation()
+    yield _sandbox()
     yield _git()
     yield from _agents()
     yield from _extras()
@@ -49,12 +51,13 @@ def _isolation() -> tuple[str, bool, str]:
         return "isolation", False, "agents are not run on Windows; saved runs can be scored and compared"
     from searchmark.agents.agent import AgentSpec
     from searchmark.agents.source import BuiltIn
+    from searchmark.running.sandbox.launch import Launch
     from searchmark.running.worker.client import Gone, Late, Output, Process
     from searchmark.running.worker.protocol import longest_answer
 
     if sys.platform == "linux" and not Path("/proc/self/stat").exists():
         return "isolation", False, "/proc is not mounted, so that the processes of an agent could not be found"
-    process = Process({"stdout": Output(), "stderr": Output()}, longest_answer(1))
+    process = Process({"stdout": Output(), "stderr": Output()}, longest_answer(1), Launch(os.environ))
     try:
         process.ask(
             {
@@ -77,6 +80,17 @@ def _isolation() -> tuple[str, bool, str]:
         else "orphans are not adopted: a process that leaves its group is found only through its parent"
     )
     return "isolation", True, f"a worker starts in {seconds:.2f} s; {adopted}"
+
+
+def _sandbox() -> tuple[str, bool, str]:
+    """What --sandbox would use, tried for real."""
+    from searchmark.running.sandbox.launch import sandbox_of
+
+    try:
+        found = sandbox_of("auto", ())
+    except UsageError as error:
+        return "sandbox", False, str(error)
+    return "sandbox", True, "" if found is None else found.version
 
 
 def _git() -> tuple[str, bool, str]:

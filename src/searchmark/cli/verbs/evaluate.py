@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from searchmark.analysis.gate import parse_threshold
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option
+from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
 from searchmark.cli._output import STDOUT, deliver, output_files
@@ -78,7 +76,8 @@ def command(
         raise UsageError("evaluate takes one snapshot; compare takes several: --snapshot parent --snapshot head")
     if agent:
         specs = agent_specs([agent], config, live)
-        ran = run_shown(live.experiment(suite, specs, config, Path(source.path).parent), live.save_run)
+        told = told_by(source, saved, files)
+        ran = run_shown(live.experiment(suite, specs, config, told), live.save_run)
         suite, parts, survey = ran.suite, list(ran.runs), ran.survey
     else:
         refuse_live_options()

@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from searchmark.files.private_folders import private_folder
+from searchmark.running.sandbox.launch import Launch
 from searchmark.running.worker.frames import FrameBuffer, Garbled, await_ready, packed
 from searchmark.running.worker.process_tree import TOKEN, how_it_ended, kill_descendants, kill_marked, waiting_for_core
 
@@ -53,7 +54,8 @@ class Output:
 class Process:
     """A worker with its keeper. After `Gone` or `Late` it has to be ended; nobody can know what it is doing."""
 
-    def __init__(self, output: Mapping[str, Output], longest_answer: int) -> None:
+    def __init__(self, output: Mapping[str, Output], longest_answer: int, launch: Launch) -> None:
+        self._launch = launch
         self._token = secrets.token_hex(16)
         self._question = ""
         self.took_ns = 0  # from the last request to the first byte of its answer, by our clock
@@ -76,15 +78,16 @@ class Process:
         command = [sys.executable, "-P", "-m", "searchmark.running.worker.main", *map(str, theirs)]
         scratch = self._until_the_end.enter_context(private_folder())
         try:
-            popen = subprocess.Popen(  # noqa: S603  # our own interpreter and our own module
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                pass_fds=theirs,
-                start_new_session=True,  # Ctrl-C is the runner's business
-                env=os.environ | {TOKEN: self._token, "TMPDIR": str(scratch)},
-            )
+            with self._launch.prepared(command, scratch) as prepared:
+                popen = subprocess.Popen(  # noqa: S603  # our own interpreter and our own module
+                    prepared.command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    pass_fds=(*theirs, *prepared.descriptors),
+                    start_new_session=True,  # Ctrl-C is the runner's business
+                    env=prepared.environment | {TOKEN: self._token},
+                )
         finally:
             for descriptor in theirs:
                 os.close(descriptor)
@@ -170,7 +173,10 @@ class Process:
     def _ending(self) -> str:
         """How the worker has ended, from its keeper."""
         status = os.read(self._endings, 64) if self._endings_ready(ENDING_SECONDS) else b""
-        return f"the worker {how_it_ended(int(status))}" if status else "the worker is gone"
+        if status:
+            return f"the worker {how_it_ended(int(status))}"
+        self._drain()
+        return self._launch.why_gone(self._output["stderr"].text())
 
     def _endings_ready(self, seconds: float) -> bool:
         """Whether the keeper says how the worker ended; one that somebody has stopped is woken up for that."""

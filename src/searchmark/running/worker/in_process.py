@@ -11,6 +11,7 @@ from time import monotonic, perf_counter, perf_counter_ns
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
+from searchmark.running.sandbox.launch import Launch
 from searchmark.running.worker.client import Late, Output, Process
 from searchmark.running.worker.server import Server
 
@@ -52,6 +53,6 @@ class InProcessWorker:
 Worker = Process | InProcessWorker
 
 
-def start_worker(spec: AgentSpec, output: Mapping[str, Output], longest_answer: int) -> Worker:
+def start_worker(spec: AgentSpec, output: Mapping[str, Output], longest_answer: int, launch: Launch) -> Worker:
     """A process of its own for every agent that can have one."""
-    return Process(output, longest_answer) if spec.isolated else InProcessWorker(spec)
+    return Process(output, longest_answer, launch) if spec.isolated else InProcessWorker(spec)

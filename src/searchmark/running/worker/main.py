@@ -19,7 +19,8 @@ from searchmark.running.worker.process_tree import adopt_orphans, die_with_paren
 
 
 def main() -> None:
-    requests, answers, lifeline, endings = map(int, sys.argv[1:5])
+    requests, answers, lifeline, endings, *confined = map(int, sys.argv[1:])
+    confinement = _confinement(confined)
     adopt_orphans()
     # The wake-up pipe must be there before the worker can end.
     wake, waker = os.pipe()
@@ -34,10 +35,24 @@ def main() -> None:
         for descriptor in (lifeline, endings, wake, waker):
             os.close(descriptor)
         die_with_parent(keeper)
+        if confinement is not None:
+            confinement.enter()
         _work(requests, answers)
         os._exit(0)
     _let_go(requests, answers)
     _keep(worker, lifeline, endings, wake)
+
+
+def _confinement(descriptors: list[int]) -> Any:
+    """What keeps the worker in its sandbox, if it has one; root gives up its rights right here."""
+    if not descriptors:
+        return None
+    from searchmark.running.sandbox.confinement import Confinement
+
+    confinement = Confinement.read(descriptors[0])
+    confinement.become_user()
+    confinement.protect_keeper()
+    return confinement
 
 
 def _let_go(*descriptors: int) -> None:

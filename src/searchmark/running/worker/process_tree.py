@@ -13,10 +13,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 LINUX = sys.platform == "linux"
 _PR_SET_PDEATHSIG = 1
+_PR_GET_DUMPABLE, _PR_SET_DUMPABLE = 3, 4
+_ARG_START, _ARG_END = 45, 46  # fields of /proc/PID/stat, counted from the one after the name
 _PR_SET_CHILD_SUBREAPER = 36
 TOKEN = "SEARCHMARK_WORKER"  # noqa: S105  # the name of a variable that marks a family, no secret
 PATIENCE = 10.0
@@ -35,6 +39,32 @@ def die_with_parent(parent: int) -> None:
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # it has ended before it could be asked
         os._exit(1)
+
+
+@contextmanager
+def not_dumpable() -> Iterator[None]:
+    """Meanwhile no other process of this user may read our memory, environment and open files; root may, whatever we do."""
+    if not LINUX:
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    before = libc.prctl(_PR_GET_DUMPABLE, 0, 0, 0, 0)
+    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    try:
+        yield
+    finally:
+        libc.prctl(_PR_SET_DUMPABLE, before, 0, 0, 0)
+
+
+def hide_arguments(title: str) -> None:
+    """Overwrite the command line that every process can read: it names the gold set. Ours has been read by now."""
+    if not LINUX:
+        return
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        fields = Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()
+        start, end = int(fields[_ARG_START]), int(fields[_ARG_END])
+        shown = title.encode()[: end - start - 1]
+        ctypes.memmove(start, shown.ljust(end - start, b"\0"), end - start)
 
 
 def parents() -> dict[int, int]:

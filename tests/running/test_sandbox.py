@@ -1,0 +1,269 @@
+"""What an agent can reach with and without a sandbox: tried by real agents, in real processes, on real files."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from searchmark import Case, Experiment, Judgment, RunOptions, Suite, Where
+from searchmark.errors import UsageError
+from searchmark.running.sandbox.variables import explained
+from tests.support.sandboxes import MECHANISMS, available, mechanisms
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has sandboxes")
+
+SPY = Path(__file__).with_name("spy.py")
+WITHIN_REACH = "done"
+LEVELS = ("off", *MECHANISMS)
+VARIABLES = {"SPY_TOKEN": "t", "SPY_PASSED_KEY": "k", "SPY_COLOUR": "blue", "SPY_ALLOWED": "yes", "OMP_NUM_THREADS": "1"}
+ONLY_WITHOUT_SANDBOX = [
+    "gold set", "saved run", "home", "journal", "cache", "corpus", "new file in the corpus", "folders of rivals",
+    "tcp", "udp", "unix socket", "abstract socket", "see a process", "memory", "limits", "signal",
+]  # fmt: skip
+
+
+class Lair:
+    """A folder with everything that a spy would want, a bystander, and servers that listen."""
+
+    def __init__(self, folder: Path, until_the_end: ExitStack) -> None:
+        self.folder = folder
+        self.bystander = subprocess.Popen(["sleep", "600"])
+        until_the_end.callback(self.bystander.wait)
+        until_the_end.callback(self.bystander.kill)
+        for name in ("corpus", "code", "home", "journals", "tmp", "cache/bm25"):
+            (folder / name).mkdir(parents=True)
+        for name, text in {
+            "corpus/f1.txt": "word1",
+            "corpus/f2.txt": "word2",
+            "home/diary.txt": "dear",
+            "rival.jsonl": "r",
+        }.items():
+            (folder / name).write_text(text)
+        (folder / "journals" / "rival.jsonl").write_text("answers\n")
+        self.private = folder / "tmp" / f"searchmark-{os.getuid()}"
+        self.private.mkdir(mode=0o700)
+        (self.private / "rival").write_text("index of a rival")
+        (folder / "cache" / "bm25" / "chunks").write_text("vectors\n")
+        cases = [{"id": f"c{number}", "query": f"word{number}", "ground_truth_files": [f"f{number}.txt"]} for number in (1, 2)]
+        (folder / "code" / "suite.json").write_text(json.dumps({"test_cases": cases, "metadata": {}}))
+        shutil.copy(SPY, folder / "code" / "spy.py")
+        self.targets = {
+            "bystander": self.bystander.pid,
+            "suite": str(folder / "code" / "suite.json"),
+            "saved": str(folder / "rival.jsonl"),
+            "home": str(folder / "home"),
+            "journal": str(folder / "journals" / "rival.jsonl"),
+            "cache": str(folder / "cache" / "bm25" / "chunks"),
+            "corpus": str(folder / "corpus" / "f1.txt"),
+            "rival": str(self.private / "rival"),
+            "udp": bound(until_the_end, socket.SOCK_DGRAM, socket.AF_INET, ("127.0.0.1", 0)).getsockname()[1],
+            "tcp": listening(until_the_end, socket.AF_INET, ("127.0.0.1", 0))[1],
+            "unix": listening(until_the_end, socket.AF_UNIX, str(folder / "s")),
+            "abstract": listening(until_the_end, socket.AF_UNIX, f"\0searchmark-test-{os.getpid()}-{folder.name}")[1:].decode(),
+            "mark": f"{600 + os.getpid()}.{time.time_ns()}",
+        }
+        (folder / "code" / "targets.json").write_text(json.dumps(self.targets))
+
+    def command(self, agent: str, *arguments: str) -> list[str]:
+        paths = ("--gold-set", "suite.json", "--corpus", "../corpus", "--journal", "../journals", "--save-run", "../run.jsonl")
+        names = ("--agent", f"spy=spy.py:{agent}", "--num-runs", "1", "-o", "../out.json")
+        return [sys.executable, "-m", "searchmark", "evaluate", *paths, *names, *arguments]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        folders = {"HOME": "home", "TMPDIR": "tmp", "SEARCHMARK_CACHE": "cache"}
+        return os.environ | VARIABLES | {name: str(self.folder / folder) for name, folder in folders.items()}
+
+    def run(self, agent: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = self.command(agent, *arguments)
+        return subprocess.run(command, cwd=self.folder / "code", env=self.environment, capture_output=True, text=True, check=False)
+
+    def provenance(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / "run.jsonl").read_text().splitlines()[0])["provenance"]
+        return found
+
+    def report(self) -> dict[str, Any]:
+        """What the spy has printed."""
+        found: dict[str, Any] = json.loads(self.provenance()["printed"][0]["text"])
+        return found
+
+
+def listening(until_the_end: ExitStack, family: int, address: Any) -> Any:
+    server = bound(until_the_end, socket.SOCK_STREAM, family, address)
+    server.listen()
+    return server.getsockname()
+
+
+def bound(until_the_end: ExitStack, kind: int, family: int, address: Any) -> socket.socket:
+    server = until_the_end.enter_context(socket.socket(family, kind))
+    server.bind(address)
+    return server
+
+
+@pytest.fixture
+def lair(tmp_path: Path) -> Iterator[Lair]:
+    with ExitStack() as until_the_end:
+        yield Lair(tmp_path, until_the_end)
+
+
+@pytest.fixture(scope="module", params=LEVELS)
+def spied(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Lair]]:
+    """One run of the spy at each level."""
+    level = available(request.param)
+    with ExitStack() as until_the_end:
+        lair = Lair(tmp_path_factory.mktemp(level), until_the_end)
+        done = lair.run("Spy", "--sandbox", level, "--pass-env", "SPY_PASSED_KEY", "--pass-env", "SPY_ALLOWED")
+        assert done.returncode == (2 if level == "off" else 0), done.stderr  # without a sandbox it changes the corpus
+        yield level, lair
+
+
+def test_no_command_line_names_the_gold_set(spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    allowed = {"off": ["done False"], "bubblewrap": ["done False"], "landlock": ["PermissionError"]}
+    assert lair.report()["attempts"]["command lines"] in allowed[level]
+
+
+@pytest.mark.parametrize("attempt", ONLY_WITHOUT_SANDBOX)
+def test_what_an_agent_reaches_without_a_sandbox_is_out_of_reach_with_one(attempt: str, spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    assert (lair.report()["attempts"][attempt] == WITHIN_REACH) == (level == "off")
+
+
+def test_what_was_tried_has_had_its_effect_without_a_sandbox_and_none_with_one(spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    changed = [name for name in ("journal", "cache", "corpus") if "poison" in Path(lair.targets[name]).read_text()]
+    assert changed == (["journal", "cache", "corpus"] if level == "off" else [])
+    assert (lair.bystander.poll() is None) == (level != "off")
+
+
+def test_only_root_looks_into_the_runner_and_only_without_a_sandbox(spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    assert (lair.report()["attempts"]["runner"] == WITHIN_REACH) == (level == "off" and os.getuid() == 0)
+
+
+def test_an_agent_always_has_a_folder_of_its_own(spied: tuple[str, Lair]) -> None:
+    assert spied[1].report()["attempts"]["own file"] == WITHIN_REACH
+
+
+def test_variables_that_look_secret_are_withheld_unless_they_are_named(spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    given = {name for name in VARIABLES if name in lair.report()["variables"]}
+    assert given == {"SPY_PASSED_KEY", "SPY_ALLOWED", "OMP_NUM_THREADS"} | ({"SPY_COLOUR"} if level == "off" else set())
+
+
+def test_a_sandboxed_agent_has_no_privileges(spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    said = lair.report()
+    assert level == "off" or (int(said["capabilities"], 16), said["no new privileges"]) == (0, "1")
+    assert (level, os.getuid()) != ("bubblewrap", 0) or said["user"] != 0
+
+
+def test_the_run_says_what_kept_the_agent_inside(spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    assert lair.provenance()["agent"].get("sandbox", "off").startswith(level)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_an_agent_may_use_the_network_if_its_spec_says_so(mechanism: str, lair: Lair) -> None:
+    (lair.folder / "config.yaml").write_text("agents:\n  - {name: spy, source: 'spy.py:Spy', network: true, env: [SPY_TOKEN]}\n")
+    done = lair.run("Spy", "--sandbox", available(mechanism), "--config", "../config.yaml")
+    assert done.returncode == 0, done.stderr
+    said = lair.report()
+    assert (said["attempts"]["tcp"], said["attempts"]["gold set"] == WITHIN_REACH) == (WITHIN_REACH, False)
+    assert "SPY_TOKEN" in said["variables"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_nothing_is_left_when_the_runner_is_killed(level: str, lair: Lair) -> None:
+    command = lair.command("Family", "--sandbox", available(level))
+    runner = subprocess.Popen(command, cwd=lair.folder / "code", env=lair.environment)
+    assert waited_for(lambda: running(lair.targets["mark"]))
+    os.kill(runner.pid, signal.SIGKILL)
+    runner.wait()
+    assert waited_for(lambda: not running(lair.targets["mark"]))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_nothing_is_left_after_a_deadline(level: str, lair: Lair) -> None:
+    done = lair.run("Family", "--sandbox", available(level), "--timeout", "3", "--max-failures", "1", "--no-warm-up")
+    assert (done.returncode, running(lair.targets["mark"])) == (2, [])
+    assert [path.name for path in lair.private.iterdir()] == ["rival"]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_memory_is_limited_in_a_sandbox_too(mechanism: str, lair: Lair) -> None:
+    greedy = "class Greedy:\n    def initialize(self, repo_path): pass\n    def retrieve(self, query): return ['x' * (1 << 30)]\n"
+    (lair.folder / "code" / "spy.py").write_text(greedy)
+    lair.run("Greedy", "--sandbox", available(mechanism), "--memory-limit", "500")
+    assert "MemoryError" in (lair.folder / "out.json").read_text()
+
+
+def running(mark: str) -> list[str]:
+    """The processes whose command line holds this mark."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):  # as elsewhere
+        try:
+            found += [pid] if mark.encode() in Path("/proc", pid, "cmdline").read_bytes() else []
+        except OSError:
+            continue
+    return found
+
+
+def waited_for(condition: Any) -> bool:
+    deadline = time.monotonic() + 60
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return bool(condition())
+
+
+def test_a_variable_that_was_withheld_is_named_by_the_error(lair: Lair) -> None:
+    done = lair.run("NeedsKey")
+    assert done.returncode == 4
+    assert "KeyError: 'SPY_TOKEN'; SPY_TOKEN was withheld from the agent: pass it with --pass-env SPY_TOKEN" in done.stderr
+    assert lair.run("NeedsKey", "--pass-env", "SPY_TOKEN").returncode == 0
+
+
+def test_only_a_missing_variable_that_was_withheld_is_explained() -> None:
+    assert explained("KeyError: 'HOME'", frozenset({"A_TOKEN"})) == "KeyError: 'HOME'"
+
+
+def test_without_bubblewrap_the_error_says_what_to_install(lair: Lair) -> None:
+    command = lair.command("Spy", "--sandbox", "bubblewrap")
+    environment = lair.environment | {"PATH": str(lair.folder)}
+    done = subprocess.run(command, cwd=lair.folder / "code", env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, "apt-get install bubblewrap" in done.stderr) == (4, True)
+
+
+def test_a_gold_set_inside_what_is_searched_is_refused(lair: Lair) -> None:
+    (lair.folder / "corpus" / "suite.json").write_bytes((lair.folder / "code" / "suite.json").read_bytes())
+    done = lair.run("Spy", "--sandbox", mechanisms()[0], "--gold-set", "../corpus/suite.json")
+    assert (done.returncode, "which is searched; move it elsewhere" in done.stderr) == (4, True)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_journal_beside_the_code_is_hidden_and_the_code_is_not(mechanism: str, lair: Lair) -> None:
+    Path(lair.folder / "code" / "rival.jsonl").write_text("answers")
+    targets = lair.targets | {"saved": str(lair.folder / "code" / "rival.jsonl")}
+    (lair.folder / "code" / "targets.json").write_text(json.dumps(targets))
+    done = lair.run("Spy", "--sandbox", available(mechanism), "--journal", ".")
+    assert done.returncode == 0, done.stderr
+    assert lair.report()["attempts"]["saved run"] != WITHIN_REACH
+
+
+def test_an_object_of_this_process_cannot_be_sandboxed(tmp_path: Path) -> None:
+    suite = Suite.from_cases("s", [Case("c", "q", (Judgment("f", "path"),))])
+    (tmp_path / "f").write_text("text")
+    with pytest.raises(UsageError, match="is an object of this process, which no sandbox can hold"):
+        Experiment(suite, [lambda query, k: []], Where(corpus=str(tmp_path)), options=RunOptions(sandbox=mechanisms()[0])).run()

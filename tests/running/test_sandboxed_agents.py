@@ -1,0 +1,93 @@
+"""What agents need in a sandbox, and that the built-in ones answer there as they do elsewhere."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from searchmark import Case, Experiment, Judgment, RunOptions, Suite, Where
+from searchmark.agents.agent import AgentSpec
+from searchmark.agents.source import parse_source
+from searchmark.errors import UsageError
+from searchmark.running.sandbox.needs import needs_of, saved_index
+from tests.support.sandboxes import mechanisms
+from tests.support.small_histories import FILE, write_history
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has sandboxes")
+
+SERVED = {"name": "openai", "model": "m"}
+
+
+@pytest.mark.parametrize(
+    ("source", "config", "network", "variables"),
+    [
+        ("bm25", {}, False, set()),
+        ("semantic", {"embedder": SERVED}, True, {"OPENAI_API_KEY"}),
+        ("semantic", {"embedder": SERVED | {"key_variable": "MINE"}}, True, {"MINE"}),
+        ("hybrid", {"arms": ["bm25", {"name": "semantic", "config": {"embedder": SERVED}}]}, True, {"OPENAI_API_KEY"}),
+        ("rerank", {"reranker": {"name": "http", "url": "http://localhost"}}, True, set()),
+        ("spy.py:Spy", {"key_variable": "MINE", "embedder": SERVED}, False, {"MINE"}),
+    ],
+)
+def test_a_built_in_agent_that_asks_a_service_may_use_the_network_and_its_key(
+    source: str, config: dict[str, Any], network: bool, variables: set[str]
+) -> None:
+    found = needs_of(AgentSpec("a", parse_source(source), config))
+    assert (found.network, found.variables) == (network, variables)
+
+
+def test_an_index_that_is_not_there_cannot_be_made_in_a_sandbox(tmp_path: Path) -> None:
+    spec = AgentSpec("a", parse_source("semantic"), {"index_file": str(tmp_path / "index.npz")})
+    with pytest.raises(UsageError, match="a sandboxed agent cannot make it; make it without --sandbox first"):
+        list(saved_index(spec))
+
+
+BUILT_IN = ["bm25", "fts5", "hybrid", "keyword", "path-match", "popular", "random", "rerank", "semantic"]
+QUERIES = ["who checks the password of a customer", "discount in the shopping cart", "login"]
+STATES = [
+    {"app/login.py": "def login(user): pass\n", "docs/cart.md": "discount for customers\n"},
+    {"app/login.py": "def login(user):\n    check(password)\n", "docs/cart.md": "discount for customers\n"},
+    {"core/login.py": "def login(user):\n    check(password)\n", "app/cart.py": "class Cart:\n    discount = 0\n"},
+]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> tuple[Path, list[str]]:
+    trees = [{path.encode(): (FILE, text.encode()) for path, text in state.items()} for state in STATES]
+    return tmp_path / "shop", write_history(tmp_path / "shop", trees)
+
+
+def documents(folder: Path) -> Path:
+    rows = [{"id": path, "title": path, "text": text} for path, text in STATES[-1].items()]
+    file = folder / "documents.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return file
+
+
+def searched(kind: str, repository: tuple[Path, list[str]], folder: Path) -> Where:
+    return {
+        "folder": lambda: Where(corpus=str(repository[0])),
+        "documents": lambda: Where(corpus=str(documents(folder))),
+        "commits": lambda: Where(repositories=(str(repository[0]),), snapshots=("parent",)),
+    }[kind]()
+
+
+def answers(agents: list[str], cases: list[Case], where: Where, level: Any) -> list[Any]:
+    options = RunOptions(num_runs=1, sandbox=level)
+    runs = Experiment(Suite.from_cases("s", cases), agents, where, options=options).run().runs
+    return [(run.label.agent, [(answer.status, answer.hits) for answer in run.answers]) for run in runs]
+
+
+@pytest.mark.parametrize("kind", ["folder", "documents", "commits"])
+def test_every_built_in_agent_answers_the_same_in_a_sandbox(kind: str, repository: tuple[Path, list[str]], tmp_path: Path) -> None:
+    agents = [name for name in BUILT_IN if name != "popular" or kind == "commits"]  # which needs a history
+    fields = [{"parent_commit": commit} for commit in repository[1]]
+    cases = [Case(f"c{n}", query, (Judgment("x", "path"),), fields=fields[n]) for n, query in enumerate(QUERIES)]
+    where = searched(kind, repository, tmp_path)
+    plain = answers(agents, cases, where, "off")
+    assert {name: answers(agents, cases, where, name) for name in mechanisms()} == dict.fromkeys(mechanisms(), plain)
+    assert all(status in ("ok", "empty") for _, given in plain for status, _ in given)
