@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from searchmark import load_corpus
 from searchmark.agents.bm25 import Bm25Agent, Bm25Config
-from searchmark.agents.lexical import chunk_store, postings
+from searchmark.agents.lexical import chunk_store, segments
 from searchmark.agents.lexical.stop_words import STOP_WORDS
 from searchmark.corpora.chunks import chunks
 from searchmark.corpora.corpus import Changes, Corpus
@@ -229,7 +229,7 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, float]) -> No
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=12), max_size=30), st.integers(1, 40), st.integers(1, 40))
 def test_answers_do_not_depend_on_how_many_documents_are_counted_at_once(texts: list[list[str]], batch: int, large: int) -> None:
     corpus = corpus_of({f"{place:02}": " ".join(words) for place, words in enumerate(texts)})
-    with patch.object(chunk_store, "BATCH", batch), patch.object(postings, "LARGE", large), patch.object(postings, "AT_ONCE", 3):
+    with patch.object(chunk_store, "BATCH", batch), patch.object(segments, "LARGE", large), patch.object(segments, "AT_ONCE", 3):
         in_parts = ready(corpus)
         assert answers(in_parts, ["a b", "c a f"], 30) * 10 == answers(in_parts, ["a b", "c a f"] * 10, 30)
     assert answers(in_parts, ["a b", "c a f"], 30) == answers(ready(corpus), ["a b", "c a f"], 30)
