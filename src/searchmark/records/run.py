@@ -65,12 +65,12 @@ class AnswerDetails:
 
     def to_plain(self) -> dict[str, Any]:
         """What there is to say, as JSON has it; nothing for what is not known."""
-        plain = {name: getattr(self, name) for name in self.__slots__}
         # A cost of 0 is known, and differs from one that is not: only what is at its default is left out.
-        return {name: value for name, value in plain.items() if value != getattr(NOTHING_KNOWN, name)}
+        return {name: value for name, default in _DEFAULTS if (value := getattr(self, name)) != default}
 
 
 NOTHING_KNOWN = AnswerDetails()
+_DEFAULTS = [(name, getattr(NOTHING_KNOWN, name)) for name in AnswerDetails.__slots__]
 
 
 @dataclass(frozen=True, slots=True)
