@@ -43,7 +43,7 @@ class RunStart:
     started: datetime
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class JournalEntry:
     """One line: what became of a case, and which of its hits exist; None where that is not known."""
 
