@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from searchmark import load_corpus
 from searchmark.agents.bm25 import Bm25Agent, Bm25Config
+from searchmark.agents.lexical import chunk_store, segments
 from searchmark.agents.lexical.stop_words import STOP_WORDS
 from searchmark.corpora.chunks import chunks
 from searchmark.corpora.corpus import Changes, Corpus
@@ -33,6 +34,11 @@ QUERIES = [
     "",
     "README.md",
 ]
+
+
+def listed(texts: Mapping[str, str]) -> Corpus:
+    """A corpus that can be read by id, and so be followed from state to state."""
+    return Corpus.of("texts", [Document(*entry) for entry in texts.items()])
 
 
 def corpus_of(texts: Mapping[str, str], *, versions: bool = False) -> Corpus:
@@ -158,18 +164,18 @@ def test_the_best_are_found_however_many_are_wanted(values: list[int], k: int) -
 
 def test_every_distinct_chunk_is_tokenised_once() -> None:
     texts = {document.id: document.text for document in load_corpus(ROOT / "src")}
-    agent = ready(corpus_of(texts))
+    agent = ready(listed(texts))
     distinct = {chunk for text in texts.values() for chunk in chunks(text)}
     assert agent.chunks_tokenised == len(distinct)
     texts |= {f"copy/{name}": f"{text}\n\nadded = 1\n" for name, text in texts.items()}
-    agent.update(Changes(corpus_of(texts), tuple(name for name in texts if name.startswith("copy/")), ()))
+    agent.update(Changes(listed(texts), tuple(name for name in texts if name.startswith("copy/")), ()))
     assert agent.chunks_tokenised == len(distinct | {chunk for text in texts.values() for chunk in chunks(text)})
 
 
 def test_initialising_again_forgets_the_documents_and_keeps_the_chunks() -> None:
-    agent = ready(corpus_of({"a": "one", "b": "two"}))
-    agent.initialize(corpus_of({"c": "one"}))
-    assert answers(agent, ["one two"]) == answers(ready(corpus_of({"c": "one"})), ["one two"])
+    agent = ready(listed({"a": "one", "b": "two"}))
+    agent.initialize(listed({"c": "one"}))
+    assert answers(agent, ["one two"]) == answers(ready(listed({"c": "one"})), ["one two"])
     assert agent.chunks_tokenised == 2
 
 
@@ -218,3 +224,28 @@ def test_a_corpus_without_words_gives_no_hits(texts: dict[str, str]) -> None:
 def test_options_that_make_no_sense_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must"):
         Bm25Config(**options)
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=12), max_size=30), st.integers(1, 40), st.integers(1, 40))
+def test_answers_do_not_depend_on_how_many_documents_are_counted_at_once(texts: list[list[str]], batch: int, large: int) -> None:
+    corpus = corpus_of({f"{place:02}": " ".join(words) for place, words in enumerate(texts)})
+    with patch.object(chunk_store, "BATCH", batch), patch.object(segments, "LARGE", large), patch.object(segments, "AT_ONCE", 3):
+        in_parts = ready(corpus)
+        assert answers(in_parts, ["a b", "c a f"], 30) * 10 == answers(in_parts, ["a b", "c a f"] * 10, 30)
+    assert answers(in_parts, ["a b", "c a f"], 30) == answers(ready(corpus), ["a b", "c a f"], 30)
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.5, 1 / 3, 300.0, 1e300])
+def test_frequencies_are_kept_to_the_last_bit_whatever_the_weights_make_of_them(weight: float) -> None:
+    texts = {"a": "word " * 3, "b": "word " * 700, "c": "word other"}
+    agent = Bm25Agent(Bm25Config(language="none", content_weight=weight, name_weight=0.0))
+    agent.initialize(corpus_of(texts))
+    (found,) = answers(agent, ["word"])
+    assert found == answers(agent, ["word"] * 20)[-1]
+    assert_equal(found, bm25_by_the_book([Document(*entry) for entry in texts.items()], "word", 10, name=0.0, content=weight))
+
+
+def test_a_posting_takes_few_bytes_and_texts_that_do_not_come_again_take_none() -> None:
+    chosen = random.Random(0)
+    agent = ready(corpus_of({str(place): " ".join(chosen.sample("abcdefghijklmnopqrstuvwxyz", 20)) for place in range(2000)}))
+    assert agent.index_bytes() < 2000 * (20 * 6 + 64)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import Judgment
+from searchmark import Case, Judgment, Suite
 from searchmark.judging.existence import Existing
 
 IDS = ("a.py", "src/b.py", "src/deep/c.py", "caf\u00e9.txt", "with#hash.md", "7")
@@ -85,7 +85,7 @@ def test_what_only_looks_like_an_id_does_not_exist(hit: str) -> None:
 
 
 def test_missing_targets_are_the_relevant_ones_that_no_hit_could_be() -> None:
-    judgments = [
+    judgments = (
         Judgment("a.py", "path"),
         Judgment("./src//b.py", "path"),
         Judgment("src/deep", "path"),
@@ -95,5 +95,8 @@ def test_missing_targets_are_the_relevant_ones_that_no_hit_could_be() -> None:
         Judgment("never.py", "path", grade=0),
         Judgment("*.rb", "glob"),
         Judgment("gone.py#L1-L2", "lines"),
-    ]
-    assert Existing(IDS).missing_targets(judgments) == ["gone.py", "8"]
+    )
+    table = Suite.from_cases("s", [Case("before", judgments=judgments), Case("after", judgments=judgments[4:])]).judgments
+    assert Existing(IDS).missing_targets(table, 0, 9) == ["gone.py", "8"]
+    assert Existing(IDS).missing_targets(table, 9, 10) == ["gone.py"]
+    assert Existing(IDS).missing_targets(table, 0, len(table)) == ["gone.py", "8"] * 2

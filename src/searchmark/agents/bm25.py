@@ -57,7 +57,7 @@ class Bm25Agent(RetrievalAgent):
 
     @property
     def chunks_tokenised(self) -> int:
-        """How many chunks were ever taken apart: not more than there are distinct ones."""
+        """How many chunks were ever taken apart, each distinct one once; those of a corpus that is read only once are not kept."""
         return self.collection.chunks_tokenised
 
     def initialize(self, corpus: Corpus) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from searchmark.judging.matching import names_lines, path_of_lines
 from searchmark.judging.spelling import nfc, normal_path
-from searchmark.records import Judgment
+from searchmark.records import JudgmentTable
 
 
 class Existing:
@@ -35,10 +35,9 @@ class Existing:
     def __contains__(self, hit: str) -> bool:
         return self.settled(hit)[1]
 
-    def missing_targets(self, judgments: Iterable[Judgment]) -> list[str]:
-        """The relevant targets, named by id or path, that no hit could be: they do not exist here."""
-        named = (judgment.target for judgment in judgments if judgment.grade > 0 and judgment.match in ("id", "path"))
-        return [target for target in named if target not in self]
+    def missing_targets(self, judgments: JudgmentTable, start: int, end: int) -> list[str]:
+        """The relevant targets in some rows, named by id or path, that no hit could be: they do not exist here."""
+        return [target for target in judgments.named_targets(start, end) if target not in self._ids and target not in self]
 
     @cached_property
     def _known(self) -> dict[str, str]:

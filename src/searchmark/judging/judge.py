@@ -190,7 +190,7 @@ def _dropped(suite: Suite, run: Run, matches: Matches, existing: Existing | None
         **run.dropped,
     }
     if existing is not None:
-        counts["unreachable_targets"] = sum(len(existing.missing_targets(case.judgments)) for case in suite.cases)
+        counts["unreachable_targets"] = len(existing.missing_targets(suite.judgments, 0, len(suite.judgments)))
     return counts
 
 

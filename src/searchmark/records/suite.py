@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, compress, islice
 from typing import Any, Literal, TypeVar, get_args, overload
 
 import numpy as np
@@ -147,6 +147,15 @@ class JudgmentTable:
         for target, how, grade, place, bounds in zip(self.targets[start:end], match, grades, rank, score_range, strict=True):
             known = None if bounds is None or math.isnan(bounds[0]) else tuple(bounds)
             yield Judgment(target, MATCHES[how or 0], grade, place or None, known)
+
+    def named_targets(self, start: int, end: int) -> Iterator[str]:
+        """The relevant targets in some rows that are named by id or path, and so exist or not."""
+        return compress(self.targets[start:end], self._named[start:end].tolist())
+
+    @cached_property
+    def _named(self) -> NDArray[np.bool_]:
+        relevant: NDArray[np.bool_] = self.grades > 0
+        return relevant if self.match is None else relevant & np.isin(self.match, [MATCHES.index(how) for how in ("id", "path")])
 
     @cached_property
     def case(self) -> NDArray[np.int64]:

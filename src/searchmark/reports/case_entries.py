@@ -21,6 +21,8 @@ from searchmark.reports.report import CaseSummary, ShownHit
 # Cases that are written at once: bounds the number of strings that are held.
 _AT_ONCE = 1 << 10
 
+_encoded = json.JSONEncoder(allow_nan=False).encode
+
 # Between these, polars writes a number as Python does, in a third of the time.
 _SHORTEST, _LONGEST = 1e-4, 1e16
 
@@ -128,7 +130,15 @@ class _ColumnWriter:
         if details is None:
             return repeat("", end - begin)
         known = (NOTHING_KNOWN if answer < 0 else details[answer] for answer in self.cases.answers[begin:end].tolist())
-        return ("" if each == NOTHING_KNOWN else f', "details": {json.dumps(with_numbers(each.to_plain()))}' for each in known)
+        return (f', "details": {_as_json(plain)}' if (plain := each.to_plain()) else "" for each in known)
+
+
+def _as_json(plain: dict[str, Any]) -> str:
+    """Nearly always there is nothing but numbers that JSON has, and nobody needs to look at each of them."""
+    try:
+        return _encoded(plain)
+    except (TypeError, ValueError):
+        return json.dumps(with_numbers(plain))
 
 
 def _quoted_at(column: Texts, rows: Ints) -> Iterable[str]:

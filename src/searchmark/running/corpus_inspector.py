@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class CorpusInspector:
         self._histories: dict[object, _History] = {}
         self._fingerprints: dict[Path, str] = {}
         self.changed: list[str] = []
-        distinct = list(dict.fromkeys(location for locations in mappings for location in locations.values()))
+        distinct = list(dict.fromkeys(location for locations in mappings for location in _distinct(locations)))
         for location in distinct:
             self._look_up(location)
         self.repositories = _searched_repositories(distinct)
@@ -85,8 +85,9 @@ class CorpusInspector:
             return CaseExistence(None, None, f"the repository is not whole: {error}")
         if existing is None:
             return CaseExistence(None, None)
-        judgments = self._suite.cases[self._suite.table.index[step.case]].judgments
-        return CaseExistence(existing, existing.missing_targets(judgments))
+        row = self._suite.table.index[step.case]
+        start, end = self._suite.judgments.starts[row : row + 2].tolist()
+        return CaseExistence(existing, existing.missing_targets(self._suite.judgments, start, end))
 
     def _existing_at(self, location: Location) -> Existing | None:
         match location:
@@ -101,19 +102,22 @@ class CorpusInspector:
 
     def digest(self, locations: Mapping[str, Location]) -> str | None:
         """One corpus has its own digest; several have one of all of theirs; what a service searches is not known."""
-        digests = {location.identity: self._digest_of(location) for location in locations.values()}
+        digests = self._digests(locations)
         if None in digests.values():
             return None
         return next(iter(digests.values())) if len(digests) == 1 else _digest_of_all(digests)
 
     def identity(self, locations: Mapping[str, Location]) -> str:
         """What must be the same for a journal to be continued: every location, and what was found there."""
-        return _digest_of_all({location.identity: self._digest_of(location) for location in locations.values()})
+        return _digest_of_all(self._digests(locations))
 
     def shared_corpora(self, locations: Mapping[str, Location]) -> dict[str, str]:
         """The digests of folders and commits by their names; documents that a case brings along are nobody else's."""
-        digests = {each.name: self._digest_of(each) for each in locations.values() if isinstance(each, Folder | Commit)}
+        digests = {each.name: self._digest_of(each) for each in _distinct(locations) if isinstance(each, Folder | Commit)}
         return {name: digest for name, digest in digests.items() if digest is not None}
+
+    def _digests(self, locations: Mapping[str, Location]) -> dict[str, str | None]:
+        return {location.identity: self._digest_of(location) for location in _distinct(locations)}
 
     def _digest_of(self, location: Location) -> str | None:
         match location:
@@ -123,6 +127,11 @@ class CorpusInspector:
                 return location.digest
             case Documents() | Folder():
                 return self._surveys[location].digest
+
+
+def _distinct(locations: Mapping[str, Location]) -> Iterable[Location]:
+    """Each object once: mostly a hundred thousand cases share one, and to hash it takes longer than to look at it."""
+    return {id(location): location for location in locations.values()}.values()
 
 
 def _digest_of_all(digests: Mapping[str, str | None]) -> str:

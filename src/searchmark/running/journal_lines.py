@@ -37,7 +37,7 @@ DAMAGED = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class JournalEntry:
     """What became of a case, and which of its hits exist; None where that is not known."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 
 from searchmark.corpora.locations import Location
 from searchmark.errors import NothingEvaluated, UsageError
@@ -16,7 +17,7 @@ from searchmark.options.experiment_options import CaseSelection
 from searchmark.records import Case, RunLabel, Suite
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Step:
     """One case, to be asked at one location."""
 
@@ -35,6 +36,8 @@ def parse_shard(text: str) -> tuple[int, int]:
 
 def selected(suite: Suite, cases: CaseSelection, seed: int, only: frozenset[str] | None = None) -> Suite:
     """The suite without the cases that are not wanted; at least one is left. ``only`` limits it to some by their ids."""
+    if only is None and cases == CaseSelection() and len(suite):
+        return suite
     if cases.categories:
         _refuse_unknown_categories(suite, cases.categories)
     kept = [case for case in suite.cases if (only is None or case.id in only) and _wanted(case, cases)]
@@ -78,15 +81,15 @@ def _refuse_unknown_categories(suite: Suite, wanted: Iterable[str]) -> None:
 
 def ordered(suite: Suite, locations: Mapping[str, Location], seed: int, *, shuffled: bool = True) -> list[Step]:
     """All cases as steps: location by location in the order of ``locations``, shuffled within each."""
-    groups: dict[Location, list[Case]] = {location: [] for location in locations.values()}
-    for case in suite.cases:
-        if case.query is None:
-            raise UsageError(f"the case {case.id!r} has no query; for TREC qrels and labels, give the queries with --topics")
-        groups[locations[case.id]].append(case)
+    groups: dict[Location, list[Step]] = {location: [] for location in locations.values()}
+    for case, query in zip(suite.table.ids, suite.table.queries or repeat(None), strict=False):
+        if query is None:
+            raise UsageError(f"the case {case!r} has no query; for TREC qrels and labels, give the queries with --topics")
+        groups[locations[case]].append(Step(case, query, locations[case]))
     return [
-        Step(case.id, case.query or "", location)
-        for location, cases in groups.items()
-        for case in (sorted(cases, key=lambda case: _position(f"order {seed}", case.id)) if shuffled else cases)
+        step
+        for steps in groups.values()
+        for step in (sorted(steps, key=lambda step: _position(f"order {seed}", step.case)) if shuffled else steps)
     ]
 
 

@@ -28,7 +28,7 @@ CLOSING_SECONDS = 30.0  # an index may have to be saved
 LOADING_SECONDS = 60.0  # importing is not indexing: a short limit for that must not fail on a busy machine
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """How one question ended: the answer as the agent gave it, and what is known about it.
 

@@ -47,9 +47,10 @@ class AnalysedCounts:
 
     def _learn(self) -> None:
         """Analyse the tokens that are new in the vocabulary."""
-        known = len(self._term_of.values)
-        if known < len(self._vocabulary):
-            self._term_of.extend([self._number(token) for token in islice(self._vocabulary.numbers, known, None)])
+        unknown = len(self._vocabulary) - len(self._term_of.values)
+        # From the end: to pass over a million known tokens for every few new ones would take longer than these.
+        new = list(islice(reversed(self._vocabulary.numbers), unknown))
+        self._term_of.extend([self._number(token) for token in reversed(new)])
 
     def _number(self, token: str) -> int:
         term = self.analyser.term(token)

@@ -1,13 +1,14 @@
 """An index by terms that follows a corpus from state to state, at the price of what has changed.
 
-Contents are counted by token, chunk by chunk, and cached. The analyser turns counts of tokens into counts of terms on
+Contents are counted by token, chunk by chunk, and cached; those of a corpus that cannot be read by id are not, since it has
+no next state. The analyser turns counts of tokens into counts of terms on
 their way into the postings; if a new state needs another analyser than the last, the postings are made again and nothing is
 counted twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -19,15 +20,17 @@ from searchmark.agents.lexical.analyser import Analyser, AnalyserOptions
 from searchmark.agents.lexical.choice import AnalyserChoice
 from searchmark.agents.lexical.chunk_store import Contents, batches
 from searchmark.agents.lexical.disk_cache import ChunkCache, RowsByContent
-from searchmark.agents.lexical.postings import Postings
+from searchmark.agents.lexical.postings import Field, Postings
 from searchmark.agents.lexical.tokens import IDENTIFIERS, WORDS
-from searchmark.agents.lexical.vocabulary import Ints, Vocabulary
+from searchmark.agents.lexical.vocabulary import Counts, Ints, Vocabulary
 from searchmark.agents.names import name_of
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.files.store import collector_paused
 from searchmark.records import Document
 
 SAVED_AT = 20_000  # contents that are new since the last time: a run that is killed loses no more
+AT_ONCE = 1 << 13  # documents that become postings at once, where their chunks are known
+Part = tuple[Sequence[str], list[Field]]  # ids, and what their documents hold
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Collection:
 
     @property
     def chunks_tokenised(self) -> int:
-        """How many chunks were ever taken apart: not more than there are distinct ones."""
+        """How many chunks were ever taken apart, each distinct one once; those of a corpus that is read only once are not kept."""
         return self._contents.chunks_tokenised
 
     @property
@@ -125,7 +128,15 @@ class Collection:
     def _add(self, corpus: Corpus, ids: Sequence[str] | None) -> None:
         """Index some documents of a corpus, or all."""
         with collector_paused():
-            self._index(self._documents(corpus, ids))
+            self._postings.add_parts(self._parts(corpus, ids))
+
+    def _parts(self, corpus: Corpus, ids: Sequence[str] | None) -> Iterator[Part]:
+        if ids is None and self._cache is None and not corpus.reads_by_id:
+            # Such a corpus is never followed from state to state: its counts are kept as postings and not as chunks too.
+            yield from map(self._counted, batches(corpus))
+            return
+        documents = self._documents(corpus, ids)
+        yield from (self._part(documents[begin : begin + AT_ONCE]) for begin in range(0, len(documents), AT_ONCE))
 
     def _documents(self, corpus: Corpus, ids: Sequence[str] | None) -> list[tuple[str, str, Ints]]:
         """Name, id and chunks of every document that is a text."""
@@ -172,9 +183,18 @@ class Collection:
             self._cache.save(self._new)
             self._new = {}
 
-    def _index(self, documents: Sequence[tuple[str, str, Ints]]) -> None:
-        names, ids, rows = zip(*documents, strict=True) if documents else ((), (), ())
+    def _counted(self, documents: Sequence[Document]) -> Part:
+        """Documents counted as they are read."""
+        own = np.arange(len(documents))
+        content = self._vocabulary.count(document.text for document in documents)
+        return [document.id for document in documents], self._fields(map(name_of, documents), content, own)
+
+    def _part(self, documents: Sequence[tuple[str, str, Ints]]) -> Part:
+        """Documents by the rows of their chunks."""
+        names, ids, rows = zip(*documents, strict=True)
         owners = np.repeat(np.arange(len(ids)), np.fromiter(map(len, rows), np.int64, len(rows)))
-        content = self._contents.counts(np.concatenate([np.empty(0, np.int64), *rows]))
-        fields = [(self._vocabulary.count(names), np.arange(len(ids))), (content, owners)]
-        self._postings.add(ids, [(self._terms.counts(counts), own) for counts, own in fields])
+        return ids, self._fields(names, self._contents.counts(np.concatenate([np.empty(0, np.int64), *rows])), owners)
+
+    def _fields(self, names: Iterable[str], content: Counts, owners: Ints) -> list[Field]:
+        counted = self._vocabulary.count(names)
+        return [(self._terms.counts(counted), np.arange(len(counted))), (self._terms.counts(content), owners)]

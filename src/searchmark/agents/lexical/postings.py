@@ -17,43 +17,22 @@ combined before saturation (Robertson, Zaragoza, Taylor 2004).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from searchmark.agents.lexical.segments import AT_ONCE, Floats, Segment, gathered, merged, sorted_segment
 from searchmark.agents.lexical.vocabulary import Counts, Ints
 
-Floats = NDArray[np.float64]
+Field = tuple[Counts, Ints]  # counted texts, and the document of each (its position among those that it comes with)
 Kind = TypeVar("Kind", bound=np.generic)
 MERGED_AT = 3  # a segment is merged with its older neighbour unless that is so many times larger
 ASKED_OFTEN = 16  # queries to one state after which it pays to prepare it for more
 BLOCKS = 4  # for every document that is wanted, in the search for the best
 SLACK = 1000  # slots of documents that are gone, beyond as many as there are documents, before they are given to others
-
-
-@dataclass(frozen=True, eq=False)
-class Segment:
-    """Postings sorted by term: which slot holds the term, and how often."""
-
-    terms: NDArray[np.int32]
-    slots: NDArray[np.intp]  # the type that arrays are indexed by, so that no query converts it
-    frequencies: Floats
-
-    def __len__(self) -> int:
-        return len(self.terms)
-
-    def where(self, kept: Any) -> Segment:
-        return Segment(self.terms[kept], self.slots[kept], self.frequencies[kept])
-
-    def followed_by(self, other: Segment) -> Segment:
-        return Segment(
-            np.concatenate((self.terms, other.terms)),
-            np.concatenate((self.slots, other.slots)),
-            np.concatenate((self.frequencies, other.frequencies)),
-        )
 
 
 class Postings:
@@ -63,7 +42,8 @@ class Postings:
         self._k1, self._b = k1, b
         self._weights = weights
         self._segments: list[Segment] = []
-        self._slot: dict[str, int] = {}
+        self._slot: dict[str, int] | None = None
+        self._count = 0
         self._ids: list[str] = []
         self._lengths: Ints = np.zeros((0, len(weights)), np.int64)
         self._live: NDArray[np.bool_] = np.zeros(0, bool)
@@ -72,67 +52,93 @@ class Postings:
         self._asked = 0  # queries since the last change
 
     def __len__(self) -> int:
-        return len(self._slot)
+        return self._count
 
     def __contains__(self, document: str) -> bool:
-        return document in self._slot
+        return document in self._slots()
 
     @property
     def nbytes(self) -> int:
-        arrays = [array for segment in self._segments for array in (segment.terms, segment.slots, segment.frequencies)]
-        return sum(array.nbytes for array in [*arrays, self._lengths, self._live])
+        return sum(segment.nbytes for segment in self._segments) + self._lengths.nbytes + self._live.nbytes
 
     def remove(self, ids: Iterable[str]) -> None:
         """Forget documents; ids that are not there are passed over."""
-        gone = [slot for slot in (self._slot.pop(document, None) for document in ids) if slot is not None]
+        slots = self._slots()
+        gone = [slot for slot in (slots.pop(document, None) for document in ids) if slot is not None]
         # Postings are sorted by term, so those of one document lie everywhere: they are passed over until a merge drops them.
         self._live[gone] = False
+        self._count -= len(gone)
         self._changed()
 
     def _changed(self) -> None:
         self._norms = self._all_shares = None
         self._asked = 0
 
-    def add(self, ids: Sequence[str], fields: Sequence[tuple[Counts, Ints]]) -> None:
-        """Take in new documents. Each field is counted texts, and the document (its position in ``ids``) of each text."""
+    def add(self, ids: Sequence[str], fields: Sequence[Field]) -> None:
+        """Take in new documents, counted field by field."""
+        self.add_parts([(ids, fields)])
+
+    def add_parts(self, parts: Iterable[tuple[Sequence[str], Sequence[Field]]]) -> None:
+        """Take in new documents a part at a time: what it takes to sort them is that of one part, and of all only the result."""
         first = len(self._ids)
-        self._ids += ids
-        self._slot.update(zip(ids, range(first, len(self._ids)), strict=True))
-        self._live = np.concatenate((self._live, np.ones(len(ids), bool)))
-        # bincount adds in float64, which is exact for whole numbers up to 2**53.
-        lengths = [np.bincount(owner, counts.lengths, len(ids)).astype(np.int64) for counts, owner in fields]
-        self._lengths = np.concatenate((self._lengths, np.stack(lengths, axis=1)))
-        self._segments.append(self._segment(first, fields))
+        ids: list[str] = []
+        lengths = [self._lengths]
+
+        def segments() -> Iterator[Segment]:
+            for own, fields in parts:
+                yield self._segment(first + len(ids), fields)
+                # bincount adds in float64, which is exact for whole numbers up to 2**53.
+                columns = [np.bincount(owner, counts.lengths, len(own)).astype(np.int64) for counts, owner in fields]
+                lengths.append(np.stack(columns, axis=1))
+                ids.extend(own)
+
+        new = gathered(segments())
+        if not new:
+            return
+        self._take(ids)
+        self._lengths = np.concatenate(lengths)
+        self._segments.append(merged(new))
         self._merge()
         self._changed()
 
-    def _segment(self, first: int, fields: Sequence[tuple[Counts, Ints]]) -> Segment:
+    def _take(self, ids: Sequence[str]) -> None:
+        """Give slots to new documents."""
+        if self._slot is not None:
+            self._slot.update(zip(ids, range(len(self._ids), len(self._ids) + len(ids)), strict=True))
+        self._ids += ids
+        self._live = np.concatenate((self._live, np.ones(len(ids), bool)))
+        self._count += len(ids)
+
+    def _slots(self) -> dict[str, int]:
+        """The slot of every document: looked up only where documents go, and a corpus of a million seldom loses any."""
+        if self._slot is None:
+            self._slot = {self._ids[slot]: slot for slot in np.flatnonzero(self._live).tolist()}
+        return self._slot
+
+    def _segment(self, first: int, fields: Sequence[Field]) -> Segment:
         """A document may hold a term in several of its texts: one posting is made of those."""
         # A field of weight 0 would make postings of frequency 0, which count as holding the term.
         used = [(field, weight) for field, weight in zip(fields, self._weights, strict=True) if weight]
-        slots = [np.repeat(first + owner, np.diff(counts.starts)).astype(np.intp) for (counts, owner), _ in used]
-        frequencies = [counts.counts * float(weight) for (counts, _), weight in used]
+        slots = np.concatenate([np.repeat(first + owner, np.diff(counts.starts)) for (counts, owner), _ in used])
+        frequencies = np.concatenate([counts.counts * float(weight) for (counts, _), weight in used])
         terms = np.concatenate([counts.terms for (counts, _), _ in used])
-        apart = Segment(terms, np.concatenate(slots), np.concatenate(frequencies)).where(_order(terms, np.concatenate(slots)))
-        return _joined(apart)
+        return sorted_segment(terms, slots, frequencies)
 
     def _merge(self) -> None:
         """Segments grow geometrically towards the oldest one; what is gone is left behind on the way."""
         while len(self._segments) > 1 and len(self._segments[-2]) <= MERGED_AT * len(self._segments[-1]):
-            older, newer = (segment.where(self._live[segment.slots]) for segment in (self._segments[-2], self._segments[-1]))
-            both = older.followed_by(newer)
-            self._segments[-2:] = [both.where(np.argsort(both.terms, kind="stable"))]  # two runs are merged, not sorted
-        if len(self._ids) > 2 * len(self._slot) + SLACK:
+            self._segments[-2:] = [merged([segment.where(self._live[segment.slots]) for segment in self._segments[-2:]])]
+        if len(self._ids) > 2 * self._count + SLACK:
             self._renumber()
 
     def _renumber(self) -> None:
         """Give the slots of documents that are gone to others."""
         # The order of slots stays, so every segment stays sorted by term, then slot.
-        numbers = np.cumsum(self._live, dtype=np.intp) - 1
+        numbers = np.cumsum(self._live, dtype=np.int32) - np.int32(1)
         kept = (segment.where(self._live[segment.slots]) for segment in self._segments)
-        self._segments = [Segment(segment.terms, numbers[segment.slots], segment.frequencies) for segment in kept]
+        self._segments = [replace(segment, slots=numbers[segment.slots]) for segment in kept]
         self._ids = [self._ids[slot] for slot in np.flatnonzero(self._live)]
-        self._slot = {document: slot for slot, document in enumerate(self._ids)}
+        self._slot = None
         self._lengths = self._lengths[self._live]
         self._live = np.ones(len(self._ids), bool)
 
@@ -157,9 +163,7 @@ class Postings:
         return [self._idf(sum(counts)) for counts in zip(*sizes, strict=True)] if sizes else [self._idf(0)] * len(terms)
 
     def _holding(self, segment: Segment, terms: NDArray[np.int32]) -> list[int]:
-        starts, ends = np.searchsorted(segment.terms, terms, "left"), np.searchsorted(segment.terms, terms, "right")
-        pairs = zip(starts.tolist(), ends.tolist(), strict=True)
-        return [int(np.count_nonzero(self._live[segment.slots[start:end]])) for start, end in pairs]
+        return [int(np.count_nonzero(self._live[segment.slots[piece]])) for piece in segment.slices(terms)]
 
     def _idf(self, holding: int) -> float:
         return math.log(1 + (len(self) - holding + 0.5) / (holding + 0.5))
@@ -173,29 +177,35 @@ class Postings:
     def _found(self, place: int, terms: NDArray[np.int32]) -> tuple[NDArray[np.intp], Floats, list[int]]:
         """The live postings of the terms in a segment: slots, saturated frequencies, and how many each term has."""
         segment = self._segments[place]
-        starts = np.searchsorted(segment.terms, terms, "left").tolist()
-        ends = np.searchsorted(segment.terms, terms, "right").tolist()
-        slices = [slice(start, end) for start, end in zip(starts, ends, strict=True)]
-        slots = _taken(segment.slots, slices)
+        slices = segment.slices(terms)
+        slots = _taken(segment.slots, slices, np.intp)  # the type that arrays are indexed by
         if self._asked >= ASKED_OFTEN:
-            shares = _taken(self._shares()[place], slices)
+            shares = _taken(self._shares()[place], slices, np.float64)
         else:
-            shares = self._saturated(_taken(segment.frequencies, slices), slots)
-        sizes = [end - start for start, end in zip(starts, ends, strict=True)]
-        if len(self._slot) == len(self._ids):  # nothing is gone, so nothing has to be sorted out
+            shares = self._saturated(_taken(segment.frequencies, slices, np.float64), slots)
+        sizes = [piece.stop - piece.start for piece in slices]
+        if self._count == len(self._ids):  # nothing is gone, so nothing has to be sorted out
             return slots, shares, sizes
         live = self._live[slots]
         kept = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[live], minlength=len(sizes)).tolist()
         return slots[live], shares[live], kept
 
-    def _saturated(self, frequencies: Floats, slots: NDArray[np.intp]) -> Floats:
-        return frequencies / (frequencies + self._normalisation()[slots])
+    def _saturated(self, frequencies: NDArray[Any], slots: NDArray[np.integer]) -> Floats:
+        saturated: Floats = frequencies / (frequencies + self._normalisation()[slots])
+        return saturated
 
     def _shares(self) -> list[Floats]:
         """The saturated frequencies of all postings: worth it where one state is asked many times."""
         if self._all_shares is None:
-            self._all_shares = [self._saturated(segment.frequencies, segment.slots) for segment in self._segments]
+            self._all_shares = [self._all_saturated(segment) for segment in self._segments]
         return self._all_shares
+
+    def _all_saturated(self, segment: Segment) -> Floats:
+        shares = np.empty(len(segment))
+        for begin in range(0, len(segment), AT_ONCE):
+            piece = slice(begin, begin + AT_ONCE)
+            shares[piece] = self._saturated(segment.frequencies[piece], segment.slots[piece])
+        return shares
 
     def _normalisation(self) -> Floats:
         """k1 * (1 - b + b * dl / avgdl) of every slot, from whole numbers, so that it does not depend on what was before."""
@@ -222,23 +232,5 @@ class Postings:
         return [(document, -score) for score, document in found[:k]]
 
 
-def _taken(column: NDArray[Kind], slices: list[slice]) -> NDArray[Kind]:
-    return np.concatenate([column[:0], *(column[piece] for piece in slices)])
-
-
-def _order(terms: NDArray[np.int32], slots: NDArray[np.intp]) -> Ints:
-    """The order by term, then slot; two stable passes over halves are twice as fast as one over the whole."""
-    # numpy sorts 16 bits by radix, in linear time, and wider numbers by comparing. Slots come in a few sorted runs.
-    order = np.argsort(slots, kind="stable")
-    for half in ((terms & 0xFFFF), terms >> 16):
-        order = order[np.argsort(half.astype(np.uint16)[order], kind="stable")]
-    return order
-
-
-def _joined(postings: Segment) -> Segment:
-    """Add up neighbours with the same term and slot."""
-    same = (np.diff(postings.terms, prepend=-1) == 0) & (np.diff(postings.slots, prepend=-1) == 0)
-    firsts = np.flatnonzero(~same)
-    if not len(firsts):
-        return postings
-    return Segment(postings.terms[firsts], postings.slots[firsts], np.add.reduceat(postings.frequencies, firsts))
+def _taken(column: NDArray[Any], slices: list[slice], kind: type[Kind]) -> NDArray[Kind]:
+    return np.concatenate([column[:0], *(column[piece] for piece in slices)], dtype=kind)
