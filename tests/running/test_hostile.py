@@ -159,7 +159,7 @@ def test_what_agents_write_to_temporary_folders_is_removed(place: Path, tmp_path
 def test_secrets_reach_no_file_through_errors_or_output(place: Path, capsys) -> None:
     Path("searchmark.yaml").write_text("agents: [{name: Mine, config: {api_key: SUPERSECRET123}}]\n")
     code = "def __init__(self, api_key):\n    self.key = api_key\n    print('using', api_key)\ndef retrieve(self, query): raise OSError(f'401 for {self.key}')"
-    run(code, "-o", "out.md", "--save-run", "run.jsonl")
+    run(code, "-o", "out.md", "--save-run", "run.jsonl", "--config", "searchmark.yaml")
     for file in (*Path().glob("*.json*"), Path("out.md"), *Path(".searchmark").iterdir()):
         assert "SUPERSECRET123" not in file.read_text(), file
     assert "SUPERSECRET123" not in "".join(capsys.readouterr())

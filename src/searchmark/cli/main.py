@@ -98,17 +98,31 @@ def _interrupted(*, last_words: bool) -> int:
     return EXIT_INTERRUPTED
 
 
-def _exit_code(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str] | None) -> int:
+    """Run a verb. Whatever an interrupt was turned into on its way, by an import that it broke for one, is an interrupt again."""
     try:
         code = app.main(args=arguments, prog_name="searchmark", standalone_mode=False)
-        return code if isinstance(code, int) else EXIT_OK
+    except Exception as error:
+        if isinstance(error, click.Abort) or _follows_interrupt(error):
+            raise KeyboardInterrupt from error
+        raise
+    return code if isinstance(code, int) else EXIT_OK
+
+
+def _follows_interrupt(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _exit_code(arguments: Sequence[str] | None) -> int:
+    try:
+        return _run(arguments)
     except click.ClickException as error:
         return _show_usage(error)
     except SystemExit:
         # Click's own way out when whoever reads the help has seen enough; its code 1 would mean a failed gate.
         return EXIT_OK
-    except click.Abort as error:
-        raise KeyboardInterrupt from error
     except SearchmarkError as error:
         return _say(str(error), error.exit_code)
     except OSError as error:
