@@ -109,9 +109,10 @@ class TestExitCodes:
         assert main([*inputs[:3], "--run", other]) == 5
         assert "answers no case of the suite" in capsys.readouterr().err
 
-    def test_5_for_a_suite_without_cases(self, inputs, file) -> None:
+    def test_4_for_a_suite_without_cases(self, inputs, file, capsys) -> None:
         empty = str(file("empty.json", '{"schema_version": 1, "cases": []}'))
-        assert main(["evaluate", "--gold-set", empty, *inputs[3:]]) == 5
+        assert main(["evaluate", "--gold-set", empty, *inputs[3:]]) == 4
+        assert "holds no cases" in capsys.readouterr().err
 
     def test_5_when_every_value_is_undefined(self, inputs) -> None:
         assert main([*inputs, "-m", "Abstain"]) == 5

@@ -163,7 +163,20 @@ def _recorded(folder: Path) -> tuple[bytes, bytes]:
 def _eventful_run(folder: Path) -> bytes:
     """A run in which everything is known that can be known of an answer."""
     details = AnswerDetails(
-        (1.5,), (1.0, 2.0), 0.5, 0.25, None, "it failed", 1, 1, {"not_text": 2}, ("user.get",), {"note": [1]}, "fc137e8b5fb443c4"
+        (1.5,),
+        (1.0, 2.0),
+        0.5,
+        0.25,
+        None,
+        "it failed",
+        1,
+        0,
+        False,
+        1,
+        {"not_text": 2},
+        ("user.get",),
+        {"note": [1]},
+        "fc137e8b5fb443c4",
     )
     failed = AnswerDetails((30000.0,), failure="timed out")
     hits = (Hit("user.search", 1, 2.5, True, (1, 5)), Hit("user.get", 2, None, False), Hit("user.get", 3, 1.0, True))

@@ -33,7 +33,16 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compared(agent: str, *more: str, **config: Any) -> tuple[int, dict[str, Any]]:
     """An agent of the forger's beside an honest one, run as a user would."""
     Path("searchmark.yaml").write_text(json.dumps({"agents": [{"name": "mine", "config": config}]}))
-    command = ["compare", "--config", "searchmark.yaml", "--gold-set", "suite.json", "--agents", f"mine={HERE / 'forger.py'}:{agent}", "bm25"]
+    command = [
+        "compare",
+        "--config",
+        "searchmark.yaml",
+        "--gold-set",
+        "suite.json",
+        "--agents",
+        f"mine={HERE / 'forger.py'}:{agent}",
+        "bm25",
+    ]
     code = main([*command, "--corpus", "corpus", "--num-runs", "1", "--timeout", "20", *more, "-o", "out.json"])
     return code, json.loads(Path("out.json").read_text())["agents"]
 
