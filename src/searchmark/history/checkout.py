@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from searchmark.errors import UsageError
+from searchmark.errors import UsageError, shortened
 from searchmark.files.folders import NOT_A_FOLDER, Descent, open_folder, remove
 from searchmark.history.objects import ObjectStore
 from searchmark.history.repository import path_bytes
@@ -22,6 +22,7 @@ from searchmark.history.trees import NOTHING, Snapshot
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _NO_SUCH_NAME = {errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}  # names that a file system cannot hold
+LONGEST_SHOWN = 200  # characters of a path in a sentence
 LONGEST_PATH = 4095  # bytes, in one call to the system; deeper folders are entered step by step, which no agent does
 
 
@@ -46,7 +47,14 @@ class Checkout:
             what = f"{error.strerror} (TMPDIR can put the folder elsewhere)"
             raise UsageError(f"{self.folder}: the files of commit {snapshot.commit} cannot be written: {what}") from error
         self.shown = snapshot
+        self._refuse_unwritten()
         return self.folder
+
+    def _refuse_unwritten(self) -> None:
+        """A folder that lacks files would give an agent other documents than the rest is measured on."""
+        for path, reason in self.unwritten.items():
+            more = f" (and {len(self.unwritten) - 1} more)" if len(self.unwritten) > 1 else ""
+            raise UsageError(f"the folder of commit {self.shown.commit} lacks {shortened(path, LONGEST_SHOWN)!r}{more}: {reason}")
 
     def _clear(self) -> None:
         self.unwritten.clear()
