@@ -286,3 +286,9 @@ def test_a_model_from_a_folder_may_hold_code_and_is_not_loaded_without_foreign_c
         check_spec(spec)
         with pytest.raises(UsageError, match=r"loads a model from a folder .* and --no-exec allows built-in agents only"):
             check_spec(spec, foreign=False)
+
+
+def test_a_file_that_is_named_twice_is_loaded_once(tmp_path: Path) -> None:
+    (tmp_path / "pickled_agent.py").write_text("class Mine:\n    def retrieve(self, query): return []\n")
+    spec = spec_of(f"{tmp_path / 'pickled_agent.py'}:Mine")
+    assert agent_class_of(spec) is agent_class_of(spec)

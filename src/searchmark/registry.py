@@ -284,6 +284,9 @@ def _module(name: str) -> Any:
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {name}")
         _find_modules_in(path.parent)
+        known = sys.modules.get(path.stem)
+        if known is not None and getattr(known, "__file__", None) == str(path):
+            return known  # a second copy would have classes of its own, which pickle refuses
         spec = spec_from_file_location(path.stem, path)
         assert spec is not None and spec.loader is not None  # noqa: S101, PT018  # any .py file has both
         module = module_from_spec(spec)

@@ -62,6 +62,8 @@ SENSITIVE = [
     ({"output": {"directory": "out/side"}}, "output.directory", "is outside of the project"),
     ({"output": {"directory": "~"}}, "output.directory", "is outside of the project"),
     ({"output": {"directory": "a\0b"}}, "output.directory", "is outside of the project"),
+    ({"output": {"directory": ".git/hooks"}}, "output.directory", "is inside of a .git folder"),
+    ({"agents": [{"name": "bm25", "source": "semantic"}]}, "agents.0.name", "gives the name of the built-in agent 'bm25'"),
     (dataset(repository_path="/etc"), "dataset.repository_path", "is outside of the project"),
     (dataset(repository_path="x=/etc"), "dataset.repository_path", "is outside of the project"),
     (dataset(repository_path=["sub", "x=out"]), "dataset.repository_path.1", "is outside of the project"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from searchmark.config.found import find_config
 from searchmark.config.parsing import parse_config
-from searchmark.config.restrictions import refuse_reaching_out
+from searchmark.config.restrictions import refuse_other_meanings, refuse_reaching_out
 from searchmark.config.sections import Config
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import check_readable, check_shape, read_text
@@ -30,6 +30,7 @@ def load_config(path: str | PathLike[str] | None = None, *, search: bool = True)
     content = parse_config(found.file, found.text)
     config = _checked(found.file, content)
     refuse_reaching_out(found.file, content, found.project)
+    refuse_other_meanings(found.file, config.agents)
     return config
 
 

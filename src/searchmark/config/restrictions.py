@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from searchmark.agents.agent import AgentSpec
+from searchmark.agents.source import BUILT_IN, BuiltIn
 from searchmark.config.sections import Config
 from searchmark.errors import FormatError
 from searchmark.options.sensitive import Sensitive, SensitiveValue, is_local_model, sensitive_values
@@ -18,10 +20,22 @@ def refuse_reaching_out(file: Path, content: Mapping[str, Any], project: Path) -
         for value in sensitive_values(Config, content):
             reason = _reason(value, project) if value.given else None
             if reason is not None:
-                advice = f"say --config {file} if you trust it, or --no-config"
-                raise FormatError(file, value.field, f"{reason}, which only a config that you name may set: {advice}")
+                raise _refusal(file, value.field, reason)
     except RecursionError as error:
         raise FormatError(file, None, "nested too deeply") from error
+
+
+def refuse_other_meanings(file: Path, agents: Iterable[AgentSpec]) -> None:
+    """Refuse a name of ours for another agent: whoever types it on the command line means ours."""
+    for number, spec in enumerate(agents):
+        if spec.name in BUILT_IN and spec.source != BuiltIn(spec.name):
+            reason = f"gives the name of the built-in agent {spec.name!r} to another ({spec.source.text!r})"
+            raise _refusal(file, f"agents.{number}.name", reason)
+
+
+def _refusal(file: Path, field: str, reason: str) -> FormatError:
+    advice = f"say --config {file} if you trust it, or --no-config"
+    return FormatError(file, field, f"{reason}, which only a config that you name may set: {advice}")
 
 
 def _reason(found: SensitiveValue, project: Path) -> str | None:
@@ -31,6 +45,8 @@ def _reason(found: SensitiveValue, project: Path) -> str | None:
             outside = next((path for path in _paths(found) if not _is_inside(path, project)), None)
             if outside is not None:
                 return f"is outside of the project {project}"
+            if found.kind is not Sensitive.REPOSITORY and any(_belongs_to_git(path) for path in _paths(found)):
+                return "is inside of a .git folder"
             by_path = found.kind is Sensitive.MODEL and is_local_model(found.value)
             return "is a folder with a model, which may hold code" if by_path else None
         case _:
@@ -53,3 +69,8 @@ def _is_inside(path: Any, project: Path) -> bool:
         return Path(os.path.realpath(os.path.expanduser(path))).is_relative_to(os.path.realpath(project))  # noqa: PTH111  # takes what is no path, too
     except (ValueError, TypeError, OSError):  # no path at all
         return False
+
+
+def _belongs_to_git(path: Any) -> bool:
+    """Whether something written there could be run by Git, as a hook or a filter."""
+    return ".git" in map(str.lower, Path(os.path.realpath(os.path.expanduser(path))).parts)  # noqa: PTH111  # as above
