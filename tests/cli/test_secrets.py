@@ -132,3 +132,29 @@ def test_a_service_that_drips_does_not_hold_up_mining(tmp_path: Path, repository
     assert done.returncode == 0
     assert "gave no complete answer within 0.2 seconds" in done.stderr
     assert monotonic() - started < 30
+
+
+@pytest.mark.parametrize("value", ["testtest1", "local-dev", "schema_version", "0123456789abcdef0123456789abcdef01234567"])
+def test_an_ordinary_value_of_a_variable_changes_no_score_and_no_case(value: str, project: Path) -> None:
+    cases = [{"id": name, "query": f"login {name}", "judgments": [{"target": f"{name}.txt"}]} for name in ("one", value)]
+    (project / "s.json").write_text(json.dumps(SUITE | {"cases": cases}))
+    (project / f"corpus/{value}.txt").write_text(f"login {value}")
+    command = (
+        "evaluate",
+        "--gold-set",
+        "s.json",
+        "--corpus",
+        "corpus",
+        "--agent",
+        "bm25",
+        "-m",
+        "RR",
+        "-o",
+        "o.json",
+        "--save-run",
+        "r.jsonl",
+    )
+    assert searchmark(project, *command, CACHE_KEY=value, SESSION_COOKIE=value).returncode == 0
+    report = json.loads((project / "o.json").read_text())
+    assert {case: found["measures"]["RR"] for case, found in report["agents"]["bm25"]["cases"].items()} == {"one": 1.0, value: 1.0}
+    assert f'"{value}.txt"' in (project / "r.jsonl").read_text()

@@ -205,6 +205,12 @@ class Suite:
     def cases(self) -> Sequence[Case]:
         return _Cases(self)
 
+    def texts(self) -> Iterator[str]:
+        """Every id, query and target."""
+        yield from self.table.ids
+        yield from (query for query in self.table.queries or () if query is not None)
+        yield from text_list(self.judgments.targets)
+
     def only(self, wanted: Collection[str]) -> Suite:
         """The same suite with these cases alone."""
         if len(wanted) >= len(self) and all(case in wanted for case in self.table.ids):

@@ -85,9 +85,9 @@ def write_report(report: Report, path: str | PathLike[str]) -> None:
 def _pieces(report: Report, format: str) -> Iterator[str]:  # noqa: A002  # as above
     """The text, piece by piece, without secrets of the environment: a saved run may hold what its agent once said."""
     from searchmark.services.environment_secrets import environment_secrets
-    from searchmark.services.redaction import scrubbed
+    from searchmark.services.redaction import scrubbed, unless_known
 
-    secrets = environment_secrets()
+    secrets = unless_known(environment_secrets(), (case for agent in report.agents.values() for case in agent.cases))
     # Sentences also before they are laid out: renderers escape and break them, and would hide a secret from the search.
     made = renderer_of(format).load()(replace(report, notes=scrubbed(report.notes, secrets)))
     return (scrubbed(piece, secrets) for piece in ([made] if isinstance(made, str) else made))

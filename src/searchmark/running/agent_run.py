@@ -45,7 +45,7 @@ from searchmark.running.settling import settled
 from searchmark.running.trust import Observed, trust_events
 from searchmark.running.worker.protocol import LONGEST_REASON
 from searchmark.services.environment_secrets import environment_secrets
-from searchmark.services.redaction import scrubbed, secrets_in, without_secrets
+from searchmark.services.redaction import scrubbed, secrets_in, unless_known, without_secrets
 
 RETRIED = ("error", "timeout", "not_run")
 
@@ -83,7 +83,7 @@ class AgentRun:
         sandbox: Sandbox | None,
     ) -> None:
         self._entrant, self._suite, self._inspector, self._options, self._report = entrant, suite, inspector, options, report
-        self._secrets = secrets_in(entrant.spec.config) | environment_secrets()
+        self._secrets = secrets_in(entrant.spec.config) | unless_known(environment_secrets(), suite.texts())
         self._steps = ordered(suite, entrant.locations, options.seed, shuffled=options.randomize_order)
         self._following = {step.case: following for step, following in pairwise(self._steps)}
         self._blocks = list(blocks(self._steps, options.block))

@@ -20,9 +20,10 @@ def settled(step: Step, outcome: Outcome, existence: CaseExistence, hidden: froz
     details = replace(
         scrubbed(outcome.details, hidden), asked=query_digest(step.query), unreachable=tuple(existence.unreachable or ())
     )
-    ids = scrubbed(outcome.ids, hidden)  # an agent may return anything, its own key included
     if existence.existing is None:
-        return JournalEntry(Outcome(outcome.status, ids, outcome.scores, outcome.lines, details), None)
-    known = [existence.existing.settled(hit) for hit in ids]
-    named = Outcome(outcome.status, tuple(hit for hit, _ in known), outcome.scores, outcome.lines, details)
+        return JournalEntry(Outcome(outcome.status, scrubbed(outcome.ids, hidden), outcome.scores, outcome.lines, details), None)
+    known = [existence.existing.settled(hit) for hit in outcome.ids]
+    # An agent may return anything, its own key included; what is in the corpus is no secret, and must stay what it is.
+    ids = tuple(hit if exists else scrubbed(hit, hidden) for hit, exists in known)
+    named = Outcome(outcome.status, ids, outcome.scores, outcome.lines, details)
     return JournalEntry(named, tuple(exists for _, exists in known))

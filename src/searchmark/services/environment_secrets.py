@@ -13,8 +13,9 @@ from urllib.parse import quote, quote_plus
 from searchmark.services.secret_forms import credentials_in
 from searchmark.services.secret_names import is_secret_variable
 
-SHORTEST_VALUE = 8  # characters; anything shorter occurs in digests, names and words
-_LONGEST_WORD = 20
+SHORTEST_VALUE = 12  # characters; anything shorter occurs in digests, names and words
+_LONG_VALUE = 20  # characters; keys have as many, and hardly anything else that is said by chance
+_SHORTEST_PIECE = 8  # of a value in base64
 _LONGEST_VALUE = 1 << 16
 _SHORTEST_LINE = 16
 
@@ -24,7 +25,7 @@ _NO_SECRET_NAME = re.compile(
     r"|timeout|limit|env|variable|algorithm|version|region|provider|backend|parallelism)$|max_tokens|known_hosts"
 )
 _NUMBER = re.compile(r"[\d.,:_+-]+")
-_WORD = re.compile(r"[a-z]+|[A-Z]+|[A-Z][a-z]+")
+_MIXED = re.compile(r"\d.*[A-Za-z]|[A-Za-z].*\d", re.DOTALL)
 _PATH = re.compile(r"~?[/\\].*|\.{1,2}[/\\].*|[A-Za-z]:[/\\].*|(?:[a-z_.-]+/)+[a-z_.-]*", re.DOTALL)
 _ADDRESS = re.compile(r"[A-Za-z][\w+.-]*://\S*")
 
@@ -50,10 +51,10 @@ def _lines(value: str) -> Iterable[str]:
 
 
 def _is_telling(value: str) -> bool:
-    """Whether a value can be looked for in other texts: words, numbers and paths occur there without being a secret."""
+    """Whether a value can be looked for in other texts: words, names, numbers and paths occur there without being a secret."""
     if len(value) < SHORTEST_VALUE or _NUMBER.fullmatch(value) or _PATH.fullmatch(value):
         return False
-    return len(value) >= _LONGEST_WORD or not _WORD.fullmatch(value)
+    return len(value) >= _LONG_VALUE or bool(_MIXED.search(value))
 
 
 def _forms(value: str) -> Iterator[str]:
@@ -68,5 +69,5 @@ def _in_base64(value: bytes) -> Iterator[str]:
         coded = b64encode(b"\0" * before + value).decode()
         whole = (before + len(value)) * 8 // 6  # characters that no later byte changes
         inner = coded[ceil(before * 8 / 6) : whole]
-        if len(inner) >= SHORTEST_VALUE:
+        if len(inner) >= _SHORTEST_PIECE:
             yield inner

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -80,6 +80,12 @@ def _sought(secrets: frozenset[str]) -> _Sought:
     whole = tuple(sorted(secrets, key=lambda secret: (-len(secret), secret)))
     signs = {part for each in whole for part in ((each[:_TORN], each[-_TORN:]) if len(each) >= _LONG else (each,))}
     return _Sought(whole, tuple(sorted(signs)))
+
+
+def unless_known(secrets: frozenset[str], known: Iterable[str]) -> frozenset[str]:
+    """The secrets that are no part of what is measured: ids and queries must not change because a variable says the same."""
+    said = "\n".join(known)
+    return frozenset(secret for secret in secrets if secret not in said)
 
 
 def scrubbed(value: T, secrets: frozenset[str]) -> T:
