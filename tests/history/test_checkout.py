@@ -234,15 +234,22 @@ class TestPrivateFolders:
             (folder / "sub").mkdir()
         assert list(place.iterdir()) == []
 
-    def test_a_place_that_others_can_reach_is_refused(self, place: Path) -> None:
+    def test_a_place_that_was_opened_to_others_is_closed_again(self, place: Path) -> None:
         place.mkdir(mode=0o755)
-        place.chmod(0o755)
-        with pytest.raises(UsageError, match="not a private folder"), private_folder():
+        place.chmod(0o777)
+        with private_folder():
+            assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+    @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")
+    def test_a_place_of_another_user_is_refused(self, place: Path) -> None:
+        place.mkdir(mode=0o700)
+        os.chown(place, 65534, 65534)
+        with pytest.raises(UsageError, match="not a folder of this user"), private_folder():
             pass
 
     def test_a_link_in_its_place_is_refused(self, place: Path, tmp_path: Path) -> None:
         place.symlink_to(tmp_path)
-        with pytest.raises(UsageError, match="not a private folder"), private_folder():
+        with pytest.raises(UsageError, match="not a folder of this user"), private_folder():
             pass
 
     def test_a_file_in_its_place_is_said_to_be_in_the_way(self, place: Path) -> None:

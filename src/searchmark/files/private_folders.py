@@ -84,14 +84,16 @@ def _user_folder() -> tuple[Path, int]:
     except OSError as error:
         raise _not_private(path) from error
     found = os.fstat(opened)
-    if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) != OWNER_ONLY:
+    if found.st_uid != os.getuid():
         os.close(opened)
         raise _not_private(path)
+    if stat.S_IMODE(found.st_mode) != OWNER_ONLY:  # an agent of ours may have opened it to all
+        os.fchmod(opened, OWNER_ONLY)
     return path, opened
 
 
 def _not_private(path: Path) -> UsageError:
-    return UsageError(f"{path} is not a private folder of this user (mode 700); remove it, or set TMPDIR to another folder")
+    return UsageError(f"{path} is not a folder of this user; remove it, or set TMPDIR to another folder")
 
 
 def _created(parent: Path) -> tuple[Path, int]:
