@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -19,19 +21,28 @@ import pytest
 
 from searchmark import Case, Experiment, Judgment, RunOptions, Suite, Where
 from searchmark.errors import UsageError
+from searchmark.running.sandbox.bubblewrap import PROGRAM, arguments
+from searchmark.running.sandbox.interpreter import interpreter_paths
 from searchmark.running.sandbox.variables import explained
+from searchmark.running.sandbox.view import View
 from tests.support.sandboxes import MECHANISMS, available, mechanisms
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has sandboxes")
 
 SPY = Path(__file__).with_name("spy.py")
 WITHIN_REACH = "done"
+MAKE, IPC_RMID = 0o1600, 0
 LEVELS = ("off", *MECHANISMS)
 VARIABLES = {"SPY_TOKEN": "t", "SPY_PASSED_KEY": "k", "SPY_COLOUR": "blue", "SPY_ALLOWED": "yes", "OMP_NUM_THREADS": "1"}
 ONLY_WITHOUT_SANDBOX = [
     "gold set", "saved run", "home", "journal", "cache", "corpus", "new file in the corpus", "folders of rivals",
-    "tcp", "udp", "unix socket", "abstract socket", "see a process", "memory", "limits", "signal",
+    "tcp", "udp", "unix socket", "abstract socket", "unix socket beside the code", "datagram pair", "raw pair",
+    "datagram pair beside the code", "shared memory", "semaphores", "message queue", "named message queue", "keys of the user",
+    "see a process", "memory", "limits", "signal",
 ]  # fmt: skip
+
+UNIX_SOCKETS = ["unix socket", "abstract socket", "unix socket beside the code", "datagram pair beside the code"]
+OF_THE_KERNEL = ["setting of the kernel", "core pattern"]
 
 
 class Lair:
@@ -72,6 +83,12 @@ class Lair:
             "tcp": listening(until_the_end, socket.AF_INET, ("127.0.0.1", 0))[1],
             "unix": listening(until_the_end, socket.AF_UNIX, str(folder / "s")),
             "abstract": listening(until_the_end, socket.AF_UNIX, f"\0searchmark-test-{os.getpid()}-{folder.name}")[1:].decode(),
+            "unix beside the code": listening(until_the_end, socket.AF_UNIX, str(folder / "code" / "s")),
+            "datagrams": bound(until_the_end, socket.SOCK_DGRAM, socket.AF_UNIX, str(folder / "d")).getsockname(),
+            "datagrams beside the code": bound(
+                until_the_end, socket.SOCK_DGRAM, socket.AF_UNIX, str(folder / "code" / "d")
+            ).getsockname(),
+            **shared(until_the_end),
             "mark": f"{600 + os.getpid()}.{time.time_ns()}",
         }
         (folder / "code" / "targets.json").write_text(json.dumps(self.targets))
@@ -106,9 +123,26 @@ def listening(until_the_end: ExitStack, family: int, address: Any) -> Any:
     return server.getsockname()
 
 
+def shared(until_the_end: ExitStack) -> dict[str, Any]:
+    """Memory, semaphores and queues that any process of this user can open: the key of three, and the name of the fourth."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    key, queue = secrets.randbelow(1 << 30) + 1, f"/searchmark-test-{secrets.token_hex(8)}"
+    memory, semaphores, messages = libc.shmget(key, 4096, MAKE), libc.semget(key, 1, MAKE), libc.msgget(key, MAKE)
+    named = libc.mq_open(queue.encode(), os.O_RDWR | os.O_CREAT, 0o600, None)
+    assert min(memory, semaphores, messages, named) >= 0
+    until_the_end.callback(libc.shmctl, memory, IPC_RMID, None)
+    until_the_end.callback(libc.semctl, semaphores, 0, IPC_RMID)
+    until_the_end.callback(libc.msgctl, messages, IPC_RMID, None)
+    until_the_end.callback(libc.mq_unlink, queue.encode())
+    until_the_end.callback(os.close, named)
+    return {"key": key, "queue": queue}
+
+
 def bound(until_the_end: ExitStack, kind: int, family: int, address: Any) -> socket.socket:
     server = until_the_end.enter_context(socket.socket(family, kind))
     server.bind(address)
+    if family == socket.AF_UNIX and not address.startswith("\0"):
+        Path(address).chmod(0o777)  # its mode must not be what keeps an agent away
     return server
 
 
@@ -153,8 +187,44 @@ def test_only_root_looks_into_the_runner_and_only_without_a_sandbox(spied: tuple
     assert (lair.report()["attempts"]["runner"] == WITHIN_REACH) == (level == "off" and os.getuid() == 0)
 
 
-def test_an_agent_always_has_a_folder_of_its_own(spied: tuple[str, Lair]) -> None:
-    assert spied[1].report()["attempts"]["own file"] == WITHIN_REACH
+@pytest.mark.parametrize("attempt", ["own file", "connected pair"])
+def test_what_an_agent_always_has(attempt: str, spied: tuple[str, Lair]) -> None:
+    assert spied[1].report()["attempts"][attempt] == WITHIN_REACH
+
+
+def test_a_sandboxed_agent_makes_no_ring_past_the_filter(spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    assert level == "off" or lair.report()["attempts"]["ring"] == "PermissionError"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can keep the number of root")
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_worker_that_keeps_the_number_of_root_has_none_of_its_power(mechanism: str, lair: Lair) -> None:
+    (lair.folder / "corpus").chmod(0o700)
+    done = lair.run("Spy", "--sandbox", available(mechanism))
+    assert done.returncode == 0, done.stderr
+    said = lair.report()
+    assert (said["user"], int(said["capabilities"], 16)) == (0, 0)
+    reached = [name for name in (*ONLY_WITHOUT_SANDBOX, *OF_THE_KERNEL, "runner") if said["attempts"][name] == WITHIN_REACH]
+    assert reached == []
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may change settings of the kernel")
+def test_the_mounts_of_bubblewrap_alone_keep_root_from_settings_of_the_kernel(tmp_path: Path) -> None:
+    """As on a kernel without Landlock."""
+    available("bubblewrap")
+    view = View(interpreter_paths(), (), (), (), network=False, folder=tmp_path)
+    inside = [sys.executable, "-I", "-c", "import os; print(os.getuid()); open('/proc/sys/fs/lease-break-time', 'r+')"]
+    command = [PROGRAM, *arguments(view), "--", *inside]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, "Read-only file system" in done.stderr) == ("0\n", True)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may change settings of the kernel")
+@pytest.mark.parametrize("attempt", OF_THE_KERNEL)
+def test_settings_of_the_kernel_are_out_of_reach_in_a_sandbox(attempt: str, spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    assert (lair.report()["attempts"][attempt] == WITHIN_REACH) == (level == "off")
 
 
 def test_variables_that_look_secret_are_withheld_unless_they_are_named(spied: tuple[str, Lair]) -> None:
@@ -183,6 +253,7 @@ def test_an_agent_may_use_the_network_if_its_spec_says_so(mechanism: str, lair: 
     said = lair.report()
     assert (said["attempts"]["tcp"], said["attempts"]["gold set"] == WITHIN_REACH) == (WITHIN_REACH, False)
     assert "SPY_TOKEN" in said["variables"]
+    assert [name for name in UNIX_SOCKETS if said["attempts"][name] == WITHIN_REACH] == []
 
 
 @pytest.mark.parametrize("level", LEVELS)
