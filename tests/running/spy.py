@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import platform
 import resource
 import signal
 import socket
@@ -14,6 +16,10 @@ from typing import Any
 
 TARGETS = json.loads(Path(__file__).with_name("targets.json").read_text())
 BYSTANDER = TARGETS["bystander"]
+LIBC = ctypes.CDLL(None, use_errno=True)
+KEYCTL = {"x86_64": 250, "aarch64": 219}[platform.machine()]
+KEYCTL_LINK, USER_KEYRING, SESSION_KEYRING = 8, -4, -3
+IO_URING_SETUP = 425
 
 
 def command_lines() -> str:
@@ -40,6 +46,24 @@ def send(port: int) -> None:
         client.connect(("127.0.0.1", port))
         client.send(b"secret")
         client.send(b"secret")
+
+
+def send_from_a_pair(kind: int, address: str) -> None:
+    """Each end of a pair of datagram sockets can be sent to any address."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
+    with ours, theirs:
+        ours.sendto(b"secret", address)
+
+
+def checked(result: int) -> None:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def ring() -> None:
+    """Opened with room for its parameters, and closed."""
+    checked(opened := LIBC.syscall(IO_URING_SETUP, 1, ctypes.create_string_buffer(120)))
+    os.close(opened)
 
 
 def runner_environment() -> None:
@@ -72,12 +96,25 @@ ATTEMPTS: dict[str, Callable[[], Any]] = {
     "udp": lambda: send(TARGETS["udp"]),
     "unix socket": lambda: connect(socket.AF_UNIX, TARGETS["unix"]),
     "abstract socket": lambda: connect(socket.AF_UNIX, "\0" + TARGETS["abstract"]),
+    "unix socket beside the code": lambda: connect(socket.AF_UNIX, TARGETS["unix beside the code"]),
+    "datagram pair": lambda: send_from_a_pair(socket.SOCK_DGRAM, TARGETS["datagrams"]),
+    "raw pair": lambda: send_from_a_pair(socket.SOCK_RAW, TARGETS["datagrams"]),
+    "datagram pair beside the code": lambda: send_from_a_pair(socket.SOCK_DGRAM, TARGETS["datagrams beside the code"]),
+    "shared memory": lambda: checked(LIBC.shmget(TARGETS["key"], 0, 0)),
+    "semaphores": lambda: checked(LIBC.semget(TARGETS["key"], 0, 0)),
+    "message queue": lambda: checked(LIBC.msgget(TARGETS["key"], 0)),
+    "named message queue": lambda: checked(LIBC.mq_open(TARGETS["queue"].encode(), os.O_RDWR)),
+    "keys of the user": lambda: checked(LIBC.syscall(KEYCTL, KEYCTL_LINK, USER_KEYRING, SESSION_KEYRING)),
+    "ring": ring,
     "see a process": lambda: Path(f"/proc/{BYSTANDER}/stat").read_text(),
     "memory": lambda: Path(f"/proc/{BYSTANDER}/mem").open("rb").close(),
     "limits": lambda: resource.prlimit(BYSTANDER, resource.RLIMIT_NOFILE, (10, 10)),
     "signal": lambda: os.kill(BYSTANDER, signal.SIGTERM),
     "runner": runner_environment,
+    "setting of the kernel": lambda: Path("/proc/sys/fs/lease-break-time").open("r+").close(),
+    "core pattern": lambda: Path("/proc/sys/kernel/core_pattern").open("r+").close(),
     "own file": own_file,
+    "connected pair": lambda: [end.close() for end in socket.socketpair()],
 }
 HARMLESS = {"command lines"}
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,97 +17,26 @@ import pytest
 
 from searchmark import Case, Experiment, Judgment, RunOptions, Suite, Where
 from searchmark.errors import UsageError
+from searchmark.running.sandbox.bubblewrap import PROGRAM, arguments
+from searchmark.running.sandbox.interpreter import interpreter_paths
 from searchmark.running.sandbox.variables import explained
+from searchmark.running.sandbox.view import View
+from tests.support.lairs import VARIABLES, Lair
 from tests.support.sandboxes import MECHANISMS, available, mechanisms
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has sandboxes")
 
-SPY = Path(__file__).with_name("spy.py")
 WITHIN_REACH = "done"
 LEVELS = ("off", *MECHANISMS)
-VARIABLES = {"SPY_TOKEN": "t", "SPY_PASSED_KEY": "k", "SPY_COLOUR": "blue", "SPY_ALLOWED": "yes", "OMP_NUM_THREADS": "1"}
 ONLY_WITHOUT_SANDBOX = [
     "gold set", "saved run", "home", "journal", "cache", "corpus", "new file in the corpus", "folders of rivals",
-    "tcp", "udp", "unix socket", "abstract socket", "see a process", "memory", "limits", "signal",
+    "tcp", "udp", "unix socket", "abstract socket", "unix socket beside the code", "datagram pair", "raw pair",
+    "datagram pair beside the code", "shared memory", "semaphores", "message queue", "named message queue", "keys of the user",
+    "see a process", "memory", "limits", "signal",
 ]  # fmt: skip
 
-
-class Lair:
-    """A folder with everything that a spy would want, a bystander, and servers that listen."""
-
-    def __init__(self, folder: Path, until_the_end: ExitStack) -> None:
-        self.folder = folder
-        self.bystander = subprocess.Popen(["sleep", "600"])
-        until_the_end.callback(self.bystander.wait)
-        until_the_end.callback(self.bystander.kill)
-        for name in ("corpus", "code", "home", "journals", "tmp", "cache/bm25"):
-            (folder / name).mkdir(parents=True)
-        for name, text in {
-            "corpus/f1.txt": "word1",
-            "corpus/f2.txt": "word2",
-            "home/diary.txt": "dear",
-            "rival.jsonl": "r",
-        }.items():
-            (folder / name).write_text(text)
-        (folder / "journals" / "rival.jsonl").write_text("answers\n")
-        self.private = folder / "tmp" / f"searchmark-{os.getuid()}"
-        self.private.mkdir(mode=0o700)
-        (self.private / "rival").write_text("index of a rival")
-        (folder / "cache" / "bm25" / "chunks").write_text("vectors\n")
-        cases = [{"id": f"c{number}", "query": f"word{number}", "ground_truth_files": [f"f{number}.txt"]} for number in (1, 2)]
-        (folder / "code" / "suite.json").write_text(json.dumps({"test_cases": cases, "metadata": {}}))
-        shutil.copy(SPY, folder / "code" / "spy.py")
-        self.targets = {
-            "bystander": self.bystander.pid,
-            "suite": str(folder / "code" / "suite.json"),
-            "saved": str(folder / "rival.jsonl"),
-            "home": str(folder / "home"),
-            "journal": str(folder / "journals" / "rival.jsonl"),
-            "cache": str(folder / "cache" / "bm25" / "chunks"),
-            "corpus": str(folder / "corpus" / "f1.txt"),
-            "rival": str(self.private / "rival"),
-            "udp": bound(until_the_end, socket.SOCK_DGRAM, socket.AF_INET, ("127.0.0.1", 0)).getsockname()[1],
-            "tcp": listening(until_the_end, socket.AF_INET, ("127.0.0.1", 0))[1],
-            "unix": listening(until_the_end, socket.AF_UNIX, str(folder / "s")),
-            "abstract": listening(until_the_end, socket.AF_UNIX, f"\0searchmark-test-{os.getpid()}-{folder.name}")[1:].decode(),
-            "mark": f"{600 + os.getpid()}.{time.time_ns()}",
-        }
-        (folder / "code" / "targets.json").write_text(json.dumps(self.targets))
-
-    def command(self, agent: str, *arguments: str) -> list[str]:
-        paths = ("--gold-set", "suite.json", "--corpus", "../corpus", "--journal", "../journals", "--save-run", "../run.jsonl")
-        names = ("--agent", f"spy=spy.py:{agent}", "--num-runs", "1", "-o", "../out.json")
-        return [sys.executable, "-m", "searchmark", "evaluate", *paths, *names, *arguments]
-
-    @property
-    def environment(self) -> dict[str, str]:
-        folders = {"HOME": "home", "TMPDIR": "tmp", "SEARCHMARK_CACHE": "cache"}
-        return os.environ | VARIABLES | {name: str(self.folder / folder) for name, folder in folders.items()}
-
-    def run(self, agent: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = self.command(agent, *arguments)
-        return subprocess.run(command, cwd=self.folder / "code", env=self.environment, capture_output=True, text=True, check=False)
-
-    def provenance(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / "run.jsonl").read_text().splitlines()[0])["provenance"]
-        return found
-
-    def report(self) -> dict[str, Any]:
-        """What the spy has printed."""
-        found: dict[str, Any] = json.loads(self.provenance()["printed"][0]["text"])
-        return found
-
-
-def listening(until_the_end: ExitStack, family: int, address: Any) -> Any:
-    server = bound(until_the_end, socket.SOCK_STREAM, family, address)
-    server.listen()
-    return server.getsockname()
-
-
-def bound(until_the_end: ExitStack, kind: int, family: int, address: Any) -> socket.socket:
-    server = until_the_end.enter_context(socket.socket(family, kind))
-    server.bind(address)
-    return server
+UNIX_SOCKETS = ["unix socket", "abstract socket", "unix socket beside the code", "datagram pair beside the code"]
+OF_THE_KERNEL = ["setting of the kernel", "core pattern"]
 
 
 @pytest.fixture
@@ -153,8 +80,44 @@ def test_only_root_looks_into_the_runner_and_only_without_a_sandbox(spied: tuple
     assert (lair.report()["attempts"]["runner"] == WITHIN_REACH) == (level == "off" and os.getuid() == 0)
 
 
-def test_an_agent_always_has_a_folder_of_its_own(spied: tuple[str, Lair]) -> None:
-    assert spied[1].report()["attempts"]["own file"] == WITHIN_REACH
+@pytest.mark.parametrize("attempt", ["own file", "connected pair"])
+def test_what_an_agent_always_has(attempt: str, spied: tuple[str, Lair]) -> None:
+    assert spied[1].report()["attempts"][attempt] == WITHIN_REACH
+
+
+def test_a_sandboxed_agent_makes_no_ring_past_the_filter(spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    assert level == "off" or lair.report()["attempts"]["ring"] == "PermissionError"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can keep the number of root")
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_worker_that_keeps_the_number_of_root_has_none_of_its_power(mechanism: str, lair: Lair) -> None:
+    (lair.folder / "corpus").chmod(0o700)
+    done = lair.run("Spy", "--sandbox", available(mechanism))
+    assert done.returncode == 0, done.stderr
+    said = lair.report()
+    assert (said["user"], int(said["capabilities"], 16)) == (0, 0)
+    reached = [name for name in (*ONLY_WITHOUT_SANDBOX, *OF_THE_KERNEL, "runner") if said["attempts"][name] == WITHIN_REACH]
+    assert reached == []
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may change settings of the kernel")
+def test_the_mounts_of_bubblewrap_alone_keep_root_from_settings_of_the_kernel(tmp_path: Path) -> None:
+    """As on a kernel without Landlock."""
+    available("bubblewrap")
+    view = View(interpreter_paths(), (), (), (), network=False, folder=tmp_path)
+    inside = [sys.executable, "-I", "-c", "import os; print(os.getuid()); open('/proc/sys/fs/lease-break-time', 'r+')"]
+    command = [PROGRAM, *arguments(view), "--", *inside]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, "Read-only file system" in done.stderr) == ("0\n", True)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may change settings of the kernel")
+@pytest.mark.parametrize("attempt", OF_THE_KERNEL)
+def test_settings_of_the_kernel_are_out_of_reach_in_a_sandbox(attempt: str, spied: tuple[str, Lair]) -> None:
+    level, lair = spied
+    assert (lair.report()["attempts"][attempt] == WITHIN_REACH) == (level == "off")
 
 
 def test_variables_that_look_secret_are_withheld_unless_they_are_named(spied: tuple[str, Lair]) -> None:
@@ -183,6 +146,7 @@ def test_an_agent_may_use_the_network_if_its_spec_says_so(mechanism: str, lair: 
     said = lair.report()
     assert (said["attempts"]["tcp"], said["attempts"]["gold set"] == WITHIN_REACH) == (WITHIN_REACH, False)
     assert "SPY_TOKEN" in said["variables"]
+    assert [name for name in UNIX_SOCKETS if said["attempts"][name] == WITHIN_REACH] == []
 
 
 @pytest.mark.parametrize("level", LEVELS)

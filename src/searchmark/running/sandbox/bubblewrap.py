@@ -11,11 +11,13 @@ from functools import cache
 from pathlib import Path
 
 from searchmark.running.sandbox.interpreter import interpreter_paths
+from searchmark.running.sandbox.landlock import Ruleset
 from searchmark.running.sandbox.view import Shown, View
 
 PROGRAM = "bwrap"
 PROBE_SECONDS = 30
 _BECOME = ("CAP_SETUID", "CAP_SETGID")  # to become a different user, which ends both
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108  # its own, not ours
 
 
 def arguments(view: View, writable: Sequence[Path] = (), *, own_user: bool = False) -> list[str]:
@@ -28,10 +30,22 @@ def arguments(view: View, writable: Sequence[Path] = (), *, own_user: bool = Fal
     return [
         *_namespaces(network=view.network, own_user=own_user),
         *_files(shown, writable),
-        *("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm"),  # noqa: S108  # its own, not ours
+        *("--proc", "/proc", *_settings_of_the_kernel(), "--dev", "/dev", "--perms", "1777", "--tmpfs", _SHARED_MEMORY),
         *(part for path in writable for part in ("--bind", str(path), str(path))),
         *("--dir", str(view.folder), "--chdir", str(view.folder), "--remount-ro", "/dev", "--remount-ro", "/"),
     ]
+
+
+def ruleset(writable: Sequence[Path]) -> Ruleset:
+    """The same once more, for a worker that keeps the number of root, to which files of the kernel belong."""
+    return Ruleset(["/"], [], [*map(str, writable), _SHARED_MEMORY], network=True)
+
+
+def _settings_of_the_kernel() -> Iterator[str]:
+    """Files in /proc that are not of a process: root may write many of them, without any capability."""
+    for entry in os.scandir("/proc") if os.geteuid() == 0 else ():
+        if not entry.name.isdigit() and not entry.is_symlink() and (entry.is_dir() or entry.stat().st_mode & 0o222):
+            yield from ("--ro-bind-try", entry.path, entry.path)
 
 
 def _namespaces(*, network: bool, own_user: bool) -> Iterator[str]:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from searchmark.running.sandbox.landlock import Ruleset, enforce
-from searchmark.running.sandbox.system_calls import refuse_system_calls
+from searchmark.running.sandbox.system_calls import Calls, refuse_system_calls
 
 _PR_SET_DUMPABLE = 4
 _PR_SET_NO_NEW_PRIVS = 38
@@ -27,10 +27,14 @@ _KEYCTL, _JOIN_SESSION_KEYRING = {"x86_64": 250, "aarch64": 219}, 1
 
 @dataclass(frozen=True)
 class Confinement:
-    """``user``: whom to become, if anybody. ``landlock``: what the kernel is to refuse; None where others have seen to it."""
+    """``user``: whom to become, if anybody. ``landlock``: which files the kernel is to leave; None where mounts see to it.
+
+    ``calls``: which system calls it is to leave; None where there is no filter for this processor.
+    """
 
     user: int | None = None
     landlock: Ruleset | None = None
+    calls: Calls | None = None
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -40,8 +44,8 @@ class Confinement:
         size = os.fstat(descriptor).st_size
         plain: dict[str, Any] = json.loads(os.pread(descriptor, size, 0))
         os.close(descriptor)
-        rules = plain["landlock"]
-        return cls(plain["user"], None if rules is None else Ruleset(**rules))
+        rules, calls = plain["landlock"], plain["calls"]
+        return cls(plain["user"], None if rules is None else Ruleset(**rules), None if calls is None else Calls(**calls))
 
     def become_user(self) -> None:
         """Before the worker is forked from its keeper: neither of them keeps the rights of root."""
@@ -60,10 +64,11 @@ class Confinement:
         _prctl(_PR_SET_NO_NEW_PRIVS, 1)
         _leave_session_keyring()
         if self.landlock is not None:
-            if os.geteuid() == 0:
+            if os.geteuid() == 0 and not (self.calls is not None and self.calls.namespaces):  # bubblewrap has dropped them
                 _drop_capabilities()
             enforce(self.landlock)
-            refuse_system_calls(network=self.landlock.network)
+        if self.calls is not None:
+            refuse_system_calls(self.calls)
 
 
 def _leave_session_keyring() -> None:

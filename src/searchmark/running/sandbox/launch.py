@@ -21,7 +21,7 @@ from searchmark.running.sandbox import bubblewrap, landlock
 from searchmark.running.sandbox.confinement import Confinement
 from searchmark.running.sandbox.landlock import Ruleset
 from searchmark.running.sandbox.needs import model_folder, needs_of
-from searchmark.running.sandbox.system_calls import filter_available
+from searchmark.running.sandbox.system_calls import Calls, filter_available
 from searchmark.running.sandbox.variables import allowed_in_sandbox, withheld_from, without
 from searchmark.running.sandbox.view import View, first_unreadable, view_of
 
@@ -120,7 +120,7 @@ class Launch:
         environment = {**self.environment, **_own_folders(scratch)}
         user = _given_to_a_new_user(scratch) if self.own_user else None
         with tempfile.TemporaryFile() as confinement, tempfile.TemporaryFile() as options:
-            confinement.write(Confinement(user, self._ruleset(scratch)).to_json())
+            confinement.write(Confinement(user, self._ruleset(scratch), self._calls()).to_json())
             inner, opened = [*command, str(confinement.fileno())], [confinement]
             if self.sandbox.mechanism == "bubblewrap":
                 arguments = bubblewrap.arguments(self.view, [scratch], own_user=self.own_user)
@@ -137,10 +137,18 @@ class Launch:
         return f"the sandbox could not be set up ({said[-1]})" if self.sandbox is not None and said else "the worker is gone"
 
     def _ruleset(self, scratch: Path) -> Ruleset | None:
-        if self.sandbox is None or self.view is None or self.sandbox.mechanism != "landlock":
+        if self.sandbox is None or self.view is None:
             return None
+        if self.sandbox.mechanism == "bubblewrap":
+            keeps_root = os.geteuid() == 0 and not self.own_user
+            return bubblewrap.ruleset([scratch]) if keeps_root and landlock_problem() is None else None
         shown = self.view.shown()
         return Ruleset([*map(str, shown.readable)], [*map(str, shown.listed)], [str(scratch.resolve())], self.view.network)
+
+    def _calls(self) -> Calls | None:
+        if self.sandbox is None or self.view is None or not filter_available():
+            return None
+        return Calls(self.view.network, namespaces=self.sandbox.mechanism == "bubblewrap")
 
 
 def _has_own_user(view: View, mechanism: Mechanism) -> bool:
