@@ -84,13 +84,6 @@ def ask(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
         raise _silent(f"{folder}: git {_verb(arguments)}", seconds) from None
 
 
-@contextmanager
-def stream_inside(folder: Path, *arguments: str) -> Iterator[io.BufferedReader]:
-    """The output of one command about the repository that a folder belongs to, with its own config."""
-    with stream(_inside(folder, arguments), sealed_environment(), f"{folder}: git {arguments[0]}") as output:
-        yield output
-
-
 def _verb(arguments: Sequence[str]) -> str:
     return next((argument for argument in arguments if not argument.startswith("-")), "")
 

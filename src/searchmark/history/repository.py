@@ -182,6 +182,17 @@ def open_repository(path: str | os.PathLike[str]) -> Iterator[Repository]:
         yield Repository(given, git_dir, objects, object_format, shallow, borrowed)
 
 
+@contextmanager
+def open_repository_around(folder: Path) -> Iterator[tuple[Repository, str]]:
+    """Open the repository that a folder of a work tree belongs to; beside it, the path from its top to the folder."""
+    answer = ask(folder, "rev-parse", "--absolute-git-dir", "--show-prefix")
+    git_dir, _, prefix = answer.stdout.partition(b"\n")
+    if answer.returncode:
+        raise UsageError(f"{folder} is not inside a Git repository")
+    with open_repository(os.fsdecode(git_dir)) as repository:
+        yield repository, path_text(prefix.removesuffix(b"\n"))
+
+
 def _shallow(file: Path, path: str) -> frozenset[str]:
     """The commits whose parents are not here."""
     names = [line.decode("ascii", "replace") for line in list_in(file, path) if line.strip()]
