@@ -110,7 +110,7 @@ def _commits_per_file(corpus: Corpus) -> Counter[str]:
     try:
         if corpus.origin is not None:
             with open_repository(corpus.origin[0]) as repository:
-                repository.check_packs()
+                repository.check_objects(blobs=False)
                 return commits_per_path(repository, corpus.origin[1])
         return _commits_below(corpus)
     except DamagedRepository:
@@ -123,7 +123,7 @@ def _commits_below(corpus: Corpus) -> Counter[str]:
     if corpus.folder is None:
         raise UsageError(f"the corpus {corpus.name!r} is not a folder with one")
     with open_repository_around(corpus.folder) as (repository, below):
-        repository.check_packs()
+        repository.check_objects(blobs=False)
         return commits_per_path(repository, repository.commit(), below)
 
 

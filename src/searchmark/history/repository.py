@@ -21,6 +21,7 @@ from searchmark.errors import DamagedRepository, UsageError, shortened
 from searchmark.files.private_folders import private_folder, temporary_file, writing_temporary_files
 from searchmark.history.git import UNBELIEVED, ask, nul_ended, replies_of, sealed_environment, start, stop, stream
 from searchmark.history.git_files import check_packs, common_dir, is_partial, list_in, refuse_odd_files
+from searchmark.history.loose_objects import check_loose_objects
 from searchmark.history.object_reader import COMMAND, ObjectReader, read_content
 
 FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # of SHA-1 or SHA-256
@@ -147,9 +148,13 @@ class Repository:
             finally:
                 stop(process)
 
-    def check_packs(self) -> None:
-        """Refuse packs that do not match their checksums: Git would read what is damaged as if it were something else."""
+    def check_objects(self, *, blobs: bool = True) -> None:
+        """Refuse packs that do not match their checksums, and loose objects that do not match their names.
+
+        Git would read what is damaged as if it were something else. Loose blobs can be left out by who reads none.
+        """
         check_packs(self.objects, self.object_format, self.path)
+        check_loose_objects(self.objects, self.object_format, self.path, blobs=blobs)
 
     def lacks(self, kind: str, name: str) -> DamagedRepository:
         return DamagedRepository(f"{self.path} lacks the {kind} {name}; {self.why_lacking}")
