@@ -16,7 +16,7 @@ import pytest
 from searchmark import load_suite, save_suite
 from searchmark.cli.main import main
 from searchmark.config import DatasetConfig
-from searchmark.errors import NothingEvaluated, UsageError
+from searchmark.errors import DamagedRepository, NothingEvaluated, UsageError
 from searchmark.history.git import sealed_environment
 from searchmark.history.log import Malformed, parsed
 from searchmark.history.repository import open_repository, path_text
@@ -205,7 +205,18 @@ class TestOtherRepositories:
     def test_a_partial_clone_without_contents_says_so(self, odd: Odd, tmp_path: Path) -> None:
         run(odd.folder, "config", "uploadpack.allowFilter", "true")
         run(tmp_path, "clone", "-q", "--bare", "--filter=blob:none", odd.folder.as_uri(), "partial")
-        with pytest.raises(NothingEvaluated, match="content_missing 16"):
+        with pytest.raises(DamagedRepository, match=r"partial lacks the content \w+; it is a partial clone: fetch the contents"):
+            mined(tmp_path / "partial", tmp_path / "gold.json")
+        assert not (tmp_path / "gold.json").exists()
+
+    def test_a_partial_clone_with_some_contents_gives_no_smaller_gold_set(self, odd: Odd, tmp_path: Path) -> None:
+        run(odd.folder, "config", "uploadpack.allowFilter", "true")
+        run(tmp_path, "clone", "-q", "--bare", "--filter=blob:none", odd.folder.as_uri(), "partial")
+        contents = git(odd.folder, "rev-list", "--objects", "--all", "--filter=object:type=blob", "--no-object-names")
+        for name in contents.decode().split()[::2]:
+            kind = git(odd.folder, "cat-file", "-t", name).decode().strip()
+            git(tmp_path / "partial", "hash-object", "-w", "-t", kind, "--stdin", data=git(odd.folder, "cat-file", kind, name))
+        with pytest.raises(DamagedRepository, match=r"partial lacks the content \w+; it is a partial clone: fetch the contents"):
             mined(tmp_path / "partial", tmp_path / "gold.json")
         assert not (tmp_path / "gold.json").exists()
 
