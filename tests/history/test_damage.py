@@ -11,6 +11,7 @@ import pytest
 
 from searchmark.errors import DamagedRepository, UsageError
 from searchmark.history.git import stream
+from searchmark.history.objects import order_along_history
 from searchmark.history.repository import open_repository
 from tests.support.forgery import flip, forge_graph, overwrite
 from tests.support.small_histories import FILE, git, write_history
@@ -84,6 +85,48 @@ def test_packs_that_are_borrowed_are_looked_at_as_well(packed: Path, tmp_path: P
     flip(file, file.stat().st_size - 1)
     with open_repository(tmp_path / "borrower") as repository, pytest.raises(DamagedRepository, match="borrower is damaged"):
         repository.check_objects()
+
+
+@pytest.mark.parametrize("ending", ["idx", "pack"])
+@pytest.mark.parametrize("revision", ["{}", "{}^{{commit}}"])
+def test_a_commit_that_was_in_half_a_pack_is_lost_by_damage(packed: Path, ending: str, revision: str) -> None:
+    tip = git(packed, "rev-parse", "HEAD").decode().strip()
+    (file,) = (packed / ".git/objects/pack").glob(f"*.{ending}")
+    file.unlink()
+    with (
+        open_repository(packed) as repository,
+        pytest.raises(DamagedRepository, match=rf"plain is damaged: .* without its \.{ending}"),
+    ):
+        repository.commit(revision.format(tip))
+
+
+def test_a_commit_beyond_a_shallow_clone_is_called_that(plain: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--depth=1", plain.as_uri(), "short")
+    first = git(plain, "rev-parse", "HEAD~1").decode().strip()
+    with open_repository(tmp_path / "short") as repository:
+        with pytest.raises(DamagedRepository, match=f"short lacks the commit {first}; it is a shallow clone: fetch the rest"):
+            order_along_history(repository, [first])
+        with pytest.raises(DamagedRepository, match=f"short lacks the commit {first}; it is a shallow clone: fetch the rest"):
+            repository.commit(first)
+        with pytest.raises(UsageError, match="'HEAD~1' is not a commit of this repository; it is a shallow clone: fetch the rest"):
+            repository.commit("HEAD~1")
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"x\x9c"])
+@pytest.mark.parametrize("kind", ["", "^{tree}"])
+def test_what_git_cannot_read_on_its_way_is_called_damaged(plain: Path, kind: str, content: bytes) -> None:
+    tip = git(plain, "rev-parse", "HEAD").decode().strip()
+    overwrite(loose_file(plain, f"HEAD~1{kind}"), content)
+    with open_repository(plain) as repository, pytest.raises(DamagedRepository, match=r"plain: git log failed: .*; it is damaged:"):
+        repository.run("log", "--raw", tip)
+
+
+def test_trees_that_a_partial_clone_lacks_are_not_called_damage(plain: Path, tmp_path: Path) -> None:
+    git(plain, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--bare", "--filter=tree:0", plain.as_uri(), "treeless")
+    said = r"treeless: git log failed: .*; it is a partial clone: fetch the contents first"
+    with open_repository(tmp_path / "treeless") as repository, pytest.raises(DamagedRepository, match=said):
+        repository.run("log", "--raw", repository.commit())
 
 
 def test_a_head_whose_commit_is_lost_is_not_called_empty(plain: Path) -> None:
