@@ -11,6 +11,7 @@ import pytest
 from searchmark import load_corpus
 from searchmark.agents.controls import PathMatchAgent, PopularAgent, RandomAgent, RandomConfig
 from searchmark.corpora.corpus import Changes, Corpus
+from searchmark.corpora.snapshots import CommitSource
 from searchmark.errors import UsageError
 from searchmark.records import Document
 
@@ -53,6 +54,13 @@ def commit(folder: Path, files: dict[str, str | None]) -> None:
     subprocess.run(["git", *identity, "commit", "--quiet", "--message=m"], cwd=folder, check=True)
 
 
+def popular(corpus: Corpus) -> list[tuple[str, float]]:
+    agent = PopularAgent()
+    agent.initialize(corpus)
+    result = agent.retrieve("anything", 9)
+    return list(zip(result.files, result.scores or (), strict=True))
+
+
 class TestPopular:
     @pytest.fixture
     def repository(self, tmp_path: Path) -> Path:
@@ -77,6 +85,24 @@ class TestPopular:
         assert list(zip(result.files, result.scores or (), strict=True)) == list(expected.items())
         assert agent.retrieve("else", 1).files == list(expected)[:1]
 
+    @pytest.mark.parametrize("at_a_commit", [False, True])
+    def test_grafts_and_settings_of_the_repository_change_nothing(self, repository: Path, at_a_commit: bool) -> None:
+        corpus = load_corpus(repository)
+        if at_a_commit:
+            head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=repository, capture_output=True, check=True, text=True).stdout
+            corpus = Corpus("at a commit", CommitSource(repository, head.strip()))
+        sound = popular(corpus)
+        graft = subprocess.run(["git", "rev-parse", "HEAD~3"], cwd=repository, capture_output=True, check=True, text=True).stdout
+        (repository / ".git/info/grafts").write_text(graft)
+        for setting in ("log.showRoot", "core.quotePath", "log.follow", "log.mailmap"):
+            subprocess.run(["git", "config", setting, "false"], cwd=repository, check=True)
+        subprocess.run(["git", "config", "log.showSignature", "true"], cwd=repository, check=True)
+        assert popular(corpus) == sound
+
+    def test_a_folder_of_a_linked_work_tree_has_the_history_of_its_branch(self, repository: Path, tmp_path: Path) -> None:
+        subprocess.run(["git", "worktree", "add", "-q", "--detach", tmp_path / "linked", "HEAD~2"], cwd=repository, check=True)
+        assert popular(load_corpus(tmp_path / "linked" / "src")) == [("often.py", 4.0)]
+
     def test_files_that_were_never_committed_have_no_history(self, repository: Path) -> None:
         (repository / "new").mkdir()
         (repository / "new" / "file.py").write_text("x")
@@ -86,9 +112,9 @@ class TestPopular:
     def test_without_a_history_it_is_an_error_that_says_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "file.py").write_text("x")
         monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-        with pytest.raises(UsageError, match=r"needs a Git history; .*: git log failed: fatal: not a git repository"):
+        with pytest.raises(UsageError, match=r"needs a Git history; .* is not inside a Git repository"):
             PopularAgent().initialize(load_corpus(tmp_path))
-        with pytest.raises(UsageError, match="is not a folder with a Git history"):
+        with pytest.raises(UsageError, match="needs a Git history; the corpus 'documents' is not a folder with one"):
             PopularAgent().initialize(FILES)
 
 

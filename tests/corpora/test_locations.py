@@ -153,5 +153,5 @@ class TestPickles:
         with pytest.raises(UsageError, match="is not a Git repository: there is no such folder"):
             list(corpus)
         git(tmp_path, "init", "-q", str(folder))
-        with pytest.raises(UsageError, match="is not a commit of this repository"):
+        with pytest.raises(UsageError, match=f"shop lacks the commit {commits[0]}; name the repository that has it"):
             list(corpus)

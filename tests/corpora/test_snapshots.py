@@ -413,7 +413,14 @@ class TestOrder:
 
             assert walked(commits) < walked(list(dict.fromkeys(shuffled))) / 2
 
-    @pytest.mark.parametrize("revision", ["0" * 40, "HEAD^{tree}"])
-    def test_what_is_no_commit_is_refused(self, odd, revision: str) -> None:
-        with open_repository(odd[0]) as repository, pytest.raises(UsageError, match="is not a commit"):
-            order_along_history(repository, [revision])
+    def test_what_is_not_here_is_refused(self, odd) -> None:
+        with (
+            open_repository(odd[0]) as repository,
+            pytest.raises(DamagedRepository, match=f"repository lacks the commit {'0' * 40};"),
+        ):
+            order_along_history(repository, ["0" * 40])
+
+    def test_what_is_no_commit_is_refused(self, odd) -> None:
+        tree = git(odd[0], "rev-parse", "HEAD^{tree}").decode().strip()
+        with open_repository(odd[0]) as repository, pytest.raises(UsageError, match=f"repository: '{tree}' is not a commit"):
+            order_along_history(repository, [tree])

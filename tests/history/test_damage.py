@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 from time import perf_counter
 
@@ -10,8 +11,9 @@ import pytest
 
 from searchmark.errors import DamagedRepository, UsageError
 from searchmark.history.git import stream
+from searchmark.history.objects import order_along_history
 from searchmark.history.repository import open_repository
-from tests.support.forgery import flip, forge_graph
+from tests.support.forgery import flip, forge_graph, overwrite
 from tests.support.small_histories import FILE, git, write_history
 
 
@@ -33,17 +35,98 @@ def test_a_pack_that_does_not_match_its_checksum_is_called_damaged(packed: Path,
     (file,) = (packed / ".git/objects/pack").glob(f"*.{ending}")
     flip(file, file.stat().st_size // 2)
     with open_repository(packed) as repository, pytest.raises(DamagedRepository, match=rf"plain is damaged: .*\.{ending} does not"):
-        repository.check_packs()
+        repository.check_objects()
+
+
+def loose_file(repository: Path, revision: str) -> Path:
+    name = git(repository, "rev-parse", revision).decode().strip()
+    return repository / ".git/objects" / name[:2] / name[2:]
+
+
+@pytest.mark.parametrize("kind", ["", "^{tree}", ":one.txt"])
+def test_a_loose_object_that_holds_another_one_is_called_damaged(plain: Path, kind: str) -> None:
+    file, other = loose_file(plain, f"HEAD{kind}"), loose_file(plain, f"HEAD~1{kind}")
+    with open_repository(plain) as repository:
+        repository.check_objects()
+        overwrite(file, other.read_bytes())
+        with pytest.raises(DamagedRepository, match=f"plain is damaged: the object {file.parent.name}{file.name} is not what its"):
+            repository.check_objects()
+
+
+@pytest.mark.parametrize("keep", [0, 1, 20])
+def test_a_loose_object_that_is_cut_short_is_called_damaged(plain: Path, keep: int) -> None:
+    file = loose_file(plain, "HEAD")
+    overwrite(file, file.read_bytes()[:keep])
+    with open_repository(plain) as repository, pytest.raises(DamagedRepository, match="plain is damaged: the object"):
+        repository.check_objects()
+
+
+def test_loose_blobs_are_passed_over_by_who_reads_none(plain: Path) -> None:
+    overwrite(loose_file(plain, "HEAD:one.txt"), loose_file(plain, "HEAD~1:one.txt").read_bytes())
+    with open_repository(plain) as repository:
+        repository.check_objects(blobs=False)
+
+
+def test_a_large_loose_object_is_read_to_its_end(plain: Path, tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(random.Random(1).randbytes(3_000_000) + bytes(3_000_000))
+    name = git(plain, "hash-object", "-w", str(tmp_path / "large")).decode().strip()
+    with open_repository(plain) as repository:
+        repository.check_objects()
+        flip(plain / ".git/objects" / name[:2] / name[2:], 2_500_000)
+        with pytest.raises(DamagedRepository, match=f"the object {name}"):
+            repository.check_objects()
 
 
 def test_packs_that_are_borrowed_are_looked_at_as_well(packed: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--shared", str(packed), "borrower")
     with open_repository(tmp_path / "borrower") as repository:
-        repository.check_packs()
+        repository.check_objects()
     (file,) = (packed / ".git/objects/pack").glob("*.idx")
     flip(file, file.stat().st_size - 1)
     with open_repository(tmp_path / "borrower") as repository, pytest.raises(DamagedRepository, match="borrower is damaged"):
-        repository.check_packs()
+        repository.check_objects()
+
+
+@pytest.mark.parametrize("ending", ["idx", "pack"])
+@pytest.mark.parametrize("revision", ["{}", "{}^{{commit}}"])
+def test_a_commit_that_was_in_half_a_pack_is_lost_by_damage(packed: Path, ending: str, revision: str) -> None:
+    tip = git(packed, "rev-parse", "HEAD").decode().strip()
+    (file,) = (packed / ".git/objects/pack").glob(f"*.{ending}")
+    file.unlink()
+    with (
+        open_repository(packed) as repository,
+        pytest.raises(DamagedRepository, match=rf"plain is damaged: .* without its \.{ending}"),
+    ):
+        repository.commit(revision.format(tip))
+
+
+def test_a_commit_beyond_a_shallow_clone_is_called_that(plain: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--depth=1", plain.as_uri(), "short")
+    first = git(plain, "rev-parse", "HEAD~1").decode().strip()
+    with open_repository(tmp_path / "short") as repository:
+        with pytest.raises(DamagedRepository, match=f"short lacks the commit {first}; it is a shallow clone: fetch the rest"):
+            order_along_history(repository, [first])
+        with pytest.raises(DamagedRepository, match=f"short lacks the commit {first}; it is a shallow clone: fetch the rest"):
+            repository.commit(first)
+        with pytest.raises(UsageError, match="'HEAD~1' is not a commit of this repository; it is a shallow clone: fetch the rest"):
+            repository.commit("HEAD~1")
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"x\x9c"])
+@pytest.mark.parametrize("kind", ["", "^{tree}"])
+def test_what_git_cannot_read_on_its_way_is_called_damaged(plain: Path, kind: str, content: bytes) -> None:
+    tip = git(plain, "rev-parse", "HEAD").decode().strip()
+    overwrite(loose_file(plain, f"HEAD~1{kind}"), content)
+    with open_repository(plain) as repository, pytest.raises(DamagedRepository, match=r"plain: git log failed: .*; it is damaged:"):
+        repository.run("log", "--raw", tip)
+
+
+def test_trees_that_a_partial_clone_lacks_are_not_called_damage(plain: Path, tmp_path: Path) -> None:
+    git(plain, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--bare", "--filter=tree:0", plain.as_uri(), "treeless")
+    said = r"treeless: git log failed: .*; it is a partial clone: fetch the contents first"
+    with open_repository(tmp_path / "treeless") as repository, pytest.raises(DamagedRepository, match=said):
+        repository.run("log", "--raw", repository.commit())
 
 
 def test_a_head_whose_commit_is_lost_is_not_called_empty(plain: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from searchmark import load_suite, save_suite
 from searchmark.cli.main import main
 from searchmark.config import DatasetConfig
-from searchmark.errors import NothingEvaluated, UsageError
+from searchmark.errors import DamagedRepository, NothingEvaluated, UsageError
 from searchmark.history.git import sealed_environment
 from searchmark.history.log import Malformed, parsed
 from searchmark.history.repository import open_repository, path_text
@@ -26,6 +26,7 @@ from searchmark.mining.explanation import explain
 from searchmark.mining.gold_sets import generate_gold_set, mine_suite
 from searchmark.mining.tree_names import names_along
 from tests.corpora.test_snapshots import hand_made_tree
+from tests.support.forgery import overwrite
 from tests.support.histories import long_history, malformed_commit, odd_history, run
 from tests.support.small_histories import git
 
@@ -202,10 +203,34 @@ class TestOtherRepositories:
         assert gold["metadata"]["repositories"]["odd"]["shallow"] is True
         assert removed(odd, gold)["shallow_boundary"]
 
+    @pytest.mark.parametrize("kind", ["", "^{tree}"])
+    def test_a_loose_object_that_holds_another_one_gives_no_other_gold_set(self, odd: Odd, tmp_path: Path, kind: str) -> None:
+        run(tmp_path, "init", "-q", "--bare", "loose")
+        packed = git(odd.folder, "pack-objects", "--all", "--stdout", data=b"")
+        git(tmp_path / "loose", "unpack-objects", "-q", data=packed)
+        git(tmp_path / "loose", "update-ref", "HEAD", git(odd.folder, "rev-parse", "HEAD").decode().strip())
+        names = git(odd.folder, "rev-parse", f"HEAD~1{kind}", f"HEAD~3{kind}").decode().split()
+        file, other = (tmp_path / "loose/objects" / name[:2] / name[2:] for name in names)
+        overwrite(file, other.read_bytes())
+        with pytest.raises(DamagedRepository, match=f"loose is damaged: the object {names[0]} is not what its name says"):
+            mined(tmp_path / "loose", tmp_path / "gold.json")
+        assert not (tmp_path / "gold.json").exists()
+
     def test_a_partial_clone_without_contents_says_so(self, odd: Odd, tmp_path: Path) -> None:
         run(odd.folder, "config", "uploadpack.allowFilter", "true")
         run(tmp_path, "clone", "-q", "--bare", "--filter=blob:none", odd.folder.as_uri(), "partial")
-        with pytest.raises(NothingEvaluated, match="content_missing 16"):
+        with pytest.raises(DamagedRepository, match=r"partial lacks the content \w+; it is a partial clone: fetch the contents"):
+            mined(tmp_path / "partial", tmp_path / "gold.json")
+        assert not (tmp_path / "gold.json").exists()
+
+    def test_a_partial_clone_with_some_contents_gives_no_smaller_gold_set(self, odd: Odd, tmp_path: Path) -> None:
+        run(odd.folder, "config", "uploadpack.allowFilter", "true")
+        run(tmp_path, "clone", "-q", "--bare", "--filter=blob:none", odd.folder.as_uri(), "partial")
+        contents = git(odd.folder, "rev-list", "--objects", "--all", "--filter=object:type=blob", "--no-object-names")
+        for name in contents.decode().split()[::2]:
+            kind = git(odd.folder, "cat-file", "-t", name).decode().strip()
+            git(tmp_path / "partial", "hash-object", "-w", "-t", kind, "--stdin", data=git(odd.folder, "cat-file", kind, name))
+        with pytest.raises(DamagedRepository, match=r"partial lacks the content \w+; it is a partial clone: fetch the contents"):
             mined(tmp_path / "partial", tmp_path / "gold.json")
         assert not (tmp_path / "gold.json").exists()
 

@@ -22,8 +22,9 @@ from searchmark.agents.lexical.tokens import TOKENISER
 from searchmark.agents.lexical.vocabulary import Vocabulary
 from searchmark.agents.names import name_of
 from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.errors import UsageError
+from searchmark.errors import DamagedRepository, UsageError
 from searchmark.history.log import commits_per_path
+from searchmark.history.repository import open_repository, open_repository_around
 from searchmark.options.strict import strict_record
 
 K1, B = 1.2, 0.75
@@ -71,12 +72,7 @@ class PopularAgent(RetrievalAgent):
         self._origin: tuple[Path, str] | None = None
 
     def initialize(self, corpus: Corpus) -> None:
-        folder, revision = corpus.origin or (corpus.folder, "HEAD")
-        if folder is None:
-            raise UsageError(
-                f"the agent 'popular' counts commits, and the corpus {corpus.name!r} is not a folder with a Git history"
-            )
-        self._origin, self._commits = corpus.origin, _commits_per_file(folder, revision)
+        self._origin, self._commits = corpus.origin, _commits_per_file(corpus)
         self._order(corpus)
 
     def update(self, changes: Changes) -> bool:
@@ -84,8 +80,9 @@ class PopularAgent(RetrievalAgent):
         before, after = self._origin, changes.corpus.origin
         if before is None or after is None or before[0] != after[0]:
             return False
-        self._commits.update(_commits_per_file(after[0], f"{before[1]}..{after[1]}"))
-        self._commits.subtract(_commits_per_file(after[0], f"{after[1]}..{before[1]}"))
+        with open_repository(after[0]) as repository:
+            self._commits.update(commits_per_path(repository, f"{before[1]}..{after[1]}"))
+            self._commits.subtract(commits_per_path(repository, f"{after[1]}..{before[1]}"))
         self._origin = after
         self._order(changes.corpus)
         return True
@@ -108,11 +105,26 @@ class PopularAgent(RetrievalAgent):
         return None if shutil.which("git") else "needs git on the PATH"
 
 
-def _commits_per_file(folder: Path, revisions: str) -> Counter[str]:
+def _commits_per_file(corpus: Corpus) -> Counter[str]:
+    """The history that leads to a corpus, of a repository whose objects were checked."""
     try:
-        return commits_per_path(folder, revisions)
+        if corpus.origin is not None:
+            with open_repository(corpus.origin[0]) as repository:
+                repository.check_objects(blobs=False)
+                return commits_per_path(repository, corpus.origin[1])
+        return _commits_below(corpus)
+    except DamagedRepository:
+        raise
     except UsageError as error:
         raise UsageError(f"the agent 'popular' needs a Git history; {error}") from error
+
+
+def _commits_below(corpus: Corpus) -> Counter[str]:
+    if corpus.folder is None:
+        raise UsageError(f"the corpus {corpus.name!r} is not a folder with one")
+    with open_repository_around(corpus.folder) as (repository, below):
+        repository.check_objects(blobs=False)
+        return commits_per_path(repository, repository.commit(), below)
 
 
 @strict_record

@@ -11,7 +11,7 @@ import os
 import select
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
@@ -84,13 +84,6 @@ def ask(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
         raise _silent(f"{folder}: git {_verb(arguments)}", seconds) from None
 
 
-@contextmanager
-def stream_inside(folder: Path, *arguments: str) -> Iterator[io.BufferedReader]:
-    """The output of one command about the repository that a folder belongs to, with its own config."""
-    with stream(_inside(folder, arguments), sealed_environment(), f"{folder}: git {arguments[0]}") as output:
-        yield output
-
-
 def _verb(arguments: Sequence[str]) -> str:
     return next((argument for argument in arguments if not argument.startswith("-")), "")
 
@@ -112,10 +105,12 @@ def stream(
     environment: Mapping[str, str],
     called: str,
     input: bytes | None = None,  # noqa: A002  # as subprocess calls it
+    failure: Callable[[str], UsageError] = UsageError,
 ) -> Iterator[io.BufferedReader]:
     """The output of one command to read from. One that ends with an error is an error, however much it has said.
 
-    Leaving before the end of the output stops the command, and so does an exception. ``called`` is what an error calls it.
+    Leaving before the end of the output stops the command, and so does an exception. ``called`` is what an error calls it, and
+    ``failure`` makes the error of what git has said.
     """
     # Input and complaints go through files: a pipe that is full on one side while we wait on the other would never end.
     with temporary_file() as words, temporary_file() as stdin:
@@ -134,7 +129,7 @@ def stream(
         if code:
             words.seek(0)
             said = " ".join(words.read(4000).decode("utf-8", "replace").split()) or f"exit code {code}"
-            raise UsageError(f"{called} failed: {shortened(said, 300)}")
+            raise failure(f"{called} failed: {shortened(said, 300)}")
 
 
 def start(

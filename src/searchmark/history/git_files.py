@@ -115,6 +115,15 @@ def check_packs(objects: Path, digest: str, given: str) -> None:
                 _check(file, digest, given)
 
 
+def refuse_half_packs(objects: Path, given: str) -> None:
+    """Refuse a repository with a pack without its index, or the other way round: git passes over what is in it."""
+    for folder in object_folders(objects, given):
+        for file in sorted((folder / "pack").glob("pack-*")):
+            other = {".idx": ".pack", ".pack": ".idx"}.get(file.suffix)
+            if other is not None and not file.with_suffix(other).exists():
+                raise DamagedRepository(f"{given} is damaged: {file} is here without its {other} file; check it with git fsck")
+
+
 def _check(file: Path, digest: str, given: str) -> None:
     try:
         found = file.stat()

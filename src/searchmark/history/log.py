@@ -10,11 +10,10 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 from searchmark.errors import UsageError
-from searchmark.history.git import nul_ended, stream_inside
+from searchmark.history.git import nul_ended
 from searchmark.history.repository import Repository, path_text
 
 _FIELDS = 6  # hash, parents, time, author, e-mail, message; the changes follow
@@ -111,10 +110,10 @@ def read_history(
         yield parsed(rest.removeprefix(separator))
 
 
-def commits_per_path(folder: Path, revisions: str) -> Counter[str]:
+def commits_per_path(repository: Repository, revisions: str, below: str = "") -> Counter[str]:
     """How many of some commits changed each path below a folder, by one pass over the history that is never held."""
-    flags = ("--format=", "--no-show-signature", "--name-only", "--no-renames", "--no-merges", "--relative", "-z")
-    with stream_inside(folder, "log", *flags, revisions) as output:
+    flags = ("--format=", "--name-only", "--no-renames", "--no-merges", f"--relative={below}", "-z")
+    with repository.stream("log", *flags, revisions, "--") as output:
         return Counter(path_text(path) for path in nul_ended(output) if path)
 
 

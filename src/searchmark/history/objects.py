@@ -85,12 +85,15 @@ def order_along_history(repository: Repository, commits: Iterable[str]) -> list[
     """
     wanted = sorted(set(commits))
     with repository.objects_reader() as reader:
-        dates = {commit: _date(commit, content) for commit, content in zip(wanted, reader.read_all(wanted), strict=True)}
+        contents = zip(wanted, reader.read_all(wanted), strict=True)
+        dates = {commit: _date(repository, commit, content) for commit, content in contents}
     return sorted(wanted, key=lambda commit: (dates[commit], commit))
 
 
-def _date(commit: str, content: bytes | None) -> int:
-    if content is None or not content.startswith(b"tree "):
-        raise UsageError(f"{commit!r} is not a commit of this repository")
+def _date(repository: Repository, commit: str, content: bytes | None) -> int:
+    if content is None:
+        raise repository.lacks_commit(commit)
+    if not content.startswith(b"tree "):
+        raise UsageError(f"{repository.path}: {commit!r} is not a commit of this repository")
     found = re.search(rb"^committer .* (-?\d+) [-+]\d+$", content.partition(b"\n\n")[0], re.MULTILINE)
     return int(found[1]) if found else 0

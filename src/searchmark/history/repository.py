@@ -20,11 +20,20 @@ from pathlib import Path
 from searchmark.errors import DamagedRepository, UsageError, shortened
 from searchmark.files.private_folders import private_folder, temporary_file, writing_temporary_files
 from searchmark.history.git import UNBELIEVED, ask, nul_ended, replies_of, sealed_environment, start, stop, stream
-from searchmark.history.git_files import check_packs, common_dir, is_partial, list_in, refuse_odd_files
+from searchmark.history.git_files import check_packs, common_dir, is_partial, list_in, refuse_half_packs, refuse_odd_files
+from searchmark.history.loose_objects import check_loose_objects
 from searchmark.history.object_reader import COMMAND, ObjectReader, read_content
 
 FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # of SHA-1 or SHA-256
 LONGEST_REVISION = 1000
+_DAMAGED = "it is damaged: check it with git fsck, or name another clone with --repo"
+_ELSEWHERE = "name the repository that has it with --repo, or check this one with git fsck: it may be damaged"
+# What git says of objects that are not what they should be, and of those that are not here.
+_DAMAGE = re.compile(
+    "corrupt|garbage at end|inflate|unable to unpack|unable to parse|does not match index|non-monotonic|is too small|is empty"
+    "|hash mismatch|bogus|malformed|truncated|too-short|delta base|invalid object|bad tree|not a (?:commit|tree|blob)"
+)
+_LACK = re.compile("[Uu]nable to read|[Cc]ould not read|[Cc]annot read|[Mm]issing|bad object|Failed to traverse")
 GITLINK, SYMLINK, DIRECTORY = 0o160000, 0o120000, 0o040000
 
 
@@ -76,8 +85,15 @@ class Repository:
     @contextmanager
     def stream(self, *arguments: str, input: bytes | None = None) -> Iterator[io.BufferedReader]:  # noqa: A002  # as above
         """The output of one command to read from; leaving before its end stops the command."""
-        with stream(self.command(*arguments), self.environment, f"{self.path}: git {arguments[0]}", input) as output:
+        called = f"{self.path}: git {arguments[0]}"
+        with stream(self.command(*arguments), self.environment, called, input, self._failure) as output:
             yield output
+
+    def _failure(self, said: str) -> UsageError:
+        """What is wrong with a repository about which git has said this."""
+        if _DAMAGE.search(said):
+            return DamagedRepository(f"{said}; {_DAMAGED}")
+        return DamagedRepository(f"{said}; {self.why_lacking}") if _LACK.search(said) else UsageError(said)
 
     def commit(self, revision: str = "HEAD") -> str:
         """The full hash of the commit that a revision names, as the repository itself understands it."""
@@ -96,7 +112,11 @@ class Repository:
             return answer.stdout.decode().strip()
         if revision == "HEAD":
             raise self._without_head()
-        raise UsageError(f"{self.path}: {revision!r} is not a commit of this repository")
+        if FULL_HASH.fullmatch(revision):
+            raise self.lacks_commit(revision)
+        self._refuse_damage()
+        shallow = f"; {self._why_shallow}" if self.shallow else ""
+        raise UsageError(f"{self.path}: {revision!r} is not a commit of this repository{shallow}")
 
     def _without_head(self) -> UsageError:
         """A branch that was never committed to is new; one that names what cannot be read is damaged."""
@@ -147,12 +167,33 @@ class Repository:
             finally:
                 stop(process)
 
-    def check_packs(self) -> None:
-        """Refuse packs that do not match their checksums: Git would read what is damaged as if it were something else."""
+    def check_objects(self, *, blobs: bool = True) -> None:
+        """Refuse packs that do not match their checksums, and loose objects that do not match their names.
+
+        Git would read what is damaged as if it were something else. Loose blobs can be left out by who reads none.
+        """
         check_packs(self.objects, self.object_format, self.path)
+        check_loose_objects(self.objects, self.object_format, self.path, blobs=blobs)
 
     def lacks(self, kind: str, name: str) -> DamagedRepository:
         return DamagedRepository(f"{self.path} lacks the {kind} {name}; {self.why_lacking}")
+
+    def lacks_commit(self, name: str) -> DamagedRepository:
+        """The error about a commit that is not here, unless there is damage to tell of."""
+        self._refuse_damage()
+        why = self._why_shallow if self.shallow else _ELSEWHERE
+        return DamagedRepository(f"{self.path} lacks the commit {name}; {why}")
+
+    def _refuse_damage(self) -> None:
+        self.check_objects(blobs=False)
+        refuse_half_packs(self.objects, self.path)
+
+    @property
+    def _why_shallow(self) -> str:
+        return (
+            f"it is a shallow clone: fetch the rest first (git -C {self.path} fetch --unshallow), "
+            "or name a complete clone with --repo"
+        )
 
     @property
     def why_lacking(self) -> str:
@@ -162,7 +203,7 @@ class Repository:
                 f"it is a partial clone: fetch the contents first (git -C {self.path} fetch --refetch --no-filter), "
                 "or name a complete clone with --repo"
             )
-        return "it is damaged: check it with git fsck, or name another clone with --repo"
+        return _DAMAGED
 
 
 @contextmanager
@@ -180,6 +221,17 @@ def open_repository(path: str | os.PathLike[str]) -> Iterator[Repository]:
         with writing_temporary_files():
             borrowed = _borrowing(folder, object_format, shallow)
         yield Repository(given, git_dir, objects, object_format, shallow, borrowed)
+
+
+@contextmanager
+def open_repository_around(folder: Path) -> Iterator[tuple[Repository, str]]:
+    """Open the repository that a folder of a work tree belongs to; beside it, the path from its top to the folder."""
+    answer = ask(folder, "rev-parse", "--absolute-git-dir", "--show-prefix")
+    git_dir, _, prefix = answer.stdout.partition(b"\n")
+    if answer.returncode:
+        raise UsageError(f"{folder} is not inside a Git repository")
+    with open_repository(os.fsdecode(git_dir)) as repository:
+        yield repository, path_text(prefix.removesuffix(b"\n"))
 
 
 def _shallow(file: Path, path: str) -> frozenset[str]:

@@ -19,7 +19,7 @@ from searchmark.mining.selection import SelectedCommit, Selection, draw, select
 def explain(source: RepositorySource, revision: str, options: DatasetConfig) -> Iterator[str]:
     """Lines about one commit: the verdict, every changed file with its kind, and the query that it makes."""
     with open_repository(source.path) as repository:
-        repository.check_packs()
+        repository.check_objects()
         commit = repository.commit(revision)
         selection = select(repository, options, watch=commit)
         if selection.watched is None:

@@ -42,13 +42,14 @@ class Lines:
 
 
 def hunks_of(repository: Repository, drafts: Sequence[Draft]) -> dict[str, Hunks]:
-    """What differs in the targets of some commits, by commit; none for a commit with content that is not here."""
+    """What differs in the targets of some commits, by commit."""
     try:
         return _compared(repository, drafts)
-    except UsageError:  # Git stops at the first content that is missing, as in a partial clone
-        blobs = {draft.commit.hash: _blobs(draft) for draft in drafts}
-        missing = repository.missing(sorted(set().union(*blobs.values())))
-        return _compared(repository, [draft for draft in drafts if not missing & blobs[draft.commit.hash]])
+    except UsageError:  # Git stops at the first content that is missing, as in a partial clone, and does not say which
+        missing = repository.missing(sorted(set().union(*map(_blobs, drafts))))
+        if missing:
+            raise repository.lacks("content", min(missing)) from None
+        raise
 
 
 def _compared(repository: Repository, drafts: Sequence[Draft]) -> dict[str, Hunks]:

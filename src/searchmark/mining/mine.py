@@ -96,7 +96,7 @@ def mine(
     """Mine one repository. Its cases wait in ``folder``, which is empty and must stay for as long as they are wanted."""
     shares: list[Share] = []
     with open_repository(source.path) as repository:
-        repository.check_packs()
+        repository.check_objects()
         selection = _selected(repository, source.label, options, on_progress)
         tell = _teller(source.label, min(options.max_cases or len(selection.selected), len(selection.selected)), on_progress)
 

@@ -25,7 +25,7 @@ _BINARY_HEAD = 8_000  # as Git itself looks for a NUL
 
 @dataclass(frozen=True)
 class Inspected:
-    """A draft whose targets were looked at. ``lines`` lacks what could not be compared for want of content."""
+    """A draft whose targets were looked at. ``lines`` lacks what has no lines to compare."""
 
     draft: Draft
     targets: tuple[Target, ...]
@@ -39,17 +39,24 @@ def inspect(repository: Repository, drafts: Sequence[Draft], options: DatasetCon
     hunks = hunks_of(repository, drafts)
     contents = repository.contents(target.blob or "" for draft in drafts for target in draft.reachable)
     for draft in drafts:
-        found = list(islice(contents, len(draft.reachable)))
+        found = [_present(repository, *pair) for pair in zip(draft.reachable, islice(contents, len(draft.reachable)), strict=True)]
         yield _inspected(draft, found, hunks.get(draft.commit.hash, {}), options)
 
 
-def _inspected(draft: Draft, found: list[bytes | None], hunks: Hunks, options: DatasetConfig) -> Inspected:
+def _present(repository: Repository, target: Target, content: bytes | None) -> bytes:
+    """A gold set of those commits alone whose contents happen to be here would be another one."""
+    if content is None:
+        raise repository.lacks("content", target.blob or "")
+    return content
+
+
+def _inspected(draft: Draft, found: list[bytes], hunks: Hunks, options: DatasetConfig) -> Inspected:
     contents, kept, reasons = {}, [], []
     for target, content in zip(draft.reachable, found, strict=True):
         problem = _problem(content)
         if problem is not None and problem not in options.without_rules:
             reasons.append(problem)
-        elif content is not None:
+        else:
             contents[target.path] = content
             kept.append(target)
     removed_by = _removed_by(kept, reasons, options.min_files)
@@ -57,17 +64,13 @@ def _inspected(draft: Draft, found: list[bytes | None], hunks: Hunks, options: D
     return Inspected(draft, tuple(kept), contents, lines, removed_by)
 
 
-def _problem(content: bytes | None) -> str | None:
-    if content is None:
-        return "content_missing"
+def _problem(content: bytes) -> str | None:
     if b"\0" in content[:_BINARY_HEAD]:
         return "binary"
     return "generated_content" if _GENERATED.search(content[:_HEAD]) else None
 
 
 def _removed_by(kept: list[Target], reasons: list[str], least: int) -> str | None:
-    if "content_missing" in reasons:  # a case with half of its targets would be a lie
-        return "content_missing"
     if len(kept) < least:
         return reasons[0]
     return "same_name" if len({normalize("NFC", target.path) for target in kept}) < len(kept) else None
