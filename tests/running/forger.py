@@ -41,6 +41,14 @@ def question() -> str:
     return found
 
 
+def nest(depth: int) -> list[Any]:
+    """So many lists inside each other."""
+    inside: list[Any] = []
+    for _ in range(depth - 1):
+        inside = [inside]
+    return inside
+
+
 def forged(**fields: str) -> None:
     """An answer to this question made of raw JSON, in place of the worker's own, which never comes."""
     answer: Mapping[str, str] = {"ns": "1", "ids": '["f1.txt"]', "dropped": "{}", **fields}
@@ -107,6 +115,19 @@ class SlowToForget(RetrievalAgent):
 
     def retrieve(self, query: str, k: int) -> RetrievalResult:
         return RetrievalResult(["f1.txt"])
+
+
+class Nested(RetrievalAgent):
+    """Honest but for its remarks: 600 lists inside each other, a cost and a time that are less than nothing."""
+
+    def initialize(self, corpus: Corpus) -> None:
+        pass
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"engine": nest(600)}
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        return RetrievalResult(["f1.txt"], cost=-1.0, first_hit_ms=-1.0, metadata={"a": nest(600)})
 
 
 class Stopper(RetrievalAgent):

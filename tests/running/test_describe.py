@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ SAID = {
     "{'a': object}": {"describe_failed": "TypeError: Object of type type is not JSON serializable"},
     "{'a': float('nan')}": {"describe_failed": "ValueError: Out of range float values are not JSON compliant"},
     "{'a': 'x' * 10**6}": {"describe_failed": f"describe returned 1000009 characters of JSON, more than {LONGEST_DESCRIPTION}"},
+    "{'a': eval('[' * 32 + '1' + ']' * 32)}": {"describe_failed": "describe returned data nested more than 32 deep"},
 }
 
 
@@ -61,10 +63,11 @@ def test_an_agent_without_a_description_has_an_empty_one(tmp_path: Path) -> None
     assert prepared(lambda query, k: ["a.py"], tmp_path) == [{}, "ok"]
 
 
+DEEP = json.loads("[" * 32 + "1" + "]" * 32)
 PREPARED = {"ns": 1, "how": "initialised", "index_bytes": None, "memory": None, "description": {}}
 
 
-@pytest.mark.parametrize("description", [None, [], "text", {"a": float("nan")}, {"a": "x" * LONGEST_DESCRIPTION}])
+@pytest.mark.parametrize("description", [None, [], "text", {"a": float("nan")}, {"a": "x" * LONGEST_DESCRIPTION}, {"a": DEEP}])
 def test_the_runner_takes_no_description_that_the_worker_would_not_send(description: Any) -> None:
     assert wrong_shape("prepare", PREPARED, 10) is None
     assert wrong_shape("prepare", PREPARED | {"description": description}, 10) == (

@@ -53,6 +53,10 @@ FORGERIES = {
     "ns that is longer than we waited": "ns='3600000000000'",
     "cost of 400 digits": f"cost='{HUGE}'",
     "cost beyond all bounds": "cost='1e300'",
+    "negative cost": "cost='-1'",
+    "a first hit before the search": "first_hit_ms='-1.0'",
+    "a first hit after years": "first_hit_ms='1e14'",
+    "nested metadata": "metadata='[' * 600 + ']' * 600",
     "infinite cost": "cost='1e999'",
     "scores of 400 digits": f"scores='[{HUGE}]'",
     "infinite scores": "scores='[1e999]'",
@@ -76,6 +80,20 @@ def test_a_forged_answer_costs_its_case_and_the_run_can_be_resumed(forgery: str,
     assert agents["mine"]["counts"]["error"] == 1
     again, resumed = compared("Forger", "--resume", what=f"retrieve:forged({forgery})")
     assert (again, resumed["mine"]["counts"]) == (2, agents["mine"]["counts"])
+
+
+def test_remarks_that_make_no_sense_are_left_out_and_the_run_can_be_resumed_and_read(workplace: Path, capsys: Any) -> None:
+    code, agents = compared("Nested", "--save-run", "saved")
+    assert (code, agents["mine"]["status"], agents["bm25"]["status"]) == (0, "ok", "ok")
+    assert agents["mine"]["run"]["agent"]["description"] == {"describe_failed": "describe returned data nested more than 32 deep"}
+    assert compared("Nested", "--resume")[0] == 0
+    assert main(["evaluate", "--gold-set", "suite.json", "--run", "saved/mine.jsonl"]) == 0
+
+
+def test_a_forged_description_of_many_levels_fails_its_agent_and_no_other(workplace: Path, capsys: Any) -> None:
+    fields = {"memory": "1", "index_bytes": "1", "how": '"initialised"', "description": f'{{"a": {"[" * 600 + "]" * 600}}}'}
+    code, agents = compared("Forger", what=f"initialize:forged(**{fields})")
+    assert (code, agents["bm25"]["status"], agents["bm25"]["counts"]["ok"]) == (2, "ok", 12)
 
 
 @pytest.mark.parametrize("memory", ['"many"', HUGE, "-1", "[]", "1e999", "NaN"])

@@ -133,7 +133,7 @@ class JournalReader:
             data = parse_json(self._path, self._opened(number, raw).decode("utf-8", "replace"), number)
             try:
                 yield WorkerEvent.from_plain(data) if "event" in data else (text(data["case"]), self._entry(data))
-            except (KeyError, TypeError, ValueError, OverflowError) as error:
+            except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
                 raise FormatError(self._path, f"line {number}", "is not an answer") from error
 
     def _opened(self, number: int, raw: bytes) -> bytes:

@@ -6,7 +6,7 @@ too often in a row is left alone, and the rest of its cases are not run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -126,26 +126,11 @@ class Session:
         return [Printed(name, output.size, output.text()) for name, output in self._output.items() if output.size]
 
     def _outcome(self, cold: dict[str, Any], query: str) -> Outcome:
-        scores, lines = cold.get("scores"), cold.get("lines")
         sample = self._samples(cold, query)
         repeats = self._repeats(query)
-        doubted = repeats.pop("doubted_times", 0)
-        details = AnswerDetails(
-            cold_ms=sample,
-            first_hit_ms=cold.get("first_hit_ms") if sample else None,
-            cost=cold.get("cost"),
-            doubted_times=doubted + (not sample),
-            dropped=cold["dropped"],
-            said=cold.get("metadata"),
-            **repeats,
-        )
-        return Outcome(
-            status="ok" if cold["ids"] else "empty",
-            ids=tuple(cold["ids"]),
-            scores=None if scores is None else tuple(scores),
-            lines=None if lines is None else tuple(None if span is None else (span[0], span[1]) for span in lines),
-            details=details,
-        )
+        doubted = repeats.pop("doubted_times", 0) + (not sample)
+        first_hit_ms = cold.get("first_hit_ms") if sample else None
+        return answered(cold, cold_ms=sample, first_hit_ms=first_hit_ms, doubted_times=doubted, **repeats)
 
     def _samples(self, reply: dict[str, Any], query: str) -> tuple[float, ...]:
         """The time that a search took; nothing if that is not to be believed."""
@@ -271,6 +256,18 @@ class Session:
             self._process.end()
             self._process = None
             self._location = None
+
+
+def answered(reply: Mapping[str, Any], **times: Any) -> Outcome:
+    """What a reply to a search says, with the fields of its details that say how long the searches took."""
+    scores, lines = reply.get("scores"), reply.get("lines")
+    return Outcome(
+        status="ok" if reply["ids"] else "empty",
+        ids=tuple(reply["ids"]),
+        scores=None if scores is None else tuple(scores),
+        lines=None if lines is None else tuple(None if span is None else (span[0], span[1]) for span in lines),
+        details=AnswerDetails(cost=reply.get("cost"), dropped=reply["dropped"], said=reply.get("metadata"), **times),
+    )
 
 
 def _ms_since(start: float) -> float:
