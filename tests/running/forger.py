@@ -93,6 +93,39 @@ class Liar(RetrievalAgent):
         return RetrievalResult(["f1.txt"])
 
 
+class EarlyHeader(Liar):
+    """Writes the header of its answer when it is asked, and the rest when it is done."""
+
+    def __init__(self) -> None:
+        main: Any = sys.modules["__main__"]
+        self._channel, self._send = int(sys.argv[2]), main.send
+        self._begun = False
+        main.send = self._sent
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        os.write(self._channel, struct.pack(">4sI", b"\0SMK", 4096))
+        self._begun = True
+        return super().retrieve(query, k)
+
+    def _sent(self, descriptor: int, message: dict[str, Any]) -> None:
+        if self._begun:
+            self._begun = False
+            os.write(descriptor, json.dumps(message).encode().ljust(4096))
+        else:
+            self._send(descriptor, message)
+
+
+class SlowIndex(Liar):
+    """Takes half a second to index, by a clock of its own."""
+
+    def initialize(self, corpus: Corpus) -> None:
+        super().initialize(corpus)
+        time.sleep(0.5)
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        return RetrievalResult(["f1.txt"])
+
+
 class Boaster(Liar):
     """Reports more than has passed."""
 
@@ -154,3 +187,22 @@ class Poisoner(RetrievalAgent):
 
     def retrieve(self, query: str, k: int) -> RetrievalResult:
         return RetrievalResult(["f1.txt"])
+
+
+class IndexDropper(Poisoner):
+    """The same, and takes away the index by which the checksums are read."""
+
+    def initialize(self, corpus: Corpus) -> None:
+        from searchmark.embedders.cache import VectorCache
+
+        super().initialize(corpus)
+        cache = VectorCache()
+        cache._database.execute("DROP INDEX by_key")
+        cache.close()
+
+
+class Stillborn(Stopper):
+    """Ends its process while it is made."""
+
+    def __init__(self) -> None:
+        os._exit(3)

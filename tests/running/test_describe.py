@@ -64,7 +64,7 @@ def test_an_agent_without_a_description_has_an_empty_one(tmp_path: Path) -> None
 
 
 DEEP = json.loads("[" * 32 + "1" + "]" * 32)
-PREPARED = {"ns": 1, "how": "initialised", "index_bytes": None, "memory": None, "description": {}}
+PREPARED = {"ns": 1, "around_ns": 0, "how": "initialised", "index_bytes": None, "memory": None, "description": {}}
 
 
 @pytest.mark.parametrize("description", [None, [], "text", {"a": float("nan")}, {"a": "x" * LONGEST_DESCRIPTION}, {"a": DEEP}])

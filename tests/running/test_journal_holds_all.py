@@ -77,7 +77,7 @@ def test_every_preparation_that_is_accepted_is_read_back_as_it_was(
     ns: int, size: int | None, memory: int | None, said: dict[str, Any]
 ) -> None:
     facts: dict[str, Any] = {"how": "updated", "index_bytes": size, "memory": memory, "description": said}
-    assume(wrong_shape("prepare", {"ns": ns, **facts}, DEPTH) is None)
+    assume(wrong_shape("prepare", {"ns": ns, "around_ns": 0, **facts}, DEPTH) is None)
     event = WorkerEvent("prepared", seconds=ns / 1e9, **facts)
     with TemporaryDirectory() as folder:
         assert reread(Path(folder), event).events == [event]

@@ -55,7 +55,6 @@ FORGERIES = {
     "cost beyond all bounds": "cost='1e300'",
     "negative cost": "cost='-1'",
     "a first hit before the search": "first_hit_ms='-1.0'",
-    "a first hit after years": "first_hit_ms='1e14'",
     "nested metadata": "metadata='[' * 600 + ']' * 600",
     "infinite cost": "cost='1e999'",
     "scores of 400 digits": f"scores='[{HUGE}]'",
@@ -91,7 +90,13 @@ def test_remarks_that_make_no_sense_are_left_out_and_the_run_can_be_resumed_and_
 
 
 def test_a_forged_description_of_many_levels_fails_its_agent_and_no_other(workplace: Path, capsys: Any) -> None:
-    fields = {"memory": "1", "index_bytes": "1", "how": '"initialised"', "description": f'{{"a": {"[" * 600 + "]" * 600}}}'}
+    fields = {
+        "memory": "1",
+        "index_bytes": "1",
+        "around_ns": "1",
+        "how": '"initialised"',
+        "description": f'{{"a": {"[" * 600 + "]" * 600}}}',
+    }
     code, agents = compared("Forger", what=f"initialize:forged(**{fields})")
     assert (code, agents["bm25"]["status"], agents["bm25"]["counts"]["ok"]) == (2, "ok", 12)
 
@@ -106,7 +111,9 @@ def test_a_forged_goodbye_is_no_matter(memory: str, workplace: Path, capsys: Any
 
 @pytest.mark.parametrize("field", ["memory", "index_bytes", "ns", "description", "how"])
 def test_a_forged_preparation_fails_its_agent_and_no_other(field: str, workplace: Path, capsys: Any) -> None:
-    fields = {"memory": "1", "index_bytes": "1", "ns": "1", "description": "{}", "how": '"initialised"'} | {field: '"many"'}
+    fields = {"memory": "1", "index_bytes": "1", "ns": "1", "around_ns": "1", "description": "{}", "how": '"initialised"'} | {
+        field: '"many"'
+    }
     body = ",".join(f'"{key}":{value}' for key, value in fields.items())
     code, agents = compared("Forger", what=f"""initialize:say('{{"id": "%s", {body}}}' % question()); time.sleep(3600)""")
     assert (code, agents["mine"]["status"], agents["bm25"]["status"]) == (2, "failed", "ok")
@@ -208,11 +215,22 @@ def test_what_a_worker_says_by_itself_passes(operation: str, right: dict[str, An
     assert wrong_shape(operation, right, 10) is None
 
 
-def test_times_that_are_far_shorter_than_the_wait_are_left_out_and_make_the_run_untrusted(workplace: Path, capsys: Any) -> None:
-    code, agents = compared("Liar")
+@pytest.mark.parametrize("liar", ["Liar", "EarlyHeader"])
+def test_the_runners_time_stands_for_one_that_is_far_shorter_and_the_run_is_untrusted(
+    liar: str, workplace: Path, capsys: Any
+) -> None:
+    code, agents = compared(liar)
     assert (code, agents["mine"]["status"], agents["mine"]["counts"]["ok"]) == (2, "untrusted", 12)
+    assert agents["mine"]["latency_ms"]["cold"]["p50"] >= 200
     assert "of 12 searches are not believed" in capsys.readouterr().out
-    assert compared("Liar", "--resume")[0] == 2
+    assert compared(liar, "--resume")[0] == 2
+
+
+def test_the_runners_time_stands_for_an_index_that_claims_to_take_none(workplace: Path, capsys: Any) -> None:
+    code, agents = compared("SlowIndex")
+    assert (code, agents["mine"]["status"]) == (2, "untrusted")
+    assert agents["mine"]["index"]["seconds"] >= 0.5
+    assert "0 of 12 searches and 1 preparations of the index are not believed" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_time_that_is_longer_than_the_wait_costs_its_case(workplace: Path, capsys: Any) -> None:
@@ -226,6 +244,15 @@ def test_an_agent_that_forgets_slowly_is_believed(workplace: Path, capsys: Any) 
     assert agents["mine"]["latency_ms"]["cold"]["p50"] < 100
 
 
+def test_an_agent_that_dies_while_it_is_loaded_fails_alone_and_is_refused_when_it_is_alone(workplace: Path, capsys: Any) -> None:
+    code, agents = compared("Stillborn")
+    assert (code, agents["mine"]["status"], agents["bm25"]["status"]) == (2, "failed", "ok")
+    assert "the worker exited with code 3" in capsys.readouterr().out
+    alone = ["evaluate", "--gold-set", "suite.json", "--agent", f"{HERE / 'forger.py'}:Stillborn", "--corpus", "corpus"]
+    assert main(alone) == 4
+    assert "the worker exited with code 3" in capsys.readouterr().err
+
+
 @pytest.mark.skipif(not LINUX, reason="only there a worker has a keeper that it could stop for long")
 def test_a_keeper_that_was_stopped_holds_up_nobody(workplace: Path, capsys: Any) -> None:
     start = time.monotonic()
@@ -234,8 +261,9 @@ def test_a_keeper_that_was_stopped_holds_up_nobody(workplace: Path, capsys: Any)
     assert time.monotonic() - start < 60
 
 
+@pytest.mark.parametrize("poisoner", ["Poisoner", "IndexDropper"])
 def test_cached_vectors_that_an_agent_changes_make_searches_with_them_untrusted(
-    workplace: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+    poisoner: str, workplace: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SEARCHMARK_CACHE", str(workplace / "cache"))
     semantic = {"name": "semantic", "config": {"embedder": {"name": "hashing", "cache": True}}}
@@ -244,7 +272,7 @@ def test_cached_vectors_that_an_agent_changes_make_searches_with_them_untrusted(
     alone = ["evaluate", "--agent", "semantic", *command]
     assert main(alone) == 0
     measures = json.loads(Path("out.json").read_text())["agents"]["semantic"]["measures"]
-    assert main(["compare", "--agents", "semantic", f"{HERE / 'forger.py'}:Poisoner", *command]) == 2
+    assert main(["compare", "--agents", "semantic", f"{HERE / 'forger.py'}:{poisoner}", *command]) == 2
     agents = json.loads(Path("out.json").read_text())["agents"]
     assert [agent["status"] for agent in agents.values()] == ["untrusted", "ok"]
     assert "cached vectors that another process changed during the run: " in capsys.readouterr().out

@@ -131,8 +131,7 @@ class VectorCache:
         with suppress(Exception):  # a file that is damaged may not even be closed in good order
             self.close()
         self.__dict__.pop("_database", None)
-        for ending in ("", "-wal", "-shm"):
-            self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+        _remove_file(self.path)
 
     @contextmanager
     def _advising(self) -> Iterator[None]:
@@ -167,29 +166,43 @@ class CacheWatch:
         self._before = _checksums(self.path)
 
     def changed(self) -> int:
-        """How many vectors are not what they were; they are removed, so that nobody uses them."""
-        if not len(self._before):
+        """How many vectors are not what they were; they are removed, so that nobody uses them.
+
+        Where they cannot be looked at any more (no index, no table, no sound file), that is true of all, and the file goes.
+        """
+        if self._before is None or not len(self._before):
             return 0
         after = _checksums(self.path)
+        if after is None:
+            _remove_file(self.path)
+            return len(self._before)
         _, then, now = np.intersect1d(self._before["key"], after["key"], assume_unique=True, return_indices=True)
         changed = after["key"][now[self._before["checksum"][then] != after["checksum"][now]]]
         _remove(self.path, changed)
         return len(changed)
 
 
-def _checksums(path: Path) -> NDArray[np.void]:
-    """The checksum of every vector beside the start of its key, 16 bytes each; nothing where there is no sound file."""
+def _checksums(path: Path) -> NDArray[np.void] | None:
+    """The checksum of every vector beside the start of its key, 16 bytes each; None where there is no sound file."""
     import apsw
 
     rows = bytearray()
-    with suppress(apsw.Error, UsageError):
-        database = open_database(path) if path.is_file() else None
-        if database is not None:
-            with closing(database):
-                for key, checksum in database.execute("SELECT key, checksum FROM vectors INDEXED BY by_key"):
-                    rows += key[:8]
-                    rows += checksum
-    return np.frombuffer(bytes(rows[: len(rows) // ROW.itemsize * ROW.itemsize]), dtype=ROW)
+    if not path.is_file():  # which opening would make
+        return None
+    try:
+        with closing(open_database(path)) as database:
+            for key, checksum in database.execute("SELECT key, checksum FROM vectors INDEXED BY by_key"):
+                rows += key[:8]
+                rows += checksum
+        return np.frombuffer(bytes(rows), dtype=ROW)
+    except (apsw.Error, UsageError, OSError, TypeError, ValueError):  # the last two: a key or a checksum of another kind
+        return None
+
+
+def _remove_file(path: Path) -> None:
+    for ending in ("", "-wal", "-shm"):
+        with suppress(OSError):
+            path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
 def _remove(path: Path, keys: NDArray[np.uint64]) -> None:

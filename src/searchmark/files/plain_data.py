@@ -17,10 +17,10 @@ EXPANDS = "its aliases expand to more than the file itself"
 TOO_DEEP = f"is nested more than {DEEPEST} levels deep"
 
 
-def is_too_deep(value: Any) -> bool:
-    """Whether lists and mappings lie inside each other more than ``DEEPEST`` levels deep; an endless nest is one."""
+def is_too_deep(value: Any, deepest: int = DEEPEST) -> bool:
+    """Whether lists and mappings lie inside each other more than so many levels deep; an endless nest is one."""
     level = [value]
-    for _ in range(DEEPEST + 1):
+    for _ in range(deepest + 1):
         level = [inner for each in level if isinstance(each, dict | list | tuple) for inner in inner_values(each)]
         if not level:
             return False

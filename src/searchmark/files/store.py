@@ -25,6 +25,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.folders import OWN_FILE, make_private_folder
 from searchmark.files.named_files import NamedFile
+from searchmark.files.plain_data import DEEPEST
 from searchmark.files.text_encoding import shortened_bytes
 from searchmark.files.unfinished import open_unfinished
 
@@ -208,14 +209,20 @@ def json_number(value: float | None) -> float | str | None:
     return value if math.isfinite(value) else str(value)
 
 
-def plain_json(record: Any) -> Any:
-    """A record as JSON has it: fields at their defaults are left out, times are in ISO 8601."""
+def plain_json(record: Any, levels: int = DEEPEST // 2) -> Any:
+    """A record as JSON has it: fields at their defaults are left out, times are in ISO 8601.
+
+    Below so many levels, which no record of ours has, only a note is left: it must not be the end of a report.
+    """
+    if levels < 0:
+        return "<nested too deeply>"
     if is_dataclass(record) and not isinstance(record, type):
-        return {each.name: plain_json(getattr(record, each.name)) for each in fields(record) if not _is_default(record, each)}
+        each_field = (each for each in fields(record) if not _is_default(record, each))
+        return {each.name: plain_json(getattr(record, each.name), levels - 1) for each in each_field}
     if isinstance(record, Mapping):
-        return {key: plain_json(value) for key, value in record.items()}
+        return {key: plain_json(value, levels - 1) for key, value in record.items()}
     if isinstance(record, list | tuple):
-        return [plain_json(value) for value in record]
+        return [plain_json(value, levels - 1) for value in record]
     if isinstance(record, datetime):
         return record.isoformat()
     return json_number(record) if isinstance(record, float) else record

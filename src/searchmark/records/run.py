@@ -50,9 +50,10 @@ class AnswerDetails:
     ``asked`` is a digest of the query. ``cold_ms`` and ``warm_ms`` are samples of latency, one for every search that took
     place: one that failed has the time that it took, one that had to be ended its deadline, and ``repeat_failures`` of the warm
     ones did either. ``failure`` is why there is no answer, ``repeat_failure`` why a repeat had none. ``not_whole`` says that the
-    agent was not asked, since the repository lacks contents. ``doubted_times`` counts the searches whose time is left out, since
-    the runner's clock contradicts it. ``unstable`` counts the repeats with another answer, ``dropped`` what the runner left out
-    of this one, and ``unreachable`` names the relevant targets that were not there to be found. ``said`` is the agent's own remark.
+    agent was not asked, since the repository lacks contents. ``doubted_times`` counts the searches whose time is the
+    runner's own, since that contradicts the worker's. ``unstable`` counts the repeats with another answer,
+    ``dropped`` what the runner left out of this one, and ``unreachable`` names the relevant targets that were not there to be
+    found. ``said`` is the agent's own remark.
     """
 
     cold_ms: tuple[Milliseconds, ...] = ()

@@ -103,15 +103,19 @@ class AgentRun:
         self._tampering: str | None = None
         self._broken: str | None = None
 
-    def load(self) -> None:
-        """Start a worker and load the agent; one that cannot be loaded is refused before anything is written."""
+    def load(self, *, alone: bool) -> None:
+        """Start a worker and load the agent. One that cannot be loaded is refused; among others it fails, and they do not."""
         self._tell("loading")
         try:
             self._code = self._sessions[0].load()
         except UsageError as error:
-            raise UsageError(scrubbed(str(error), self._secrets)) from None
+            if alone:
+                raise UsageError(scrubbed(str(error), self._secrets)) from None
+            self._break(error)
 
     def open_journal(self, path: Path, *, resume: bool, retry: bool) -> None:
+        if self._broken is not None:  # without its code there is nothing to say of whom the answers are
+            return
         self._journal = Journal(path, self._identity, self._start, resume=resume)
         self._start = self._journal.start
         known = self._journal.entries
@@ -167,7 +171,8 @@ class AgentRun:
             self._break(error)
 
     def _break(self, error: Exception) -> None:
-        said = scrubbed(shortened(f"{type(error).__name__}: {error}", LONGEST_REASON), self._secrets)
+        sentence = str(error) if isinstance(error, SearchmarkError) else f"{type(error).__name__}: {error}"
+        said = scrubbed(shortened(sentence, LONGEST_REASON), self._secrets)
         self._broken = f"the agent could not be asked to the end: {said}"
         for session in self._sessions:
             with suppress(Exception):

@@ -35,24 +35,26 @@ class ClockCheck:
 
     def __init__(self, load: Load) -> None:
         self._load = load
-        self._waited = 0
+        self._waited: int | None = 0
 
-    def forget(self) -> None:
-        """Another worker, which has not waited yet."""
-        self._waited = 0
+    def begin(self, worker: Worker) -> None:
+        """From here on: what worker and runner waited before, while it was started or prepared, explains nothing later."""
+        self._waited = _waited_by_both(worker)
 
-    def believes(self, reported_ns: int, query: str, worker: Worker) -> bool:
+    def believes(self, reported_ns: int, worker: Worker, query: str = "") -> bool:
         """Whether a reported time is no more than passed here, and not so much less that nothing explains it."""
         hidden = worker.took_ns - reported_ns - self._load.allowed_ns(query)
         return hidden <= 0 or hidden <= self._explained(worker)
 
     def _explained(self, worker: Worker) -> int:
         """What worker and runner have waited for a core since this was last asked."""
-        theirs = worker.waited_ns()
-        if theirs is None:
-            return UNKNOWN_WAIT_NS
-        before, self._waited = self._waited, theirs + own_wait_for_core()
-        return self._waited - before
+        before, self._waited = self._waited, _waited_by_both(worker)
+        return UNKNOWN_WAIT_NS if before is None or self._waited is None else self._waited - before
+
+
+def _waited_by_both(worker: Worker) -> int | None:
+    theirs = worker.waited_ns()
+    return None if theirs is None else theirs + own_wait_for_core()
 
 
 def doubtful(doubted: int, searches: int) -> bool:

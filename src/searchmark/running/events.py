@@ -20,10 +20,12 @@ class WorkerEvent:
     """A worker was started, its agent was prepared or could not be, it was lost (``reason``), or closed in good order.
 
     ``seconds`` is the time that starting or preparing took; ``how`` says whether the index was built or updated.
+    ``doubted``: the worker reported much less, and ``seconds`` is what passed on the runner's clock.
     """
 
     event: EventKind
     seconds: float | None = None
+    doubted: bool | None = None
     how: Literal["initialised", "updated", "remote"] | None = None
     index_bytes: int | None = None
     memory: int | None = None

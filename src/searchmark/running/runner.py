@@ -68,7 +68,7 @@ def run_agents(request: RunRequest, report: Callable[[Progress], None] = lambda 
             agent_runs[entrant.label] = AgentRun(entrant, request.suite, inspector, options, report, sandbox)
             until_the_end.callback(agent_runs[entrant.label].abandon)
         for agent_run in agent_runs.values():
-            agent_run.load()
+            agent_run.load(alone=len(agent_runs) == 1)
         _open_journals(agent_runs, request)
         watch = _cache_watch(request.entrants)
         for number in range(-(-len(request.suite) // options.block)):

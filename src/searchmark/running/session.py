@@ -126,16 +126,17 @@ class Session:
         return [Printed(name, output.size, output.text()) for name, output in self._output.items() if output.size]
 
     def _outcome(self, cold: dict[str, Any], query: str) -> Outcome:
-        sample = self._samples(cold, query)
+        ms, doubted = self._time(cold, query)
         repeats = self._repeats(query)
-        doubted = repeats.pop("doubted_times", 0) + (not sample)
-        first_hit_ms = cold.get("first_hit_ms") if sample else None
-        return answered(cold, cold_ms=sample, first_hit_ms=first_hit_ms, doubted_times=doubted, **repeats)
+        doubts = repeats.pop("doubted_times") + doubted
+        first_hit_ms = None if doubted else cold.get("first_hit_ms")
+        return answered(cold, cold_ms=(ms,), first_hit_ms=first_hit_ms, doubted_times=doubts, **repeats)
 
-    def _samples(self, reply: dict[str, Any], query: str) -> tuple[float, ...]:
-        """The time that a search took; nothing if that is not to be believed."""
+    def _time(self, reply: dict[str, Any], query: str) -> tuple[float, bool]:
+        """How long a search took, and whether that is our own time, since the worker's is not to be believed."""
         assert self._process is not None  # noqa: S101  # it has just answered
-        return (reply["ns"] / 1e6,) if self._clock.believes(reply["ns"], query, self._process) else ()
+        believed = self._clock.believes(reply["ns"], self._process, query)
+        return (reply["ns"] if believed else self._process.took_ns) / 1e6, not believed
 
     def _repeats(self, query: str) -> dict[str, Any]:
         """The fields of the details that warm searches fill in. After a repeat that fails there are no more."""
@@ -150,9 +151,9 @@ class Session:
                 samples += [] if failure.ms is None else [failure.ms]
                 failures = {"repeat_failure": str(failure), "repeat_failures": int(failure.ms is not None)}
                 return {"warm_ms": tuple(samples), "doubted_times": doubted, **failures}
-            sample = self._samples(reply, query)
-            samples += sample
-            doubted += not sample
+            ms, not_believed = self._time(reply, query)
+            samples.append(ms)
+            doubted += not_believed
             changed += not reply["same"]
         self._in_a_row = 0
         return {"warm_ms": tuple(samples), "doubted_times": doubted, "unstable": changed}
@@ -178,7 +179,6 @@ class Session:
     def _start(self) -> str | None:
         process = start_worker(self.spec, self._output, longest_answer(self._options.depth), self._launch)
         self._process, self._location = process, None
-        self._clock.forget()
         agent = self.spec.to_plain()
         limits = {
             "memory_limit_mb": self._options.memory_limit_mb,
@@ -205,9 +205,14 @@ class Session:
             self._start()
         if location == self._location:
             return False
+        assert self._process is not None  # noqa: S101  # it was started above
+        self._clock.begin(self._process)
         reply = self._told({"op": "prepare", "location": location.to_plain()}, self._options.initialize_seconds)
+        believed = self._clock.believes(reply["ns"] + reply["around_ns"], self._process)
+        ns = reply["ns"] if believed else self._process.took_ns
+        self._clock.begin(self._process)
         facts = {key: reply[key] for key in ("how", "index_bytes", "memory", "description")}
-        self._happened(WorkerEvent("prepared", seconds=reply["ns"] / 1e9, **facts))
+        self._happened(WorkerEvent("prepared", seconds=ns / 1e9, doubted=None if believed else True, **facts))
         self._location, self._ever_ready = location, True
         return True
 
@@ -243,8 +248,9 @@ class Session:
     def _problem(self, operation: str, reply: dict[str, Any]) -> str | None:
         """What is wrong with a reply; nothing can take longer than we waited for it."""
         wrong = wrong_shape(operation, reply, self._options.depth)
-        late = wrong is None and self._process is not None and (reply.get("ns") or 0) > self._process.took_ns
-        return malformed("ns") if late else wrong
+        claimed = 0 if wrong else (reply.get("ns") or 0) + (reply.get("around_ns") or 0)
+        late = self._process is not None and claimed > self._process.took_ns
+        return wrong or (malformed("ns") if late else None)
 
     def _lose(self, reason: str) -> None:
         """End a worker that is of no use any more; another one will be started for the next case."""

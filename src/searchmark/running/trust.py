@@ -41,7 +41,7 @@ def _events(seen: Observed) -> Iterator[TrustEvent]:
     not_whole = [each.failure for each in seen.details if each.not_whole]
     if not_whole:
         yield TrustEvent("not_whole", f"{len(not_whole)} of {len(seen.details)} cases were not searched: {not_whole[0]}")
-    yield from _doubts(seen.details)
+    yield from _doubts(seen)
     if seen.journal is not None:
         yield TrustEvent("journal_changed", seen.journal)
     if seen.cache is not None and _has_embedder(description(seen.events)):
@@ -50,11 +50,13 @@ def _events(seen: Observed) -> Iterator[TrustEvent]:
         yield TrustEvent("corpus_changed", f"what was searched changed during the run: {', '.join(seen.corpora)}")
 
 
-def _doubts(details: Sequence[AnswerDetails]) -> Iterator[TrustEvent]:
-    doubted = sum(each.doubted_times for each in details)
-    searches = doubted + sum(len(each.cold_ms) + len(each.warm_ms) for each in details)
-    if doubtful(doubted, searches):
-        message = f"the times of {doubted} of {searches} searches are not believed: the agent's process reported much less"
+def _doubts(seen: Observed) -> Iterator[TrustEvent]:
+    doubted = sum(each.doubted_times for each in seen.details)
+    searches = sum(len(each.cold_ms) + len(each.warm_ms) for each in seen.details)
+    prepared = sum(event.doubted is True for event in seen.events)
+    if doubtful(doubted, searches) or prepared:
+        what = f"{doubted} of {searches} searches" + (f" and {prepared} preparations of the index" if prepared else "")
+        message = f"the times of {what} are not believed: the agent's process reported much less"
         yield TrustEvent("times_doubtful", f"{message} than passed on the runner's clock")
 
 

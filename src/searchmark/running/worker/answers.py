@@ -11,8 +11,9 @@ from typing import Any
 
 from searchmark.agents.adapted import read_now
 from searchmark.errors import shortened
+from searchmark.files.plain_data import is_too_deep
 from searchmark.records import is_line_range
-from searchmark.running.worker.protocol import LARGEST_AMOUNT, LONGEST_ID, LONGEST_METADATA
+from searchmark.running.worker.protocol import DEEPEST, LONGEST_ID, LONGEST_METADATA, is_cost, is_duration
 
 Reply = dict[str, Any]
 
@@ -57,9 +58,9 @@ def plain_answer(found: Found, depth: int) -> Reply:
     lines = _ranges(found.lines, len(ids))
     if any(lines):
         answer["lines"] = lines
-    for name in ("cost", "first_hit_ms"):
+    for name, fits in (("cost", is_cost), ("first_hit_ms", is_duration)):
         value = remarks[name]
-        if finite(value) and abs(float(value)) <= LARGEST_AMOUNT:
+        if finite(value) and fits(float(value)):
             answer[name] = float(value)
     metadata = _small(remarks["metadata"])
     return answer | ({"metadata": metadata} if metadata else {})
@@ -116,11 +117,14 @@ def finite(value: Any) -> bool:
 
 
 def _small(metadata: Any) -> Any:
-    """What an agent says about an answer, if it is short and plain."""
+    """What an agent says about an answer, if it is short, shallow and plain."""
     if not metadata:
         return None
     try:
         text = json.dumps(metadata, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
         return None
-    return json.loads(text) if len(text) <= LONGEST_METADATA else None
+    if len(text) > LONGEST_METADATA:
+        return None
+    plain = json.loads(text)
+    return None if is_too_deep(plain, DEEPEST) else plain

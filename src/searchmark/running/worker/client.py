@@ -58,7 +58,7 @@ class Process:
         self._launch = launch
         self._token = secrets.token_hex(16)
         self._question = ""
-        self.took_ns = 0  # from the last request to the first byte of its answer, by our clock
+        self.took_ns = 0  # from the last request to the last byte of its answer, by our clock
         self._buffer = FrameBuffer(longest_answer)
         self._output = output
         self._ended = False
@@ -150,8 +150,8 @@ class Process:
             raise Late
         ready = dict(await_ready(self._poll, min(remaining * 1000 + 1, LONGEST_WAIT_MS), self._awake_until))
         if self._answers in ready:
-            self._arrived_ns = self._arrived_ns or time.perf_counter_ns()
             piece = os.read(self._answers, PIECE)
+            self._arrived_ns = time.perf_counter_ns()  # of the last piece: whoever writes the first may still be searching
             if piece:
                 self._buffer.feed(piece)
                 return

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from searchmark.files.plain_data import is_too_deep
 from searchmark.records import is_line_range
 
 LONGEST_ID = 4096
@@ -20,6 +21,8 @@ LONGEST_REASON = 500
 LONGEST_DIGEST = 256
 LARGEST_COUNT = 1 << 53  # what a float still holds exactly: nanoseconds of three months, bytes of 9 PB
 LARGEST_AMOUNT = 1e15
+LONGEST_MS = LARGEST_COUNT / 1e6
+DEEPEST = 32  # lists and objects inside each other, in what an agent says of itself or of an answer
 DROPPED_KINDS = frozenset({"beyond_depth", "not_text", "scores_unusable"})
 _ESCAPED = 6  # bytes that one character takes in JSON at most
 _ROOM = 1 << 20
@@ -63,8 +66,14 @@ def _is_number(value: Any) -> bool:
     return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) <= LARGEST_COUNT)
 
 
-def _is_amount(value: Any, _: int) -> bool:
-    return value is None or (_is_number(value) and abs(value) <= LARGEST_AMOUNT)
+def is_cost(value: Any, _: int = 0) -> bool:
+    """Whether this is what a search can have cost, if anything is known of that."""
+    return value is None or (_is_number(value) and 0 <= value <= LARGEST_AMOUNT)
+
+
+def is_duration(value: Any, _: int = 0) -> bool:
+    """Whether this is a number of milliseconds that can have passed, if it is known."""
+    return value is None or (_is_number(value) and 0 <= value <= LONGEST_MS)
 
 
 def _are_ids(value: Any, depth: int) -> bool:
@@ -104,10 +113,10 @@ def _is_metadata(value: Any, _: int) -> bool:
 
 
 def _is_small(value: Any, longest: int) -> bool:
-    """Whether this is JSON of that many characters at most, without numbers that JSON does not have."""
+    """Whether this is JSON of that many characters at most, not nested too deeply, without numbers that JSON does not have."""
     try:
-        return len(json.dumps(value, allow_nan=False)) <= longest
-    except (ValueError, RecursionError):
+        return not is_too_deep(value, DEEPEST) and len(json.dumps(value, allow_nan=False)) <= longest
+    except ValueError:
         return False
 
 
@@ -117,6 +126,7 @@ _SHAPES: dict[str, dict[str, _Check]] = {
     "load": {"code": (_is_digest, True), "resets": (_is_flag, True)},
     "prepare": {
         "ns": (_is_count, True),
+        "around_ns": (_is_count, True),
         "how": (_is_how, True),
         "index_bytes": (_is_size, True),
         "memory": (_is_size, True),
@@ -129,8 +139,8 @@ _SHAPES: dict[str, dict[str, _Check]] = {
         "scores": (_are_scores, False),
         "lines": (_are_lines, False),
         "dropped": (_are_counts, True),
-        "cost": (_is_amount, False),
-        "first_hit_ms": (_is_amount, False),
+        "cost": (is_cost, False),
+        "first_hit_ms": (is_duration, False),
         "metadata": (_is_metadata, False),
     },
     "again": {"ns": (_is_count, True), "same": (_is_flag, True)},

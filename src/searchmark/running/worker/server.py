@@ -17,9 +17,10 @@ from searchmark.agents.agent import AgentSpec, RetrievalAgent
 from searchmark.corpora.corpus import Corpus
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_from_plain
 from searchmark.errors import SearchmarkError, UsageError, shortened
+from searchmark.files.plain_data import is_too_deep
 from searchmark.running.worker.answers import Found, Reply, finite, plain_answer
 from searchmark.running.worker.process_tree import limit_memory, peak_memory
-from searchmark.running.worker.protocol import LARGEST_COUNT, LONGEST_DESCRIPTION, LONGEST_REASON
+from searchmark.running.worker.protocol import DEEPEST, LARGEST_COUNT, LONGEST_DESCRIPTION, LONGEST_REASON
 from searchmark.services.network import network_forbidden
 
 if TYPE_CHECKING:
@@ -88,17 +89,19 @@ class Server:
 
     def _prepare(self, request: Reply) -> Reply:
         """Bring the agent to a location, from nothing or from the one before."""
+        start = perf_counter_ns()
         location = location_from_plain(request["location"])
         before, self._location = self._location, None  # an agent that fails on its way is nowhere
         how, elapsed = self._brought(location, before)
         self._location = location
-        return {
-            "ns": elapsed,
+        facts = {
             "how": how,
             "index_bytes": _whole(self.agent.index_bytes()),
             "memory": peak_memory(),
             "description": described(self.agent),
         }
+        around = perf_counter_ns() - start - elapsed  # a walk through history, a folder made for the agent, and the facts
+        return {"ns": elapsed, "around_ns": max(0, around), **facts}
 
     def _brought(self, location: Location, before: Location | None) -> tuple[str, int]:
         """How the agent became ready, and in how many nanoseconds of its own."""
@@ -202,7 +205,7 @@ def described(agent: RetrievalAgent) -> Reply:
     if len(text) > LONGEST_DESCRIPTION:
         return {"describe_failed": f"describe returned {len(text)} characters of JSON, more than {LONGEST_DESCRIPTION}"}
     plain: Reply = json.loads(text)
-    return plain
+    return {"describe_failed": f"describe returned data nested more than {DEEPEST} deep"} if is_too_deep(plain, DEEPEST) else plain
 
 
 def _whole(value: Any) -> int | None:
