@@ -68,22 +68,28 @@ def plain_answer(found: Found, depth: int) -> Reply:
 
 def _texts(entries: Sequence[Any]) -> tuple[list[str], int]:
     ids = [_text(entry) for entry in entries]
-    return [
-        f"<not text: {shortened(type(entry).__name__, 60)}>" if text is None else text
-        for text, entry in zip(ids, entries, strict=True)
-    ], ids.count(None)
+    return [_no_id(entry) if text is None else text for text, entry in zip(ids, entries, strict=True)], ids.count(None)
+
+
+def _no_id(entry: Any) -> str:
+    """A name that nothing in a corpus has, for an entry that names nothing."""
+    if isinstance(entry, str):
+        return f"<text of {len(entry)} characters>"
+    return f"<not text: {shortened(type(entry).__name__, 60)}>"
 
 
 def _text(entry: Any) -> str | None:
     if type(entry) is str and len(entry) <= LONGEST_ID:
         return entry
     if isinstance(entry, str):
-        return str.__str__(entry)[:LONGEST_ID]
-    if type(entry) is int:
-        return str(entry) if abs(entry) < 1 << 63 else None
-    if isinstance(entry, bytes | os.PathLike):
-        return os.fsdecode(entry)[:LONGEST_ID]
-    return None
+        text = str.__str__(entry)
+    elif type(entry) is int and abs(entry) < 1 << 63:
+        text = str(entry)
+    elif isinstance(entry, bytes | os.PathLike):
+        text = os.fsdecode(entry)
+    else:
+        return None
+    return text if len(text) <= LONGEST_ID else None  # never cut: what is left could be the id of something else
 
 
 def _ranges(lines: Any, size: int) -> list[list[int] | None]:
