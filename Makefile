@@ -12,7 +12,7 @@ help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
 
 # Every version and hash comes from locks/. uv is used as the installer because it takes seconds where pip takes a minute.
-UV_INSTALL := $(BIN)/uv pip install --quiet --require-hashes
+UV_INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --require-hashes
 OURSELVES := --quiet --no-deps --no-build-isolation --editable .
 
 $(READY): pyproject.toml locks/installer.txt locks/dev.txt
