@@ -50,7 +50,7 @@ def test_what_a_secret_variable_holds_is_removed(name: str, value: str) -> None:
     [
         ("HOME", "/home/somebody"), ("SSH_AUTH_SOCK", "/run/agent.123"), ("GIT_AUTHOR_NAME", "Some Body 123"), ("TOKENIZERS_PARALLELISM", "false"),
         ("DB_PASSWORD", "postgres"), ("API_KEY", "true"), ("API_KEY", "12345678"), ("API_KEY", "abc123"), ("KEY_FILE", "key-file-1.pem"),
-        ("SECRET_PATH", "secrets/of/search"), ("AUTH_MODULE_KEY", "src/auth/tokens"), ("AUTH_KEY", "https://auth.example.org/login"), ("PWD", "/work/x-1"),
+        ("SECRET_PATH", "secrets/of/search"), ("AUTH_MODULE_KEY", "src/auth/tokens"), ("AUTH_KEY", "https://auth.example.org/login"), ("PWD", "/srv/x-1"),
         ("DATABASE_URL", "postgres://postgres:postgres@db/x"), ("KEYBOARD", "pc105-german"), ("MAX_TOKENS", "1024-2048"),
     ],
 )  # fmt: skip

@@ -11,6 +11,7 @@ from searchmark.agents.agent import AgentSpec
 from searchmark.agents.source import BUILT_IN, BuiltIn
 from searchmark.config.sections import Config
 from searchmark.errors import FormatError
+from searchmark.files.walking import walk
 from searchmark.options.sensitive import Sensitive, SensitiveValue, is_local_model, sensitive_values
 
 
@@ -59,7 +60,7 @@ def _paths(found: SensitiveValue) -> Iterator[Any]:
     if found.kind is Sensitive.REPOSITORY:
         yield str(found.value).partition("=")[2]
     if found.kind is Sensitive.WRITTEN_FOLDER:
-        for folder, folders, files in os.walk(found.value):
+        for folder, folders, files in walk(found.value):
             yield from (path for name in (*folders, *files) if os.path.islink(path := os.path.join(folder, name)))  # noqa: PTH114, PTH118  # a folder may hold many
 
 

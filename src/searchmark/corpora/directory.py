@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from searchmark.corpora.document_source import DocumentSource
 from searchmark.errors import FormatError
+from searchmark.files.walking import walk
 from searchmark.options.experiment_options import OUR_FOLDER
 from searchmark.records import Document
 
@@ -48,7 +48,7 @@ def files_below(folder: Path) -> Iterator[Path]:
     def refuse(error: OSError) -> None:
         raise FormatError(folder, None, f"cannot be read: {error.strerror}") from error
 
-    for parent, folders, names in os.walk(folder, onerror=refuse):
+    for parent, folders, names in walk(folder, onerror=refuse):
         links = [name for name in folders if Path(parent, name).is_symlink()]
         folders[:] = sorted(set(folders) - SKIPPED_FOLDERS - set(links))
         yield from (Path(parent, name) for name in sorted([*names, *links]))

@@ -18,6 +18,7 @@ from searchmark.agents.source import BuiltIn, PythonClass
 from searchmark.corpora.directory import SKIPPED_FOLDERS
 from searchmark.corpora.locations import Commit, Folder, Location
 from searchmark.errors import UsageError
+from searchmark.files.walking import walk
 from searchmark.options.experiment_options import OUR_FOLDER
 from searchmark.running.sandbox.interpreter import interpreter_paths, system_paths
 from searchmark.running.sandbox.needs import Needs, model_folder, saved_index
@@ -179,7 +180,7 @@ def first_unreadable(view: View, user: int) -> Path | None:
 
 def _below(root: Path) -> Iterator[Path]:
     yield root
-    for folder, folders, files in os.walk(root):
+    for folder, folders, files in walk(root):
         folders[:] = [name for name in folders if name not in SKIPPED_FOLDERS]
         yield from (Path(folder, name) for name in (*folders, *files))
 
