@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from threading import Event
 
 import pytest
 
+from searchmark.files.private_folders import private_folder
 from searchmark.mining.processes import side_by_side
 
 
@@ -52,6 +56,29 @@ def test_a_defect_in_a_process_is_said_by_its_parent_alone(capfd: pytest.Capture
     with pytest.raises(RuntimeError, match="ZeroDivisionError: integer division or modulo by zero"):
         side_by_side(fail, [0], 1)
     assert capfd.readouterr().err == ""
+
+
+def leave_a_folder_or_fail(number: int, on_news: Callable[[str], None]) -> None:
+    """The first dies of the signal as one does that is in the middle of its clean-up; the second makes it be stopped."""
+    if number == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        with private_folder():
+            on_news("has a folder")
+            Event().wait()
+    ended = Path(os.environ["TMPDIR"]) / "has a folder"
+    while not ended.exists():
+        pass
+    _ = 1 // 0
+
+
+def test_the_folder_of_a_process_that_is_stopped_in_its_clean_up_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        side_by_side(leave_a_folder_or_fail, [0, 1], 2, lambda _, news: (tmp_path / news).touch())
+    assert list(tmp_path.glob("searchmark-*/*")) == []
 
 
 def tell(_: int, news: str) -> None:

@@ -42,6 +42,15 @@ def private_folder() -> Iterator[Path]:
         os.close(parent)
 
 
+def remove_left_folders() -> None:
+    """Remove what processes that were stopped could not: a signal can arrive in the middle of a clean-up."""
+    path, parent = _user_folder()
+    try:
+        _remove_stale(path, parent)
+    finally:
+        os.close(parent)
+
+
 @contextmanager
 def temporary_file() -> Iterator[IO[bytes]]:
     """A file without a name, gone at the end; where it cannot be written, the temporary folder is to blame and is named."""

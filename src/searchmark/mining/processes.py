@@ -7,12 +7,14 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from threading import Thread
 from typing import Generic, NamedTuple, TypeVar
 
 from searchmark.errors import EXIT_INTERRUPTED, SearchmarkError, UsageError, os_error_sentence
+from searchmark.files.private_folders import remove_left_folders
 from searchmark.files.store import collector_paused
 
 Task = TypeVar("Task")
@@ -69,10 +71,17 @@ def side_by_side(
                 worker.process.join()
                 results[worker.number] = _result(said)
     finally:
-        for worker in running.values():
-            worker.process.terminate()
-            worker.process.join()
+        _stop(list(running.values()))
     return [results[number] for number in range(len(tasks))]
+
+
+def _stop(workers: Sequence[_Worker]) -> None:
+    for worker in workers:
+        worker.process.terminate()
+        worker.process.join()
+    if workers:
+        with suppress(SearchmarkError):  # what made us stop them is what the user has to hear
+            remove_left_folders()
 
 
 def _started(number: int, work: Work[Task, News, Result], task: Task, tell: bool) -> tuple[Connection, _Worker]:
