@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     from searchmark.agents.agent import RetrievalAgent as RetrievalAgent
     from searchmark.agents.agent import RetrievalResult as RetrievalResult
     from searchmark.analysis.comparison import compare as compare
-    from searchmark.analysis.gate import Evidence as Evidence
-    from searchmark.analysis.gate import Gate as Gate
-    from searchmark.analysis.gate import MeanBound as MeanBound
-    from searchmark.analysis.gate import check_gate as check_gate
-    from searchmark.analysis.gate import parse_threshold as parse_threshold
     from searchmark.analysis.scores import Scores as Scores
     from searchmark.analysis.scores import score as score
     from searchmark.comparability import comparable as comparable
@@ -38,6 +33,15 @@ if TYPE_CHECKING:
     from searchmark.experiments import evaluate_run as evaluate_run
     from searchmark.experiments import run_suite as run_suite
     from searchmark.experiments import score_runs as score_runs
+    from searchmark.gates.baselines import Baseline as Baseline
+    from searchmark.gates.baselines import load_baseline as load_baseline
+    from searchmark.gates.baselines import named_baseline as named_baseline
+    from searchmark.gates.bounds import mean_bound as mean_bound
+    from searchmark.gates.bounds import parse_threshold as parse_threshold
+    from searchmark.gates.reading import rules_of as rules_of
+    from searchmark.gates.rules import Evidence as Evidence
+    from searchmark.gates.rules import Gate as Gate
+    from searchmark.gates.rules import check_gate as check_gate
     from searchmark.judging.judge import Judged as Judged
     from searchmark.judging.judge import judge as judge
     from searchmark.judging.matches import Matches as Matches
@@ -47,6 +51,10 @@ if TYPE_CHECKING:
     from searchmark.options.compare_options import CompareOptions as CompareOptions
     from searchmark.options.experiment_options import CaseSelection as CaseSelection
     from searchmark.options.experiment_options import Resumption as Resumption
+    from searchmark.options.gate_options import GateOptions as GateOptions
+    from searchmark.options.gate_options import GateRule as GateRule
+    from searchmark.options.gate_options import KnownFailure as KnownFailure
+    from searchmark.options.gate_options import Pin as Pin
     from searchmark.options.run_options import RunOptions as RunOptions
     from searchmark.records import Answer as Answer
     from searchmark.records import AnswerDetails as AnswerDetails
@@ -77,7 +85,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "agents.agent": ("AgentSpec", "RetrievalAgent", "RetrievalResult"),
     "analysis.comparison": ("compare",),
-    "analysis.gate": ("check_gate", "Evidence", "Gate", "MeanBound", "parse_threshold"),
     "analysis.scores": ("score", "Scores"),
     "comparability": ("comparable",),
     "config": ("DatasetConfig",),
@@ -85,12 +92,17 @@ _HOMES = {
     "corpora.corpus": ("Changes", "Corpus", "FieldMapping", "load_corpus"),
     "errors": ("FormatError", "Incomparable", "NothingEvaluated", "SearchmarkError", "UnknownMeasure", "UsageError"),
     "experiments": ("compare_runs", "evaluate_run", "Experiment", "run_suite", "score_runs"),
+    "gates.baselines": ("Baseline", "load_baseline", "named_baseline"),
+    "gates.bounds": ("mean_bound", "parse_threshold"),
+    "gates.reading": ("rules_of",),
+    "gates.rules": ("check_gate", "Evidence", "Gate"),
     "judging.judge": ("judge", "Judged"),
     "judging.matches": ("Matches",),
     "measures.grammar": ("parse_measure",),
     "mining.gold_sets": ("generate_gold_set", "mine_suite"),
     "options.compare_options": ("CompareOptions",),
     "options.experiment_options": ("CaseSelection", "Resumption"),
+    "options.gate_options": ("GateOptions", "GateRule", "KnownFailure", "Pin"),
     "options.run_options": ("RunOptions",),
     "records": (
         "Answer", "AnswerDetails", "Case", "Defaults", "Document", "Hit", "Judgment", "Provenance", "Run", "RunLabel", "Suite",

@@ -27,6 +27,7 @@ EXIT_UNTRUSTED = 2
 EXIT_INTERNAL = 3
 EXIT_USAGE = 4
 EXIT_NOTHING_EVALUATED = 5
+EXIT_BISECT_SKIP = 125  # what tells 'git bisect run' that a commit is neither good nor bad
 EXIT_INTERRUPTED = 130
 _OF_A_STREAM = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 

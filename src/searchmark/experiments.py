@@ -19,14 +19,17 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from searchmark.analysis.comparison import compare
+from searchmark.analysis.comparison import compare, unique_names
 from searchmark.analysis.decisions import tables_about
-from searchmark.analysis.gate import Evidence, Rule, check_gate
 from searchmark.analysis.scores import Scores, default_measures, default_splits, score
 from searchmark.comparability import comparable
 from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
 from searchmark.corpora.corpus import Survey
 from searchmark.errors import UsageError
+from searchmark.gates.baselines import NO_BASELINE, Baseline
+from searchmark.gates.reach import Reach
+from searchmark.gates.relative import RelativeRule
+from searchmark.gates.rules import Evidence, Gate, Rule, check_gate
 from searchmark.judging.judge import judge
 from searchmark.measures.grammar import AnyMeasure, cut_measures, parse_measure, parse_measures
 from searchmark.options.compare_options import CompareOptions, DecisionTable
@@ -162,12 +165,18 @@ def evaluate_run(
     *,
     by: Sequence[str] = (),
     rules: Sequence[Rule] = (),
+    baseline: Baseline = NO_BASELINE,
+    options: CompareOptions = CompareOptions(),
     corpus: Survey | None = None,
 ) -> Report:
-    """The report on one run, whole or in shards, checked by rules if there are any."""
-    wanted = [*(list(measures) or default_measures(suite)), *(measure for rule in rules for measure in rule.measures)]
-    (scores,) = score_runs(suite, [joined(parts)] if parts else [], wanted, corpus=corpus)
-    gate = check_gate(Evidence.of(scores), rules) if rules else None
+    """The report on one run, whole or in shards, checked by rules if there are any; ``baseline`` is for those that ask for one."""
+    wanted = [*(list(measures) or default_measures(suite)), *_measures_of(rules)]
+    runs = [joined(parts)] if parts else []
+    (scores,) = score_runs(suite, runs, wanted, corpus=corpus)
+    tables = [scores]
+    if baseline.run is not None and any(isinstance(rule, RelativeRule) for rule in rules):
+        tables = score_runs(suite, [*runs, baseline.run], wanted, corpus=corpus)
+    gate = _gate(tables, rules, len(tables) - 1 or None, baseline.missing, options, corpus)
     return build_report(scores, by or default_splits(suite), gate, corpus)
 
 
@@ -179,16 +188,49 @@ def compare_runs(
     by: Sequence[str] = (),
     options: CompareOptions = CompareOptions(),
     tables: Sequence[DecisionTable] = (),
+    rules: Sequence[Rule] = (),
     corpus: Survey | None = None,
     intersect: bool = False,
     same_depth: bool = False,
 ) -> Report:
-    """The report on several runs of one suite, each held against the others or against the baseline."""
-    scores = score_runs(suite, runs, measures, corpus=corpus, intersect=intersect, same_depth=same_depth)
+    """The report on several runs of one suite, each held against the others or against the baseline.
+
+    Rules are about every run but the baseline; one that asks for a baseline where none is named means the first run.
+    """
+    wanted = list(measures) or (default_measures(suite) if rules else [])
+    scores = score_runs(suite, runs, [*wanted, *_measures_of(rules)], corpus=corpus, intersect=intersect, same_depth=same_depth)
     splits = by or default_splits(scores[0].judged.suite)
     pairs = compare(scores, splits, options)
-    rules = [_by_known_name(table, scores[0]) for table in tables_about((*options.decisions, *tables), pairs)]
-    return build_comparison(scores, pairs, splits, rules, corpus)
+    decided = [_by_known_name(table, scores[0]) for table in tables_about((*options.decisions, *tables), pairs)]
+    gate = _gate(scores, rules, _baseline_of(scores, rules, options), "there is none", options, corpus)
+    return build_comparison(scores, pairs, splits, decided, corpus, gate)
+
+
+def _measures_of(rules: Sequence[Rule]) -> list[AnyMeasure]:
+    return [measure for rule in rules for measure in rule.measures]
+
+
+def _baseline_of(scores: Sequence[Scores], rules: Sequence[Rule], options: CompareOptions) -> int | None:
+    """Which run is the baseline of the rules; None if none is named and none is asked for."""
+    if options.baseline is not None:
+        return unique_names(scores).index(options.baseline)
+    return 0 if any(isinstance(rule, RelativeRule) for rule in rules) else None
+
+
+def _gate(
+    scores: Sequence[Scores],
+    rules: Sequence[Rule],
+    baseline: int | None,
+    missing: str,
+    options: CompareOptions,
+    corpus: Survey | None,
+) -> Gate | None:
+    if not rules:
+        return None
+    names = unique_names(scores)
+    reach = Reach(scores[0].judged.suite, _measures_of(rules), None if corpus is None else corpus.ids)
+    named = dict(zip(names, scores, strict=True))
+    return check_gate(Evidence(named, None if baseline is None else names[baseline], missing, reach), rules, options)
 
 
 def _by_known_name(table: DecisionTable, scores: Scores) -> DecisionTable:

@@ -41,7 +41,7 @@ class TestExitCodes:
     def test_1_quality_gate_failed(self, inputs, file, capsys) -> None:
         bad = str(file("bad.txt", "q1 Q0 x 1 1.0 t\nq2 Q0 b 1 1.0 t\n"))
         assert main([*inputs[:3], "--run", bad, "-m", "nDCG@10", "--fail-under", "MRR=0.8"]) == 1
-        assert "gate failed: RR 0.5000 is not ≥ 0.8" in capsys.readouterr().out
+        assert "gate failed: Expected MRR (RR) >= 0.8, but got 0.5\n  q1: expected a; got x\n" in capsys.readouterr().out
 
     def test_2_result_not_trustworthy(self, inputs, tmp_path, capsys) -> None:
         failing = run_with(tmp_path, Answer("q1", "ok", (Hit("a", 1),)), Answer("q2", "error"))
@@ -267,7 +267,7 @@ class TestHelp:
     def test_measures_prints_the_formula_of_a_measure_that_is_made_of_others(self, capsys) -> None:
         assert main(["measures", "Relevance", "P"]) == 0
         entries = capsys.readouterr().out.split("\n\n")
-        assert entries[0].startswith("Relevance\n  0.4*P@5 + 0.3*R@5 + 0.3*RR\n")
+        assert entries[0].startswith("Relevance\n  0.4*P@5 + 0.3*R@5 + 0.3*RR@5\n")
         assert [entry.partition("(")[0].strip() for entry in entries[1:]] == ["P", "R", "RR"]
 
     def test_measures_prints_every_definition_with_its_rules(self, capsys) -> None:

@@ -23,6 +23,7 @@ from searchmark.measures.grammar import cut_measures, parse_measure, parse_measu
         ("Bpref", "Bpref"),
         ("Abstain", "Abstain"),
         ("0.5*AP + 0.5*P@5", "0.5*AP@100 + 0.5*P@5"),
+        ("mine = 0.5*AP + 0.5*P@5", "mine"),
         ("Relevance", "Relevance"),
     ],
 )
@@ -30,12 +31,12 @@ def test_a_measure_is_named_by_the_depth_if_it_is_the_same_measure_with_that_cut
     measure = parse_measure(asked).cut_at(100)
     assert measure.name == name
     assert measure.asked == parse_measure(asked)
-    assert measure.by_depth == (name != asked or asked == "Relevance")
+    assert measure.by_depth == (name != asked)
 
 
 def test_whatever_has_no_cutoff_within_the_depth_looks_below_it() -> None:
     found = {name: parse_measure(name).looks_below(100) for name in (*DEFINITIONS, "Relevance", "AP@100", "AP@101", "P@5")}
-    assert [name for name, below in found.items() if not below] == ["Abstain", "AP@100", "P@5"]
+    assert [name for name, below in found.items() if not below] == ["Abstain", "Relevance", "AP@100", "P@5"]
 
 
 def test_a_measure_that_is_asked_for_with_and_without_the_cutoff_is_there_once() -> None:

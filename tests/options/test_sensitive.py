@@ -90,6 +90,7 @@ HARMLESS = {
     "RewriterConfig": {"model", "prompt"},
     "OutputConfig": {"formats"},
     "CompareOptions": {"baseline", "primary"},
+    "GateOptions": {"preset", "known_failures"},
     "WordllamaOptions": {"query_prefix", "document_prefix"},
     "TransformerOptions": {"query_prefix", "document_prefix", "hub_revision"},
     "OpenAIOptions": {"query_prefix", "document_prefix", "model", "revision"},

@@ -52,7 +52,12 @@ class TestText:
         assert "0.5000" in text
 
     def test_the_gate_has_the_last_word(self) -> None:
-        assert render(report_of(minimum=0.1)).rstrip().splitlines()[-1].startswith("gate untrusted: RR 0.5000")
+        assert (
+            render(report_of(minimum=0.1))
+            .rstrip()
+            .splitlines()[-1]
+            .startswith("gate untrusted: RR is 0.5, as expected (>= 0.1); untrusted: ")
+        )
 
 
 class TestMarkdown:

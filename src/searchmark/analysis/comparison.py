@@ -7,7 +7,7 @@ the rule, `families` says which comparisons are adjusted together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import sqrt
 from typing import NamedTuple
@@ -87,6 +87,26 @@ def primary_column(scores: Scores, primary: str | None) -> int:
     if name is None:
         raise UsageError(f"the primary measure {measure.name!r} is not among those that are computed: {', '.join(scores.names)}")
     return scores.names.index(name)
+
+
+class Declared(NamedTuple):
+    """A difference that was asked about before anything was seen, of all cases or of those with a value of a field."""
+
+    candidate: str
+    measure: str
+    by: str | None = None
+    value: str = ""
+
+
+def declared_differences(
+    scores: Mapping[str, Scores], baseline: str, declared: Sequence[Declared], options: CompareOptions = CompareOptions()
+) -> dict[Declared, Difference]:
+    """What became of each of them. They are one family, and none of them is exploratory."""
+    if not declared:
+        return {}
+    tables = list(scores.values())
+    check_judged([each.judged for each in tables], [each.names for each in tables])
+    return _DeclaredComparison(tables, baseline, declared, options).differences()
 
 
 class _Comparison:
@@ -239,6 +259,29 @@ class _Comparison:
         (left,) = evidence_for(self._scores, [question], rows[~failed]).values()
         p = None if left.p is None else min(1.0, left.p * family.p / whole.p)
         return judge_difference(left, p, self._options.min_effect, family.family).verdict
+
+
+class _DeclaredComparison(_Comparison):
+    """Differences that were declared, each with its verdict."""
+
+    def __init__(self, scores: Sequence[Scores], baseline: str, declared: Sequence[Declared], options: CompareOptions) -> None:
+        self._declared = declared
+        by = list(dict.fromkeys(each.by for each in declared if each.by is not None))
+        super().__init__(scores, by, replace(options, baseline=baseline, primary=declared[0].measure))
+
+    def differences(self) -> dict[Declared, Difference]:
+        return {each: self._difference(self._look(each)) for each in self._declared}
+
+    def _look(self, declared: Declared) -> _Look:
+        first, second = (self._names.index(name) for name in (self._options.baseline or "", declared.candidate))
+        segment = _Subset(declared.by, declared.value)
+        column = self._scores[0].names.index(declared.measure)
+        # A segment that holds all cases is the suite itself.
+        return _Look(segment if segment in self._rows else EVERYTHING, Question(first, second, column))
+
+    def _families(self) -> dict[_Look, Adjusted]:
+        looks = dict.fromkeys(map(self._look, self._declared))
+        return adjusted(self._evidence, [look for look in looks if not self._invalid(look.question)])
 
 
 def _rows_of(scores: Scores, by: Sequence[str]) -> dict[_Subset, Rows]:

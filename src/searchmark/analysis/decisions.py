@@ -18,11 +18,10 @@ from searchmark.analysis.comparison import Pair
 from searchmark.analysis.paired_evidence import Rows, measure_span
 from searchmark.analysis.prices import price_sentences
 from searchmark.analysis.relative_gain import Gain, gain_of
-from searchmark.analysis.scores import Scores, clusters_of, segment_rows
+from searchmark.analysis.scores import Scores, category_name, clusters_of, segment_rows
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import parse_measure
 from searchmark.options.compare_options import DecisionRule, DecisionTable
-from searchmark.records import Suite
 
 Answer = Literal["yes", "no", "undecided"]
 NOT_ENOUGH = "not enough evidence"
@@ -141,7 +140,7 @@ class _Arms:
         if not self._categories:
             return [_Reading("categories", None, "undecided", "the suite has no categories")]
         suite = self._baseline.judged.suite
-        wanted = list(self._categories) if "all" in rule.categories else [_category(name, suite) for name in rule.categories]
+        wanted = list(self._categories) if "all" in rule.categories else [category_name(suite, name) for name in rule.categories]
         return [self._look(rule, name, self._categories.get(name)) for name in wanted]
 
     def _look(self, rule: DecisionRule, segment: str, rows: Rows | None) -> _Reading:
@@ -163,17 +162,6 @@ class _Arms:
         before, after, rows = before[both], after[both], rows[both]
         clusters = clusters_of(self._baseline.judged.suite.table, rows)
         return gain_of(before, after, clusters, measure_span(self._baseline.measures[self._column], before, after))
-
-
-def _category(wanted: str | int, suite: Suite) -> str:
-    """The name of a category that may be given by its number."""
-    categories = suite.table.categories or ()
-    if str(wanted) in categories:
-        return str(wanted)
-    for category, fields in zip(categories, suite.table.fields or (), strict=False):
-        if str(fields.get("category_number")) == str(wanted):
-            return category or str(wanted)
-    return str(wanted)
 
 
 def _sentence(segment: str, gain: Gain) -> str:

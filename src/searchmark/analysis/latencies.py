@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from searchmark.records import Run
+from searchmark.records import AnswerDetails, Run
 
 DEFINITION = "nearest rank"
 PERCENTILES = (50, 90, 95, 99)
@@ -33,7 +33,12 @@ class Latency:
 
 def latencies_of(run: Run) -> dict[str, Latency]:
     """``cold``: the first search of each case after a reset; ``warm``: the repeats; ``first_hit``, where agents say so."""
-    details = run.details or ()
+    return latencies_in(run.details or ())
+
+
+def latencies_in(details: Iterable[AnswerDetails]) -> dict[str, Latency]:
+    """The same of some answers."""
+    details = tuple(details)
     kinds: dict[str, tuple[list[tuple[float, ...]], int]] = {
         "cold": ([each.cold_ms for each in details], sum(bool(each.failure and each.cold_ms) for each in details)),
         "warm": ([each.warm_ms for each in details], sum(each.repeat_failures for each in details)),

@@ -197,6 +197,17 @@ def segment_rows(suite: Suite, by: str) -> dict[str, NDArray[np.intp]]:
     return {value: np.array(rows[value], np.intp) for value in sorted(rows)}
 
 
+def category_name(suite: Suite, wanted: str | int) -> str:
+    """The name of a category that may be given by its number."""
+    categories = suite.table.categories or ()
+    if str(wanted) in categories:
+        return str(wanted)
+    for category, fields in zip(categories, suite.table.fields or (), strict=False):
+        if str(fields.get("category_number")) == str(wanted):
+            return category or str(wanted)
+    return str(wanted)
+
+
 def _segment_values(table: CaseTable, by: str) -> Iterable[tuple[str, ...]]:
     if by == "category":
         return ((category,) if category else () for category in table.categories or ())

@@ -94,7 +94,7 @@ def exit_code(report: Report) -> int:
     if not any(summary.cases for agent in report.agents.values() for summary in agent.measures.values()):
         return EXIT_NOTHING_EVALUATED
     untrusted = any(note.severity == "error" for note in report.notes)
-    if untrusted or (report.gate and report.gate.verdict == "untrusted"):
+    if untrusted or (report.gate and report.gate.verdict in ("untrusted", "unresolvable")):
         return EXIT_UNTRUSTED
     return EXIT_GATE_FAILED if report.gate and report.gate.verdict == "failed" else EXIT_OK
 

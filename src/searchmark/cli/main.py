@@ -15,13 +15,23 @@ from importlib import import_module
 
 import click
 
-from searchmark.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, SearchmarkError, os_error_sentence
+from searchmark.errors import (
+    EXIT_BISECT_SKIP,
+    EXIT_GATE_FAILED,
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_USAGE,
+    SearchmarkError,
+    os_error_sentence,
+)
 
 # Verb and the first line of its help, so that listing the verbs imports none of them.
 VERBS = {
     "generate": "Mine a gold set from the history of Git repositories.",
     "evaluate": "Run an agent on a suite, or score a saved run.",
     "compare": "Compare agents or saved runs on one suite, with evidence.",
+    "gate": "Check a saved run against the rules of a gate.",
     "convert": "Write a suite in another format.",
     "agents": "List the agents, or show one with its options.",
     "measures": "List every measure with its definition.",
@@ -116,6 +126,14 @@ def _follows_interrupt(error: BaseException | None) -> bool:
 
 
 def _exit_code(arguments: Sequence[str] | None) -> int:
+    code = _plain_exit_code(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    if "--bisect" in given and code not in (EXIT_OK, EXIT_GATE_FAILED, EXIT_INTERRUPTED):
+        return EXIT_BISECT_SKIP
+    return code
+
+
+def _plain_exit_code(arguments: Sequence[str] | None) -> int:
     try:
         return _run(arguments)
     except click.ClickException as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from searchmark.config.restrictions import refuse_other_meanings, refuse_reachin
 from searchmark.config.sections import Config
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import check_readable, check_shape, read_text
+from searchmark.options.gate_options import BASELINE_FILE
 
 
 def load_config(path: str | PathLike[str] | None = None, *, search: bool = True) -> Config:
@@ -38,8 +40,14 @@ def _checked(file: Path, content: Any) -> Config:
     from pydantic import TypeAdapter
 
     try:
-        return check_shape(file, TypeAdapter(Config), content)
+        return _beside(file.parent, check_shape(file, TypeAdapter(Config), content))
     except FormatError:
         raise
     except UsageError as error:  # fields that are right one by one, and not together
         raise FormatError(file, None, str(error)) from error
+
+
+def _beside(folder: Path, config: Config) -> Config:
+    """The config with the baseline where it belongs: beside the file that names it, so that both are under version control."""
+    baseline = folder / (config.gates.baseline or BASELINE_FILE)
+    return replace(config, gates=replace(config.gates, baseline=str(baseline)))

@@ -9,6 +9,7 @@ from annotated_types import Ge, Gt
 from searchmark.agents.agent import AgentChoice, AgentSpec
 from searchmark.errors import UsageError
 from searchmark.options.compare_options import CompareOptions
+from searchmark.options.gate_options import GateOptions
 from searchmark.options.option import Option, Setting, check_fields
 from searchmark.options.run_options import RunOptions
 from searchmark.options.sensitive import Address, KeyVariable, RepositoryPath, WrittenFolder
@@ -115,5 +116,6 @@ class Config:
     compare: CompareOptions = CompareOptions()
     dataset: DatasetConfig = DatasetConfig()
     evaluation: RunOptions = RunOptions()
+    gates: GateOptions = GateOptions()
     agents: tuple[Annotated[AgentSpec, AgentChoice], ...] = ()
     output: OutputConfig = OutputConfig()

@@ -231,7 +231,7 @@ DEFINITIONS = {
     )
 }
 
-FORMULAS = {"Relevance": "0.4*P@5 + 0.3*R@5 + 0.3*RR"}
+FORMULAS = {"Relevance": "0.4*P@5 + 0.3*R@5 + 0.3*RR@5"}
 
 # The words of other tools and documents, in lower case.
 ALIASES = {

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from searchmark.analysis.comparison import Pair, unique_names
 from searchmark.analysis.decisions import decide
-from searchmark.analysis.gate import Gate
 from searchmark.analysis.scores import Scores
 from searchmark.corpora.corpus import Survey
+from searchmark.gates.rules import Gate
 from searchmark.options.compare_options import DecisionTable
 from searchmark.reports.case_columns import ExpectedTargets
 from searchmark.reports.notes import Note, told_apart

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from searchmark.analysis.comparison import Pair
-from searchmark.analysis.gate import Bound, RuleResult
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.scores import Summary
 from searchmark.analysis.verdicts import Difference
+from searchmark.gates.rules import RuleResult
 from searchmark.records import IndexBuild
 from searchmark.reports.cells import (
     UNDEFINED,
@@ -39,7 +39,8 @@ HITS_SHOWN = 3
 MOVES_SHOWN = 3
 GONE_SHOWN = 2
 AFFECTED_SHOWN = 10
-_SIGNS: dict[Bound, str] = {"at_least": "≥", "above": ">", "at_most": "≤", "below": "<"}
+CAUSES_SHOWN = 3
+TARGETS_SHOWN = 5
 
 
 def measure_table(agent: AgentSummary) -> Table:
@@ -246,15 +247,39 @@ def case_counts(agent: AgentSummary, cases: int) -> str:
 
 
 def gate_sentence(report: Report) -> str | None:
-    """The one line that says how a gate ended."""
+    """The one line that says how a gate ended: what is wrong, or that all is well."""
     if report.gate is None:
         return None
-    return f"gate {report.gate.verdict}: {'; '.join(map(_rule, report.gate.rules))}"
+    rules, verdict = report.gate.rules, report.gate.verdict
+    if verdict == "passed":
+        return f"gate passed: {rules[0].message}" if len(rules) == 1 else f"gate passed: all {len(rules)} rules are met"
+    bad = [rule for rule in rules if rule.verdict != "passed"]
+    return f"gate {verdict}: {bad[0].message if len(bad) == 1 else f'{len(bad)} of {len(rules)} rules are not met'}"
 
 
-def _rule(rule: RuleResult) -> str:
-    actual, sign = Number(rule.actual).text, _SIGNS[rule.bound]
-    if rule.verdict == "untrusted":
-        wanted = f"{rule.expected:g}" if rule.bound == "at_least" else f"{sign} {rule.expected:g}"
-        return f"{rule.subject} {actual} is untrusted (wanted: {wanted})"
-    return f"{rule.subject} {actual} {sign if rule.verdict == 'passed' else f'is not {sign}'} {rule.expected:g}"
+def gate_lines(report: Report) -> Iterator[str]:
+    """What else is to be said of a gate: each rule that is not met, the cases that caused it, and what its rules are worth."""
+    rules = report.gate.rules if report.gate else ()
+    bad = [rule for rule in rules if rule.verdict != "passed"]
+    for rule in bad:
+        if len(bad) > 1:
+            yield f"{rule.verdict}: {rule.message}"
+        yield from (f"  {line}" for line in cause_lines(report, rule))
+    yield from dict.fromkeys(f"note: {note}" for rule in rules for note in rule.notes)
+
+
+def cause_lines(report: Report, rule: RuleResult) -> Iterator[str]:
+    """The cases that caused it: what was asked, what was expected, and what came."""
+    agent = next((each for each in report.agents.values() if all(case in each.cases for case in rule.cases)), None)
+    for case in rule.cases[:CAUSES_SHOWN] if agent else ():
+        found = agent.cases[case]  # type: ignore[union-attr]  # there are no cases without it
+        query = f" {found.query!r}" if found.query else ""
+        expected = _listed([each.target for each in found.expected])
+        yield f"{case}{query}: expected {expected}; got {_listed([hit.id for hit in found.hits])}"
+    if agent and len(rule.cases) > CAUSES_SHOWN:
+        yield f"and {len(rule.cases) - CAUSES_SHOWN} more cases"
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - TARGETS_SHOWN} more" if len(names) > TARGETS_SHOWN else ""
+    return ", ".join(names[:TARGETS_SHOWN]) + more if names else "nothing"

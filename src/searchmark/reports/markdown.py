@@ -24,6 +24,8 @@ def _lines(report: Report) -> Iterator[str]:
     if gate:
         yield f"**{markdown_text(gate)}**"
         yield ""
+        lines = [f"- {markdown_text(line.strip())}" for line in layout.gate_lines(report)]
+        yield from (*lines, "") if lines else ()
     for decision in report.decisions:
         yield f"**{markdown_text(decision.sentence)}**"
         yield ""

@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple
 
 from searchmark.analysis.comparison import Pair
 from searchmark.analysis.decisions import Decision
-from searchmark.analysis.gate import Gate
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.scores import Summary
 from searchmark.files.schemas import Schema
+from searchmark.gates.rules import Gate
 from searchmark.records import NOTHING_KNOWN, AgentIdentity, AnswerDetails, Environment, IndexBuild, Match, SearchedRepository
 from searchmark.reports.notes import Note
 from searchmark.reports.snapshot_effect import SnapshotEffect

@@ -52,6 +52,7 @@ def _parts(report: Report, brief: bool) -> Iterator[RenderableType]:
     gate = layout.gate_sentence(report)
     if gate:
         yield _line(gate, "bold green" if report.gate and report.gate.verdict == "passed" else "bold red")
+        yield from map(_line, layout.gate_lines(report))
 
 
 def _comparison_parts(report: Report, brief: bool) -> Iterator[RenderableType]:

@@ -10,6 +10,7 @@ import click
 from searchmark.analysis.comparison import check_baseline
 from searchmark.analysis.decisions import PRESETS
 from searchmark.cli._corpus import survey_of
+from searchmark.cli._gates import GateChoice, threshold_options
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import COMPARISON, OUTPUT, WHAT_TO_RUN, Given, config_options, option, option_group, precedence
@@ -17,6 +18,7 @@ from searchmark.cli._output import STDOUT, deliver, output_files
 from searchmark.cli._variadic import VariadicCommand
 from searchmark.config import Config
 from searchmark.errors import UsageError
+from searchmark.measures.grammar import parse_measure
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.option import Option
 from searchmark.records import display_names
@@ -60,6 +62,7 @@ class ComparedCases:
 @config_options(CompareOptions, "given", COMPARISON, "compare")
 @option_group(ComparedCases, "compared", COMPARISON)
 @option_group(ReportChoice, "wanted", OUTPUT)
+@threshold_options
 @option(OUTPUT, "--brief", is_flag=True, help="Print only the verdicts; files hold everything.")
 def command(
     source: SuiteChoice,
@@ -71,6 +74,7 @@ def command(
     given: Given[CompareOptions],
     compared: ComparedCases,
     wanted: ReportChoice,
+    gates: GateChoice,
     brief: bool,
 ) -> int:
     """Compare agents or saved runs on one suite, with evidence.
@@ -87,6 +91,8 @@ def command(
     from searchmark.experiments import compare_runs
 
     options = given.over(config.compare)
+    asked = [parse_measure(text) for text in wanted.measures]
+    rules = gates.rules(config, asked)
     files = output_files(wanted.outputs, config.output, comparison=True)
     suite = load_suite(source.path, format=source.format, topics=source.topics)
     runs = [load_run(path, format=saved.run_format) for path in saved.run_paths]
@@ -105,10 +111,11 @@ def command(
     report = compare_runs(
         suite,
         runs,
-        wanted.measures,
+        asked,
         by=wanted.splits,
         options=options,
         tables=PRESETS[compared.preset] if compared.preset else (),
+        rules=rules,
         corpus=survey,
         intersect=compared.intersect,
         same_depth=compared.same_depth,

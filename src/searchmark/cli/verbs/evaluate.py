@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from searchmark.analysis.gate import parse_threshold
 from searchmark.cli._corpus import survey_of
+from searchmark.cli._gates import GateAgainst, gate_options
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
@@ -37,14 +37,7 @@ from searchmark.suites import load_suite
 @config_option(WHAT_TO_RUN, "defaults and agents")
 @live_options
 @option_group(ReportChoice, "wanted", OUTPUT)
-@option(
-    OUTPUT,
-    "--fail-under",
-    "thresholds",
-    multiple=True,
-    metavar="MEASURE=VALUE",
-    help="Exit with 1 if the mean is lower; repeatable.",
-)
+@gate_options
 def command(
     source: SuiteChoice,
     agent: str | None,
@@ -52,7 +45,7 @@ def command(
     config: Config,
     live: LiveOptions,
     wanted: ReportChoice,
-    thresholds: tuple[str, ...],
+    gates: GateAgainst,
 ) -> int:
     """Run an agent on a suite, or score a saved run.
 
@@ -67,7 +60,7 @@ def command(
 
     files = output_files(wanted.outputs, config.output)
     asked = [parse_measure(text) for text in wanted.measures]
-    rules = [parse_threshold(text, {measure.name: measure for measure in asked}) for text in thresholds]
+    rules = gates.rules(config, asked)
     if bool(agent) == bool(saved.run_paths):
         raise UsageError("name either the agent to run (--agent) or the saved run to score (--run)")
     runs = Meanwhile(lambda: [load_run(path, format=saved.run_format) for path in saved.run_paths])
@@ -83,5 +76,14 @@ def command(
         refuse_live_options()
         parts = runs.result()
         survey = survey_of(suite, live.where.corpus, live.where.mapping)
-    report = evaluate_run(suite, parts, asked, by=wanted.splits, rules=rules, corpus=survey)
+    report = evaluate_run(
+        suite,
+        parts,
+        asked,
+        by=wanted.splits,
+        rules=rules,
+        baseline=gates.baseline(config, rules),
+        options=config.compare,
+        corpus=survey,
+    )
     return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from searchmark import Answer, Case, Hit, Judgment, Run, Suite, check_gate, judge, parse_threshold, score
-from searchmark.analysis.gate import Bound, Evidence, MeanBound, within
 from searchmark.analysis.scores import Scores
 from searchmark.errors import UsageError
-from searchmark.measures.grammar import parse_measure
+from searchmark.gates.bounds import mean_bound
+from searchmark.gates.rules import Evidence
+from searchmark.gates.sentences import within
+from searchmark.options.gate_options import NumberBound as Bound
 from searchmark.records import Defaults, Status
 
 
@@ -94,7 +96,7 @@ class TestSeveralRuns:
         assert (gate.verdict, gate.rules[0].subject, gate.rules[0].actual) == ("failed", "poor: RR", 1 / 3)
 
     def test_of_an_upper_bound_the_highest_is_the_worst(self) -> None:
-        rule = MeanBound(parse_measure("RR"), "below", 0.1)
+        rule = mean_bound("RR", "below", 0.1)
         assert rule.check(Evidence({"good": self.good, "poor": self.poor})).subject == "good: RR"
 
     def test_the_baseline_itself_need_not_meet_it(self) -> None:

@@ -1,0 +1,77 @@
+"""``searchmark gate``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import click
+
+from searchmark.cli._corpus import survey_of
+from searchmark.cli._gates import GateAgainst, gate_options
+from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option
+from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option_group
+from searchmark.cli._output import STDOUT, deliver, output_files
+from searchmark.config import Config
+from searchmark.errors import UsageError
+from searchmark.files.meanwhile import Meanwhile
+from searchmark.measures.grammar import parse_measure
+from searchmark.options.option import Option
+from searchmark.runs import FORMATS as RUN_FORMATS
+from searchmark.runs import load_run
+from searchmark.suites import load_suite
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What is known about what was searched."""
+
+    corpus: Annotated[
+        str | None, Option("Documents that were searched: a directory, or a JSON, JSONL or CSV file.", metavar="PATH")
+    ] = None
+    mapping: Annotated[
+        tuple[str, ...], Option("Field of the documents that has another name; repeatable.", ("--map",), "OURS=THEIRS")
+    ] = ()
+    run_format: Annotated[str | None, Option("Format of the saved run.", default="detected", choices=tuple(RUN_FORMATS))] = None
+
+
+@click.command("gate", cls=SectionedCommand, short_help="Check a saved run against the rules of a gate.")
+@click.argument("run_paths", metavar="RUN...", nargs=-1, required=True)
+@option_group(SuiteChoice, "source", WHAT_TO_RUN)
+@config_option(WHAT_TO_RUN, "the section 'gates'")
+@option_group(Searched, "searched", WHAT_TO_SEARCH)
+@gate_options
+@option_group(ReportChoice, "wanted", OUTPUT)
+def command(
+    run_paths: tuple[str, ...], source: SuiteChoice, config: Config, searched: Searched, gates: GateAgainst, wanted: ReportChoice
+) -> int:
+    """Check a saved run against the rules of a gate: those of the config, of a preset, of the command line.
+
+    Exit code 0: every rule is met. 1: one is not. 2: one cannot be checked, so nothing is known. Several runs are the
+    shards of one.
+
+    \b
+    searchmark gate run.jsonl --gold-set suite.yaml --config searchmark.yaml
+    searchmark gate run.jsonl --gold-set suite.yaml --gate search-relevance
+    searchmark gate run.jsonl --gold-set suite.yaml --fail-under nDCG@10=0.4 --against baseline.jsonl
+    """
+    from searchmark.experiments import evaluate_run
+
+    files = output_files(wanted.outputs, config.output)
+    asked = [parse_measure(text) for text in wanted.measures]
+    rules = gates.rules(config, asked)
+    if not rules:
+        raise UsageError("there is no rule to check: write a section 'gates' in the config, or give --gate or --fail-under")
+    runs = Meanwhile(lambda: [load_run(path, format=searched.run_format) for path in run_paths])
+    suite = load_suite(source.path, format=source.format, topics=source.topics)
+    report = evaluate_run(
+        suite,
+        runs.result(),
+        asked,
+        by=wanted.splits,
+        rules=rules,
+        baseline=gates.baseline(config, rules),
+        options=config.compare,
+        corpus=survey_of(suite, searched.corpus, searched.mapping),
+    )
+    return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs)

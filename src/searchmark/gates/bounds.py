@@ -1,0 +1,117 @@
+"""Bounds on numbers of a run: ``at_least``, ``above``, ``at_most``, ``below``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from searchmark.analysis.comparison import Declared
+from searchmark.analysis.scores import Scores, untrusted_because
+from searchmark.errors import UsageError
+from searchmark.gates.quantities import GatedNumber, MeanOf
+from searchmark.gates.reach import Reach
+from searchmark.gates.rules import VERDICTS, Evidence, GateVerdict, RuleResult
+from searchmark.gates.segments import EVERYTHING, CaseSegment, Rows, rows_of
+from searchmark.gates.sentences import expectation, within
+from searchmark.measures.grammar import AnyMeasure, parse_measure
+from searchmark.options.gate_options import NumberBound
+
+
+@dataclass(frozen=True)
+class NumberRule:
+    """A bound on a number, which every run must meet; the result tells of the worst one."""
+
+    quantity: GatedNumber
+    bound: NumberBound
+    expected: float
+    segment: CaseSegment = EVERYTHING
+    warn_above: float | None = None
+    warn_below: float | None = None
+
+    @property
+    def measures(self) -> Sequence[AnyMeasure]:
+        return self.quantity.measures
+
+    def declared(self, evidence: Evidence) -> Sequence[Declared]:  # noqa: ARG002  # a bound compares nothing
+        return ()
+
+    def check(self, evidence: Evidence) -> RuleResult:
+        names = evidence.candidates
+        if not names:
+            subject = self.quantity.subject(None)
+            return self._result(subject, None, (), "untrusted", f"there is no run that {subject} could be checked on")
+        results = [self._check(evidence.scores[name], evidence.reach, f"{name}: " if len(names) > 1 else "") for name in names]
+        return max(results, key=self._badness)
+
+    def _check(self, scores: Scores, reach: Reach | None, prefix: str) -> RuleResult:
+        quantity, rows = self.quantity, rows_of(scores.judged.suite, self.segment)
+        subject, words = f"{prefix}{quantity.subject(scores)}", f"{prefix}{quantity.words(scores)}{self.segment.words}"
+        if rows is None:
+            missing = f"{words} cannot be checked: no case of the suite has {self.segment.by} {self.segment.value!r}"
+            return self._result(subject, None, (), "untrusted", missing)
+        actual = quantity.value(scores, rows)
+        distrust = untrusted_because(scores)
+        met = actual is not None and within(self.bound, actual, self.expected)
+        verdict: GateVerdict = "untrusted" if actual is None or distrust else "passed" if met else "failed"
+        message = expectation(words, self.bound, self.expected, actual, met=met, unit=quantity.unit)
+        if actual is None:
+            message = f"{message}: {quantity.why_missing(scores)}"
+        elif distrust:
+            message = f"{message}; untrusted: {'; '.join(distrust)}"
+        causes = quantity.worst(scores, rows, high_is_bad=self._high_is_bad) if actual is not None and not met else ()
+        notes = (*self._warnings(words, actual), *self._worth(reach, rows))
+        return self._result(subject, actual, causes, verdict, message, notes)
+
+    def _worth(self, reach: Reach | None, rows: Rows) -> Iterator[str]:
+        if reach is not None and isinstance(self.quantity, MeanOf):
+            yield from reach.notes(self.quantity, self.bound, self.expected, rows)
+
+    @property
+    def _high_is_bad(self) -> bool:
+        return self.bound in ("at_most", "below")
+
+    def _warnings(self, words: str, actual: float | None) -> list[str]:
+        limits = (("above", self.warn_above, 1), ("below", self.warn_below, -1))
+        passed = [
+            (side, limit)
+            for side, limit, sign in limits
+            if limit is not None and actual is not None and sign * (actual - limit) > 0
+        ]
+        unit = self.quantity.unit
+        return [f"{words} is {actual:.4g}{unit}, {side} {limit:g}{unit}: a warning, not a failure" for side, limit in passed]
+
+    def _result(
+        self,
+        subject: str,
+        actual: float | None,
+        cases: tuple[str, ...],
+        verdict: GateVerdict,
+        message: str,
+        notes: tuple[str, ...] = (),
+    ) -> RuleResult:
+        return RuleResult(subject, self.segment.where, self.bound, self.expected, actual, cases, verdict, message, notes)
+
+    def _badness(self, result: RuleResult) -> tuple[int, float]:
+        actual = result.actual
+        value = math.inf if not isinstance(actual, int | float) else actual if self._high_is_bad else -actual
+        return VERDICTS.index(result.verdict), value
+
+
+def mean_bound(name: str | AnyMeasure, bound: NumberBound, expected: float) -> NumberRule:
+    """A bound on the mean of a measure over all cases."""
+    measure = parse_measure(name)
+    return NumberRule(MeanOf(measure, name if isinstance(name, str) else measure.name), bound, expected)
+
+
+def parse_threshold(text: str, named: Mapping[str, AnyMeasure] | None = None) -> NumberRule:
+    """Read ``nDCG@10=0.4``, the lowest mean that is good enough; ``named`` are formulas that may be meant by name alone."""
+    name, separator, value = (part.strip() for part in text.rpartition("="))
+    try:
+        minimum = float(value)
+    except ValueError:
+        minimum = float("nan")
+    if not separator or not math.isfinite(minimum):
+        raise UsageError(f"threshold {text!r} cannot be read; write it like nDCG@10=0.4")
+    known = (named or {}).get(name)
+    return NumberRule(MeanOf(known or parse_measure(name), name), "at_least", minimum)

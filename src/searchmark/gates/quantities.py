@@ -1,0 +1,199 @@
+"""The numbers that a bound may be about: means of measures, percentiles of latency, cost, size of the index, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import fsum, isnan
+from typing import Protocol
+
+import numpy as np
+
+from searchmark.analysis.latencies import latencies_in
+from searchmark.analysis.scores import Scores
+from searchmark.gates.segments import Rows
+from searchmark.gates.sentences import named
+from searchmark.measures.grammar import AnyMeasure
+from searchmark.records import AnswerDetails
+
+MOST_CASES = 20  # that are named as the cause
+
+
+class GatedNumber(Protocol):
+    """A number of a run."""
+
+    @property
+    def measures(self) -> Sequence[AnyMeasure]:
+        """What must be computed for it."""
+
+    @property
+    def unit(self) -> str: ...
+
+    def subject(self, scores: Scores | None) -> str:
+        """What it is called."""
+
+    def words(self, scores: Scores | None) -> str:
+        """What it is called in a sentence."""
+
+    def value(self, scores: Scores, rows: Rows) -> float | None:
+        """The number over some cases; None if the run does not have it."""
+
+    def why_missing(self, scores: Scores) -> str: ...
+
+    def worst(self, scores: Scores, rows: Rows, *, high_is_bad: bool) -> tuple[str, ...]:
+        """The cases that speak most against the run."""
+
+
+@dataclass(frozen=True)
+class MeanOf:
+    """The mean of a measure; ``asked`` is the word that the user has for it."""
+
+    measure: AnyMeasure
+    asked: str
+    unit: str = ""
+
+    @property
+    def measures(self) -> tuple[AnyMeasure]:
+        return (self.measure,)
+
+    def subject(self, scores: Scores | None) -> str:
+        if scores is None:
+            return self.measure.name
+        return scores.known_as(self.measure) or self.measure.resolve(scores.judged.suite.defaults).name
+
+    def words(self, scores: Scores | None) -> str:
+        return named(self.asked, self.subject(scores))
+
+    def value(self, scores: Scores, rows: Rows) -> float | None:
+        values = self._values(scores, rows)
+        defined = values[~np.isnan(values)]
+        return fsum(defined.tolist()) / len(defined) if len(defined) else None
+
+    def why_missing(self, scores: Scores) -> str:
+        name = scores.known_as(self.measure)
+        reason = None if name is None or not len(scores.values) else scores.reason(0, scores.names.index(name))
+        return reason or "it is defined for none of these cases"
+
+    def worst(self, scores: Scores, rows: Rows, *, high_is_bad: bool) -> tuple[str, ...]:
+        """Those that are no better than the mean, from the worst on."""
+        values, mean = self._values(scores, rows), self.value(scores, rows)
+        if mean is None:
+            return ()
+        badness = values if high_is_bad else -values
+        bad = [row for row in np.argsort(-badness, kind="stable") if badness[row] > (mean if high_is_bad else -mean)]
+        return tuple(scores.judged.suite.table.ids[rows[row]] for row in bad[:MOST_CASES])
+
+    def _values(self, scores: Scores, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        name = scores.known_as(self.measure)
+        return np.full(len(rows), np.nan) if name is None else scores.values[rows, scores.names.index(name)]
+
+
+@dataclass(frozen=True)
+class LatencyOf:
+    """A percentile of one kind of latency, in milliseconds."""
+
+    kind: str
+    percentile: str
+    unit: str = " ms"
+    measures: tuple[AnyMeasure, ...] = ()
+
+    def subject(self, scores: Scores | None) -> str:  # noqa: ARG002  # the same of every run
+        return f"latency {self.kind}.{self.percentile}"
+
+    words = subject
+
+    def value(self, scores: Scores, rows: Rows) -> float | None:
+        found = latencies_in(_details(scores, rows)).get(self.kind)
+        return None if found is None else float(getattr(found, self.percentile))
+
+    def why_missing(self, scores: Scores) -> str:  # noqa: ARG002  # as above
+        return f"this run has no {self.kind.replace('_', ' ')} latency"
+
+    def worst(self, scores: Scores, rows: Rows, *, high_is_bad: bool) -> tuple[str, ...]:
+        return _extreme(scores, rows, lambda each: max((*each.cold_ms, *each.warm_ms), default=None), high_is_bad)
+
+
+@dataclass(frozen=True)
+class CostOf:
+    """What answers have cost, where the agent says so: all together, or one of them."""
+
+    part: str
+    unit: str = ""
+    measures: tuple[AnyMeasure, ...] = ()
+
+    def subject(self, scores: Scores | None) -> str:  # noqa: ARG002  # the same of every run
+        return "cost per query" if self.part == "per_query" else "total cost"
+
+    words = subject
+
+    def value(self, scores: Scores, rows: Rows) -> float | None:
+        costs = [each.cost for each in _details(scores, rows) if each.cost is not None]
+        if not costs:
+            return None
+        return fsum(costs) / (len(costs) if self.part == "per_query" else 1)
+
+    def why_missing(self, scores: Scores) -> str:  # noqa: ARG002  # as above
+        return "the agent does not say what its answers cost"
+
+    def worst(self, scores: Scores, rows: Rows, *, high_is_bad: bool) -> tuple[str, ...]:
+        return _extreme(scores, rows, lambda each: each.cost, high_is_bad)
+
+
+@dataclass(frozen=True)
+class WholeRun:
+    """A number of the run as a whole: size or time of its index, its memory."""
+
+    name: str
+    unit: str
+    number: Callable[[Scores], float | None]
+    measures: tuple[AnyMeasure, ...] = ()
+
+    def subject(self, scores: Scores | None) -> str:  # noqa: ARG002  # the same of every run
+        return self.name
+
+    words = subject
+
+    def value(self, scores: Scores, rows: Rows) -> float | None:
+        whole = len(rows) == len(scores.judged.suite)
+        return self.number(scores) if whole else None
+
+    def why_missing(self, scores: Scores) -> str:  # noqa: ARG002  # as above
+        return f"this run does not know its {self.name}, or not for some of the cases alone"
+
+    def worst(self, scores: Scores, rows: Rows, *, high_is_bad: bool) -> tuple[str, ...]:  # noqa: ARG002  # no single case
+        return ()
+
+
+def index_bytes(scores: Scores) -> float | None:
+    index = scores.judged.run.provenance.index
+    return None if index is None or index.bytes is None else float(index.bytes)
+
+
+def index_seconds(scores: Scores) -> float | None:
+    index = scores.judged.run.provenance.index
+    return None if index is None else index.seconds
+
+
+def memory_bytes(scores: Scores) -> float | None:
+    memory = scores.judged.run.provenance.memory_bytes
+    return None if memory is None else float(memory)
+
+
+def no_ann_recall(_: Scores) -> None:
+    """Runs do not know their exact neighbours yet."""
+    return
+
+
+def _details(scores: Scores, rows: Rows) -> list[AnswerDetails]:
+    run, ids = scores.judged.run, scores.judged.suite.table.ids
+    if run.details is None:
+        return []
+    return [run.details[run.index[case]] for row in rows if (case := ids[row]) in run.index]
+
+
+def _extreme(scores: Scores, rows: Rows, value: Callable[[AnswerDetails], float | None], high_is_bad: bool) -> tuple[str, ...]:
+    run, ids = scores.judged.run, scores.judged.suite.table.ids
+    details = run.details or ()
+    known = {ids[row]: found for row in rows if details and (found := value(details[run.index[ids[row]]])) is not None}
+    ordered = sorted(known, key=lambda case: -known[case] if high_is_bad else known[case])
+    return tuple(case for case in ordered if not isnan(known[case]))[:MOST_CASES]

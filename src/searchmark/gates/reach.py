@@ -1,0 +1,116 @@
+"""What a bound is worth on a suite: whether any ranking can meet it, and whether a random one does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
+from itertools import chain
+from math import isfinite
+
+import numpy as np
+
+from searchmark.analysis.scores import Scores, score
+from searchmark.gates.quantities import MeanOf
+from searchmark.gates.segments import Rows
+from searchmark.gates.sentences import within
+from searchmark.judging.judge import judge
+from searchmark.measures.grammar import AnyMeasure
+from searchmark.options.gate_options import NumberBound
+from searchmark.records import Answer, Hit, Run, Suite
+
+_NAMED = {"id", "path"}
+_BY_SCORE = "InRange"  # tells of scores, which an ideal or a random order does not have
+DEEPEST = 100
+MOST_DRAWS = 50
+MOST_HITS = 200_000
+
+
+class Reach:
+    """The best and the random ranking of a suite, each worked out when something first asks for it."""
+
+    def __init__(self, suite: Suite, measures: Sequence[AnyMeasure], corpus: Collection[str] | None = None) -> None:
+        self._suite, self._corpus = suite, corpus
+        self._measures = [each for each in measures if all(part.definition.name != _BY_SCORE for part in each.parts)]
+
+    def notes(self, quantity: MeanOf, bound: NumberBound, expected: float, rows: Rows) -> Iterator[str]:
+        """What has to be known about a bound before it is relied on."""
+        measure, name = quantity.measure, quantity.measure.name
+        wants_much = bound in ("at_least", "above")
+        if not measure.low <= expected <= measure.high:
+            high = f"{measure.high:g}" if isfinite(measure.high) else "any number"
+            yield f"values of {name} lie between {measure.low:g} and {high}: {expected:g} is outside{_percent(expected, measure)}"
+            return
+        if not wants_much:
+            return
+        best = self._mean(self._best, quantity, rows)
+        if best is not None and _misses(bound, best, expected):
+            yield f"the highest possible {name} on these cases is {best:.4g}: no ranking can meet this bound"
+        random = self._mean(self._random, quantity, rows)
+        if random is not None and not _misses(bound, random, expected):
+            yield f"a random ranking gets {random:.4g} on average and meets this bound, so it says nothing about quality"
+
+    def _mean(self, scores: Scores | None, quantity: MeanOf, rows: Rows) -> float | None:
+        return None if scores is None or scores.known_as(quantity.measure) is None else quantity.value(scores, rows)
+
+    @cached_property
+    def _best(self) -> Scores | None:
+        """The suite answered with its own targets, best first; None if some of them are only described."""
+        if not self._measures or any(judgment.match not in _NAMED for case in self._suite.cases for judgment in case.judgments):
+            return None
+        answers = []
+        for case in self._suite.cases:
+            ranked = sorted(case.judgments, key=lambda each: (-each.grade, each.rank or 0))
+            targets = dict.fromkeys(each.target for each in ranked if each.grade > 0 or each.rank)
+            answers.append(_answer(case.id, list(targets)))
+        return score(judge(self._suite, Run.from_answers("the best ranking", answers)), self._measures)
+
+    @cached_property
+    def _random(self) -> Scores | None:
+        """The mean values of random rankings of all documents; None where the documents are not known."""
+        drawn = _Draws(self._suite, self._corpus)
+        if not self._measures or not drawn.possible:
+            return None
+        tables = [score(judge(self._suite, run), self._measures) for run in drawn.runs()]
+        return Scores(tables[0].judged, tables[0].measures, np.mean([each.values for each in tables], axis=0))
+
+
+class _Draws:
+    """Random orders of the documents of every case; the same ones in every run of the program."""
+
+    def __init__(self, suite: Suite, corpus: Collection[str] | None) -> None:
+        self._suite = suite
+        self._shared = sorted(corpus or ())
+        self._own = suite.table.documents
+
+    @property
+    def possible(self) -> bool:
+        return bool(self._shared) or (self._own is not None and all(self._own))
+
+    def runs(self) -> Iterator[Run]:
+        generator = np.random.default_rng(0)
+        hits = max(1, len(self._suite) * min(DEEPEST, len(self._shared) or DEEPEST))
+        for _ in range(max(1, min(MOST_DRAWS, MOST_HITS // hits))):
+            yield Run.from_answers(
+                "a random ranking", [_answer(case, self._drawn(row, generator)) for row, case in enumerate(self._suite.table.ids)]
+            )
+
+    def _drawn(self, row: int, generator: np.random.Generator) -> list[str]:
+        own = [each.id for each in self._own[row]] if self._own is not None else []
+        documents = own or self._shared
+        if len(documents) <= 2 * DEEPEST:
+            return [documents[place] for place in generator.permutation(len(documents)).tolist()]
+        drawn = chain.from_iterable(generator.integers(len(documents), size=2 * DEEPEST).tolist() for _ in range(2))
+        return [documents[place] for place in list(dict.fromkeys(drawn))[:DEEPEST]]
+
+
+def _answer(case: str, ids: Sequence[str]) -> Answer:
+    return Answer(case, "ok" if ids else "empty", tuple(Hit(each, rank) for rank, each in enumerate(ids, 1)))
+
+
+def _misses(bound: NumberBound, value: float, expected: float) -> bool:
+    return not within(bound, value, expected)
+
+
+def _percent(expected: float, measure: AnyMeasure) -> str:
+    """A hint for those who think in per cent."""
+    return f"; write {expected / 100:g} for {expected:g} %" if measure.high == 1 and 1 < expected <= 100 else ""  # noqa: PLR2004  # per cent

@@ -1,0 +1,94 @@
+"""From the section ``gates`` to rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from searchmark.gates.bounds import NumberRule, mean_bound
+from searchmark.gates.pins import EachCaseRule, KnownFailureRule, PinRule
+from searchmark.gates.presets import preset_named
+from searchmark.gates.quantities import (
+    CostOf,
+    GatedNumber,
+    LatencyOf,
+    MeanOf,
+    WholeRun,
+    index_bytes,
+    index_seconds,
+    memory_bytes,
+    no_ann_recall,
+)
+from searchmark.gates.relative import MARGIN, RelativeRule
+from searchmark.gates.rules import PinBound, Rule
+from searchmark.gates.segments import segment_of
+from searchmark.measures.grammar import parse_measure
+from searchmark.options.gate_options import GateOptions, GateRule, KnownFailure, Pin
+
+_INDEX = {"bytes": WholeRun("index size", " bytes", index_bytes), "seconds": WholeRun("index time", " s", index_seconds)}
+_MEMORY = WholeRun("peak memory", " bytes", memory_bytes)
+_PINS: tuple[PinBound, ...] = ("must_be_first", "must_contain", "must_not_contain", "before")
+
+
+def rules_of(options: GateOptions) -> list[Rule]:
+    """Every rule that the options state, those of the preset first."""
+    preset = rules_of(preset_named(options.preset)) if options.preset else []
+    return [*preset, *_own_rules(options)]
+
+
+def needs_baseline(options: GateOptions) -> bool:
+    """Whether a rule asks for a comparison with the baseline."""
+    return any(isinstance(rule, RelativeRule) for rule in rules_of(options))
+
+
+def _own_rules(options: GateOptions) -> Iterator[Rule]:
+    for name, minimum in options.thresholds.items():
+        yield mean_bound(name, "at_least", minimum)
+    for rule in options.rules:
+        yield from _rules(rule)
+    known = {failure.case: failure for failure in map(_failure, options.known_failures)}
+    for name, minimum in options.each_case.items():
+        yield EachCaseRule(parse_measure(name), name, minimum, frozenset(known))
+    pins = [(pin, list(_pin_rules(pin))) for pin in options.pins]
+    for pin, rules in pins:
+        if pin.case not in known:
+            yield from rules
+    for case, failure in known.items():
+        yield KnownFailureRule(failure, tuple(rule for pin, rules in pins if pin.case == case for rule in rules))
+
+
+def _rules(rule: GateRule) -> Iterator[Rule]:
+    segment = segment_of(rule.where)
+    if rule.measure is not None and not rule.bounds:
+        quantity = MeanOf(parse_measure(rule.measure), rule.measure)
+        margin = MARGIN if rule.margin is None else rule.margin
+        yield RelativeRule(quantity, rule.policy or "no-evidence-of-harm", margin, segment)
+    for bound, expected in rule.bounds.items():
+        yield NumberRule(_quantity(rule), bound, expected, segment, rule.warn_above, rule.warn_below)
+
+
+def _quantity(rule: GateRule) -> GatedNumber:
+    if rule.measure is not None:
+        return MeanOf(parse_measure(rule.measure), rule.measure)
+    if rule.latency is not None:
+        return _latency(rule.latency)
+    if rule.cost is not None:
+        return CostOf(rule.cost)
+    if rule.ann_recall is not None:
+        return WholeRun(f"ANN recall@{rule.ann_recall}", "", no_ann_recall)
+    return _MEMORY if rule.memory is not None else _INDEX[rule.index or ""]
+
+
+def _latency(text: str) -> LatencyOf:
+    kind, percentile = text.split(".")
+    return LatencyOf(kind, percentile)
+
+
+def _failure(given: str | KnownFailure) -> KnownFailure:
+    return KnownFailure(given) if isinstance(given, str) else given
+
+
+def _pin_rules(pin: Pin) -> Iterator[PinRule]:
+    for bound in _PINS:
+        wanted = getattr(pin, bound)
+        if wanted:
+            yield PinRule(pin, bound, (wanted,) if isinstance(wanted, str) else tuple(wanted))

@@ -1,0 +1,110 @@
+"""Rules that runs must meet: passed, failed, unresolvable or untrusted. A rule that cannot be checked never passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol
+
+from searchmark.analysis.comparison import Declared, declared_differences, unique_names
+from searchmark.analysis.scores import Scores
+from searchmark.analysis.verdicts import Difference
+from searchmark.gates.reach import Reach
+from searchmark.measures.grammar import AnyMeasure
+from searchmark.options.compare_options import CompareOptions
+from searchmark.options.gate_options import NumberBound, Policy
+
+GateVerdict = Literal["passed", "failed", "unresolvable", "untrusted"]
+PinBound = Literal["must_be_first", "must_contain", "must_not_contain", "before", "known_failure"]
+Bound = NumberBound | PinBound | Policy
+# From the best to the worst: a gate is as bad as the worst of its rules.
+VERDICTS: tuple[GateVerdict, ...] = ("passed", "failed", "unresolvable", "untrusted")
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What rules are checked against: the scores of every run under its display name.
+
+    ``baseline`` is the name of the run that the others are compared with; rules are about the others. ``differences``
+    are those that rules have declared, adjusted for each other. ``reach`` knows what rankings could reach at all.
+    """
+
+    scores: Mapping[str, Scores]
+    baseline: str | None = None
+    missing_baseline: str = "there is none"
+    reach: Reach | None = None
+    differences: Mapping[Declared, Difference] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, scores: Scores) -> Evidence:
+        """The evidence that a single run gives."""
+        return cls(dict(zip(unique_names([scores]), [scores], strict=True)))
+
+    @property
+    def candidates(self) -> list[str]:
+        """The runs that rules are about."""
+        return [name for name in self.scores if name != self.baseline]
+
+
+@dataclass(frozen=True)
+class RuleResult:
+    """What became of one rule: which number of which cases (``where``), what was expected of it, and what it is.
+
+    ``actual`` is None where there is no such number. ``cases`` are those that decided, the worst first. ``message`` says it in a
+    sentence, and ``notes`` say what the rule itself is worth: a bound out of reach, one that a random ranking meets.
+    """
+
+    subject: str
+    where: Mapping[str, str]
+    bound: Bound
+    expected: float | str
+    actual: float | str | None
+    cases: tuple[str, ...]
+    verdict: GateVerdict
+    message: str
+    notes: tuple[str, ...] = ()
+
+
+class Rule(Protocol):
+    """One condition of a gate."""
+
+    @property
+    def measures(self) -> Sequence[AnyMeasure]:
+        """What must be computed for it."""
+
+    def declared(self, evidence: Evidence) -> Sequence[Declared]:
+        """The differences that it asks about."""
+
+    def check(self, evidence: Evidence) -> RuleResult: ...
+
+
+@dataclass(frozen=True)
+class Gate:
+    """All rules together: as bad as the worst of them."""
+
+    verdict: GateVerdict
+    rules: tuple[RuleResult, ...]
+
+
+def check_gate(evidence: Evidence, rules: Iterable[Rule], options: CompareOptions = CompareOptions()) -> Gate:
+    """Check every rule; without any, nothing is known and the gate is untrusted.
+
+    The differences that rules ask about are one family: ten of them must not raise ten times as many false alarms as one.
+    """
+    asked = list(rules)
+    if evidence.baseline is not None:
+        wanted = list(dict.fromkeys(each for rule in asked for each in rule.declared(evidence)))
+        evidence = replace(evidence, differences=declared_differences(evidence.scores, evidence.baseline, wanted, options))
+    return gate_of(rule.check(evidence) for rule in asked)
+
+
+def gate_of(results: Iterable[RuleResult]) -> Gate:
+    """The gate that these results make."""
+    kept = tuple(results)
+    worst = max((VERDICTS.index(result.verdict) for result in kept), default=len(VERDICTS) - 1)
+    return Gate(VERDICTS[worst], kept)
+
+
+def worst_of(results: Sequence[RuleResult]) -> RuleResult:
+    """The worst of several results of one rule; the first of them where all are alike."""
+    return max(results, key=lambda result: VERDICTS.index(result.verdict))

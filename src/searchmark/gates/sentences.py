@@ -1,0 +1,41 @@
+"""Numbers against bounds, and what is said of them, in the user's own word for a measure and in ours."""
+
+from __future__ import annotations
+
+from searchmark.options.gate_options import NumberBound
+
+# A mean of six times 0.2 is a hair below 0.2, and must not fail a threshold of 0.2.
+ROUNDING = 1e-12
+SIGNS: dict[NumberBound, str] = {"at_least": ">=", "above": ">", "at_most": "<=", "below": "<"}
+_DIGITS = 4
+_MOST_DIGITS = 17
+
+
+def named(asked: str, ours: str) -> str:
+    """The user's own word, and ours where it is another one."""
+    return ours if asked == ours else f"{asked} ({ours})"
+
+
+def expectation(subject: str, bound: NumberBound, expected: float, actual: float | None, *, met: bool, unit: str = "") -> str:
+    """A sentence about one number and its bound."""
+    if actual is None:
+        return f"Expected {subject} {SIGNS[bound]} {expected:g}{unit}, but there is no such number"
+    number = told_apart(actual, expected)
+    if met:
+        return f"{subject} is {number}{unit}, as expected ({SIGNS[bound]} {expected:g}{unit})"
+    return f"Expected {subject} {SIGNS[bound]} {expected:g}{unit}, but got {number}{unit}"
+
+
+def told_apart(actual: float, expected: float) -> str:
+    """A number with as many digits as show that it is not the other one."""
+    for digits in range(_DIGITS, _MOST_DIGITS):
+        text = f"{actual:.{digits}g}"
+        if float(text) != expected:
+            return text
+    return repr(actual)
+
+
+def within(bound: NumberBound, actual: float, expected: float) -> bool:
+    """Whether a number is on the right side of a bound, rounding errors aside."""
+    gap = actual - expected
+    return {"at_least": gap >= -ROUNDING, "above": gap > ROUNDING, "at_most": gap <= ROUNDING, "below": gap < -ROUNDING}[bound]
