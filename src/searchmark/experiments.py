@@ -40,6 +40,7 @@ from searchmark.reports import Report, build_comparison, build_report
 from searchmark.runs.join import joined
 
 if TYPE_CHECKING:
+    from searchmark.gates.self_test import SelfTest
     from searchmark.running.agent_run import Entrant, Progress
     from searchmark.running.runner import Ran
 
@@ -204,6 +205,23 @@ def compare_runs(
     decided = [_by_known_name(table, scores[0]) for table in tables_about((*options.decisions, *tables), pairs)]
     gate = _gate(scores, rules, _baseline_of(scores, rules, options), "there is none", options, corpus)
     return build_comparison(scores, pairs, splits, decided, corpus, gate)
+
+
+def gate_self_test(
+    suite: Suite,
+    parts: Sequence[Run],
+    rules: Sequence[Rule],
+    *,
+    baseline: Baseline = NO_BASELINE,
+    options: CompareOptions = CompareOptions(),
+    corpus: Survey | None = None,
+) -> SelfTest:
+    """What a gate would notice of a run that gets worse, and how often it is red for no reason."""
+    from searchmark.gates.self_test import self_test
+
+    runs = [joined(parts), *([] if baseline.run is None else [baseline.run])]
+    scores = score_runs(suite, runs, _measures_of(rules) or default_measures(suite), corpus=corpus)
+    return self_test(scores[0], rules, scores[1] if len(scores) > 1 else None, options)
 
 
 def _measures_of(rules: Sequence[Rule]) -> list[AnyMeasure]:

@@ -10,12 +10,12 @@ from searchmark.cli._options import option_group
 from searchmark.config import Config
 from searchmark.gates.presets import PRESETS
 from searchmark.measures.grammar import AnyMeasure
-from searchmark.options.gate_options import BASELINE_FILE, GateOptions
+from searchmark.options.gate_options import BASELINE_FILE, POLICIES, GateOptions
 from searchmark.options.option import Option
 
 if TYPE_CHECKING:
     from searchmark.gates.baselines import Baseline
-    from searchmark.gates.rules import Rule
+    from searchmark.gates.rules import Gate, Rule
 
 GATE = "Gate"
 
@@ -56,6 +56,17 @@ class GateAgainst(GateChoice):
         bool, Option("Exit codes for 'git bisect run': 0 good, 1 bad, 125 for everything that is neither.", ("--bisect",))
     ] = False
 
+    def rules(self, config: Config, asked: Sequence[AnyMeasure] = ()) -> list[Rule]:
+        """All rules; whoever names a baseline and no rule about it wants to be no worse by the first measure."""
+        from searchmark.analysis.scores import DEFAULT_MEASURES
+        from searchmark.gates.reading import no_worse_by
+        from searchmark.gates.relative import RelativeRule
+
+        stated = super().rules(config, asked)
+        if self.against is None or any(isinstance(rule, RelativeRule) for rule in stated):
+            return stated
+        return [*stated, no_worse_by(asked[0] if asked else DEFAULT_MEASURES[0])]
+
     def baseline(self, config: Config, rules: Sequence[Rule]) -> Baseline:
         """The baseline, if a rule asks for one."""
         from searchmark.gates.baselines import NO_BASELINE, load_baseline
@@ -77,3 +88,10 @@ def threshold_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The same with ``--against`` and ``--bisect``."""
     return option_group(GateAgainst, "gates", GATE)(command)
+
+
+def next_step(gate: Gate, suite: str, runs: Sequence[str], baseline: str) -> str:
+    """What to run after a gate that is not passed."""
+    relative = any(rule.bound in POLICIES and rule.verdict == "failed" for rule in gate.rules)
+    named = " ".join(f"--run {run}" for run in ([baseline, *runs] if relative else runs))
+    return f"next: searchmark {'compare' if relative else 'evaluate'} --gold-set {suite} {named} -o report.md shows every case"

@@ -254,7 +254,13 @@ def gate_sentence(report: Report) -> str | None:
     if verdict == "passed":
         return f"gate passed: {rules[0].message}" if len(rules) == 1 else f"gate passed: all {len(rules)} rules are met"
     bad = [rule for rule in rules if rule.verdict != "passed"]
-    return f"gate {verdict}: {bad[0].message if len(bad) == 1 else f'{len(bad)} of {len(rules)} rules are not met'}"
+    return f"gate {verdict}: {bad[0].message if len(bad) == 1 else _how_many(bad)}"
+
+
+def _how_many(rules: list[RuleResult]) -> str:
+    failed = sum(rule.verdict == "failed" for rule in rules)
+    counts = ((failed, "not met"), (len(rules) - failed, "that cannot be checked"))
+    return " and ".join(f"{_counted(count, 'rule')} {what}" for count, what in counts if count)
 
 
 def gate_lines(report: Report) -> Iterator[str]:

@@ -1,0 +1,178 @@
+"""Can this gate fail? Copies of a run get worse by growing amounts until it notices. Does it fail for no reason?
+
+A mutation happens to one case at a time, so its effect on every case is computed once; a trial then only chooses which cases
+it has happened to. False alarms are counted on pairs that differ by chance alone: the answers of the run and of a
+mutated copy are exchanged case by case, at random, so that neither side is the better one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.analysis.comparison import unique_names
+from searchmark.analysis.scores import Scores, score
+from searchmark.gates.baselines import named_baseline
+from searchmark.gates.mutations import Mutation, mutated_answers, mutations_of
+from searchmark.gates.pins import KnownFailureRule, PinRule
+from searchmark.gates.relative import RelativeRule
+from searchmark.gates.rules import Evidence, Gate, GateVerdict, Rule, RuleResult, check_gate
+from searchmark.judging.judge import judge
+from searchmark.options.compare_options import CompareOptions
+from searchmark.records import Run
+
+AMOUNTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
+TRIALS = 20
+OFTEN = 0.8  # caught in so many trials counts as caught
+ALARM_TRIALS = 1000
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Caught:
+    """From which share of the cases on a mutation is caught, and in how many cases that is; None if it never is, and why."""
+
+    mutation: str
+    possible: int
+    share: float | None
+    cases: int | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class FalseAlarms:
+    """How often rules that compare with a baseline are red although nothing got worse."""
+
+    red: int
+    trials: int
+
+
+@dataclass(frozen=True)
+class SelfTest:
+    """What a gate can see. ``verdict`` is that on the run as it is."""
+
+    verdict: GateVerdict
+    caught: tuple[Caught, ...]
+    false_alarms: FalseAlarms | None
+
+
+def self_test(
+    scores: Scores,
+    rules: Sequence[Rule],
+    baseline: Scores | None = None,
+    options: CompareOptions = CompareOptions(),
+    *,
+    seed: int = 0,
+    alarm_trials: int = ALARM_TRIALS,
+    on_progress: Callable[[str], None] = lambda _: None,
+) -> SelfTest:
+    """Try a gate on copies of a run; without a ``baseline`` the run itself is the baseline."""
+    return _Trials(scores, rules, baseline, options, seed).result(alarm_trials, on_progress)
+
+
+class _Trials:
+    def __init__(self, scores: Scores, rules: Sequence[Rule], baseline: Scores | None, options: CompareOptions, seed: int) -> None:
+        self._scores, self._rules, self._options, self._seed = scores, rules, options, seed
+        named = named_baseline(scores.judged.run).run or scores.judged.run
+        own = Scores(replace(scores.judged, run=named), scores.measures, scores.values)
+        self._baseline = own if baseline is None else baseline
+        self._looks_at_hits = any(isinstance(rule, PinRule | KnownFailureRule) for rule in rules)
+
+    def result(self, alarm_trials: int, on_progress: Callable[[str], None]) -> SelfTest:
+        found = self._gate(self._scores)
+        caught = []
+        for mutation in mutations_of(self._scores.judged):
+            on_progress(mutation.name)
+            caught.append(self._caught(mutation, found))
+        on_progress("false alarms")
+        return SelfTest(found.verdict, tuple(caught), self._false_alarms(alarm_trials))
+
+    def _gate(self, scores: Scores, baseline: Scores | None = None, rules: Sequence[Rule] | None = None) -> Gate:
+        tables = [scores, baseline or self._baseline]
+        names = unique_names(tables)
+        evidence = Evidence(dict(zip(names, tables, strict=True)), names[1])
+        return check_gate(evidence, self._rules if rules is None else rules, self._options)
+
+    def _caught(self, mutation: Mutation, before: Gate) -> Caught:
+        if not mutation.rows:
+            return Caught(mutation.name, 0, None, None, "no case can be changed in this way")
+        worse = _Worse(self._scores, mutation, self._seed, with_hits=self._looks_at_hits)
+        sizes = sorted({max(1, round(amount * len(mutation.rows))) for amount in AMOUNTS})
+        caught = [self._share_caught(worse, size) >= OFTEN for size in sizes]
+        if not caught[-1]:
+            return Caught(mutation.name, len(mutation.rows), None, None, _why_not(before, self._gate(worse.all())))
+        first = next(place for place in range(len(sizes)) if all(caught[place:]))
+        return Caught(mutation.name, len(mutation.rows), sizes[first] / len(mutation.rows), sizes[first], "")
+
+    def _share_caught(self, worse: _Worse, size: int) -> float:
+        everything = size == len(worse.rows)
+        trials = 1 if everything else TRIALS
+        generator = np.random.default_rng([self._seed, size])
+        masks = (worse.chosen(size, generator) for _ in range(trials))
+        return sum(self._gate(worse.mixed(mask)).verdict != "passed" for mask in masks) / trials
+
+    def _false_alarms(self, trials: int) -> FalseAlarms | None:
+        rules = [rule for rule in self._rules if isinstance(rule, RelativeRule)]
+        shuffle = next((each for each in mutations_of(self._scores.judged) if "shuffled" in each.name), None)
+        if not rules or shuffle is None:
+            return None
+        worse, generator = _Worse(self._scores, shuffle, self._seed, with_hits=False), np.random.default_rng(self._seed)
+        red = 0
+        for _ in range(trials):
+            exchanged = generator.random(len(self._scores.values)) < 0.5  # noqa: PLR2004  # a fair coin
+            other = worse.mixed(~exchanged)
+            run = named_baseline(other.judged.run).run or other.judged.run
+            base = Scores(replace(other.judged, run=run), other.measures, other.values)
+            red += self._gate(worse.mixed(exchanged), base, rules).verdict == "failed"
+        return FalseAlarms(red, trials)
+
+
+class _Worse:
+    """A run and its mutated copy, to be mixed case by case."""
+
+    def __init__(self, scores: Scores, mutation: Mutation, seed: int, *, with_hits: bool) -> None:
+        self._scores, self._with_hits = scores, with_hits
+        self.rows = np.array(mutation.rows, np.intp)
+        self._answers = mutated_answers(scores.judged, mutation, np.random.default_rng([seed, 1]))
+        self._mutated = score(judge(scores.judged.suite, self._run(self._answers)), scores.measures)
+
+    def chosen(self, size: int, generator: np.random.Generator) -> Mask:
+        mask = np.zeros(len(self._scores.values), bool)
+        mask[generator.choice(self.rows, size, replace=False)] = True
+        return mask
+
+    def all(self) -> Scores:
+        mask = np.zeros(len(self._scores.values), bool)
+        mask[self.rows] = True
+        return self.mixed(mask)
+
+    def mixed(self, mask: Mask) -> Scores:
+        """The run in which these cases have the mutated answer."""
+        before, after = self._scores, self._mutated
+        values = np.where(mask[:, None], after.values, before.values)
+        status = np.where(mask, after.judged.status, before.judged.status)
+        run = (
+            self._run({row: answer for row, answer in self._answers.items() if mask[row]}) if self._with_hits else before.judged.run
+        )
+        return Scores(replace(before.judged, status=status, run=run), before.measures, values)
+
+    def _run(self, answers: Mapping[int, object]) -> Run:
+        run, index = self._scores.judged.run, self._scores.judged.suite.table.index
+        kept = [answers.get(index[answer.case], answer) if answer.case in index else answer for answer in run.answers]
+        return Run.from_answers(run.label, kept, provenance=run.provenance)  # type: ignore[arg-type]  # answers all of them
+
+
+def _why_not(before: Gate, after: Gate) -> str:
+    """Why a gate is as content with the worst as with the run itself."""
+    changed = [(old, new) for old, new in zip(before.rules, after.rules, strict=True) if old.actual != new.actual]
+    if not changed:
+        return "no number of this gate changes"
+    return "; ".join(_still(old, new) for old, new in changed)
+
+
+def _still(old: RuleResult, new: RuleResult) -> str:
+    before, after = (f"{each:.4g}" if isinstance(each, float) else str(each) for each in (old.actual, new.actual))
+    return f"{new.subject} goes from {before} to {after}, which is still within {new.bound} {new.expected}"
