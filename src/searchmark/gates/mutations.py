@@ -15,11 +15,15 @@ Change = Callable[[Answer, frozenset[int], np.random.Generator], Answer]
 
 @dataclass(frozen=True)
 class Mutation:
-    """A way to get worse: what happens to an answer, given the ranks of its relevant hits, and to which cases it can happen."""
+    """A way to get worse: what happens to an answer, given the ranks of its relevant hits, and to which cases it can happen.
+
+    ``exchanged``: what is exchanged case by case to see what chance alone does.
+    """
 
     name: str
     change: Change
     rows: tuple[int, ...]
+    exchanged: bool = False
 
 
 def mutations_of(judged: Judged) -> Iterator[Mutation]:
@@ -27,7 +31,7 @@ def mutations_of(judged: Judged) -> Iterator[Mutation]:
     answered = tuple(row for row, case in enumerate(judged.suite.table.ids) if case in judged.run.index)
     yield Mutation("relevant hits dropped", _without_relevant, answered)
     yield Mutation("first two results swapped", _first_two_swapped, answered)
-    yield Mutation("order of the results shuffled", _shuffled, answered)
+    yield Mutation("order of the results shuffled", _shuffled, answered, exchanged=True)
     yield Mutation("agent dead", _dead, answered)
     for category in sorted({each for each in judged.suite.table.categories or () if each}):
         of_category = (row for row in answered if (judged.suite.table.categories or ())[row] == category)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from searchmark.analysis.verdicts import Difference
 from searchmark.gates.quantities import MOST_CASES, MeanOf
 from searchmark.gates.rules import Evidence, GateVerdict, RuleResult, worst_of
 from searchmark.gates.segments import EVERYTHING, CaseSegment, named_in, rows_of
+from searchmark.gates.sentences import prefix_for
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.gate_options import Policy
 
@@ -44,7 +45,7 @@ class RelativeRule:
         if evidence.baseline is None or not evidence.candidates:
             words = f"{self.quantity.words(None)}{self.segment.words}"
             return self._result(None, (), "untrusted", f"{words} cannot be held against the baseline: {evidence.missing_baseline}")
-        return worst_of([self._check(evidence, name) for name in evidence.candidates])
+        return worst_of([replace(self._check(evidence, name), run=name) for name in evidence.candidates])
 
     def _declared(self, scores: Scores, name: str) -> Declared | None:
         measure = scores.known_as(self.quantity.measure)
@@ -56,7 +57,7 @@ class RelativeRule:
         scores = evidence.scores[name]
         declared = self._declared(scores, name)
         found = None if declared is None else evidence.differences[declared]
-        prefix = f"{name}: " if len(evidence.candidates) > 1 else ""
+        prefix = prefix_for(name, evidence.candidates)
         words = f"{prefix}{self.quantity.words(scores)}{self.segment.words} against {evidence.baseline}"
         if found is None or found.difference is None or found.verdict == "INVALID":
             reason = "no case has a value on both sides" if found is None else found.reason

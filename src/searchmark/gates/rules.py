@@ -51,7 +51,8 @@ class RuleResult:
     """What became of one rule: which number of which cases (``where``), what was expected of it, and what it is.
 
     ``actual`` is None where there is no such number. ``cases`` are those that decided, the worst first. ``message`` says it in a
-    sentence, and ``notes`` say what the rule itself is worth: a bound out of reach, one that a random ranking meets.
+    sentence, and ``notes`` say what the rule itself is worth: a bound out of reach, one that a random ranking meets. ``run`` is
+    the one that it is about, the worst if there are several.
     """
 
     subject: str
@@ -63,6 +64,7 @@ class RuleResult:
     verdict: GateVerdict
     message: str
     notes: tuple[str, ...] = ()
+    run: str | None = None
 
 
 class Rule(Protocol):
@@ -91,11 +93,22 @@ def check_gate(evidence: Evidence, rules: Iterable[Rule], options: CompareOption
 
     The differences that rules ask about are one family: ten of them must not raise ten times as many false alarms as one.
     """
+    return check_gates([evidence], rules, options)[0]
+
+
+def check_gates(evidence: Sequence[Evidence], rules: Iterable[Rule], options: CompareOptions = CompareOptions()) -> list[Gate]:
+    """The same for several sets of runs with the same names, at once."""
     asked = list(rules)
-    if evidence.baseline is not None:
-        wanted = list(dict.fromkeys(each for rule in asked for each in rule.declared(evidence)))
-        evidence = replace(evidence, differences=declared_differences(evidence.scores, evidence.baseline, wanted, options))
-    return gate_of(rule.check(evidence) for rule in asked)
+    return [gate_of(rule.check(each) for rule in asked) for each in _with_differences(evidence, asked, options)]
+
+
+def _with_differences(evidence: Sequence[Evidence], rules: Sequence[Rule], options: CompareOptions) -> list[Evidence]:
+    baseline = evidence[0].baseline if evidence else None
+    if baseline is None:
+        return list(evidence)
+    wanted = list(dict.fromkeys(each for rule in rules for each in rule.declared(evidence[0])))
+    found = declared_differences([each.scores for each in evidence], baseline, wanted, options)
+    return [replace(each, differences=differences) for each, differences in zip(evidence, found, strict=True)]
 
 
 def gate_of(results: Iterable[RuleResult]) -> Gate:

@@ -19,15 +19,18 @@ from searchmark.gates.baselines import named_baseline
 from searchmark.gates.mutations import Mutation, mutated_answers, mutations_of
 from searchmark.gates.pins import KnownFailureRule, PinRule
 from searchmark.gates.relative import RelativeRule
-from searchmark.gates.rules import Evidence, Gate, GateVerdict, Rule, RuleResult, check_gate
+from searchmark.gates.rules import Evidence, Gate, GateVerdict, Rule, RuleResult, check_gates
 from searchmark.judging.judge import judge
 from searchmark.options.compare_options import CompareOptions
+from searchmark.options.gate_options import POLICIES
 from searchmark.records import Run
 
 AMOUNTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
 TRIALS = 20
 OFTEN = 0.8  # caught in so many trials counts as caught
 ALARM_TRIALS = 1000
+TOGETHER = 100  # trials that are worked out at once
+HALF = 0.5
 Mask = NDArray[np.bool_]
 
 
@@ -76,9 +79,7 @@ def self_test(
 class _Trials:
     def __init__(self, scores: Scores, rules: Sequence[Rule], baseline: Scores | None, options: CompareOptions, seed: int) -> None:
         self._scores, self._rules, self._options, self._seed = scores, rules, options, seed
-        named = named_baseline(scores.judged.run).run or scores.judged.run
-        own = Scores(replace(scores.judged, run=named), scores.measures, scores.values)
-        self._baseline = own if baseline is None else baseline
+        self._baseline = _as_baseline(scores) if baseline is None else baseline
         self._looks_at_hits = any(isinstance(rule, PinRule | KnownFailureRule) for rule in rules)
 
     def result(self, alarm_trials: int, on_progress: Callable[[str], None]) -> SelfTest:
@@ -90,11 +91,14 @@ class _Trials:
         on_progress("false alarms")
         return SelfTest(found.verdict, tuple(caught), self._false_alarms(alarm_trials))
 
-    def _gate(self, scores: Scores, baseline: Scores | None = None, rules: Sequence[Rule] | None = None) -> Gate:
-        tables = [scores, baseline or self._baseline]
-        names = unique_names(tables)
-        evidence = Evidence(dict(zip(names, tables, strict=True)), names[1])
-        return check_gate(evidence, self._rules if rules is None else rules, self._options)
+    def _gate(self, scores: Scores) -> Gate:
+        return self._gates([(scores, self._baseline)], self._rules)[0]
+
+    def _gates(self, pairs: Sequence[tuple[Scores, Scores]], rules: Sequence[Rule]) -> list[Gate]:
+        """What becomes of candidates against baselines."""
+        names = unique_names(pairs[0])
+        evidence = [Evidence(dict(zip(names, pair, strict=True)), names[1]) for pair in pairs]
+        return check_gates(evidence, rules, self._options)
 
     def _caught(self, mutation: Mutation, before: Gate) -> Caught:
         if not mutation.rows:
@@ -108,26 +112,37 @@ class _Trials:
         return Caught(mutation.name, len(mutation.rows), sizes[first] / len(mutation.rows), sizes[first], "")
 
     def _share_caught(self, worse: _Worse, size: int) -> float:
-        everything = size == len(worse.rows)
-        trials = 1 if everything else TRIALS
+        trials = 1 if size == len(worse.rows) else TRIALS
         generator = np.random.default_rng([self._seed, size])
-        masks = (worse.chosen(size, generator) for _ in range(trials))
-        return sum(self._gate(worse.mixed(mask)).verdict != "passed" for mask in masks) / trials
+        mixed = [worse.mixed(worse.chosen(size, generator)) for _ in range(trials)]
+        gates = self._gates([(each, self._baseline) for each in mixed], self._rules)
+        return sum(gate.verdict != "passed" for gate in gates) / trials
 
     def _false_alarms(self, trials: int) -> FalseAlarms | None:
         rules = [rule for rule in self._rules if isinstance(rule, RelativeRule)]
-        shuffle = next((each for each in mutations_of(self._scores.judged) if "shuffled" in each.name), None)
+        shuffle = next((each for each in mutations_of(self._scores.judged) if each.exchanged), None)
         if not rules or shuffle is None:
             return None
         worse, generator = _Worse(self._scores, shuffle, self._seed, with_hits=False), np.random.default_rng(self._seed)
         red = 0
-        for _ in range(trials):
-            exchanged = generator.random(len(self._scores.values)) < 0.5  # noqa: PLR2004  # a fair coin
-            other = worse.mixed(~exchanged)
-            run = named_baseline(other.judged.run).run or other.judged.run
-            base = Scores(replace(other.judged, run=run), other.measures, other.values)
-            red += self._gate(worse.mixed(exchanged), base, rules).verdict == "failed"
+        for start in range(0, trials, TOGETHER):
+            pairs = [
+                _exchanged(worse, generator.random(len(self._scores.values)) < HALF)
+                for _ in range(start, min(trials, start + TOGETHER))
+            ]
+            red += sum(gate.verdict == "failed" for gate in self._gates(pairs, rules))
         return FalseAlarms(red, trials)
+
+
+def _exchanged(worse: _Worse, mask: Mask) -> tuple[Scores, Scores]:
+    """A run and its mutated copy after these cases were exchanged, the second as the baseline."""
+    other = worse.mixed(~mask)
+    return worse.mixed(mask), _as_baseline(other)
+
+
+def _as_baseline(scores: Scores) -> Scores:
+    run = named_baseline(scores.judged.run).run or scores.judged.run
+    return Scores(replace(scores.judged, run=run), scores.measures, scores.values)
 
 
 class _Worse:
@@ -175,4 +190,6 @@ def _why_not(before: Gate, after: Gate) -> str:
 
 def _still(old: RuleResult, new: RuleResult) -> str:
     before, after = (f"{each:.4g}" if isinstance(each, float) else str(each) for each in (old.actual, new.actual))
-    return f"{new.subject} goes from {before} to {after}, which is still within {new.bound} {new.expected}"
+    if new.bound in POLICIES:
+        return f"{new.subject} changes by {after}, which these cases cannot show"
+    return f"{new.subject} goes from {before} to {after}, and is still {new.bound.replace('_', ' ')} {new.expected}"

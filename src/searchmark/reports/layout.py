@@ -276,14 +276,14 @@ def gate_lines(report: Report) -> Iterator[str]:
 
 def cause_lines(report: Report, rule: RuleResult) -> Iterator[str]:
     """The cases that caused it: what was asked, what was expected, and what came."""
-    agent = next((each for each in report.agents.values() if all(case in each.cases for case in rule.cases)), None)
-    for case in rule.cases[:CAUSES_SHOWN] if agent else ():
-        found = agent.cases[case]  # type: ignore[union-attr]  # there are no cases without it
+    agent = report.agents.get(rule.run or "")
+    known = [] if agent is None else [(case, agent.cases[case]) for case in rule.cases if case in agent.cases]
+    for case, found in known[:CAUSES_SHOWN]:
         query = f" {found.query!r}" if found.query else ""
         expected = _listed([each.target for each in found.expected])
         yield f"{case}{query}: expected {expected}; got {_listed([hit.id for hit in found.hits])}"
-    if agent and len(rule.cases) > CAUSES_SHOWN:
-        yield f"and {len(rule.cases) - CAUSES_SHOWN} more cases"
+    if len(known) > CAUSES_SHOWN:
+        yield f"and {_counted(len(known) - CAUSES_SHOWN, 'more case')}"
 
 
 def _listed(names: list[str]) -> str:
