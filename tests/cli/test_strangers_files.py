@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.commands import searchmark
 from tests.support.histories import odd_history
 from tests.support.server import requests_to
 from tests.support.small_histories import FILE, git, write_history
@@ -49,10 +49,7 @@ class Stranger:
         return json.dumps({"agents": [semantic, rerank, both], "dataset": {"query": "llm", "rewriter": rewriter}})
 
     def run(self, *arguments: str, where: str = "ours", **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "searchmark", *arguments],
-            cwd=self.folder / where, env={**os.environ, **SECRETS, **environment}, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        return searchmark(*arguments, cwd=self.folder / where, env={**os.environ, **SECRETS, **environment})
 
     def evaluate(self, *arguments: str, **options: str) -> subprocess.CompletedProcess[str]:
         return self.run(
