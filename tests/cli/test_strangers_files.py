@@ -158,7 +158,8 @@ def test_without_network_our_client_asks_nothing_whoever_uses_it(stranger: Stran
         "def search(query, k):\n"
         f"    return JsonClient('{stranger.url}').send(Request(path='/echo', body=query), lambda answer: ['red.txt']).value\n"
     )
-    assert stranger.evaluate("--agent", "mine.py:search").returncode == 0
+    # Python may write bytecode: not beside an agent that lies in what is searched, which would have changed then.
+    assert stranger.evaluate("--agent", "mine.py:search", PYTHONDONTWRITEBYTECODE="").returncode == 0
     before = len(stranger.heard)
     ended = stranger.evaluate("--agent", "mine.py:search", "--offline", "-o", "../out.json")
     assert (ended.returncode, before > 0, len(stranger.heard)) == (2, True, before)
