@@ -17,6 +17,7 @@ from searchmark.corpora.corpus import Corpus
 from searchmark.running.worker import server
 
 HUGE = "9" * 400
+RIVALS_CACHE = Path(os.environ["SEARCHMARK_CACHE"]).parent if "SEARCHMARK_CACHE" in os.environ else None  # of built-in agents
 
 
 def say(body: str) -> None:
@@ -197,7 +198,7 @@ class Poisoner(RetrievalAgent):
 
         from searchmark.embedders.cache import VectorCache
 
-        cache = VectorCache()
+        cache = VectorCache(RIVALS_CACHE)
         rows = list(cache._database.execute("SELECT key, length(vector) / 4 FROM vectors"))
         cache.write({key: np.zeros(size, np.float32) for key, size in rows})
         cache.close()
@@ -213,7 +214,7 @@ class IndexDropper(Poisoner):
         from searchmark.embedders.cache import VectorCache
 
         super().initialize(corpus)
-        cache = VectorCache()
+        cache = VectorCache(RIVALS_CACHE)
         cache._database.execute("DROP INDEX by_key")
         cache.close()
 
