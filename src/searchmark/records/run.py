@@ -260,11 +260,6 @@ class ScoredRun(Run):
         return ranks_by_score(self.ids, self.scores, self.starts)
 
 
-def is_line_range(value: Any) -> bool:
-    """Whether this is a first and a last line."""
-    return isinstance(value, tuple | list) and len(value) == 2 and all(type(line) is int and 0 < line < 10**9 for line in value)  # noqa: PLR2004  # first and last
-
-
 def line_columns(lines: Sequence[tuple[int, int] | None]) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
     """The first and the last lines of many hits; None and None if every hit is on a whole document."""
     if not any(lines):

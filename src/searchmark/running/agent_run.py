@@ -81,6 +81,7 @@ class AgentRun:
         options: RunOptions,
         report: Callable[[Progress], None],
         sandbox: Sandbox | None,
+        guard: int | None,
     ) -> None:
         self._entrant, self._suite, self._inspector, self._options, self._report = entrant, suite, inspector, options, report
         self._secrets = secrets_in(entrant.spec.config) | unless_known(environment_secrets(), suite.texts())
@@ -89,7 +90,7 @@ class AgentRun:
         self._blocks = list(blocks(self._steps, options.block))
         self._lock = threading.Lock()
         self._stopping = False
-        self._launch = launch = Launch.of(entrant.spec, entrant.locations, sandbox)
+        self._launch = launch = Launch.of(entrant.spec, entrant.locations, sandbox, guard)
         self._sessions = [
             Session(entrant.spec, options, self._steps[-1].query, self._happened, launch)
             for _ in range(min(options.jobs, len(suite)) if entrant.spec.isolated else 1)

@@ -45,13 +45,15 @@ class Outcome:
 class _RequestFailed(Exception):
     """A request did not end well; ``status`` is what that makes of a case.
 
-    ``ms`` is how long the search took: the deadline if it had to be ended, None if it never began.
+    ``ms`` is how long the search took: the deadline if it had to be ended, None if it never began. ``doubted``: that is our own
+    time, since the worker's is not to be believed.
     """
 
-    def __init__(self, status: Status, reason: str, ms: float | None = None) -> None:
+    def __init__(self, status: Status, reason: str, ms: float | None = None, *, doubted: bool = False) -> None:
         super().__init__(reason)
         self.status: Status = status
         self.ms = ms
+        self.doubted = doubted
 
 
 class Session:
@@ -135,7 +137,7 @@ class Session:
     def _time(self, reply: dict[str, Any], query: str) -> tuple[float, bool]:
         """How long a search took, and whether that is our own time, since the worker's is not to be believed."""
         assert self._process is not None  # noqa: S101  # it has just answered
-        believed = self._clock.believes(reply["ns"], self._process, query)
+        believed = self._clock.believes(reply, self._process, query)
         return (reply["ns"] if believed else self._process.took_ns) / 1e6, not believed
 
     def _repeats(self, query: str) -> dict[str, Any]:
@@ -150,7 +152,7 @@ class Session:
                 self._give_up_at_the_limit(str(failure))
                 samples += [] if failure.ms is None else [failure.ms]
                 failures = {"repeat_failure": str(failure), "repeat_failures": int(failure.ms is not None)}
-                return {"warm_ms": tuple(samples), "doubted_times": doubted, **failures}
+                return {"warm_ms": tuple(samples), "doubted_times": doubted + failure.doubted, **failures}
             ms, not_believed = self._time(reply, query)
             samples.append(ms)
             doubted += not_believed
@@ -162,7 +164,9 @@ class Session:
         """A case without an answer; ``ms`` is how long it was searched for, None where it never came to that."""
         self._in_a_row += 1
         self._give_up_at_the_limit(str(failure))
-        return Outcome(failure.status, details=AnswerDetails(cold_ms=() if ms is None else (ms,), failure=str(failure)))
+        samples = () if ms is None else (ms,)
+        details = AnswerDetails(cold_ms=samples, failure=str(failure), doubted_times=int(failure.doubted and ms is not None))
+        return Outcome(failure.status, details=details)
 
     def _unprepared(self, failure: _RequestFailed) -> Outcome:
         if self._ever_ready:
@@ -208,7 +212,7 @@ class Session:
         assert self._process is not None  # noqa: S101  # it was started above
         self._clock.begin(self._process)
         reply = self._told({"op": "prepare", "location": location.to_plain()}, self._options.initialize_seconds)
-        believed = self._clock.believes(reply["ns"] + reply["around_ns"], self._process)
+        believed = self._clock.believes_preparation(reply, self._process, location)
         ns = reply["ns"] if believed else self._process.took_ns
         self._clock.begin(self._process)
         facts = {key: reply[key] for key in ("how", "index_bytes", "memory", "description")}
@@ -239,10 +243,11 @@ class Session:
             self._lose(problem)
             raise _RequestFailed("error", problem, took)
         if "failed" in reply:
+            timed = "query" in message and reply.get("ns") is not None
+            ms, doubted = self._time(reply, message["query"]) if timed else (None, False)
             if reply.get("spent"):
                 self._lose("out of memory")
-            taken = reply.get("ns")
-            raise _RequestFailed("error", explained(reply["failed"], self._launch.withheld), None if taken is None else taken / 1e6)
+            raise _RequestFailed("error", explained(reply["failed"], self._launch.withheld), ms, doubted=doubted)
         return reply
 
     def _problem(self, operation: str, reply: dict[str, Any]) -> str | None:

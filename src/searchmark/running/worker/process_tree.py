@@ -56,6 +56,12 @@ def not_dumpable() -> Iterator[None]:
         libc.prctl(_PR_SET_DUMPABLE, before, 0, 0, 0)
 
 
+def hide_memory() -> None:
+    """From here on no other process of this user may read or change this one, nor open its files; root may, whatever we do."""
+    if LINUX:
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
 def hide_arguments(title: str) -> None:
     """Overwrite the command line that every process can read: it names the gold set. Ours has been read by now."""
     if not LINUX:
