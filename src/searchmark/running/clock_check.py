@@ -43,7 +43,7 @@ class ClockCheck:
 
     def believes(self, reported_ns: int, worker: Worker, query: str = "") -> bool:
         """Whether a reported time is no more than passed here, and not so much less that nothing explains it."""
-        hidden = worker.took_ns - reported_ns - self._load.allowed_ns(query)
+        hidden = worker.took_ns - worker.unseen_ns - reported_ns - self._load.allowed_ns(query)
         return hidden <= 0 or hidden <= self._explained(worker)
 
     def _explained(self, worker: Worker) -> int:

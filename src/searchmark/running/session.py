@@ -55,16 +55,25 @@ class _RequestFailed(Exception):
 
 
 class Session:
-    """An agent in a worker of its own. Not to be shared between threads; ``happened`` is told of every start and end."""
+    """An agent in a worker of its own. Not to be shared between threads; ``happened`` is told of every start and end.
+
+    ``meanwhile`` is called whenever the worker has got a request and its answer is waited for.
+    """
 
     def __init__(
-        self, spec: AgentSpec, options: RunOptions, warm_up_query: str, happened: Callable[[WorkerEvent], None], launch: Launch
+        self,
+        spec: AgentSpec,
+        options: RunOptions,
+        warm_up_query: str,
+        happened: Callable[[WorkerEvent], None],
+        launch: Launch,
+        meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
         self.spec = spec
         self._launch = launch
         self._options = options
         self._warm_up_query = warm_up_query
-        self._happened = happened
+        self._happened, self._meanwhile = happened, meanwhile
         self._process: Worker | None = None
         self._location: Location | None = None
         self._clock = ClockCheck(Load(options.depth, options.jobs))
@@ -136,7 +145,7 @@ class Session:
         """How long a search took, and whether that is our own time, since the worker's is not to be believed."""
         assert self._process is not None  # noqa: S101  # it has just answered
         believed = self._clock.believes(reply["ns"], self._process, query)
-        return (reply["ns"] if believed else self._process.took_ns) / 1e6, not believed
+        return (reply["ns"] if believed else _surely_ns(self._process)) / 1e6, not believed
 
     def _repeats(self, query: str) -> dict[str, Any]:
         """The fields of the details that warm searches fill in. After a repeat that fails there are no more."""
@@ -209,7 +218,7 @@ class Session:
         self._clock.begin(self._process)
         reply = self._told({"op": "prepare", "location": location.to_plain()}, self._options.initialize_seconds)
         believed = self._clock.believes(reply["ns"] + reply["around_ns"], self._process)
-        ns = reply["ns"] if believed else self._process.took_ns
+        ns = reply["ns"] if believed else _surely_ns(self._process)
         self._clock.begin(self._process)
         facts = {key: reply[key] for key in ("how", "index_bytes", "memory", "description")}
         self._happened(WorkerEvent("prepared", seconds=ns / 1e9, doubted=None if believed else True, **facts))
@@ -225,17 +234,17 @@ class Session:
         assert self._process is not None  # noqa: S101  # nobody asks before there is one
         start = perf_counter()
         try:
-            reply = self._process.ask(message, seconds)
+            reply = self._process.ask(message, seconds, self._meanwhile)
         except Late:
             self._lose("timeout")
             raise _RequestFailed("timeout", f"no answer within {seconds:g} s", seconds * 1e3) from None
         except Gone as gone:
-            took = _ms_since(start)  # by our own clock, since that of the worker is gone
+            took = _ms_since(start) - self._process.unseen_ns / 1e6  # by our own clock, since that of the worker is gone
             self._lose(str(gone))
             raise _RequestFailed("error", str(gone), took) from None
         problem = self._problem(message["op"], reply)
         if problem:
-            took = _ms_since(start)
+            took = _ms_since(start) - self._process.unseen_ns / 1e6
             self._lose(problem)
             raise _RequestFailed("error", problem, took)
         if "failed" in reply:
@@ -274,6 +283,11 @@ def answered(reply: Mapping[str, Any], **times: Any) -> Outcome:
         lines=None if lines is None else tuple(None if span is None else (span[0], span[1]) for span in lines),
         details=AnswerDetails(cost=reply.get("cost"), dropped=reply["dropped"], said=reply.get("metadata"), **times),
     )
+
+
+def _surely_ns(worker: Worker) -> int:
+    """What a request took at least, by our own clock."""
+    return worker.took_ns - worker.unseen_ns
 
 
 def _ms_since(start: float) -> float:

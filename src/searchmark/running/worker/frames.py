@@ -20,6 +20,7 @@ PIECE = 1 << 18
 LONGEST_NUMBER = 20  # characters of a whole number
 AWAKE = 200e-6  # seconds that a worker stays awake between two requests
 SEVERAL_CORES = (os.cpu_count() or 1) > 1
+give_way = getattr(os, "sched_yield", lambda: None)  # macOS has none
 
 
 compact = json.JSONEncoder(separators=(",", ":")).encode  # made once: it is called for every search
@@ -90,11 +91,15 @@ def _parsed(body: bytes) -> dict[str, Any]:
 
 
 def await_ready(poll: select.poll, milliseconds: float | None, awake_until: float) -> list[tuple[int, int]]:
-    """Wait for something to read, awake for a moment: falling asleep and being woken takes longer than a fast search."""
-    ready = poll.poll(0)
-    while not ready and SEVERAL_CORES and time.perf_counter() < awake_until:
-        ready = poll.poll(0)
-    return ready or poll.poll(milliseconds)
+    """Wait for something to read, awake for a moment: falling asleep and being woken takes longer than a fast search.
+
+    Whoever is awake lets others go first: the one that is waited for may have been put on the same core.
+    """
+    while SEVERAL_CORES and time.perf_counter() < awake_until:
+        give_way()
+        if ready := poll.poll(0):
+            return ready
+    return poll.poll(milliseconds)
 
 
 def send(descriptor: int, message: dict[str, Any]) -> None:
