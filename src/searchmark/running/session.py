@@ -6,7 +6,7 @@ too often in a row is left alone, and the rest of its cases are not run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -16,6 +16,7 @@ from searchmark.corpora.locations import Location
 from searchmark.errors import UsageError
 from searchmark.options.run_options import RunOptions
 from searchmark.records import NOTHING_KNOWN, AnswerDetails, Printed, Status
+from searchmark.records.samples import Samples
 from searchmark.running.clock_check import ClockCheck, Load
 from searchmark.running.events import WorkerEvent
 from searchmark.running.sandbox.launch import Launch
@@ -159,13 +160,13 @@ class Session:
                 self._give_up_at_the_limit(str(failure))
                 samples += [] if failure.ms is None else [failure.ms]
                 failures = {"repeat_failure": str(failure), "repeat_failures": int(failure.ms is not None)}
-                return {"warm_ms": tuple(samples), "doubted_times": doubted, **failures}
+                return {"warm_ms": _packed(samples), "doubted_times": doubted, **failures}
             ms, not_believed = self._time(reply, query)
             samples.append(ms)
             doubted += not_believed
             changed += not reply["same"]
         self._in_a_row = 0
-        return {"warm_ms": tuple(samples), "doubted_times": doubted, "unstable": changed}
+        return {"warm_ms": _packed(samples), "doubted_times": doubted, "unstable": changed}
 
     def _failed(self, failure: _RequestFailed, ms: float | None = None) -> Outcome:
         """A case without an answer; ``ms`` is how long it was searched for, None where it never came to that."""
@@ -283,6 +284,11 @@ def answered(reply: Mapping[str, Any], **times: Any) -> Outcome:
         lines=None if lines is None else tuple(None if span is None else (span[0], span[1]) for span in lines),
         details=AnswerDetails(cost=reply.get("cost"), dropped=reply["dropped"], said=reply.get("metadata"), **times),
     )
+
+
+def _packed(samples: Sequence[float]) -> Sequence[float]:
+    """Times that are kept until the run ends; most cases of most runs have few or none, and share that."""
+    return Samples(samples) if samples else ()
 
 
 def _surely_ns(worker: Worker) -> int:
