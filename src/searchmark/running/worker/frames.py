@@ -11,6 +11,7 @@ import json
 import os
 import select
 import struct
+import sys
 import time
 from typing import Any
 
@@ -52,6 +53,8 @@ class FrameBuffer:
     def take(self) -> dict[str, Any] | None:
         """The next whole message, None if it is not complete yet."""
         seen = self._bytes
+        if not seen:
+            return None
         if not MARK.startswith(seen[: len(MARK)]):
             raise Garbled("the worker's channel carries something that is not a frame")
         if len(seen) < HEADER.size:
@@ -109,14 +112,21 @@ def send(descriptor: int, message: dict[str, Any]) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def receive(descriptor: int, buffer: FrameBuffer) -> dict[str, Any] | None:
-    """Wait for the next message; None if the other side has hung up."""
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    while (message := buffer.take()) is None:
-        await_ready(poll, None, time.perf_counter() + AWAKE)
-        piece = os.read(descriptor, PIECE)
-        if not piece:
-            return None
-        buffer.feed(piece)
-    return message
+class Receiver:
+    """The end of a pipe that messages come out of."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._buffer = FrameBuffer(sys.maxsize)
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLIN)
+
+    def next(self) -> dict[str, Any] | None:
+        """Wait for the next message; None if the other side has hung up."""
+        while (message := self._buffer.take()) is None:
+            await_ready(self._poll, None, time.perf_counter() + AWAKE)
+            piece = os.read(self._descriptor, PIECE)
+            if not piece:
+                return None
+            self._buffer.feed(piece)
+        return message
