@@ -7,7 +7,7 @@ time that they took, or with the deadline if they had to be ended.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +34,7 @@ class Latency:
 def latencies_of(run: Run) -> dict[str, Latency]:
     """``cold``: the first search of each case after a reset; ``warm``: the repeats; ``first_hit``, where agents say so."""
     details = run.details or ()
-    kinds: dict[str, tuple[list[tuple[float, ...]], int]] = {
+    kinds: dict[str, tuple[list[Sequence[float]], int]] = {
         "cold": ([each.cold_ms for each in details], sum(bool(each.failure and each.cold_ms) for each in details)),
         "warm": ([each.warm_ms for each in details], sum(each.repeat_failures for each in details)),
         "first_hit": ([(each.first_hit_ms,) for each in details if each.first_hit_ms is not None], 0),

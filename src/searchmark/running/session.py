@@ -6,7 +6,7 @@ too often in a row is left alone, and the rest of its cases are not run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -16,6 +16,7 @@ from searchmark.corpora.locations import Location
 from searchmark.errors import UsageError
 from searchmark.options.run_options import RunOptions
 from searchmark.records import NOTHING_KNOWN, AnswerDetails, Printed, Status
+from searchmark.records.samples import Samples
 from searchmark.running.clock_check import ClockCheck, Load
 from searchmark.running.events import WorkerEvent
 from searchmark.running.sandbox.launch import Launch
@@ -57,16 +58,25 @@ class _RequestFailed(Exception):
 
 
 class Session:
-    """An agent in a worker of its own. Not to be shared between threads; ``happened`` is told of every start and end."""
+    """An agent in a worker of its own. Not to be shared between threads; ``happened`` is told of every start and end.
+
+    ``meanwhile`` is called whenever the worker has got a request and its answer is waited for.
+    """
 
     def __init__(
-        self, spec: AgentSpec, options: RunOptions, warm_up_query: str, happened: Callable[[WorkerEvent], None], launch: Launch
+        self,
+        spec: AgentSpec,
+        options: RunOptions,
+        warm_up_query: str,
+        happened: Callable[[WorkerEvent], None],
+        launch: Launch,
+        meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
         self.spec = spec
         self._launch = launch
         self._options = options
         self._warm_up_query = warm_up_query
-        self._happened = happened
+        self._happened, self._meanwhile = happened, meanwhile
         self._process: Worker | None = None
         self._location: Location | None = None
         self._clock = ClockCheck(Load(options.depth, options.jobs))
@@ -138,7 +148,7 @@ class Session:
         """How long a search took, and whether that is our own time, since the worker's is not to be believed."""
         assert self._process is not None  # noqa: S101  # it has just answered
         believed = self._clock.believes(reply, self._process, query)
-        return (reply["ns"] if believed else self._process.took_ns) / 1e6, not believed
+        return (reply["ns"] if believed else _surely_ns(self._process)) / 1e6, not believed
 
     def _repeats(self, query: str) -> dict[str, Any]:
         """The fields of the details that warm searches fill in. After a repeat that fails there are no more."""
@@ -152,13 +162,13 @@ class Session:
                 self._give_up_at_the_limit(str(failure))
                 samples += [] if failure.ms is None else [failure.ms]
                 failures = {"repeat_failure": str(failure), "repeat_failures": int(failure.ms is not None)}
-                return {"warm_ms": tuple(samples), "doubted_times": doubted + failure.doubted, **failures}
+                return {"warm_ms": _packed(samples), "doubted_times": doubted + failure.doubted, **failures}
             ms, not_believed = self._time(reply, query)
             samples.append(ms)
             doubted += not_believed
             changed += not reply["same"]
         self._in_a_row = 0
-        return {"warm_ms": tuple(samples), "doubted_times": doubted, "unstable": changed}
+        return {"warm_ms": _packed(samples), "doubted_times": doubted, "unstable": changed}
 
     def _failed(self, failure: _RequestFailed, ms: float | None = None) -> Outcome:
         """A case without an answer; ``ms`` is how long it was searched for, None where it never came to that."""
@@ -213,7 +223,7 @@ class Session:
         self._clock.begin(self._process)
         reply = self._told({"op": "prepare", "location": location.to_plain()}, self._options.initialize_seconds)
         believed = self._clock.believes_preparation(reply, self._process, location)
-        ns = reply["ns"] if believed else self._process.took_ns
+        ns = reply["ns"] if believed else _surely_ns(self._process)
         self._clock.begin(self._process)
         facts = {key: reply[key] for key in ("how", "index_bytes", "memory", "description")}
         self._happened(WorkerEvent("prepared", seconds=ns / 1e9, doubted=None if believed else True, **facts))
@@ -229,17 +239,17 @@ class Session:
         assert self._process is not None  # noqa: S101  # nobody asks before there is one
         start = perf_counter()
         try:
-            reply = self._process.ask(message, seconds)
+            reply = self._process.ask(message, seconds, self._meanwhile)
         except Late:
             self._lose("timeout")
             raise _RequestFailed("timeout", f"no answer within {seconds:g} s", seconds * 1e3) from None
         except Gone as gone:
-            took = _ms_since(start)  # by our own clock, since that of the worker is gone
+            took = _ms_since(start) - self._process.unseen_ns / 1e6  # by our own clock, since that of the worker is gone
             self._lose(str(gone))
             raise _RequestFailed("error", str(gone), took) from None
         problem = self._problem(message["op"], reply)
         if problem:
-            took = _ms_since(start)
+            took = _ms_since(start) - self._process.unseen_ns / 1e6
             self._lose(problem)
             raise _RequestFailed("error", problem, took)
         if "failed" in reply:
@@ -279,6 +289,16 @@ def answered(reply: Mapping[str, Any], **times: Any) -> Outcome:
         lines=None if lines is None else tuple(None if span is None else (span[0], span[1]) for span in lines),
         details=AnswerDetails(cost=reply.get("cost"), dropped=reply["dropped"], said=reply.get("metadata"), **times),
     )
+
+
+def _packed(samples: Sequence[float]) -> Sequence[float]:
+    """Times that are kept until the run ends; most cases of most runs have few or none, and share that."""
+    return Samples(samples) if samples else ()
+
+
+def _surely_ns(worker: Worker) -> int:
+    """What a request took at least, by our own clock."""
+    return worker.took_ns - worker.unseen_ns
 
 
 def _ms_since(start: float) -> float:
