@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +21,7 @@ from searchmark.running.sandbox import bubblewrap, landlock
 from searchmark.running.sandbox.confinement import Confinement
 from searchmark.running.sandbox.landlock import Ruleset
 from searchmark.running.sandbox.needs import model_folder, needs_of
+from searchmark.running.sandbox.snapshot_folder import SnapshotFolder
 from searchmark.running.sandbox.system_calls import Calls, filter_available
 from searchmark.running.sandbox.variables import allowed_in_sandbox, withheld_from, without
 from searchmark.running.sandbox.view import View, first_unreadable, view_of
@@ -110,6 +111,14 @@ class Launch:
         if self.sandbox is None:
             return None
         return self.sandbox.version + (", root without privileges" if os.geteuid() == 0 and not self.own_user else "")
+
+    def snapshot_folder(self) -> SnapshotFolder | None:
+        """What shows the searched commits to the workers of one session, if the repositories are out of their sight."""
+        return SnapshotFolder(self.view.commits) if self.view is not None and self.view.commits else None
+
+    def showing(self, folder: Path) -> Launch:
+        """The same with one more folder to be searched."""
+        return self if self.view is None else replace(self, view=replace(self.view, corpus=(*self.view.corpus, folder)))
 
     @contextmanager
     def prepared(self, command: Sequence[str], scratch: Path) -> Iterator[Prepared]:
