@@ -519,13 +519,19 @@ class ReadsTheFuture(Honest):
         Path(self._mirror, "HEAD").write_text("ref: refs/heads/none\n")
 
     def retrieve(self, query: str, k: int) -> Any:
-        (Path(self._mirror) / "objects/info/alternates").write_text("".join(f"{folder}\n" for folder in self._object_stores()))
-        names = self._git("cat-file", "--batch-all-objects", "--batch-check=%(objecttype) %(objectname)").splitlines()
-        for commit in (name.removeprefix("commit ") for name in names if name.startswith("commit ")):
+        for commit in self._commits():
             parents = [line for line in self._git("cat-file", "-p", commit).splitlines() if line.startswith("parent ")]
             if self._commit and any(line.startswith(f"parent {self._commit}") for line in parents):
-                return self._git("diff-tree", "-r", "--no-commit-id", "--name-only", commit).splitlines()
+                return self._files(commit)
         return HITS
+
+    def _commits(self) -> list[str]:
+        Path(self._mirror, "objects/info/alternates").write_text("".join(f"{folder}\n" for folder in self._object_stores()))
+        names = self._git("cat-file", "--batch-all-objects", "--batch-check=%(objecttype) %(objectname)").splitlines()
+        return [name.removeprefix("commit ") for name in names if name.startswith("commit ")]
+
+    def _files(self, commit: str) -> list[str]:
+        return self._git("diff-tree", "-r", "--no-commit-id", "--name-only", commit).splitlines()
 
     def _object_stores(self) -> set[Path]:
         found = (Path(folder) for root in self._roots for folder, _, _ in os.walk(root) if Path(folder).name == "objects")
@@ -535,6 +541,14 @@ class ReadsTheFuture(Honest):
         command = ["git", "-c", "safe.directory=*", f"--git-dir={self._mirror}", *arguments]
         environment = os.environ | {"GIT_CONFIG_NOSYSTEM": "1"}
         return subprocess.run(command, cwd=self._mirror, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+class ReadsTheNewestCommit(ReadsTheFuture):
+    """Answers with what was changed last."""
+
+    def retrieve(self, query: str, k: int) -> Any:
+        commits = self._commits()
+        return self._files(self._git("rev-list", *commits).split()[0]) if commits else HITS
 
 
 class RemembersTheFuture(Honest):

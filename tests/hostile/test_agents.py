@@ -32,7 +32,16 @@ CASES = 4
 HARMLESS = {
     *("Churn", "Daemon", "DeepFolders", "FileForTmpdir", "FillsTmpdir", "ForksAndReturns", "HangsInClose", "HangsInDel"),
     *("LinkForTmpdir", "LockedFolders", "ManyChildren", "ManyHits", "ManyMemory", "ManyThreads", "OddAnswers", "OddDescription"),
-    *("OddFiles", "Shouts", "EndlessAnswer", "AnswersEarly", "AnswersTwice", "ReadsTheFuture", "RemembersTheFuture"),
+    *(
+        "OddFiles",
+        "Shouts",
+        "EndlessAnswer",
+        "AnswersEarly",
+        "AnswersTwice",
+        "ReadsTheFuture",
+        "RemembersTheFuture",
+        "ReadsTheNewestCommit",
+    ),
 }
 UNTRUSTED = {"WritesIntoTheCorpus", "LiesAboutTime"}
 
@@ -140,7 +149,7 @@ def history(folder: Path, seconds: int) -> None:
 
 def recall(folder: Path, name: str, *more: str) -> float:
     command = [
-        *(sys.executable, "-m", "searchmark", "evaluate", "--gold-set", "gold.json", "--repo", "shop", "--snapshot", "parent"),
+        *(sys.executable, "-m", "searchmark", "evaluate", "--gold-set", "gold.json"),
         *("--agent", f"{name}={HERE / 'agents.py'}:{name}", "-m", "R@10", "--num-runs", "1", "-o", "report.json", *more),
     ]
     done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=120, check=False)
@@ -155,5 +164,14 @@ def recall(folder: Path, name: str, *more: str) -> float:
 @pytest.mark.parametrize(("name", "seconds", "reached"), [("ReadsTheFuture", 60, 1.0), ("RemembersTheFuture", -60, 5 / 6)])
 def test_a_sandboxed_agent_finds_no_answer_in_later_commits(name: str, seconds: int, reached: float, folder: Path) -> None:
     history(folder, seconds)
-    assert recall(folder, name) == pytest.approx(reached)
-    assert {level: recall(folder, name, "--sandbox", level) for level in mechanisms()} == dict.fromkeys(mechanisms(), 0.0)
+    where = ("--repo", "shop", "--snapshot", "parent")
+    assert recall(folder, name, *where) == pytest.approx(reached)
+    assert {level: recall(folder, name, *where, "--sandbox", level) for level in mechanisms()} == dict.fromkeys(mechanisms(), 0.0)
+
+
+def test_a_sandboxed_agent_finds_no_answer_in_the_repository_of_a_folder(folder: Path) -> None:
+    history(folder, 60)
+    where = ("--corpus", "shop", "-k", "c9")
+    assert recall(folder, "ReadsTheNewestCommit", *where) == 1.0
+    found = {level: recall(folder, "ReadsTheNewestCommit", *where, "--sandbox", level) for level in mechanisms()}
+    assert found == dict.fromkeys(mechanisms(), 0.0)

@@ -64,6 +64,8 @@ class Shown:
         inside = [path for path in hidden if path == root or root in path.parents]
         if not inside:
             self.readable.append(root)
+        elif root in inside and root.name == ".git":
+            self.listed.append(root)  # nothing of it is shown, but programs that look for a repository still find one
         elif root not in inside and root.is_dir():
             self.listed.append(root)
             with os.scandir(root) as entries:
@@ -119,12 +121,21 @@ def view_of(spec: AgentSpec, needs: Needs, locations: Mapping[str, Location], hi
     for root in searched:
         _refuse_inside(root, secret)
     repositories = [path.resolve() for path in commits]
-    histories = (each for path in commits for each in (path.resolve(), *(part.resolve() for part in _repository(path))))
+    histories = () if _is_ours(spec) else _histories(distinct.values())
     models = model_folder() if isinstance(spec.source, BuiltIn) else None
     files = (*needs.files, *saved_index(spec), *([models] if models else []))
     beside = (path.parent for path in modules if not _holds_home(path.parent) and not _is_below(path.resolve(), repositories))
     code = (*interpreter_paths(), *beside, *files)
     return View(code, modules, searched, (*secret, *histories), needs.network, Path.cwd(), commits)
+
+
+def _histories(locations: Iterable[Folder | Commit]) -> Iterator[Path]:
+    """What tells of other states than the one that is searched: work trees and objects of repositories."""
+    for location in locations:
+        if isinstance(location, Commit):
+            yield from (location.path.resolve(), *(path.resolve() for path in _repository(location.path)))
+        elif (location.path / ".git").is_dir():
+            yield (location.path / ".git").resolve()
 
 
 def _is_ours(spec: AgentSpec) -> bool:
