@@ -36,8 +36,8 @@ class ExportedSource(DocumentSource):
         return cls(shown, path, snapshot.commit, snapshot.versions, len(snapshot.left_out))
 
     def to_plain(self) -> dict[str, Any]:
-        places = {"shown": str(self.shown), "path": str(self.path)}
-        return places | {"commit": self.commit, "blobs": dict(self.blobs), "left_out": self.left_out}
+        paths = {"shown": str(self.shown), "path": str(self.path)}
+        return paths | {"commit": self.commit, "blobs": dict(self.blobs), "left_out": self.left_out}
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> ExportedSource:

@@ -125,8 +125,7 @@ class Session:
     def abandon(self) -> None:
         """End the worker at once."""
         self._end()
-        if self._snapshots is not None:
-            self._snapshots.close()
+        self._snapshots.close()
 
     def printed(self) -> list[Printed]:
         """What the agent has printed: its beginning, and how much there was."""
@@ -184,7 +183,7 @@ class Session:
             self._end()
 
     def _start(self) -> str | None:
-        launch = self._launch if self._snapshots is None else self._launch.showing(self._snapshots.path)
+        launch = self._launch.showing(self._snapshots)
         process = start_worker(self.spec, self._output, longest_answer(self._options.depth), launch)
         self._process, self._location = process, None
         agent = self.spec.to_plain()
@@ -227,7 +226,7 @@ class Session:
 
     def _exported(self, location: Location) -> dict[str, Any]:
         """What a request says of the files of a commit, where the agent sees only these; they are there before it is."""
-        if self._snapshots is None or not isinstance(location, Commit):
+        if not self._snapshots.commits or not isinstance(location, Commit):
             return {}
         if self._process is None or self._snapshots.reveals_later(location):
             self._close_worker()

@@ -112,13 +112,15 @@ class Launch:
             return None
         return self.sandbox.version + (", root without privileges" if os.geteuid() == 0 and not self.own_user else "")
 
-    def snapshot_folder(self) -> SnapshotFolder | None:
+    def snapshot_folder(self) -> SnapshotFolder:
         """What shows the searched commits to the workers of one session, if the repositories are out of their sight."""
-        return SnapshotFolder(self.view.commits) if self.view is not None and self.view.commits else None
+        return SnapshotFolder({} if self.view is None else self.view.commits)
 
-    def showing(self, folder: Path) -> Launch:
-        """The same with one more folder to be searched."""
-        return self if self.view is None else replace(self, view=replace(self.view, corpus=(*self.view.corpus, folder)))
+    def showing(self, snapshots: SnapshotFolder) -> Launch:
+        """The same with the folder that shows commits, if any are shown."""
+        if self.view is None or not snapshots.commits:
+            return self
+        return replace(self, view=replace(self.view, corpus=(*self.view.corpus, snapshots.path)))
 
     @contextmanager
     def prepared(self, command: Sequence[str], scratch: Path) -> Iterator[Prepared]:

@@ -27,7 +27,7 @@ class SnapshotFolder:
     """One folder for the workers of a session, moved by the runner. ``commits``: those that will be shown, by repository."""
 
     def __init__(self, commits: Mapping[Path, Iterable[str]]) -> None:
-        self._commits = commits
+        self.commits = commits
         self._ranks: dict[Path, dict[str, int]] = {}
         self._until_the_end = ExitStack()
         self._reading = ExitStack()
@@ -76,7 +76,7 @@ class SnapshotFolder:
         if path not in self._ranks:
             try:
                 with open_repository(path) as repository:
-                    self._ranks[path] = ranks_along_history(repository, self._commits[path])
+                    self._ranks[path] = ranks_along_history(repository, self.commits[path])
             except UsageError:
                 self._ranks[path] = {}
         return self._ranks[path]
