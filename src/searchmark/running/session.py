@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Location
+from searchmark.corpora.locations import Commit, Location
 from searchmark.errors import UsageError
 from searchmark.options.run_options import RunOptions
 from searchmark.records import NOTHING_KNOWN, AnswerDetails, Printed, Status
@@ -74,6 +74,7 @@ class Session:
     ) -> None:
         self.spec = spec
         self._launch = launch
+        self._snapshots = launch.snapshot_folder()
         self._options = options
         self._warm_up_query = warm_up_query
         self._happened, self._meanwhile = happened, meanwhile
@@ -120,6 +121,10 @@ class Session:
 
     def close(self) -> None:
         """Let the agent close itself, for a few seconds, then end its worker."""
+        self._close_worker()
+        self.abandon()
+
+    def _close_worker(self) -> None:
         if self._process is not None and self._ever_ready:
             try:
                 reply = self._process.ask({"op": "close"}, CLOSING_SECONDS)
@@ -132,6 +137,7 @@ class Session:
     def abandon(self) -> None:
         """End the worker at once."""
         self._end()
+        self._snapshots.close()
 
     def printed(self) -> list[Printed]:
         """What the agent has printed: its beginning, and how much there was."""
@@ -191,7 +197,8 @@ class Session:
             self._end()
 
     def _start(self) -> str | None:
-        process = start_worker(self.spec, self._output, longest_answer(self._options.depth), self._launch)
+        launch = self._launch.showing(self._snapshots)
+        process = start_worker(self.spec, self._output, longest_answer(self._options.depth), launch)
         self._process, self._location = process, None
         agent = self.spec.to_plain()
         limits = {
@@ -215,13 +222,14 @@ class Session:
 
     def _bring_to(self, location: Location) -> bool:
         """Start and prepare the agent as far as needed; whether anything was needed."""
+        if self._process is not None and location == self._location:
+            return False
+        export = self._exported(location)
         if self._process is None:
             self._start()
-        if location == self._location:
-            return False
         assert self._process is not None  # noqa: S101  # it was started above
         self._clock.begin(self._process)
-        reply = self._told({"op": "prepare", "location": location.to_plain()}, self._options.initialize_seconds)
+        reply = self._told({"op": "prepare", "location": location.to_plain(), **export}, self._options.initialize_seconds)
         believed = self._clock.believes_preparation(reply, self._process, location)
         ns = reply["ns"] if believed else _surely_ns(self._process)
         self._clock.begin(self._process)
@@ -229,6 +237,18 @@ class Session:
         self._happened(WorkerEvent("prepared", seconds=ns / 1e9, doubted=None if believed else True, **facts))
         self._location, self._ever_ready = location, True
         return True
+
+    def _exported(self, location: Location) -> dict[str, Any]:
+        """What a request says of the files of a commit, where the agent sees only these; they are there before it is."""
+        if not self._snapshots.commits or not isinstance(location, Commit):
+            return {}
+        if self._process is None or self._snapshots.reveals_later(location):
+            self._close_worker()
+            self._snapshots.forget_seen()
+        try:
+            return {"export": self._snapshots.show(location)}
+        except UsageError as error:
+            raise _RequestFailed("error", str(error)) from error
 
     def _request(self, operation: str, query: str) -> dict[str, Any]:
         request = {"op": operation, "query": query, "depth": self._options.depth}
