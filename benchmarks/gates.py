@@ -25,6 +25,7 @@ from searchmark.analysis.sequential import level_of, rigour_of
 
 LOOKS, SEED, MIN_EFFECT = 30, 20_261_116, 0.01
 SIZES = (30, 200)
+MOST_BASELINES = 500
 # No p below 0.05 without a sum of so many root sums of squares: the others need not be worked out.
 WORTH_A_LOOK = 1.4
 Draw = Callable[[np.random.Generator, np.ndarray], np.ndarray]
@@ -105,11 +106,12 @@ def verdicts(found: Observations, level: float, rigour: Rigour, min_effect: floa
     near = np.flatnonzero((sums**2 > WORTH_A_LOOK**2 * squares) & (np.abs(found.means) >= min_effect))
     if not found.enough or not len(near):
         return sides
-    p = randomisation_p(found.sums[:, near], mid=rigour.mid_p)
-    near = near[p < level]
+    low, high = difference_intervals(Observations(found.sums[:, near], found.sizes), rigour.interval)
+    outside = np.where(low > 0, 1, np.where(high < 0, -1, 0))
+    near, outside = near[outside != 0], outside[outside != 0]
     if len(near):
-        low, high = difference_intervals(Observations(found.sums[:, near], found.sizes), rigour.interval)
-        sides[near] = np.where(low > 0, 1, np.where(high < 0, -1, 0))
+        p = randomisation_p(found.sums[:, near], mid=rigour.mid_p)
+        sides[near] = np.where(p < level, outside, 0)
     return sides
 
 
@@ -126,11 +128,14 @@ def slack(share: float, trials: int) -> float:
     return 2 * float(np.sqrt(share * (1 - share) / trials))
 
 
-def table(*rows: tuple[object, ...]) -> None:
-    head, *rest = rows
-    for row in (head, ("---",) * len(head), *rest):
-        print("| " + " | ".join(map(str, row)) + " |")
-    print(flush=True)
+def heading(title: str, *columns: str) -> None:
+    print(f"{title}\n")
+    row(*columns)
+    row(*["---"] * len(columns))
+
+
+def row(*cells: object) -> None:
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
 def percent(share: float, bad: bool = False) -> str:
@@ -139,7 +144,19 @@ def percent(share: float, bad: bool = False) -> str:
 
 def false_alarms(trials: int) -> bool:
     """Builds that differ from the baseline by chance alone: how often one of 30 looks gives a verdict."""
-    bar, good, rows = 0.05 + slack(0.05, trials), True, []
+    bar, good = 0.05 + slack(0.05, trials), True
+    heading(
+        f"A false verdict in {LOOKS} looks; {trials:,} trials, bar for `sequential` {percent(bar)}",
+        *(
+            "scores",
+            "cases",
+            "changed by each build",
+            "`sequential`",
+            "of these red",
+            "`no-evidence-of-harm` at each look",
+            "of these red",
+        ),
+    )
     for search, cases, (kind, share) in product(SEARCHES, SIZES, (("5 % of the cases", 0.05), ("all cases", 1.0))):
         ever = {"repeated": np.zeros(trials, bool), "sequential": np.zeros(trials, bool)}
         reds = {name: each.copy() for name, each in ever.items()}
@@ -150,18 +167,7 @@ def false_alarms(trials: int) -> bool:
         rate = float(ever["sequential"].mean())
         good &= rate <= bar
         rest = (percent(float(each.mean())) for each in (reds["sequential"], ever["repeated"], reds["repeated"]))
-        rows.append((search.name, cases, kind, percent(rate, rate > bar), *rest))
-    print(f"A false verdict in {LOOKS} looks; {trials:,} trials, bar for `sequential` {percent(bar)}\n")
-    head = (
-        "scores",
-        "cases",
-        "changed by each build",
-        "`sequential`",
-        "of these red",
-        "`no-evidence-of-harm` 30 times",
-        "of these red",
-    )
-    table(head, *rows)
+        row(search.name, cases, kind, percent(rate, rate > bar), *rest)
     return good
 
 
@@ -170,7 +176,9 @@ PLANTED_AT = 10
 
 def planted_loss(trials: int) -> bool:
     """A build loses a share of its hits for good: how often the policies see it at once, and up to look 30."""
-    rows = []
+    names = [f"{name}{when}" for name in ("`sequential`", "levels by 1/t²", "each at 5 %") for when in ("", f", by {LOOKS}")]
+    title = f"A loss planted at look {PLANTED_AT}, seen at that look and up to look {LOOKS}; {trials:,} trials"
+    heading(title, "scores", "cases", "true loss", *names)
     for search, cases, loss in product(SEARCHES[:2], SIZES, (0.1, 0.2, 0.4)):
         at_once, late = {}, {}
         for number, (baseline, build) in enumerate(walk(search, cases, trials, 0.05, PLANTED_AT, loss), 1):
@@ -183,10 +191,7 @@ def planted_loss(trials: int) -> bool:
                 at_once.setdefault(name, each < 0)
                 late[name] = late.get(name, False) | (each < 0)
         shares = [percent(float(when[name].mean())) for name in ("sequential", "1/t²", "repeated") for when in (at_once, late)]
-        rows.append((search.name, cases, f"{loss * 0.5:.2f}", *shares))
-    print(f"A loss planted at look {PLANTED_AT}, seen at that look and up to look {LOOKS}; {trials:,} trials\n")
-    names = [f"{name}{when}" for name in ("`sequential`", "levels by 1/t²", "each at 5 %") for when in ("", f", by {LOOKS}")]
-    table(("scores", "cases", "true loss", *names), *rows)
+        row(search.name, cases, f"{loss * 0.5:.2f}", *shares)
     return True
 
 
@@ -248,15 +253,20 @@ def _another_search(mean: float) -> Callable[[np.random.Generator, np.ndarray, n
 
 def foreseen_power(trials: int) -> bool:
     """A loss as large as is said before the run to be seen with 80 % power at the latest: how often it is."""
-    bar, rows, good = 0.8 - slack(0.8, trials), [], True
+    bar, good = 0.8 - slack(0.8, trials), True
+    heading(
+        f"A loss that is said to be seen with 80 % power at the latest, and how often it is; {trials:,} trials, bar {percent(bar)}",
+        *("baseline", "cases", "policy", "loss (median)", "lost a little everywhere", "all of few cases", "another search"),
+    )
     for baseline, cases, policy in product(BASELINES, (20, *SIZES), ("no-evidence-of-harm", "sequential")):
         question = GateQuestion(policy, min_effect=MIN_EFFECT, look=PLANTED_AT)
         random = np.random.default_rng([SEED, cases])
-        before = baseline.draw(random, (cases, trials))
-        said = np.array([ahead_of(question, column).detectable or np.nan for column in before.T])
+        drawn = baseline.draw(random, (cases, min(trials, MOST_BASELINES)))
+        said = np.array([ahead_of(question, column).detectable or np.nan for column in drawn.T])
+        before, said = np.resize(drawn.T, (trials, cases)).T, np.resize(said, trials)
         known = np.flatnonzero(said < baseline.mean)
         if len(known) < trials / 2:
-            rows.append((baseline.name, cases, f"`{policy}`", "may miss any", "", "", ""))
+            row(baseline.name, cases, f"`{policy}`", "may miss any", "", "", "")
             continue
         left, rates = 1 - said[known] / baseline.mean, []
         for lose in (_everywhere, _all_of_few, _another_search(baseline.mean)):
@@ -264,9 +274,7 @@ def foreseen_power(trials: int) -> bool:
             rates.append(float((verdicts(found, question.level, question.rigour, MIN_EFFECT) < 0).mean()))
         good &= min(rates) >= bar
         middle = f"{float(np.median(said[known])):.2f}"
-        rows.append((baseline.name, cases, f"`{policy}`", middle, *(percent(rate, rate < bar) for rate in rates)))
-    print(f"A loss that is said to be seen with 80 % power at the latest, and how often it is (bar {percent(bar)})\n")
-    table(("baseline", "cases", "policy", "loss (median)", "lost a little everywhere", "all of few cases", "another search"), *rows)
+        row(baseline.name, cases, f"`{policy}`", middle, *(percent(rate, rate < bar) for rate in rates))
     return good
 
 
@@ -280,7 +288,9 @@ def every_build(able: int, cases: int) -> np.ndarray:
 
 def enumerated(_: int) -> bool:
     """All builds that there could be of small suites: the smallest p, and whether what is called unresolvable never fires."""
-    good, rows, cases = True, [], 12
+    good, cases = True, 12
+    columns = ("policy", "cases that can lose", "smallest p, foreseen", "found", "foreseen", "any build REGRESSED")
+    heading(f"Every build of a suite of {cases} cases tried", *columns)
     for policy, able in [*product(("no-evidence-of-harm",), range(1, 9)), *product(("sequential",), range(8, 13))]:
         question, column = GateQuestion(policy, min_effect=MIN_EFFECT), np.where(np.arange(cases) < able, 1.0, 0.0)
         ahead = ahead_of(question, column)
@@ -291,24 +301,21 @@ def enumerated(_: int) -> bool:
         right = fires == ahead.resolvable and abs(smallest - ahead.smallest_p) < 1e-12
         good &= right
         words = ("resolvable" if ahead.resolvable else "unresolvable", ("yes" if fires else "no") + ("" if right else " (!)"))
-        rows.append((f"`{policy}`", able, f"{ahead.smallest_p:.5f}", f"{smallest:.5f}", *words))
-    print(f"Every build of a suite of {cases} cases tried\n")
-    table(("policy", "cases that can lose", "smallest p, foreseen", "found", "foreseen", "any build REGRESSED"), *rows)
+        row(f"`{policy}`", able, f"{ahead.smallest_p:.5f}", f"{smallest:.5f}", *words)
     return good
 
 
 def unchanged(_: int) -> bool:
     """The fewest ties with which an unchanged build is shown to be not inferior, said and found."""
-    good, rows = True, []
+    good = True
+    heading("`non-inferior`: how many ties let an unchanged build pass", "margin", "cases", "lower end with one less", "lower end")
     for margin in (0.01, 0.02, 0.05, 0.1):
         question = GateQuestion("non-inferior", margin=margin)
         said = next(n for n in range(10, 1000) if foresee(suite_of(n), "RR", question).resolvable)
         ties = {n: float(difference_intervals(observations(np.zeros((n, 1)), None), SHOWN)[0][0]) for n in (said - 1, said)}
         right = ties[said - 1] <= -margin < ties[said]
         good &= right
-        rows.append((margin, said, f"{ties[said - 1]:.5f}", f"{ties[said]:.5f}", "" if right else "(!)"))
-    print("`non-inferior`: how many ties let an unchanged build pass\n")
-    table(("margin", "cases needed", "lower end with one less", "lower end", ""), *rows)
+        row(margin, said, f"{ties[said - 1]:.5f}", f"{ties[said]:.5f}{'' if right else ' (!)'}")
     return good
 
 
@@ -320,9 +327,12 @@ def main() -> None:
     parts = {part.__name__: part for part in (enumerated, unchanged, false_alarms, planted_loss, foreseen_power)}
     missed = []
     for name, part in parts.items():
-        if (not options.only or name in options.only) and not part(options.trials):
+        if options.only and name not in options.only:
+            continue
+        if not part(options.trials):
             missed.append(name)
-            print(f"{name}: a bar is missed (!)\n", flush=True)
+            print(f"\n{name}: a bar is missed (!)")
+        print(flush=True)
     sys.exit(1 if missed else 0)
 
 

@@ -11,6 +11,7 @@ their difference is at most the sum of their variances, and that of the candidat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, floor, hypot, inf, isfinite, log, log1p, log2, sqrt
 from typing import Literal
@@ -232,29 +233,33 @@ def _more_alike(column: _Column, question: GateQuestion) -> int:
 
 def _detectable(column: _Column, question: GateQuestion) -> float | None:
     """The smallest loss that shows with 80 % power whatever the candidate is like; None if there is not that much to lose."""
-    if not isfinite(column.span):
-        return None
-    largest = float(column.losable.means[0])
-    low, high = 0.0, largest
-    if not _shows(column, question, high):
+    low, high = 0.0, float(column.losable.means[0])
+    shows = _loss_shows(column, question)
+    if not isfinite(column.span) or not shows(high):
         return None
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (low, middle) if _shows(column, question, middle) else (middle, high)
+        low, high = (low, middle) if shows(middle) else (middle, high)
     return high * column.span
 
 
-def _shows(column: _Column, question: GateQuestion, loss: float) -> bool:
-    """Whether test and interval show a true loss, a share of the range, with 80 % power."""
-    found = column.values
-    mean = float(found.means[0]) - loss
-    own = float(standard_errors(found)[0]) ** 2 if column.known else LARGEST_VARIANCE / found.worth
-    candidate = mean * (1 - mean) if column.known else LARGEST_VARIANCE
-    error = sqrt(own + max(0.0, candidate) / found.worth)
-    by_test = t_quantile(1 - question.level / 2, int(found.worth + SAME) - 1) * error
+def _loss_shows(column: _Column, question: GateQuestion) -> Callable[[float], bool]:
+    """Says of a true loss, a share of the range, whether test and interval show it with 80 % power."""
+    found, worth = column.values, column.values.worth
+    before, own = float(found.means[0]), float(standard_errors(found)[0]) ** 2
+    critical = t_quantile(1 - question.level / 2, int(worth + SAME) - 1)
     # Where there are losses alone, the interval has room for gains that were never seen.
-    by_interval = AGREEMENT * hypot(by_test, unseen_share(found, question.rigour.interval))
-    return loss >= max(by_interval, question.min_effect / column.span) + _SPARE * error
+    unseen = unseen_share(found, question.rigour.interval)
+    # Losses are counted whole: of one too few p is too large. The mid-p goes half the way.
+    one_case = (0.5 if question.rigour.mid_p else 1.0) / worth
+
+    def shows(loss: float) -> bool:
+        after = before - loss
+        error = sqrt(own + after * (1 - after) / worth) if column.known else sqrt(2 * LARGEST_VARIANCE / worth)
+        reach = max(AGREEMENT * hypot(critical * error, unseen), question.min_effect / column.span)
+        return loss >= reach + one_case + _SPARE * error
+
+    return shows
 
 
 def _non_inferior(column: _Column, question: GateQuestion) -> Foresight:
