@@ -35,6 +35,7 @@ Policy = Literal["no-evidence-of-harm", "non-inferior", "sequential"]
 LARGEST_VARIANCE = 0.25  # of values between 0 and 1
 _SPARE = NORMAL.inv_cdf(POWER)
 _HALVINGS = 40
+MOST_ORIGINS = 1 << 20
 _TOO_FEW = f"cases worth fewer than {FEWEST_CASES} independent ones get no interval and no verdict"
 
 
@@ -223,7 +224,7 @@ def _more_alike(column: _Column, question: GateQuestion) -> int:
         return _some_build_fails(_Column(alike, alike, column.span, column.known), question)
 
     low, high = here, 2 * here
-    while not fails(high):
+    while not fails(high) and high < MOST_ORIGINS:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
@@ -232,7 +233,12 @@ def _more_alike(column: _Column, question: GateQuestion) -> int:
 
 
 def _detectable(column: _Column, question: GateQuestion) -> float | None:
-    """The smallest loss that shows with 80 % power whatever the candidate is like; None if there is not that much to lose."""
+    """The smallest loss that shows with 80 % power whatever the candidate is like; None if there is not that much to lose.
+
+    None as well where half of the cases would have to lose, and none to gain: there the sums are far from normal.
+    """
+    if column.values.worth < 2 * fewest_that_differ(question):
+        return None
     low, high = 0.0, float(column.losable.means[0])
     shows = _loss_shows(column, question)
     if not isfinite(column.span) or not shows(high):
