@@ -275,7 +275,7 @@ def _non_inferior(column: _Column, question: GateQuestion) -> Foresight:
     why_not = _why_not_shown(column, question.margin)
     if why_not is not None:
         return Foresight(independent, smallest, None, False, why_not)
-    told = f"{independent} independent cases: an unchanged build passes, and a loss of {question.margin:g} fails"
+    told = f"{independent} independent cases: an unchanged build passes, and a true loss of {question.margin:g} seldom does"
     return Foresight(independent, smallest, question.margin, True, told)
 
 
