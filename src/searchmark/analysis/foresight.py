@@ -206,12 +206,9 @@ def _some_build_fails(column: _Column, question: GateQuestion) -> bool:
     found = Observations(builds, column.losable.sizes)
     _, high = difference_intervals(found, question.rigour.interval)
     significant = (randomisation_p(builds, mid=question.rigour.mid_p) < question.level) & (high < 0)
-    return bool((significant & (-found.means * _finite(column.span) >= question.min_effect)).any())
-
-
-def _finite(span: float) -> float:
-    """Of a measure without a highest value, and without a baseline, nothing is known: any loss may be large enough."""
-    return span if isfinite(span) else 1 / SAME
+    # Of a measure without a highest value, and without a baseline, any loss may be large enough.
+    span = column.span if isfinite(column.span) else 1 / SAME
+    return bool((significant & (-found.means * span >= question.min_effect)).any())
 
 
 def _more_alike(column: _Column, question: GateQuestion) -> int:
