@@ -76,9 +76,10 @@ def _read(path: Path, text: str) -> tuple[SuiteText, Suite]:
 
 def _refuse_all(path: Path, format_name: str, suite: Suite) -> None:
     """A suite of which no case can be approved is refused, with the reason of the first."""
-    reasons = [why_not(format_name, case) for case in suite.cases]
-    if reasons and all(reasons):
-        raise UsageError(f"{path}: no case can be approved from a run: {suite.table.ids[0]!r} {reasons[0]}; change it by hand")
+    reasons = {case.id: why_not(format_name, case) for case in suite.cases if case.judgments}
+    if reasons and all(reasons.values()):
+        first, reason = next(iter(reasons.items()))
+        raise UsageError(f"{path}: no case can be approved from a run: {first!r} {reason}; change it by hand")
 
 
 def _name(run: Run) -> str:

@@ -10,6 +10,7 @@ from searchmark.approval.suite_text import Syntax
 from searchmark.approval.yaml_spans import composed
 
 _WHOLE = re.compile(r"0|[1-9]\d{0,17}")
+_LAST_OF_FOUR_DIGITS = 0xFFFF
 _ONCE_BOOLEAN = {"yes", "no", "on", "off", "y", "n"}  # to readers of YAML 1.1, of which there are many
 
 
@@ -43,7 +44,14 @@ def _in_yaml(text: str, model: str) -> str:
 
 
 def yaml_text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=not text.isprintable())
+    """A text in double quotes; JSON's way to escape a letter in two halves is not YAML's."""
+    return '"' + "".join(map(_yaml_character, text)) + '"'
+
+
+def _yaml_character(char: str) -> str:
+    if char.isprintable():
+        return f"\\{char}" if char in '"\\' else char
+    return f"\\U{ord(char):08x}" if ord(char) > _LAST_OF_FOUR_DIGITS else f"\\u{ord(char):04x}"
 
 
 def _may_be_bare(text: str, model: str) -> bool:
