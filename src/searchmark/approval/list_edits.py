@@ -59,10 +59,10 @@ def list_edit(file: SuiteText, slots: Sequence[Slot], targets: Sequence[str | No
     # A comment beside an id is about that id: it moves with it, and goes with it.
     comments_move = all(item.ends_its_line for item in items)
     pieces: list[str] = []
-    for place, (item, target) in enumerate(kept):
+    for row, (item, target) in enumerate(kept):
         same = known.get(target)
         written = same.target if same is not None else written_like(target, item.target, file.syntax, escapes=file.escapes)
-        following = items[-1] if place == len(kept) - 1 else item
+        following = items[-1] if row == len(kept) - 1 else item
         comment = (same.comment if same is not None else "") if comments_move else following.comment
         pieces += [item.before, written, item.after, following.comma, comment, following.rest]
     last = items[-1]
