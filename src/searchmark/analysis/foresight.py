@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, floor, hypot, inf, isfinite, log, log1p, log2, sqrt
-from typing import Literal
 
 import numpy as np
 
@@ -29,9 +28,9 @@ from searchmark.analysis.verdicts import SIGNIFICANT
 from searchmark.errors import UsageError
 from searchmark.judging.judge import judge
 from searchmark.measures.grammar import AnyMeasure, parse_measure
+from searchmark.options.gate_options import Policy
 from searchmark.records import Answer, Run, Suite
 
-Policy = Literal["no-evidence-of-harm", "non-inferior", "sequential"]
 LARGEST_VARIANCE = 0.25  # of values between 0 and 1
 _SPARE = NORMAL.inv_cdf(POWER)
 _HALVINGS = 40
