@@ -92,12 +92,12 @@ class _Trials:
         return SelfTest(found.verdict, tuple(caught), self._false_alarms(alarm_trials))
 
     def _gate(self, scores: Scores) -> Gate:
-        return self._gates([(scores, self._baseline)], self._rules)[0]
+        return self._gates([(scores, self._baseline)], self._rules, foreseeing=True)[0]
 
-    def _gates(self, pairs: Sequence[tuple[Scores, Scores]], rules: Sequence[Rule]) -> list[Gate]:
-        """What becomes of candidates against baselines."""
+    def _gates(self, pairs: Sequence[tuple[Scores, Scores]], rules: Sequence[Rule], *, foreseeing: bool = False) -> list[Gate]:
+        """What becomes of candidates against baselines; what could be seen is the same in all trials, and asked once."""
         names = unique_names(pairs[0])
-        evidence = [Evidence(dict(zip(names, pair, strict=True)), names[1]) for pair in pairs]
+        evidence = [Evidence(dict(zip(names, pair, strict=True)), names[1], foreseeing=foreseeing) for pair in pairs]
         return check_gates(evidence, rules, self._options)
 
     def _caught(self, mutation: Mutation, before: Gate) -> Caught:

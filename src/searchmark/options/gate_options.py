@@ -134,6 +134,9 @@ class GateOptions:
         default_factory=dict
     )
     baseline: Annotated[FilePath | None, Setting("File that 'against: baseline' means.")] = None
+    looks: Annotated[bool, Setting("Write every look down beside the baseline; rules with the policy sequential always do.")] = (
+        False
+    )
     pins: Annotated[tuple[Pin, ...], Setting("What single cases must show.")] = ()
     known_failures: Annotated[tuple[str | KnownFailure, ...], Setting("Cases that fail today.")] = ()
 

@@ -87,6 +87,7 @@ def command(
         by=wanted.splits,
         rules=rules,
         baseline=baseline,
+        looks=gates.looks(config, rules),
         options=config.compare,
         corpus=survey,
     )
