@@ -43,7 +43,8 @@ from searchmark.runs.join import joined
 
 if TYPE_CHECKING:
     from searchmark.gates.self_test import SelfTest
-    from searchmark.running.agent_run import Entrant, Progress
+    from searchmark.running.agent_run import Progress
+    from searchmark.running.entrant import Entrant
     from searchmark.running.runner import Ran
 
 OnProgress: TypeAlias = "Callable[[Progress], None]"
@@ -112,7 +113,7 @@ class Experiment:
         return {label: journal_path(folder, self.suite, label, self.cases, self.options.seed) for label in self.labels}
 
     def _entrants(self, suite: Suite) -> tuple[Entrant, ...]:
-        from searchmark.running.agent_run import Entrant
+        from searchmark.running.entrant import Entrant
 
         specs = {spec.name: spec for spec in self.agents}
         locations = {
