@@ -169,7 +169,11 @@ def evaluate_run(
     options: CompareOptions = CompareOptions(),
     corpus: Survey | None = None,
 ) -> Report:
-    """The report on one run, whole or in shards, checked by rules if there are any; ``baseline`` is for those that ask for one."""
+    """The report on one run, whole or in shards, checked by rules if there are any; ``baseline`` is for those that ask for one.
+
+    A baseline may have rules of its own, which are checked as well.
+    """
+    rules = [*rules, *baseline.rules]
     wanted = [*(list(measures) or default_measures(suite)), *_measures_of(rules)]
     runs = [joined(parts)] if parts else []
     (scores,) = score_runs(suite, runs, wanted, corpus=corpus)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from math import isfinite
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from annotated_types import Ge
 
@@ -17,11 +17,18 @@ from searchmark.options.strict import strict_record
 Policy = Literal["no-evidence-of-harm", "non-inferior", "sequential"]
 NumberBound = Literal["at_least", "above", "at_most", "below"]
 NUMBER_BOUNDS: tuple[NumberBound, ...] = ("at_least", "above", "at_most", "below")
+FixtureMetric = Literal["ndcg", "mrr", "precision"]
+FIXTURE_METRICS: tuple[FixtureMetric, ...] = get_args(FixtureMetric)
 BASELINE_FILE = "searchmark-baseline.jsonl"
 PINNED = ("must_be_first", "must_contain", "must_not_contain", "before")
-_QUANTITIES = ("measure", "latency", "cost", "index", "memory", "ann_recall")
+_QUANTITIES = ("measure", "latency", "cost", "index", "memory", "ann_recall", "own_k")
 _LATENCY = ({"cold", "warm", "first_hit", "index_only"}, {"p50", "p90", "p95", "p99"})
-_PARTS = {"cost": ("total", "per_query"), "index": ("bytes", "seconds"), "memory": ("bytes",)}
+_PARTS = {
+    "cost": ("total", "per_query"),
+    "index": ("bytes", "seconds"),
+    "memory": ("bytes",),
+    "own_k": FIXTURE_METRICS,
+}
 
 
 @strict_record
@@ -29,7 +36,8 @@ class GateRule:
     """One condition: a quantity, the cases that it is taken over, and a bound, or a policy against the baseline.
 
     Exactly one of ``measure``, ``latency`` (``warm.p95``, in milliseconds), ``cost`` (``total`` or ``per_query``), ``index``
-    (``bytes`` or ``seconds``), ``memory`` (``bytes``) and ``ann_recall`` (its k). ``where`` names a category, a tag or
+    (``bytes`` or ``seconds``), ``memory`` (``bytes``), ``ann_recall`` (its k) and ``own_k`` (``ndcg``, ``mrr`` or ``precision`` of
+    fixtures, each case cut at the number of documents that it ranks, or at its field ``k``). ``where`` names a category, a tag or
     another field of the cases, and its value. ``warn_above`` and ``warn_below`` never fail: they are said.
     """
 
@@ -39,6 +47,7 @@ class GateRule:
     index: str | None = None
     memory: str | None = None
     ann_recall: Annotated[int, Ge(1)] | None = None
+    own_k: FixtureMetric | None = None
     where: Mapping[str, str | int] | None = None
     at_least: float | None = None
     above: float | None = None

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, get_args
 from annotated_types import Ge
 
 from searchmark.options.strict import strict_record
+from searchmark.records.model_names import one_model
 
 
 @strict_record(slots=True)
@@ -70,6 +71,11 @@ class AgentIdentity:
     description: Mapping[str, Any] = field(default_factory=dict)
     isolated: bool = True
     sandbox: str | None = None
+
+    @property
+    def model(self) -> str | None:
+        """The embedding model that it searched with; None if it has none, has several, or does not say."""
+        return one_model(self.description, self.config)
 
 
 @strict_record(slots=True)

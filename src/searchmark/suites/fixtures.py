@@ -2,14 +2,12 @@
 
 With n documents in the ranking, the first is worth n, the last 1; what is not relevant, 0. A fixture that does not say
 what is relevant is about the order only. A fixture must be able to fail, so fewer than two documents are refused, and so
-is one without a ranking. ``baseline_metrics.json`` belongs to such fixtures.
+is one without a ranking.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from searchmark.records import Case, Document, Judgment, Suite
@@ -113,57 +111,3 @@ def _range(entry: Entry, document: str, value: Any) -> tuple[float, float]:
     if not low <= high:
         raise entry.error(document, f"its min {low:g} is not below its max {high:g}")
     return low, high
-
-
-@dataclass(frozen=True)
-class BaselineCase:
-    """What one fixture reached when the baseline was taken."""
-
-    name: str
-    k: int
-    metrics: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class BaselineMetrics:
-    """A ``baseline_metrics.json``: values per fixture, lowest averages, and how much of a value must be kept."""
-
-    version: str | None
-    model: str | None
-    tolerance: float
-    cases: tuple[BaselineCase, ...]
-    targets: Mapping[str, float]
-    kept_share: float
-
-
-def load_baseline_metrics(path: str | Path) -> BaselineMetrics:
-    """Read the baseline of a set of fixtures."""
-    source = Source(Path(path))
-    top = source.top()
-    tolerance = _number(top, "tolerance", 0.05)
-    thresholds = top.mapping("regression_thresholds") if top.has("regression_thresholds") else Entry(source.path, "", {})
-    targets = top.mapping("aggregate_targets") if top.has("aggregate_targets") else Entry(source.path, "", {})
-    return BaselineMetrics(
-        version=top.maybe_text("version"),
-        model=top.maybe_text("model"),
-        tolerance=tolerance,
-        cases=tuple(_baseline_case(entry) for entry in source.entries("test_cases")),
-        targets={name: _number(targets, name) for name in targets},
-        kept_share=_number(thresholds, "ndcg_threshold_multiplier", 1 - tolerance),
-    )
-
-
-def _baseline_case(entry: Entry) -> BaselineCase:
-    metrics = entry.mapping("metrics")
-    return BaselineCase(entry.text("name"), entry.whole("k"), {name: _number(metrics, name) for name in metrics})
-
-
-def _number(entry: Entry, name: str, default: float | None = None) -> float:
-    value = entry.values.get(name, default)
-    try:
-        number = float("nan") if isinstance(value, bool) or value is None else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = float("nan")
-    if not 0 <= number <= 1:
-        raise entry.error(name, f"{value!r} is not a number from 0 to 1")
-    return number

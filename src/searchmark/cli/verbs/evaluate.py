@@ -63,6 +63,7 @@ def command(
     rules = gates.rules(config, asked)
     if bool(agent) == bool(saved.run_paths):
         raise UsageError("name either the agent to run (--agent) or the saved run to score (--run)")
+    baseline = gates.baseline(config, rules, asked)
     runs = Meanwhile(lambda: [load_run(path, format=saved.run_format) for path in saved.run_paths])
     suite = load_suite(source.path, format=source.format, topics=source.topics)
     if len(live.where.snapshots) > 1:
@@ -82,7 +83,7 @@ def command(
         asked,
         by=wanted.splits,
         rules=rules,
-        baseline=gates.baseline(config, rules),
+        baseline=baseline,
         options=config.compare,
         corpus=survey,
     )

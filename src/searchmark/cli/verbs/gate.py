@@ -53,15 +53,18 @@ def command(
     \b
     searchmark gate run.jsonl --gold-set suite.yaml --config searchmark.yaml
     searchmark gate run.jsonl --gold-set suite.yaml --gate search-relevance
-    searchmark gate run.jsonl --gold-set suite.yaml --fail-under nDCG@10=0.4 --against baseline.jsonl
+    searchmark gate run.jsonl --gold-set suite.yaml --against baseline.jsonl
     """
     from searchmark.experiments import evaluate_run
 
     files = output_files(wanted.outputs, config.output)
     asked = [parse_measure(text) for text in wanted.measures]
     rules = gates.rules(config, asked)
-    if not rules:
-        raise UsageError("there is no rule to check: write a section 'gates' in the config, or give --gate or --fail-under")
+    baseline = gates.baseline(config, rules, asked)
+    if not rules and not baseline.rules:
+        raise UsageError(
+            "there is no rule to check: write a section 'gates' in the config, or give --gate, --fail-under or --against"
+        )
     runs = Meanwhile(lambda: [load_run(path, format=searched.run_format) for path in run_paths])
     suite = load_suite(source.path, format=source.format, topics=source.topics)
     report = evaluate_run(
@@ -70,7 +73,7 @@ def command(
         asked,
         by=wanted.splits,
         rules=rules,
-        baseline=gates.baseline(config, rules),
+        baseline=baseline,
         options=config.compare,
         corpus=survey_of(suite, searched.corpus, searched.mapping),
     )
