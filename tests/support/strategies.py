@@ -119,7 +119,7 @@ provenances = _provenance | st.lists(
 def answers(draw: st.DrawFn, case: str) -> Answer:
     status = draw(st.sampled_from(STATUSES))
     ids = draw(st.lists(words, max_size=4)) if status != "empty" else []
-    scores = st.none() | st.floats(allow_nan=False).map(lambda score: 0.0 if score == 0 or math.isnan(score) else score)
+    scores = st.none() | finite.map(lambda score: 0.0 if score == 0 else score)
     return Answer(
         case=case,
         status=status,

@@ -8,6 +8,7 @@ here reads, checks or computes a measure.
 from __future__ import annotations
 
 from searchmark.records.digests import query_digest
+from searchmark.records.judgments import MATCHES, NO_RANK, Judgment, JudgmentTable, Match, ScoreRange
 from searchmark.records.provenance import (
     PARENT,
     AgentIdentity,
@@ -44,16 +45,11 @@ from searchmark.records.run import (
     line_columns,
 )
 from searchmark.records.suite import (
-    MATCHES,
-    NO_RANK,
     Case,
     CaseTable,
     Defaults,
     Document,
     Gain,
-    Judgment,
-    JudgmentTable,
-    Match,
     Suite,
 )
 
@@ -89,6 +85,7 @@ __all__ = [
     "Run",
     "RunLabel",
     "RunPart",
+    "ScoreRange",
     "ScoredRun",
     "SearchedRepository",
     "Status",

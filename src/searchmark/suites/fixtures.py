@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from searchmark.records import Case, Document, Judgment, Suite
+from searchmark.records import Case, Document, Judgment, ScoreRange, Suite
 from searchmark.suites.checks import check_cases
 from searchmark.suites.source import LISTS, Entry, Source
 
@@ -48,7 +48,7 @@ def _case(entry: Entry) -> Case:
 
 
 def _judgments(
-    documents: Iterable[str], ranking: list[str], relevant: list[str], ranges: Mapping[str, tuple[float, float]]
+    documents: Iterable[str], ranking: list[str], relevant: list[str], ranges: Mapping[str, ScoreRange | dict[str, ScoreRange]]
 ) -> Iterator[Judgment]:
     ranks = {document: rank for rank, document in enumerate(ranking, 1)}
     wanted = set(relevant)
@@ -87,19 +87,29 @@ def _refuse_unknown(entry: Entry, name: str, ids: list[str], documents: Mapping[
         seen.add(document)
 
 
-def _score_ranges(entry: Entry, documents: Mapping[str, Document]) -> dict[str, tuple[float, float]]:
+def _score_ranges(entry: Entry, documents: Mapping[str, Document]) -> dict[str, ScoreRange | dict[str, ScoreRange]]:
     if not entry.has("expected_score_ranges"):
         return {}
     inner = entry.raw_mapping("expected_score_ranges")
-    ranges = {}
+    ranges: dict[str, ScoreRange | dict[str, ScoreRange]] = {}
     for document in inner:
         if document not in documents:
             raise inner.error(document, "is not one of the documents")
-        ranges[document] = _range(inner, document, inner.values[document])
+        value = inner.values[document]
+        ranges[document] = _by_model(inner.raw_mapping(document)) if _names_models(value) else _range(inner, document, value)
     return ranges
 
 
-def _range(entry: Entry, document: str, value: Any) -> tuple[float, float]:
+def _names_models(value: Any) -> bool:
+    """Whether these are ranges by model: each value of the mapping is a range of its own."""
+    return isinstance(value, dict) and bool(value) and all(isinstance(each, dict | list) for each in value.values())
+
+
+def _by_model(entry: Entry) -> dict[str, ScoreRange]:
+    return {model: _range(entry, model, entry.values[model]) for model in entry}
+
+
+def _range(entry: Entry, document: str, value: Any) -> ScoreRange:
     """``{"min": 0.7, "max": 1.0}`` or ``[0.7, 1.0]``."""
     if isinstance(value, dict):
         folded = {str(key).lower(): bound for key, bound in value.items()}
