@@ -25,7 +25,7 @@ from searchmark.analysis.scores import Scores, default_measures, default_splits,
 from searchmark.comparability import comparable
 from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
 from searchmark.corpora.corpus import Survey
-from searchmark.errors import UsageError
+from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.gates.baselines import NO_BASELINE, Baseline
 from searchmark.gates.reach import Reach
 from searchmark.gates.relative import RelativeRule
@@ -177,10 +177,13 @@ def evaluate_run(
     wanted = [*(list(measures) or default_measures(suite)), *_measures_of(rules)]
     runs = [joined(parts)] if parts else []
     (scores,) = score_runs(suite, runs, wanted, corpus=corpus)
-    tables = [scores]
+    tables, missing = [scores], baseline.missing
     if baseline.run is not None and any(isinstance(rule, RelativeRule) for rule in rules):
-        tables = score_runs(suite, [*runs, baseline.run], wanted, corpus=corpus)
-    gate = _gate(tables, rules, len(tables) - 1 or None, baseline.missing, options, corpus)
+        try:
+            tables = score_runs(suite, [*runs, baseline.run], wanted, corpus=corpus)
+        except (Incomparable, NothingEvaluated) as error:  # the run is worth its report, whatever the baseline is
+            missing = str(error)
+    gate = _gate(tables, rules, len(tables) - 1 or None, missing, options, corpus)
     return build_report(scores, by or default_splits(suite), gate, corpus)
 
 

@@ -12,6 +12,7 @@ from searchmark.records.judgments import MATCHES, NO_RANK, Judgment, JudgmentTab
 from searchmark.records.provenance import (
     PARENT,
     AgentIdentity,
+    BaselineRecord,
     CandidateKinds,
     Environment,
     IndexBuild,
@@ -68,6 +69,7 @@ __all__ = [
     "AgentIdentity",
     "Answer",
     "AnswerDetails",
+    "BaselineRecord",
     "CandidateKinds",
     "Case",
     "CaseTable",

@@ -147,11 +147,22 @@ class Printed:
 
 
 @strict_record(slots=True)
+class BaselineRecord:
+    """That a run was made the baseline: which version, when, by whom and why. ``model`` is the embedding model, or the agent."""
+
+    version: Annotated[int, Ge(1)]
+    date: datetime
+    author: str
+    model: str
+    reason: str | None = None
+
+
+@strict_record(slots=True)
 class Provenance:
     """How a run came about. ``parts`` are the runs that it was joined from, each with the cases that it answered.
 
     ``corpora`` are the digests of what several cases search, by name; none where each case has its own, such as the parent of
-    its commit.
+    its commit. ``baseline``: that others are held against this run.
     """
 
     id: str | None = None
@@ -175,6 +186,7 @@ class Provenance:
     trust: tuple[TrustEvent, ...] = ()
     tag: str | None = None
     parts: tuple[RunPart, ...] = ()
+    baseline: BaselineRecord | None = None
 
     @property
     def is_ours(self) -> bool:
