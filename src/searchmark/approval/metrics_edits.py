@@ -115,7 +115,8 @@ def _fact_edits(text: str, top: Span, facts: Mapping[str, str | None]) -> Iterat
         if member is None:
             missing.append(f'"{name}": {json_text(value, text)}')
         else:
-            yield Edit(member.value.start, member.value.end, json_text(value, text))
+            is_number = isinstance(member.value, ScalarSpan) and isinstance(member.value.value, int)
+            yield Edit(member.value.start, member.value.end, value if is_number and value.isdecimal() else json_text(value, text))
     following = _member(top, CASES)
     if missing and following is not None:
         indent = indent_before(text, following.start)
