@@ -204,7 +204,7 @@ class TestFixtures:
         ("wrong", "complaint"),
         [
             (METRICS.replace("high_similarity_pair", "gone"), "the suite has no fixture 'gone'"),
-            (METRICS.replace('"mrr"', '"recall"'), "'recall' is no metric of fixtures"),
+            (METRICS.replace('"mrr"', '"recall"'), "'recall' is not a metric of fixtures"),
         ],
     )
     def test_what_the_run_does_not_have_is_refused(self, file, wrong: str, complaint: str, capsys) -> None:

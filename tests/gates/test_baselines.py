@@ -213,8 +213,8 @@ def test_averages_are_rules_over_all_cases_each_cut_at_its_own_k(tmp_path: Path)
     ("baseline", "reason"),
     [
         (one_case("no_such_fixture", metrics={"ndcg": 0.1}), "the suite has no fixture 'no_such_fixture'"),
-        (one_case(metrics={"recall": 0.1}), "'recall' is no metric of fixtures that is known"),
-        ({"aggregate_targets": {"min_avg_recall": 0.1}}, "'min_avg_recall' is no metric of fixtures that is known"),
+        (one_case(metrics={"recall": 0.1}), "'recall' is not a metric of fixtures that is known"),
+        ({"aggregate_targets": {"min_avg_recall": 0.1}}, "'min_avg_recall' is not a metric of fixtures that is known"),
     ],
 )
 def test_what_the_suite_does_not_have_is_untrusted(tmp_path: Path, baseline: dict[str, Any], reason: str) -> None:

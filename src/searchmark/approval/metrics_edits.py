@@ -78,7 +78,7 @@ def _measured(case: BaselineCase, scores: Scores) -> Iterator[tuple[str, float]]
         quantity = None if metric is None else AtOwnK(metric, (case,))
         value = None if quantity is None else quantity.value_of(scores, row)
         if value is None:
-            reason = f"{name!r} is no metric of fixtures" if quantity is None else quantity.why_undefined(scores, row)
+            reason = f"{name!r} is not a metric of fixtures" if quantity is None else quantity.why_undefined(scores, row)
             raise Incomparable(f"the fixture {case.name!r} has no value for {name}: {reason}")
         yield name, value
 

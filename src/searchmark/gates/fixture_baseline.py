@@ -63,7 +63,7 @@ class UnknownMetricRule:
 
     def check(self, evidence: Evidence) -> RuleResult:  # noqa: ARG002  # whatever the run
         known = ", ".join(FIXTURE_METRICS)
-        message = f"{self.subject} cannot be checked: {self.name!r} is no metric of fixtures that is known; there are {known}"
+        message = f"{self.subject} cannot be checked: {self.name!r} is not a metric of fixtures that is known; there are {known}"
         return RuleResult(self.subject, {}, "at_least", self.expected, None, (), "untrusted", message)
 
 
