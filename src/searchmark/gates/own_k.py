@@ -37,6 +37,8 @@ class AtOwnK:
     fixtures: tuple[BaselineCase, ...] = ()
     unit: str = ""
     measures: tuple[AnyMeasure, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
 
     def subject(self, scores: Scores | None) -> str:  # noqa: ARG002  # the same of every run
         return NAMES[self.metric] if self.metric == "mrr" else f"{NAMES[self.metric]}@k"
