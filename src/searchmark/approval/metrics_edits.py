@@ -107,16 +107,18 @@ def _averages(baseline: BaselineMetrics, new: Mapping[tuple[str, str], float]) -
 
 
 def _fact_edits(text: str, top: Span, facts: Mapping[str, str | None]) -> Iterator[Edit]:
-    missing = []
+    missing: list[str] = []
+    escapes = text.isascii() and "\\u" in text  # as the file writes other letters
     for name, value in facts.items():
         member = _member(top, name)
         if value is None:
             continue
         if member is None:
-            missing.append(f'"{name}": {json_text(value, text)}')
+            missing.append(f'"{name}": {json_text(value, escapes=escapes)}')
         else:
             is_number = isinstance(member.value, ScalarSpan) and isinstance(member.value.value, int)
-            yield Edit(member.value.start, member.value.end, value if is_number and value.isdecimal() else json_text(value, text))
+            written = value if is_number and value.isdecimal() else json_text(value, escapes=escapes)
+            yield Edit(member.value.start, member.value.end, written)
     following = _member(top, CASES)
     if missing and following is not None:
         indent = indent_before(text, following.start)

@@ -8,15 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from searchmark.cli._options import option_group
+from searchmark.cli._output import tell
 from searchmark.config import Config
+from searchmark.errors import Unresolvable
 from searchmark.gates.presets import PRESETS
 from searchmark.measures.grammar import AnyMeasure
-from searchmark.options.gate_options import BASELINE_FILE, GateOptions
+from searchmark.options.gate_options import BASELINE_FILE, POLICIES, GateOptions
 from searchmark.options.option import Option
+from searchmark.records import Suite
 
 if TYPE_CHECKING:
+    from searchmark.analysis.foresight import Foresight
     from searchmark.gates.baselines import Baseline
-    from searchmark.gates.rules import Rule
+    from searchmark.gates.looking import LookBook
+    from searchmark.gates.rules import Gate, Rule
 
 GATE = "Gate"
 
@@ -68,6 +73,15 @@ class GateAgainst(GateChoice):
             return load_baseline(file) if compared else NO_BASELINE
         return held_against(load_baseline(file), rules, next(iter(asked), None))
 
+    def looks(self, config: Config, rules: Sequence[Rule]) -> LookBook:
+        """Where looks are counted, if something counts them."""
+        from searchmark.gates.looking import LookBook
+        from searchmark.gates.looks import looks_path
+        from searchmark.gates.relative import RelativeRule
+
+        counted = config.gates.looks or any(isinstance(rule, RelativeRule) and rule.policy == "sequential" for rule in rules)
+        return LookBook(looks_path(Path(baseline_file(config, self.against))) if counted else None)
+
 
 def baseline_file(config: Config, against: str | None) -> str:
     """Where the baseline is kept."""
@@ -82,3 +96,30 @@ def threshold_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The same with ``--against`` and ``--bisect``."""
     return option_group(GateAgainst, "gates", GATE)(command)
+
+
+def next_step(gate: Gate, suite: str, runs: Sequence[str], baseline: str) -> str:
+    """What to run after a gate that is not passed."""
+    relative = any(rule.bound in POLICIES and rule.verdict == "failed" for rule in gate.rules)
+    named = " ".join(f"--run {run}" for run in ([baseline, *runs] if relative else runs))
+    return f"next: searchmark {'compare' if relative else 'evaluate'} --gold-set {suite} {named} -o report.md shows every case"
+
+
+def say_what_is_foreseen(suite: Suite, rules: Sequence[Rule], baseline: Baseline, config: Config) -> None:
+    """Say what the gate could see, before hours of searching; stop if it could see nothing."""
+    from searchmark.experiments import foresee_gate
+
+    for words, foreseen in foresee_gate(suite, rules, baseline, config.compare):
+        if not foreseen.resolvable:
+            raise Unresolvable(f"gate unresolvable: {words} against the baseline: {foreseen.reason}; nothing was run")
+        if baseline.run is None:
+            tell(f"gate: {words} cannot be held against the baseline: {baseline.missing}")
+        else:
+            tell(f"gate: {words} against the baseline: {_seen(foreseen)}")
+
+
+def _seen(foreseen: Foresight) -> str:
+    cases = f"{foreseen.independent} independent cases can lose something"
+    if foreseen.detectable is None:
+        return f"{cases}, too few to promise that any loss is seen"
+    return f"{cases}; a loss of {foreseen.detectable:.2g} is seen with 80 % power at the latest"

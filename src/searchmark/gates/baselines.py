@@ -8,10 +8,10 @@ from pathlib import Path
 
 from searchmark.analysis.scores import DEFAULT_MEASURES
 from searchmark.gates.fixture_baseline import fixture_rules
-from searchmark.gates.quantities import MeanOf
+from searchmark.gates.reading import no_worse_by
 from searchmark.gates.relative import RelativeRule
 from searchmark.gates.rules import Rule
-from searchmark.measures.grammar import AnyMeasure, parse_measure
+from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import Run
 from searchmark.runs import load_run
 from searchmark.suites.baseline_metrics import BaselineMetrics, is_baseline_metrics, load_baseline_metrics
@@ -60,5 +60,4 @@ def held_against(baseline: Baseline, rules: Sequence[Rule], leading: AnyMeasure 
     """A baseline that is used: where neither it nor any rule asks for a comparison, the leading measure must not be worse."""
     if baseline.rules or any(isinstance(rule, RelativeRule) for rule in rules):
         return baseline
-    measure = leading or parse_measure(DEFAULT_MEASURES[0])
-    return replace(baseline, rules=(RelativeRule(MeanOf(measure, measure.name), "no-evidence-of-harm"),))
+    return replace(baseline, rules=(no_worse_by(leading or DEFAULT_MEASURES[0]),))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from searchmark.analysis.comparison import Declared
 from searchmark.analysis.scores import Scores, untrusted_because
@@ -88,7 +88,7 @@ class FixtureRule:
     def check(self, evidence: Evidence) -> RuleResult:
         if not evidence.candidates:
             return self._untrusted(f"{self._subject(None)} cannot be checked: there is no run")
-        return worst_of([self.check_run(evidence.scores[name]) for name in evidence.candidates])
+        return worst_of([replace(self.check_run(evidence.scores[name]), run=name) for name in evidence.candidates])
 
     def check_run(self, scores: Scores) -> RuleResult:
         """What one run makes of it."""

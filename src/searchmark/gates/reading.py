@@ -22,7 +22,7 @@ from searchmark.gates.quantities import (
 from searchmark.gates.relative import MARGIN, RelativeRule
 from searchmark.gates.rules import PinBound, Rule
 from searchmark.gates.segments import segment_of
-from searchmark.measures.grammar import parse_measure
+from searchmark.measures.grammar import AnyMeasure, parse_measure
 from searchmark.options.gate_options import GateOptions, GateRule, KnownFailure, Pin
 
 _INDEX = {"bytes": WholeRun("index size", " bytes", index_bytes), "seconds": WholeRun("index time", " s", index_seconds)}
@@ -36,9 +36,10 @@ def rules_of(options: GateOptions) -> list[Rule]:
     return [*preset, *_own_rules(options)]
 
 
-def needs_baseline(options: GateOptions) -> bool:
-    """Whether a rule asks for a comparison with the baseline."""
-    return any(isinstance(rule, RelativeRule) for rule in rules_of(options))
+def no_worse_by(measure: str | AnyMeasure) -> RelativeRule:
+    """The rule that there is no evidence of harm by a measure."""
+    parsed = parse_measure(measure)
+    return RelativeRule(MeanOf(parsed, parsed.name), "no-evidence-of-harm")
 
 
 def _own_rules(options: GateOptions) -> Iterator[Rule]:

@@ -14,21 +14,12 @@ from numpy.typing import NDArray
 from searchmark.options.strict import strict_record
 from searchmark.records.columns import starts_of
 from searchmark.records.digests import judgments_digest, queries_digest
+from searchmark.records.document import Document
 from searchmark.records.grades import grade_column
 from searchmark.records.id_columns import text_list
 from searchmark.records.judgments import Judgment, JudgmentTable, judgment_table
 
 Gain = Literal["linear", "exp"]
-
-
-@strict_record(slots=True)
-class Document:
-    """Something that can be found."""
-
-    id: str
-    text: str
-    title: str | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 @strict_record(slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._gates import GateAgainst, gate_options
+from searchmark.cli._gates import GateAgainst, baseline_file, gate_options, next_step, say_what_is_foreseen
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
-from searchmark.cli._output import STDOUT, deliver, output_files
+from searchmark.cli._output import STDOUT, deliver, output_files, tell
 from searchmark.config import Config
 from searchmark.errors import UsageError
 from searchmark.files.meanwhile import Meanwhile
@@ -69,6 +69,7 @@ def command(
     if len(live.where.snapshots) > 1:
         raise UsageError("evaluate takes one snapshot; compare takes several: --snapshot parent --snapshot head")
     if agent:
+        say_what_is_foreseen(suite, rules, baseline, config)
         specs = agent_specs([agent], config, live)
         told = told_by(source, saved, files)
         ran = run_shown(live.experiment(suite, specs, config, told), live.save_run)
@@ -84,7 +85,11 @@ def command(
         by=wanted.splits,
         rules=rules,
         baseline=baseline,
+        looks=gates.looks(config, rules),
         options=config.compare,
         corpus=survey,
     )
-    return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs)
+    code = deliver(report, files, json_on_stdout=STDOUT in wanted.outputs)
+    if report.gate is not None and report.gate.verdict != "passed" and saved.run_paths:
+        tell(next_step(report.gate, source.path, saved.run_paths, baseline_file(config, gates.against)))
+    return code
