@@ -228,7 +228,10 @@ def foresee_gate(
     relative = [rule for rule in (*rules, *baseline.rules) if isinstance(rule, RelativeRule)]
     if not relative:
         return []
-    scores = None if baseline.run is None else score_runs(suite, [baseline.run], _measures_of(relative), corpus=corpus)[0]
+    try:
+        scores = None if baseline.run is None else score_runs(suite, [baseline.run], _measures_of(relative), corpus=corpus)[0]
+    except NothingEvaluated as error:  # of the run, which is not made yet, nothing of the kind is known
+        raise Incomparable(f"the baseline does not fit: {error}; nothing was run") from error
     judged = suite if scores is None else scores.judged.suite
     return [
         (f"{rule.quantity.words(scores)}{rule.segment.words}", rule.foresight(judged, scores, options.min_effect, len(relative)))

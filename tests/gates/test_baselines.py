@@ -102,6 +102,12 @@ def test_a_suite_without_cases_has_no_verdict(file, files: dict[str, str]) -> No
     assert main(["gate", files["whole"], "--gold-set", empty, "--against", files["whole"]]) == 4
 
 
+def test_a_baseline_of_another_suite_is_refused_before_anything_is_run(capsys) -> None:
+    suite, corpus = (str(ROOT / "examples" / "quickstart" / name) for name in ("suite.yaml", "corpus.jsonl"))
+    code = main(["evaluate", "--gold-set", suite, "--agent", "bm25", "--corpus", corpus, "--against", str(EXAMPLES / "today.json")])
+    assert (code, "the baseline does not fit" in capsys.readouterr().err) == (2, True)
+
+
 def test_a_run_that_got_worse_than_the_baseline_fails(suite: str, files: dict[str, str], tmp_path: Path, capsys) -> None:
     worse = saved(tmp_path / "worse.jsonl", ids=("x", "y", "a"))
     assert main(["gate", worse, "--gold-set", suite, "--against", files["whole"], "-m", "RR"]) == 1
