@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from searchmark.analysis.comparison import Declared
+from searchmark.analysis.declared import Declared
 from searchmark.analysis.scores import Scores, untrusted_because
 from searchmark.errors import UsageError
 from searchmark.gates.own_k import AtOwnK
