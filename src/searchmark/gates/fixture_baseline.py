@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from searchmark.analysis.comparison import Declared
+from searchmark.analysis.declared import Declared
 from searchmark.analysis.scores import Scores, untrusted_because
 from searchmark.gates.bounds import NumberRule
 from searchmark.gates.own_k import NAMES, AtOwnK, fixture_of
