@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._gates import GateAgainst, gate_options, next_step, say_what_is_foreseen
+from searchmark.cli._gates import GateAgainst, baseline_file, gate_options, next_step, say_what_is_foreseen
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
@@ -63,11 +63,11 @@ def command(
     rules = gates.rules(config, asked)
     if bool(agent) == bool(saved.run_paths):
         raise UsageError("name either the agent to run (--agent) or the saved run to score (--run)")
+    baseline = gates.baseline(config, rules, asked)
     runs = Meanwhile(lambda: [load_run(path, format=saved.run_format) for path in saved.run_paths])
     suite = load_suite(source.path, format=source.format, topics=source.topics)
     if len(live.where.snapshots) > 1:
         raise UsageError("evaluate takes one snapshot; compare takes several: --snapshot parent --snapshot head")
-    baseline = gates.baseline(config, rules)
     if agent:
         say_what_is_foreseen(suite, rules, baseline, config)
         specs = agent_specs([agent], config, live)
@@ -91,5 +91,5 @@ def command(
     )
     code = deliver(report, files, json_on_stdout=STDOUT in wanted.outputs)
     if report.gate is not None and report.gate.verdict != "passed" and saved.run_paths:
-        tell(next_step(report.gate, source.path, saved.run_paths, gates.baseline_file(config)))
+        tell(next_step(report.gate, source.path, saved.run_paths, baseline_file(config, gates.against)))
     return code
