@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from searchmark.cli._options import option_group
@@ -16,6 +16,7 @@ from searchmark.options.option import Option
 if TYPE_CHECKING:
     from searchmark.gates.baselines import Baseline
     from searchmark.gates.rules import Rule
+    from searchmark.suites.native import SuiteSetup
 
 GATE = "Gate"
 
@@ -67,6 +68,13 @@ class GateAgainst(GateChoice):
 
     def baseline_file(self, config: Config) -> str:
         return self.against or config.gates.baseline or BASELINE_FILE
+
+
+def with_gates_of(setup: SuiteSetup, config: Config) -> Config:
+    """The config with the gates of the suite's header, if it has any."""
+    if not setup.gates:
+        return config
+    return replace(config, gates=replace(setup.gates, baseline=setup.gates.baseline or config.gates.baseline))
 
 
 def threshold_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import click
 
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._gates import GateAgainst, gate_options
+from searchmark.cli._gates import GateAgainst, gate_options, with_gates_of
 from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option_group
 from searchmark.cli._output import STDOUT, deliver, output_files
@@ -19,7 +19,7 @@ from searchmark.measures.grammar import parse_measure
 from searchmark.options.option import Option
 from searchmark.runs import FORMATS as RUN_FORMATS
 from searchmark.runs import load_run
-from searchmark.suites import load_suite
+from searchmark.suites import load_suite_with_setup
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,13 @@ def command(
 
     files = output_files(wanted.outputs, config.output)
     asked = [parse_measure(text) for text in wanted.measures]
+    runs = Meanwhile(lambda: [load_run(path, format=searched.run_format) for path in run_paths])
+    suite, setup = load_suite_with_setup(source.path, format=source.format, topics=source.topics)
+    config = with_gates_of(setup, config)
     rules = gates.rules(config, asked)
     if not rules:
         raise UsageError("there is no rule to check: write a section 'gates' in the config, or give --gate or --fail-under")
-    runs = Meanwhile(lambda: [load_run(path, format=searched.run_format) for path in run_paths])
-    suite = load_suite(source.path, format=source.format, topics=source.topics)
+    corpus = searched.corpus or (None if setup.corpus is None else str(setup.corpus))
     report = evaluate_run(
         suite,
         runs.result(),
@@ -72,6 +74,6 @@ def command(
         rules=rules,
         baseline=gates.baseline(config, rules),
         options=config.compare,
-        corpus=survey_of(suite, searched.corpus, searched.mapping),
+        corpus=survey_of(suite, corpus, searched.mapping),
     )
     return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs)
