@@ -170,14 +170,28 @@ def evaluate_run(
     corpus: Survey | None = None,
 ) -> Report:
     """The report on one run, whole or in shards, checked by rules if there are any; ``baseline`` is for those that ask for one."""
+    scores, gate = gate_run(suite, parts, rules, measures, baseline=baseline, options=options, corpus=corpus)
+    return build_report(scores, by or default_splits(suite), gate, corpus)
+
+
+def gate_run(
+    suite: Suite,
+    parts: Sequence[Run],
+    rules: Sequence[Rule],
+    measures: Iterable[MeasureLike] = (),
+    *,
+    baseline: Baseline = NO_BASELINE,
+    options: CompareOptions = CompareOptions(),
+    corpus: Survey | None = None,
+) -> tuple[Scores, Gate | None]:
+    """The scores of one run, whole or in shards, and what the rules say of it; None where there are none."""
     wanted = [*(list(measures) or default_measures(suite)), *_measures_of(rules)]
     runs = [joined(parts)] if parts else []
     (scores,) = score_runs(suite, runs, wanted, corpus=corpus)
     tables = [scores]
     if baseline.run is not None and any(isinstance(rule, RelativeRule) for rule in rules):
         tables = score_runs(suite, [*runs, baseline.run], wanted, corpus=corpus)
-    gate = _gate(tables, rules, len(tables) - 1 or None, baseline.missing, options, corpus)
-    return build_report(scores, by or default_splits(suite), gate, corpus)
+    return scores, _gate(tables, rules, len(tables) - 1 or None, baseline.missing, options, corpus)
 
 
 def compare_runs(
