@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ settings.register_profile(
 settings.load_profile("searchmark")
 
 ROOT = Path(__file__).parent.parent
+CACHE_NUMBERS = count()
 
 
 @pytest.fixture
@@ -44,7 +46,9 @@ def shared_data() -> Path:
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every test starts with an empty cache and leaves that of the user alone."""
-    folder = tmp_path_factory.mktemp("cache") / "searchmark"
+    # mktemp would look through the folders of all tests before to find a number.
+    folder = tmp_path_factory.getbasetemp() / "caches" / str(next(CACHE_NUMBERS)) / "searchmark"
+    folder.parent.mkdir(parents=True)
     monkeypatch.setenv("SEARCHMARK_CACHE", str(folder))
     return folder
 

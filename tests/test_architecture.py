@@ -50,6 +50,10 @@ def test_help_loads_nothing_heavy_and_only_the_way_in() -> None:
     }  # fmt: skip
 
 
+def test_the_process_of_an_agent_loads_nothing_heavy_by_itself() -> None:
+    assert not loaded_modules("import searchmark.running.worker.server, searchmark.agents.keyword") & HEAVY
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_help_of_a_verb_checks_and_draws_nothing(verb: str) -> None:
     """Options are made from records without pydantic; numpy alone comes along, with the records of runs and suites."""

@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from searchmark.analysis.comparison import compare, unique_names
 from searchmark.analysis.decisions import tables_about
+from searchmark.analysis.foresight import Foresight
 from searchmark.analysis.scores import Scores, default_measures, default_splits, score
 from searchmark.comparability import comparable
 from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
 from searchmark.corpora.corpus import Survey
 from searchmark.errors import UsageError
 from searchmark.gates.baselines import NO_BASELINE, Baseline
+from searchmark.gates.looking import LookBook
 from searchmark.gates.reach import Reach
 from searchmark.gates.relative import RelativeRule
 from searchmark.gates.rules import Evidence, Gate, Rule, check_gate
@@ -40,6 +42,7 @@ from searchmark.reports import Report, build_comparison, build_report
 from searchmark.runs.join import joined
 
 if TYPE_CHECKING:
+    from searchmark.gates.self_test import SelfTest
     from searchmark.running.agent_run import Entrant, Progress
     from searchmark.running.runner import Ran
 
@@ -166,11 +169,12 @@ def evaluate_run(
     by: Sequence[str] = (),
     rules: Sequence[Rule] = (),
     baseline: Baseline = NO_BASELINE,
+    looks: LookBook = LookBook(),  # noqa: B008  # frozen
     options: CompareOptions = CompareOptions(),
     corpus: Survey | None = None,
 ) -> Report:
     """The report on one run, whole or in shards, checked by rules if there are any; ``baseline`` is for those that ask for one."""
-    scores, gate = gate_run(suite, parts, rules, measures, baseline=baseline, options=options, corpus=corpus)
+    scores, gate = gate_run(suite, parts, rules, measures, baseline=baseline, looks=looks, options=options, corpus=corpus)
     return build_report(scores, by or default_splits(suite), gate, corpus)
 
 
@@ -181,6 +185,7 @@ def gate_run(
     measures: Iterable[MeasureLike] = (),
     *,
     baseline: Baseline = NO_BASELINE,
+    looks: LookBook = LookBook(),  # noqa: B008  # frozen
     options: CompareOptions = CompareOptions(),
     corpus: Survey | None = None,
 ) -> tuple[Scores, Gate | None]:
@@ -191,7 +196,7 @@ def gate_run(
     tables = [scores]
     if baseline.run is not None and any(isinstance(rule, RelativeRule) for rule in rules):
         tables = score_runs(suite, [*runs, baseline.run], wanted, corpus=corpus)
-    return scores, _gate(tables, rules, len(tables) - 1 or None, baseline.missing, options, corpus)
+    return scores, _gate(tables, rules, len(tables) - 1 or None, options, corpus, missing_baseline=baseline.missing, looks=looks)
 
 
 def compare_runs(
@@ -216,8 +221,44 @@ def compare_runs(
     splits = by or default_splits(scores[0].judged.suite)
     pairs = compare(scores, splits, options)
     decided = [_by_known_name(table, scores[0]) for table in tables_about((*options.decisions, *tables), pairs)]
-    gate = _gate(scores, rules, _baseline_of(scores, rules, options), "there is none", options, corpus)
+    gate = _gate(scores, rules, _baseline_of(scores, rules, options), options, corpus)
     return build_comparison(scores, pairs, splits, decided, corpus, gate)
+
+
+def foresee_gate(
+    suite: Suite,
+    rules: Sequence[Rule],
+    baseline: Baseline = NO_BASELINE,
+    options: CompareOptions = CompareOptions(),
+    corpus: Survey | None = None,
+) -> list[tuple[str, Foresight]]:
+    """What the rules that compare could see of a run that is not made yet, each with the name of its measure."""
+    relative = [rule for rule in rules if isinstance(rule, RelativeRule)]
+    if not relative:
+        return []
+    scores = None if baseline.run is None else score_runs(suite, [baseline.run], _measures_of(relative), corpus=corpus)[0]
+    judged = suite if scores is None else scores.judged.suite
+    return [
+        (f"{rule.quantity.words(scores)}{rule.segment.words}", rule.foresight(judged, scores, options.min_effect, len(relative)))
+        for rule in relative
+    ]
+
+
+def gate_self_test(
+    suite: Suite,
+    parts: Sequence[Run],
+    rules: Sequence[Rule],
+    *,
+    baseline: Baseline = NO_BASELINE,
+    options: CompareOptions = CompareOptions(),
+    corpus: Survey | None = None,
+) -> SelfTest:
+    """What a gate would notice of a run that gets worse, and how often it is red for no reason."""
+    from searchmark.gates.self_test import self_test
+
+    runs = [joined(parts), *([] if baseline.run is None else [baseline.run])]
+    scores = score_runs(suite, runs, _measures_of(rules) or default_measures(suite), corpus=corpus)
+    return self_test(scores[0], rules, scores[1] if len(scores) > 1 else None, options)
 
 
 def _measures_of(rules: Sequence[Rule]) -> list[AnyMeasure]:
@@ -235,16 +276,16 @@ def _gate(
     scores: Sequence[Scores],
     rules: Sequence[Rule],
     baseline: int | None,
-    missing: str,
     options: CompareOptions,
     corpus: Survey | None,
+    **more: Any,
 ) -> Gate | None:
     if not rules:
         return None
     names = unique_names(scores)
     reach = Reach(scores[0].judged.suite, _measures_of(rules), None if corpus is None else corpus.ids)
     named = dict(zip(names, scores, strict=True))
-    return check_gate(Evidence(named, None if baseline is None else names[baseline], missing, reach), rules, options)
+    return check_gate(Evidence(named, None if baseline is None else names[baseline], reach=reach, **more), rules, options)
 
 
 def _by_known_name(table: DecisionTable, scores: Scores) -> DecisionTable:

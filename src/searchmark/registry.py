@@ -12,6 +12,7 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -326,10 +327,22 @@ def _module(name: str) -> Any:
         assert spec is not None and spec.loader is not None  # noqa: S101, PT018  # any .py file has both
         module = module_from_spec(spec)
         sys.modules[path.stem] = module
-        spec.loader.exec_module(module)
+        with _no_bytecode():
+            spec.loader.exec_module(module)
         return module
     _find_modules_in(Path.cwd())
-    return import_module(name)
+    with _no_bytecode():
+        return import_module(name)
+
+
+@contextmanager
+def _no_bytecode() -> Iterator[None]:
+    """The code of an agent may lie in the folder that is searched, and a new folder there would be a change of it."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
 
 
 def _find_modules_in(folder: Path) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
 
@@ -14,8 +13,8 @@ from tests.agents.corpora import Read, Streamed
 from tests.conftest import ROOT
 
 
-def git(*arguments: str) -> bytes:
-    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=True).stdout
+def git(*arguments: str, data: bytes = b"") -> bytes:
+    return subprocess.run(["git", *arguments], cwd=ROOT, input=data, capture_output=True, check=True).stdout
 
 
 def commits(count: int) -> list[str]:
@@ -28,19 +27,28 @@ def commits(count: int) -> list[str]:
     return [every[place * (len(every) - 1) // (count - 1)] for place in range(count)]
 
 
-@cache
-def blob(name: str) -> bytes:
-    return git("cat-file", "blob", name)
+_CONTENTS: dict[str, bytes] = {}
+
+
+def read_blobs(names: Iterable[str]) -> None:
+    """Read contents by one process of Git for all that are not known yet."""
+    new = [name for name in dict.fromkeys(names) if name not in _CONTENTS]
+    rest = git("cat-file", "--batch", data="".join(f"{name}\n" for name in new).encode())
+    for name in new:
+        header, _, rest = rest.partition(b"\n")
+        size = int(header.split()[2])
+        _CONTENTS[name], rest = rest[:size], rest[size + 1 :]
 
 
 def corpus_at(commit: str, *, versions: bool = True, ending: str = "") -> Corpus:
     """The text files of a commit whose names end so, read one by one."""
     listed = [line.split("\t", 1) for line in git("ls-tree", "-r", "-z", commit).decode().split("\0")[:-1]]
     blobs = {path: entry.split()[2] for entry, path in listed if path.endswith(ending)}
+    read_blobs(blobs.values())
 
     def read(ids: Sequence[str]) -> Iterator[Document]:
         for path in ids:
-            content = blob(blobs[path])
+            content = _CONTENTS[blobs[path]]
             if b"\0" not in content:
                 yield Document(path, content.decode("utf-8", "replace"))
 

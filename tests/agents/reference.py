@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Set
+from functools import cache
 
 from searchmark.agents.lexical.tokens import tokens
 from searchmark.records import Document
@@ -38,6 +39,12 @@ def bm25_by_the_book(
 def _frequencies(document: Document, name: float, content: float) -> dict[str, float]:
     found: dict[str, float] = {}
     for text, weight in ((document.title or document.id, name), (document.text, content)):
-        for term, count in Counter(tokens(text)).items():
+        for term, count in _counts(text).items():
             found[term] = found.get(term, 0.0) + weight * count
     return found
+
+
+@cache
+def _counts(text: str) -> Counter[str]:
+    """Counted once for all queries and weights."""
+    return Counter(tokens(text))

@@ -14,7 +14,7 @@ from typing import IO
 
 import pytest
 
-from searchmark import AnswerDetails, Provenance, load_suite
+from searchmark import AnswerDetails, Provenance, judge, load_run, load_suite, score
 from searchmark.records import Answer, Hit, SuiteIdentity, TrustEvent, query_digest
 from tests.approval.support import WARNING, answered, approve_in_process, changed_lines, command, environment, plain_run, saved
 
@@ -104,8 +104,8 @@ case 2: who may close a ticket, and who may not, and who has to be asked before 
   moved:        permission.get
 approved: 2 of 2 changed expectations
 unchanged: 1 case
-circular: what 2 cases would expect is exactly what engine returned. Once approved, this run scores 1.0 there by construction: \
-the suite can no longer tell whether engine is right there, only whether it changes.
+circular: what 2 cases would expect is exactly what engine returned. Once approved, this run scores 1.0 there by construction \
+(RR, and R at that depth): the suite can no longer tell whether engine is right, only whether it changes.
 written: {suite}
 """
     )
@@ -116,6 +116,8 @@ def test_what_was_approved_is_expected_and_scores_one(suite: Path, run: Path) ->
     assert [[judgment.target for judgment in case.judgments] for case in load_suite(suite).cases] == [
         ["ticket.create_many", "ticket.create", "yes"], ["permission.get", "12"], ["a", "b"],
     ]  # fmt: skip
+    scores = score(judge(load_suite(suite), load_run(run)), ["RR", "R@3", "Tau"])
+    assert scores.values.tolist() == [[1.0, 1.0, 1.0]] * 3
     again = approved(suite, run)
     assert (again.returncode, again.stderr) == (0, "")
     assert again.stdout.splitlines() == [f"nothing to approve in {suite}", "unchanged: 3 cases", "nothing is written"]

@@ -221,6 +221,7 @@ class TestYaml:
                 "cases:\n- &one {query: q, expectedIds: [a]}\n- {<<: *one, query: r, expectedIds: [x]}\n- {<<: *one, query: s}\n",
                 "would also change '3'",
             ),
+            ("cases:\n- query: q\n  expectedIds:\n  - |-\n    x\n", "case 1: an expected target is not written on one line"),
             ("cases:\n- query: q\n  expectedIds: [&i x, y]\n  other: *i\n", "cannot be changed in place"),
         ],
     )

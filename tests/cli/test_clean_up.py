@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import commands
 from tests.support.small_histories import git
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="agents are not run on Windows")
 
-COMMAND = [sys.executable, "-m", "searchmark"]
 EVALUATE = ["evaluate", "--gold-set=suite.json", "--corpus=corpus", "--num-runs=1"]
 
 
@@ -40,15 +40,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     )  # what a failed test leaves, pytest could not remove
 
 
-def searchmark(*arguments: str, limits: str = "true", code: int = 0) -> str:
+def searchmark(*arguments: str, limits: str = "", code: int = 0) -> str:
     """Run a command under some limits of the shell; what it says on stderr."""
-    done = subprocess.run(
-        ["bash", "-c", f'{limits} && exec "$@"', "-", *COMMAND, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    if limits:
+        command = ["bash", "-c", f'{limits} && exec "$@"', "-", sys.executable, "-m", "searchmark", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    else:
+        done = commands.searchmark(*arguments)
     assert done.returncode == code, done.stderr
     return done.stderr
 

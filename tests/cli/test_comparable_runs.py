@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.support import commands
 
 QUICKSTART = ROOT / "examples" / "quickstart"
 AGENT = """
@@ -50,9 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def searchmark(folder: Path, *arguments: str) -> Done:
-    done = subprocess.run(
-        [sys.executable, "-m", "searchmark", *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=120
-    )
+    done = commands.searchmark(*arguments, cwd=folder)
     return Done(done.returncode, done.stdout, done.stderr)
 
 

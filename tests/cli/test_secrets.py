@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from time import monotonic
 
 import pytest
 
+from tests.support import commands
 from tests.support.server import requests_to
 
 KEY = "Abc123Def456-Ghi789Jkl012"
@@ -58,8 +58,7 @@ def project(tmp_path: Path) -> Path:
 
 def searchmark(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"SEARCHMARK_CACHE": str(folder / "cache"), "PYTHONPATH": str(folder)} | variables
-    command = [sys.executable, "-m", "searchmark", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return commands.searchmark(*arguments, cwd=folder, env=environment, timeout=60)
 
 
 def evaluated(folder: Path, agent: str, *arguments: str) -> str:

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 from searchmark.embedders import load_embedder
-from searchmark.embedders.cache import CacheWatch, VectorCache
+from searchmark.embedders.cache import VectorCache
+from searchmark.embedders.cache_guard import CacheGuard
+from searchmark.embedders.cache_watch import CacheWatch
 from searchmark.errors import UsageError
 from searchmark.files.store import cache_folder
 from tests.embedders.writer import texts
 
-KEY, OTHER = b"k" * 32, b"o" * 32
+KEY, OTHER, NEW = b"k" * 32, b"o" * 32, b"n" * 32
 
 
 def writer(first: int, last: int) -> subprocess.Popen[str]:
@@ -175,21 +177,55 @@ def test_a_flipped_bit_in_a_vector_is_found_by_its_checksum_and_counted() -> Non
     assert cache.read([KEY, OTHER], 1000).keys() == {KEY, OTHER}
 
 
-def test_vectors_that_change_while_they_are_watched_are_counted_and_removed() -> None:
+def test_vectors_that_change_while_they_are_watched_are_counted_and_removed(own_cache: Path) -> None:
     cache = VectorCache()
     cache.write({KEY: np.zeros(3, dtype=np.float32), OTHER: np.zeros(3, dtype=np.float32)})
-    watch = CacheWatch()
-    cache.write({b"n" * 32: np.ones(3, dtype=np.float32), OTHER: np.zeros(3, dtype=np.float32)})
+    watch = CacheWatch(own_cache)
+    cache.write({NEW: np.ones(3, dtype=np.float32), OTHER: np.zeros(3, dtype=np.float32)})
     assert watch.changed() == 0
     cache.write({KEY: np.ones(3, dtype=np.float32)})
     assert watch.changed() == 1
-    assert cache.read([KEY, OTHER, b"n" * 32], 3).keys() == {OTHER, b"n" * 32}
+    assert cache.read([KEY, OTHER, NEW], 3).keys() == {OTHER, NEW}
 
 
 def test_a_watch_over_nothing_sees_nothing(own_cache: Path) -> None:
-    watch = CacheWatch()
+    watch = CacheWatch(own_cache)
     VectorCache().write({KEY: np.zeros(3, dtype=np.float32)})
     assert watch.changed() == 0
+
+
+def zeros(*keys: bytes) -> dict[bytes, np.ndarray]:
+    return {key: np.zeros(3, dtype=np.float32) for key in keys}
+
+
+def test_a_guard_answers_for_what_was_there_and_for_what_carries_its_seal(own_cache: Path) -> None:
+    VectorCache().write(zeros(KEY, OTHER))
+    watch = CacheWatch(own_cache)
+    with watch.guard.as_file() as file:
+        guarded = VectorCache(guard=CacheGuard.from_file(file))
+        VectorCache().write({NEW: np.ones(3, dtype=np.float32), OTHER: np.ones(3, dtype=np.float32)})
+        assert guarded.read([KEY, OTHER, NEW], 3).keys() == {KEY}
+        guarded.write(zeros(OTHER, NEW))
+        assert guarded.read([KEY, OTHER, NEW], 3).keys() == {KEY, OTHER, NEW}
+        assert VectorCache(guard=CacheGuard.over(watch.guard.known)).read([NEW], 3) == {}
+
+
+def test_what_was_added_without_the_seal_of_the_run_is_removed_and_what_has_it_stays(own_cache: Path) -> None:
+    VectorCache().write(zeros(KEY))
+    watch = CacheWatch(own_cache)
+    VectorCache().write(zeros(OTHER))
+    VectorCache(guard=watch.guard).write(zeros(NEW))
+    assert (watch.changed(), watch.remove_added()) == (0, 1)
+    assert VectorCache().read([KEY, OTHER, NEW], 3).keys() == {KEY, NEW}
+
+
+def test_a_vector_that_is_none_is_computed_again() -> None:
+    cache = VectorCache()
+    cache.write(zeros(KEY, OTHER, NEW))
+    cache._database.execute("UPDATE vectors SET vector = 'text' WHERE key = ?", (KEY,))
+    cache._database.execute("UPDATE vectors SET vector = NULL WHERE key = ?", (OTHER,))
+    assert cache.read([KEY, OTHER, NEW], 3).keys() == {NEW}
+    assert cache.damaged == 2
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(own_cache: Path) -> None:

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from searchmark.files.json_rows import row_text, write_rows
 
+TEXT = st.text(max_size=8)
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3) | st.tuples(inner),
+    max_leaves=8,
 )
 
 
-@given(st.lists(st.dictionaries(st.text(), VALUES)), st.dictionaries(st.text(), VALUES))
+@given(st.lists(st.dictionaries(TEXT, VALUES, max_size=4), max_size=4), st.dictionaries(TEXT, VALUES, max_size=4))
 def test_a_file_is_what_the_standard_library_would_write(rows: list[dict[str, object]], metadata: dict[str, object]) -> None:
     file = BytesIO()
     write_rows(file, "test_cases", map(row_text, rows), metadata)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 
 from searchmark import load_suite
 from searchmark.mining.origins import message_family, same_wording
+from tests.support.commands import searchmark
 
 DAY = 86_400
 
@@ -55,8 +55,9 @@ class Work:
         self.git("merge", "-q", "--no-ff", "-m", message, branch)
 
     def generate(self, output: Path, *options: str) -> dict[str, Any]:
-        command = [sys.executable, "-m", "searchmark", "generate", "--repo", f"w={self.folder}", "--output", str(output), *options]
-        subprocess.run(command, check=True, capture_output=True, cwd=output.parent)
+        searchmark(
+            "generate", "--repo", f"w={self.folder}", "--output", str(output), *options, cwd=output.parent
+        ).check_returncode()
         return json.loads(output.read_text())
 
     def origins(self, output: Path, *options: str) -> list[set[str]]:

@@ -12,20 +12,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.corpora.corpus import Corpus
 from searchmark.running.worker import server
 
 HUGE = "9" * 400
+RIVALS_CACHE = Path(os.environ["SEARCHMARK_CACHE"]).parent if "SEARCHMARK_CACHE" in os.environ else None  # of built-in agents
 
 
 def say(body: str) -> None:
     """A frame on every pipe that this process holds; whoever is not meant does not read it."""
     data = body.encode()
     frame = struct.pack(">4sI", b"\0SMK", len(data)) + data
-    for descriptor in range(3, 30):
+    for descriptor in range(3, 256):
         try:
             os.write(descriptor, frame)
         except OSError:
@@ -79,6 +78,23 @@ class Forger(RetrievalAgent):
         when, _, code = self._what.partition(":")
         if when == moment:
             exec(code, globals())  # noqa: S102  # the test itself says what
+
+
+class ForgerOfMany(RetrievalAgent):
+    """Forges the answers to some queries, each once: whoever asks again gets a right one."""
+
+    def __init__(self, forgeries: Mapping[str, str]) -> None:
+        self._forgeries = forgeries
+
+    def initialize(self, corpus: Corpus) -> None:
+        pass
+
+    def retrieve(self, query: str, k: int) -> RetrievalResult:
+        done = Path(f"{query}.done")
+        if query in self._forgeries and not done.exists():
+            done.touch()
+            exec(f"forged({self._forgeries[query]})", globals())  # noqa: S102  # the test itself says what
+        return RetrievalResult(["f1.txt"], [1.0])
 
 
 class Liar(RetrievalAgent):
@@ -178,9 +194,11 @@ class Poisoner(RetrievalAgent):
     """Replaces every cached vector by zeros, with checksums that fit."""
 
     def initialize(self, corpus: Corpus) -> None:
+        import numpy as np
+
         from searchmark.embedders.cache import VectorCache
 
-        cache = VectorCache()
+        cache = VectorCache(RIVALS_CACHE)
         rows = list(cache._database.execute("SELECT key, length(vector) / 4 FROM vectors"))
         cache.write({key: np.zeros(size, np.float32) for key, size in rows})
         cache.close()
@@ -196,7 +214,7 @@ class IndexDropper(Poisoner):
         from searchmark.embedders.cache import VectorCache
 
         super().initialize(corpus)
-        cache = VectorCache()
+        cache = VectorCache(RIVALS_CACHE)
         cache._database.execute("DROP INDEX by_key")
         cache.close()
 

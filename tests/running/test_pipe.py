@@ -32,17 +32,15 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def compared(agent: str, *more: str, **config: Any) -> tuple[int, dict[str, Any]]:
     """An agent of the forger's beside an honest one, run as a user would."""
-    Path("searchmark.yaml").write_text(json.dumps({"agents": [{"name": "mine", "config": config}]}))
-    command = [
-        "compare",
-        "--config",
-        "searchmark.yaml",
-        "--gold-set",
-        "suite.json",
-        "--agents",
-        f"mine={HERE / 'forger.py'}:{agent}",
-        "bm25",
-    ]
+    return compared_all(agent, {"mine": config}, *more)
+
+
+def compared_all(agent: str, configs: dict[str, dict[str, Any]], *more: str) -> tuple[int, dict[str, Any]]:
+    """The same with several of the forger's, by name."""
+    agents = [{"name": name, "config": config} for name, config in configs.items()]
+    Path("searchmark.yaml").write_text(json.dumps({"agents": agents}))
+    forgers = [f"{name}={HERE / 'forger.py'}:{agent}" for name in configs]
+    command = ["compare", "--config", "searchmark.yaml", "--gold-set", "suite.json", "--agents", *forgers, "bm25"]
     code = main([*command, "--corpus", "corpus", "--num-runs", "1", "--timeout", "20", *more, "-o", "out.json"])
     return code, json.loads(Path("out.json").read_text())["agents"]
 
@@ -71,13 +69,16 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("forgery", FORGERIES.values(), ids=FORGERIES.keys())
-def test_a_forged_answer_costs_its_case_and_the_run_can_be_resumed(forgery: str, workplace: Path, capsys: Any) -> None:
-    code, agents = compared("Forger", what=f"retrieve:forged({forgery})")
-    assert code == 2  # one of twelve cases is more than five per cent
-    assert [agents[name]["counts"]["ok"] for name in ("mine", "bm25")] == [11, 12]
-    assert agents["mine"]["counts"]["error"] == 1
-    again, resumed = compared("Forger", "--resume", what=f"retrieve:forged({forgery})")
+def test_a_forged_answer_costs_its_case_and_the_run_can_be_resumed(workplace: Path, capsys: Any) -> None:
+    right = [f"right {number}" for number in range(len(FORGERIES))]
+    cases = [{"id": query, "query": query, "ground_truth_files": ["f1.txt"]} for query in (*FORGERIES, *right)]
+    Path("suite.json").write_text(json.dumps({"test_cases": cases, "metadata": {}}))
+    code, agents = compared("ForgerOfMany", "--max-failures", "100", forgeries=FORGERIES)
+    assert code == 2  # more than five per cent of the cases are lost
+    statuses = {case: data["status"] for case, data in agents["mine"]["cases"].items()}
+    assert statuses == dict.fromkeys(FORGERIES, "error") | dict.fromkeys(right, "ok")
+    assert agents["bm25"]["counts"]["error"] == 0
+    again, resumed = compared("ForgerOfMany", "--max-failures", "100", "--resume", forgeries=FORGERIES)
     assert (again, resumed["mine"]["counts"]) == (2, agents["mine"]["counts"])
 
 
@@ -101,23 +102,24 @@ def test_a_forged_description_of_many_levels_fails_its_agent_and_no_other(workpl
     assert (code, agents["bm25"]["status"], agents["bm25"]["counts"]["ok"]) == (2, "ok", 12)
 
 
-@pytest.mark.parametrize("memory", ['"many"', HUGE, "-1", "[]", "1e999", "NaN"])
-def test_a_forged_goodbye_is_no_matter(memory: str, workplace: Path, capsys: Any) -> None:
-    what = f"""close:say('{{"id": "%s", "memory": {memory}}}' % question()); time.sleep(3600)"""
-    code, agents = compared("Forger", what=what)
-    assert (code, agents["mine"]["counts"]["ok"], agents["bm25"]["status"]) == (0, 12, "ok")
-    assert compared("Forger", "--resume", what=what)[0] == 0
+def test_a_forged_goodbye_is_no_matter(workplace: Path, capsys: Any) -> None:
+    memories = {"text": '"many"', "huge": HUGE, "negative": "-1", "list": "[]", "infinite": "1e999", "no_number": "NaN"}
+    say = """close:say('{"id": "%%s", "memory": %s}' %% question()); time.sleep(3600)"""
+    configs = {name: {"what": say % memory} for name, memory in memories.items()}
+    code, agents = compared_all("Forger", configs)
+    assert {name: agents[name]["counts"]["ok"] for name in agents} == dict.fromkeys([*memories, "bm25"], 12)
+    assert (code, agents["bm25"]["status"]) == (0, "ok")
+    assert compared_all("Forger", configs, "--resume")[0] == 0
 
 
-@pytest.mark.parametrize("field", ["memory", "index_bytes", "ns", "description", "how"])
-def test_a_forged_preparation_fails_its_agent_and_no_other(field: str, workplace: Path, capsys: Any) -> None:
-    fields = {"memory": "1", "index_bytes": "1", "ns": "1", "around_ns": "1", "description": "{}", "how": '"initialised"'} | {
-        field: '"many"'
-    }
-    body = ",".join(f'"{key}":{value}' for key, value in fields.items())
-    code, agents = compared("Forger", what=f"""initialize:say('{{"id": "%s", {body}}}' % question()); time.sleep(3600)""")
-    assert (code, agents["mine"]["status"], agents["bm25"]["status"]) == (2, "failed", "ok")
-    assert agents["bm25"]["counts"]["ok"] == 12
+def test_a_forged_preparation_fails_its_agent_and_no_other(workplace: Path, capsys: Any) -> None:
+    fields = {"memory": "1", "index_bytes": "1", "ns": "1", "around_ns": "1", "description": "{}", "how": '"initialised"'}
+    forged = ["memory", "index_bytes", "ns", "description", "how"]
+    bodies = {name: ",".join(f'"{key}":{value}' for key, value in (fields | {name: '"many"'}).items()) for name in forged}
+    say = """initialize:say('{"id": "%%s", %s}' %% question()); time.sleep(3600)"""
+    code, agents = compared_all("Forger", {name: {"what": say % body} for name, body in bodies.items()})
+    assert {name: agents[name]["status"] for name in agents} == dict.fromkeys(forged, "failed") | {"bm25": "ok"}
+    assert (code, agents["bm25"]["counts"]["ok"]) == (2, 12)
 
 
 def test_an_answer_to_the_next_question_is_refused(workplace: Path, capsys: Any) -> None:
@@ -234,7 +236,7 @@ def test_the_runners_time_stands_for_an_index_that_claims_to_take_none(workplace
 
 
 def test_a_time_that_is_longer_than_the_wait_costs_its_case(workplace: Path, capsys: Any) -> None:
-    code, agents = compared("Boaster")
+    code, agents = compared("Boaster", "--max-failures", "3")
     assert (code, agents["mine"]["counts"]["ok"]) == (2, 0)
 
 

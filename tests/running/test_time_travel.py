@@ -195,14 +195,17 @@ def damaged_later(history: list[str]) -> str:
     return blob
 
 
-@pytest.mark.parametrize("agent", ["bm25", "keyword", "fts5", "path-match", "random", "popular"])
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_content_that_is_lost_later_is_an_error_of_its_case_for_every_agent(agent: str, jobs: str, damaged_later: str) -> None:
-    command = ["evaluate", "--gold-set", "gold.json", "--agent", agent, "--num-runs", "1", "--jobs", jobs, "-o", "out.json"]
+def test_content_that_is_lost_later_is_an_error_of_its_case_for_every_agent(jobs: str, damaged_later: str) -> None:
+    names = ["bm25", "keyword", "fts5", "path-match", "random", "popular"]
+    command = ["compare", "--gold-set", "gold.json", "--agents", *names, "--num-runs", "1", "--jobs", jobs, "-o", "out.json"]
     assert main(command) == 2
-    (found,) = json.loads(Path("out.json").read_text())["agents"].values()
-    assert {case: data["status"] for case, data in found["cases"].items()} == {"c1": "ok", "c3": "error"}
-    assert "shop lacks 1 of 2 contents" in found["cases"]["c3"]["details"]["failure"]
+    agents = json.loads(Path("out.json").read_text())["agents"]
+    assert list(agents) == names
+    for name, found in agents.items():
+        statuses = {case: data["status"] for case, data in found["cases"].items()}
+        assert statuses == {"c1": "ok", "c3": "error"}, name
+        assert "shop lacks 1 of 2 contents" in found["cases"]["c3"]["details"]["failure"], name
 
 
 def test_a_cache_does_not_hide_that_content_is_lost(history: list[str], request) -> None:

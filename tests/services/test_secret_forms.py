@@ -83,7 +83,8 @@ def test_the_word_after_a_secret_flag_of_a_command_is_removed() -> None:
         "'", "data source ",
     ],
 )  # fmt: skip
-def test_a_megabyte_takes_no_longer_than_its_length_asks_for(text: str) -> None:
+def test_a_long_text_takes_no_longer_than_its_length_asks_for(text: str) -> None:
+    """A quarter of a megabyte takes a tenth of a second; time that grows with its square would be minutes."""
     started = process_time()
-    without_secrets(f"://host=a b ?{text * ((1 << 20) // len(text))}")
-    assert process_time() - started < 20
+    without_secrets(f"://host=a b ?{text * ((1 << 18) // len(text))}")
+    assert process_time() - started < 2

@@ -6,9 +6,9 @@ the rule, `families` says which comparisons are adjusted together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import accumulate, combinations
 from math import sqrt
 from typing import NamedTuple
 
@@ -99,14 +99,17 @@ class Declared(NamedTuple):
 
 
 def declared_differences(
-    scores: Mapping[str, Scores], baseline: str, declared: Sequence[Declared], options: CompareOptions = CompareOptions()
-) -> dict[Declared, Difference]:
-    """What became of each of them. They are one family, and none of them is exploratory."""
+    trials: Sequence[Mapping[str, Scores]], baseline: str, declared: Sequence[Declared], options: CompareOptions = CompareOptions()
+) -> list[dict[Declared, Difference]]:
+    """What became of each of them, in each of several sets of runs on one suite, every set being one family.
+
+    None of them is exploratory. What takes long is done for all sets at once.
+    """
     if not declared:
-        return {}
-    tables = list(scores.values())
-    check_judged([each.judged for each in tables], [each.names for each in tables])
-    return _DeclaredComparison(tables, baseline, declared, options).differences()
+        return [{} for _ in trials]
+    comparisons = [_DeclaredComparison(list(each.values()), baseline, declared, options) for each in trials]
+    evidence = _declared_evidence(comparisons)
+    return [each.differences(found) for each, found in zip(comparisons, evidence, strict=True)]
 
 
 class _Comparison:
@@ -262,14 +265,27 @@ class _Comparison:
 
 
 class _DeclaredComparison(_Comparison):
-    """Differences that were declared, each with its verdict."""
+    """Differences that were declared, each with its verdict, once their evidence is known."""
 
     def __init__(self, scores: Sequence[Scores], baseline: str, declared: Sequence[Declared], options: CompareOptions) -> None:
+        check_judged([each.judged for each in scores], [each.names for each in scores])
         self._declared = declared
         by = list(dict.fromkeys(each.by for each in declared if each.by is not None))
         super().__init__(scores, by, replace(options, baseline=baseline, primary=declared[0].measure))
 
-    def differences(self) -> dict[Declared, Difference]:
+    def looks(self) -> Iterator[_Look]:
+        yield from dict.fromkeys(map(self._look, self._declared))
+
+    @property
+    def scores(self) -> Sequence[Scores]:
+        return self._scores
+
+    def rows(self, segment: _Subset) -> Rows:
+        return self._rows[segment]
+
+    def differences(self, evidence: Mapping[_Look, PairedEvidence]) -> dict[Declared, Difference]:
+        self._evidence = dict(evidence)
+        self._adjusted = adjusted(evidence, [look for look in evidence if not self._invalid(look.question)])
         return {each: self._difference(self._look(each)) for each in self._declared}
 
     def _look(self, declared: Declared) -> _Look:
@@ -279,9 +295,29 @@ class _DeclaredComparison(_Comparison):
         # A segment that holds all cases is the suite itself.
         return _Look(segment if segment in self._rows else EVERYTHING, Question(first, second, column))
 
+    def _gathered(self) -> dict[_Look, PairedEvidence]:
+        return {}  # it is worked out for many comparisons together
+
     def _families(self) -> dict[_Look, Adjusted]:
-        looks = dict.fromkeys(map(self._look, self._declared))
-        return adjusted(self._evidence, [look for look in looks if not self._invalid(look.question)])
+        return {}  # as above
+
+
+def _declared_evidence(comparisons: Sequence[_DeclaredComparison]) -> list[dict[_Look, PairedEvidence]]:
+    """The evidence on every look of every comparison."""
+    found: list[dict[_Look, PairedEvidence]] = [{} for _ in comparisons]
+    scores = [table for comparison in comparisons for table in comparison.scores]
+    starts = list(accumulate((len(each.scores) for each in comparisons), initial=0))
+    places: dict[_Subset, dict[Question, tuple[int, _Look]]] = {}
+    for place, comparison in enumerate(comparisons):
+        for look in comparison.looks():
+            first, second, column = look.question
+            moved = Question(starts[place] + first, starts[place] + second, column)
+            places.setdefault(look.segment, {})[moved] = (place, look)
+    for segment, questions in places.items():
+        for question, evidence in evidence_for(scores, list(questions), comparisons[0].rows(segment)).items():
+            place, look = questions[question]
+            found[place][look] = evidence
+    return found
 
 
 def _rows_of(scores: Scores, by: Sequence[str]) -> dict[_Subset, Rows]:

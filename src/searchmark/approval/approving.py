@@ -98,7 +98,7 @@ def _edit(file: SuiteText, case: Case, row: int, change: ChangedExpectation) -> 
     except KeyError:
         raise file.error(row, f"what {case.id!r} expects is not found in the file; change it by hand") from None
     after: Sequence[str | None] = [*change.after, *[None] * (len(slots) - len(change.after))]
-    return list_edit(file.text, slots, [after[rank] for rank in order], file.syntax)
+    return list_edit(file, slots, [after[rank] for rank in order])
 
 
 def _check(file: SuiteText, suite: Suite, approved: Iterable[ChangedExpectation], after: str) -> None:

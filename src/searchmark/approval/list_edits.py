@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from searchmark.approval.scalars import written_like
-from searchmark.approval.suite_text import Slot, Syntax
+from searchmark.approval.suite_text import Slot, SuiteText, Syntax
 from searchmark.suites.source import as_text
 
 # What follows an item on its line: a comma perhaps, and a comment perhaps.
@@ -29,11 +29,13 @@ class Edit:
     replacement: str
 
 
-def applied(text: str, edits: Sequence[Edit]) -> str:
+def applied(text: str, edits: Iterable[Edit]) -> str:
     """The text with all edits made; they do not overlap."""
-    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
-        text = text[: edit.start] + edit.replacement + text[edit.end :]
-    return text
+    pieces, position = [], 0
+    for edit in sorted(edits, key=lambda edit: edit.start):
+        pieces += [text[position : edit.start], edit.replacement]
+        position = edit.end
+    return "".join([*pieces, text[position:]])
 
 
 @dataclass(frozen=True)
@@ -49,18 +51,18 @@ class _Item:
     ends_its_line: bool
 
 
-def list_edit(whole: str, slots: Sequence[Slot], targets: Sequence[str | None], syntax: Syntax) -> Edit:
+def list_edit(file: SuiteText, slots: Sequence[Slot], targets: Sequence[str | None]) -> Edit:
     """The edit that puts ``targets`` into the slots, in the order of the file; a slot that gets None is removed."""
-    items = _items(whole, slots, syntax)
+    items = _items(file.text, slots, file.syntax)
     known = {as_text(slot.target.value): item for slot, item in zip(slots, items, strict=True)}
     kept = [(item, target) for item, target in zip(items, targets, strict=True) if target is not None]
     # A comment beside an id is about that id: it moves with it, and goes with it.
     comments_move = all(item.ends_its_line for item in items)
     pieces: list[str] = []
-    for place, (item, target) in enumerate(kept):
+    for row, (item, target) in enumerate(kept):
         same = known.get(target)
-        written = same.target if same is not None else written_like(target, item.target, syntax, whole)
-        following = items[-1] if place == len(kept) - 1 else item
+        written = same.target if same is not None else written_like(target, item.target, file.syntax, escapes=file.escapes)
+        following = items[-1] if row == len(kept) - 1 else item
         comment = (same.comment if same is not None else "") if comments_move else following.comment
         pieces += [item.before, written, item.after, following.comma, comment, following.rest]
     last = items[-1]

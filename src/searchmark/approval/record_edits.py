@@ -42,7 +42,7 @@ def _former(file: SuiteText, header: MappingSpan) -> ListSpan | None:
 
 
 def _in_json(file: SuiteText, header: MappingSpan, record: ApprovalRecord) -> Edit:
-    text, row = file.text, json_text(record.as_data(), file.text)
+    text, row = file.text, json_text(record.as_data(), escapes=file.escapes)
     former = _former(file, header)
     if former is not None and former.items:
         return _before(text, former.items[0].start, row)
@@ -78,7 +78,7 @@ def _in_yaml(file: SuiteText, record: ApprovalRecord) -> Edit:
     indent, dash, _ = text[begin:first].partition("-")
     if dash and not indent.strip():
         return Edit(begin, begin, _rows(record, indent, line_end(text)))
-    return Edit(first, first, f"{json_text(record.as_data(), text)}, ")
+    return Edit(first, first, f"{json_text(record.as_data(), escapes=file.escapes)}, ")
 
 
 def _new_list(file: SuiteText, record: ApprovalRecord) -> Edit:

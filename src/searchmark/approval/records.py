@@ -9,7 +9,6 @@ from os import PathLike
 from typing import Any, Literal
 
 LeftAloneKind = Literal["error", "timeout", "not_run", "empty", "too_short", "not_approvable"]
-FAILED: frozenset[LeftAloneKind] = frozenset({"error", "timeout", "not_run", "empty"})
 
 WARNING = "⚠️ Updated benchmark expectations! Review changes before committing."
 

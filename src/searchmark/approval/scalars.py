@@ -14,19 +14,19 @@ _LAST_OF_FOUR_DIGITS = 0xFFFF
 _ONCE_BOOLEAN = {"yes", "no", "on", "off", "y", "n"}  # to readers of YAML 1.1, of which there are many
 
 
-def written_like(text: str, model: str, syntax: Syntax, whole: str) -> str:
-    """A text as a scalar in the style of ``model``; ``whole`` is the file, which says whether letters are escaped."""
+def written_like(text: str, model: str, syntax: Syntax, *, escapes: bool) -> str:
+    """A text as a scalar in the style of ``model``; ``escapes`` says whether other letters than ASCII's are escaped in JSON."""
     if syntax == "yaml":
         return _in_yaml(text, model)
     if _WHOLE.fullmatch(model) and _WHOLE.fullmatch(text):
         return text
     quote = model[0] if syntax == "script" and model[0] in "'`" else '"'
-    return json_text(text, whole) if quote == '"' else _in_script(text, quote)
+    return json_text(text, escapes=escapes) if quote == '"' else _in_script(text, quote)
 
 
-def json_text(value: Any, whole: str) -> str:
-    """JSON on one line, with escapes for other letters than ASCII's only where the file has such."""
-    return json.dumps(value, ensure_ascii=whole.isascii() and "\\u" in whole)
+def json_text(value: Any, *, escapes: bool) -> str:
+    """JSON on one line."""
+    return json.dumps(value, ensure_ascii=escapes)
 
 
 def _in_script(text: str, quote: str) -> str:

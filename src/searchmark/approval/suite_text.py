@@ -46,6 +46,11 @@ class SuiteText:
         return "yaml" if self.source.is_yaml else "json"
 
     @cached_property
+    def escapes(self) -> bool:
+        """Whether the file writes other letters than ASCII's as escapes."""
+        return self.text.isascii() and "\\u" in self.text
+
+    @cached_property
     def roots(self) -> tuple[Span, ...]:
         """What is at the top: one value, or that of every line."""
         if self.syntax == "yaml":
@@ -101,8 +106,9 @@ class SuiteText:
     def _slot(self, row: int, item: Span) -> Slot:
         inner = _member(item, "target") if self.format_name == "native" else None
         target = item if inner is None else inner.value
-        if not isinstance(target, ScalarSpan) or as_text(target.value) is None:
-            raise self.error(row, "an expected target is not written out here; change it by hand")
+        in_block = self.syntax == "yaml" and self.text[target.start] in "|>"  # with lines and an indentation of its own
+        if not isinstance(target, ScalarSpan) or as_text(target.value) is None or in_block:
+            raise self.error(row, "an expected target is not written on one line; change it by hand")
         return Slot(item, target)
 
     def error(self, row: int, reason: str) -> FormatError:

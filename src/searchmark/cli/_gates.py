@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from searchmark.cli._options import option_group
+from searchmark.cli._output import tell
 from searchmark.config import Config
+from searchmark.errors import Unresolvable
 from searchmark.gates.presets import PRESETS
 from searchmark.measures.grammar import AnyMeasure
-from searchmark.options.gate_options import BASELINE_FILE, GateOptions
+from searchmark.options.gate_options import BASELINE_FILE, POLICIES, GateOptions
 from searchmark.options.option import Option
+from searchmark.records import Suite
 
 if TYPE_CHECKING:
+    from searchmark.analysis.foresight import Foresight
     from searchmark.gates.baselines import Baseline
-    from searchmark.gates.rules import Rule
+    from searchmark.gates.looking import LookBook
+    from searchmark.gates.rules import Gate, Rule
     from searchmark.suites.native import SuiteSetup
 
 GATE = "Gate"
@@ -57,6 +63,17 @@ class GateAgainst(GateChoice):
         bool, Option("Exit codes for 'git bisect run': 0 good, 1 bad, 125 for everything that is neither.", ("--bisect",))
     ] = False
 
+    def rules(self, config: Config, asked: Sequence[AnyMeasure] = ()) -> list[Rule]:
+        """All rules; whoever names a baseline and no rule about it wants to be no worse by the first measure."""
+        from searchmark.analysis.scores import DEFAULT_MEASURES
+        from searchmark.gates.reading import no_worse_by
+        from searchmark.gates.relative import RelativeRule
+
+        stated = super().rules(config, asked)
+        if self.against is None or any(isinstance(rule, RelativeRule) for rule in stated):
+            return stated
+        return [*stated, no_worse_by(asked[0] if asked else DEFAULT_MEASURES[0])]
+
     def baseline(self, config: Config, rules: Sequence[Rule]) -> Baseline:
         """The baseline, if a rule asks for one."""
         from searchmark.gates.baselines import NO_BASELINE, load_baseline
@@ -65,6 +82,12 @@ class GateAgainst(GateChoice):
         if self.against is None and not any(isinstance(rule, RelativeRule) for rule in rules):
             return NO_BASELINE
         return load_baseline(self.baseline_file(config))
+
+    def looks(self, config: Config, rules: Sequence[Rule]) -> LookBook:
+        """Where looks are counted, if something counts them."""
+        from searchmark.gates.reading import look_book
+
+        return look_book(config.gates, rules, Path(self.baseline_file(config)))
 
     def baseline_file(self, config: Config) -> str:
         return self.against or config.gates.baseline or BASELINE_FILE
@@ -85,3 +108,30 @@ def threshold_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The same with ``--against`` and ``--bisect``."""
     return option_group(GateAgainst, "gates", GATE)(command)
+
+
+def next_step(gate: Gate, suite: str, runs: Sequence[str], baseline: str) -> str:
+    """What to run after a gate that is not passed."""
+    relative = any(rule.bound in POLICIES and rule.verdict == "failed" for rule in gate.rules)
+    named = " ".join(f"--run {run}" for run in ([baseline, *runs] if relative else runs))
+    return f"next: searchmark {'compare' if relative else 'evaluate'} --gold-set {suite} {named} -o report.md shows every case"
+
+
+def say_what_is_foreseen(suite: Suite, rules: Sequence[Rule], baseline: Baseline, config: Config) -> None:
+    """Say what the gate could see, before hours of searching; stop if it could see nothing."""
+    from searchmark.experiments import foresee_gate
+
+    for words, foreseen in foresee_gate(suite, rules, baseline, config.compare):
+        if not foreseen.resolvable:
+            raise Unresolvable(f"gate unresolvable: {words} against the baseline: {foreseen.reason}; nothing was run")
+        if baseline.run is None:
+            tell(f"gate: {words} cannot be held against the baseline: {baseline.missing}")
+        else:
+            tell(f"gate: {words} against the baseline: {_seen(foreseen)}")
+
+
+def _seen(foreseen: Foresight) -> str:
+    cases = f"{foreseen.independent} independent cases can lose something"
+    if foreseen.detectable is None:
+        return f"{cases}, too few to promise that any loss is seen"
+    return f"{cases}; a loss of {foreseen.detectable:.2g} is seen with 80 % power at the latest"

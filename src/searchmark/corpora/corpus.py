@@ -14,12 +14,16 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from time import perf_counter_ns
+from typing import TYPE_CHECKING
 
 from searchmark.corpora.document_source import DocumentList, DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.errors import NothingEvaluated
 from searchmark.files.store import check_readable
-from searchmark.records import Document, Suite
+from searchmark.records import Document
+
+if TYPE_CHECKING:
+    from searchmark.records import Suite
 
 __all__ = ["Changes", "Corpus", "FieldMapping", "Survey", "corpus_of", "load_corpus"]
 

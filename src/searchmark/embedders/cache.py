@@ -3,7 +3,7 @@
 One SQLite file for all models. SQLite is what makes it safe: writers wait for each other, and a process that is killed
 while it writes leaves either its whole batch or nothing of it. What a disk or somebody else makes of the file is noticed: each
 vector has a checksum, and a file that SQLite calls damaged is begun again. A cache is never the reason of a failure that
-computing once more would avoid.
+computing once more would avoid. Where code of others runs beside us, only vectors that a `CacheGuard` answers for are used.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from searchmark.embedders.cache_guard import CacheGuard, guard_of_this_process
 from searchmark.errors import UsageError
 from searchmark.files.folders import make_private_folder
 from searchmark.files.sqlite import open_database
@@ -32,23 +33,24 @@ Vectors = NDArray[np.float32]
 T = TypeVar("T")
 
 FILE = "embeddings.sqlite"
-VERSION = 2
+VERSION = 3
 AT_ONCE = 500  # keys per question
 KEEP = 0.8  # of the allowed size, once it is exceeded: room is made rarely and then in one go
 CHECKSUM_BYTES = 8
-ROW = np.dtype([("key", ">u8"), ("checksum", ">u8")])
 
 
 class VectorCache:
     """Float32 vectors by key. The oldest ones go when the file would grow beyond ``max_bytes``.
 
-    ``damaged`` counts what was found and not believed: rows whose checksum is wrong, and files that were begun again.
+    ``damaged`` counts what was found and not believed: rows whose checksum is wrong or for which the guard does not answer, and
+    files that were begun again.
     """
 
-    def __init__(self, folder: Path | None = None, max_bytes: int = 4 << 30) -> None:
+    def __init__(self, folder: Path | None = None, max_bytes: int = 4 << 30, guard: CacheGuard | None = None) -> None:
         self.path = (folder or cache_folder()) / FILE
         self.damaged = 0
         self._max_bytes = max_bytes
+        self._guard = guard or guard_of_this_process()
 
     @cached_property
     def _database(self) -> apsw.Connection:
@@ -75,15 +77,20 @@ class VectorCache:
             some = keys[start : start + AT_ONCE]
             marks = ",".join("?" * len(some))
             rows = self._database.execute(
-                f"SELECT key, vector, checksum FROM vectors WHERE key IN ({marks})",  # noqa: S608  # only question marks
+                f"SELECT key, vector, checksum, seal FROM vectors WHERE key IN ({marks})",  # noqa: S608  # only question marks
                 tuple(some),
             )
-            for key, vector, checksum in rows:
-                if _checksum(key, vector) == checksum:
+            for key, vector, checksum, seal in rows:
+                if self._is_sound(key, vector, checksum, seal):
                     found[key] = np.frombuffer(vector, dtype="<f4")
                 else:
                     self.damaged += 1
         return {key: vector for key, vector in found.items() if len(vector) == dimension}
+
+    def _is_sound(self, key: bytes, vector: Any, checksum: Any, seal: Any) -> bool:
+        if not isinstance(vector, bytes) or len(vector) % 4 or _checksum(key, vector) != checksum:
+            return False
+        return self._guard is None or self._guard.answers_for(key, vector, checksum, seal)
 
     def write(self, vectors: Mapping[bytes, Vectors]) -> None:
         """Keep them, all in one transaction; what another process has written meanwhile is the same."""
@@ -93,7 +100,9 @@ class VectorCache:
         database = self._database
         database.execute("BEGIN IMMEDIATE")
         try:
-            database.executemany("INSERT OR REPLACE INTO vectors(key, vector, checksum) VALUES (?, ?, ?)", _rows(vectors))
+            database.executemany(
+                "INSERT OR REPLACE INTO vectors(key, vector, checksum, seal) VALUES (?, ?, ?, ?)", _rows(vectors, self._guard)
+            )
             self._make_room()
             database.execute("COMMIT")
         except BaseException:
@@ -131,7 +140,7 @@ class VectorCache:
         with suppress(Exception):  # a file that is damaged may not even be closed in good order
             self.close()
         self.__dict__.pop("_database", None)
-        _remove_file(self.path)
+        remove_file(self.path)
 
     @contextmanager
     def _advising(self) -> Iterator[None]:
@@ -155,63 +164,10 @@ class VectorCache:
         )
 
 
-class CacheWatch:
-    """The cached vectors as they were when a run began; those that are others when it ends were changed meanwhile.
-
-    Nothing is held against new vectors: workers of this run and of others write them all the time.
-    """
-
-    def __init__(self, folder: Path | None = None) -> None:
-        self.path = (folder or cache_folder()) / FILE
-        self._before = _checksums(self.path)
-
-    def changed(self) -> int:
-        """How many vectors are not what they were; they are removed, so that nobody uses them.
-
-        Where they cannot be looked at any more (no index, no table, no sound file), that is true of all, and the file goes.
-        """
-        if self._before is None or not len(self._before):
-            return 0
-        after = _checksums(self.path)
-        if after is None:
-            _remove_file(self.path)
-            return len(self._before)
-        _, then, now = np.intersect1d(self._before["key"], after["key"], assume_unique=True, return_indices=True)
-        changed = after["key"][now[self._before["checksum"][then] != after["checksum"][now]]]
-        _remove(self.path, changed)
-        return len(changed)
-
-
-def _checksums(path: Path) -> NDArray[np.void] | None:
-    """The checksum of every vector beside the start of its key, 16 bytes each; None where there is no sound file."""
-    import apsw
-
-    rows = bytearray()
-    if not path.is_file():  # which opening would make
-        return None
-    try:
-        with closing(open_database(path)) as database:
-            for key, checksum in database.execute("SELECT key, checksum FROM vectors INDEXED BY by_key"):
-                rows += key[:8]
-                rows += checksum
-        return np.frombuffer(bytes(rows), dtype=ROW)
-    except (apsw.Error, UsageError, OSError, TypeError, ValueError):  # the last two: a key or a checksum of another kind
-        return None
-
-
-def _remove_file(path: Path) -> None:
+def remove_file(path: Path) -> None:
     for ending in ("", "-wal", "-shm"):
         with suppress(OSError):
             path.with_name(path.name + ending).unlink(missing_ok=True)
-
-
-def _remove(path: Path, keys: NDArray[np.uint64]) -> None:
-    """Remove vectors by the starts of their keys."""
-    import apsw
-
-    with suppress(apsw.Error, UsageError), closing(open_database(path)) as database:
-        starts = (int(key).to_bytes(8, "big") for key in keys)
-        database.executemany("DELETE FROM vectors WHERE key >= ? AND key <= ?", ((start, start + b"\xff" * 32) for start in starts))
 
 
 def _create(database: apsw.Connection) -> None:
@@ -219,7 +175,7 @@ def _create(database: apsw.Connection) -> None:
     database.execute("BEGIN IMMEDIATE")
     if database.pragma("user_version") != VERSION:  # nobody else has done it meanwhile
         database.execute("DROP TABLE IF EXISTS vectors")
-        database.execute("CREATE TABLE vectors(number INTEGER PRIMARY KEY, key BLOB UNIQUE, vector BLOB, checksum BLOB)")
+        database.execute("CREATE TABLE vectors(number INTEGER PRIMARY KEY, key BLOB UNIQUE, vector BLOB, checksum BLOB, seal BLOB)")
         database.execute("CREATE INDEX by_key ON vectors(key, checksum)")
         database.pragma("user_version", VERSION)
     database.execute("COMMIT")
@@ -236,10 +192,10 @@ def _checksum(key: bytes, vector: bytes) -> bytes:
     return blake2b(key + vector, digest_size=CHECKSUM_BYTES).digest()
 
 
-def _rows(vectors: Mapping[bytes, Vectors]) -> Iterable[tuple[bytes, bytes, bytes]]:
+def _rows(vectors: Mapping[bytes, Vectors], guard: CacheGuard | None) -> Iterable[tuple[bytes, bytes, bytes, bytes | None]]:
     for key, vector in vectors.items():
         raw = np.asarray(vector, dtype="<f4").tobytes()
-        yield key, raw, _checksum(key, raw)
+        yield key, raw, _checksum(key, raw), None if guard is None else guard.seal(key, raw)
 
 
 def _make_private(path: Path) -> None:

@@ -87,6 +87,11 @@ def cache_folder() -> Path:
     return Path(named) if named else user_cache_path("searchmark", appauthor=False)
 
 
+def foreign_cache_folder() -> Path:
+    """Where agents that are not built in cache what they make with our embedders: apart from what built-in ones rely on."""
+    return (cache_folder() / "foreign").absolute()
+
+
 def check_readable(path: Path) -> None:
     """Refuse what is not there, and what can be read only once: formats are told by a first look."""
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from searchmark.analysis.comparison import Declared
 from searchmark.analysis.scores import Scores, untrusted_because
@@ -13,7 +13,7 @@ from searchmark.gates.quantities import GatedNumber, MeanOf
 from searchmark.gates.reach import Reach
 from searchmark.gates.rules import VERDICTS, Evidence, GateVerdict, RuleResult
 from searchmark.gates.segments import EVERYTHING, CaseSegment, Rows, rows_of
-from searchmark.gates.sentences import expectation, within
+from searchmark.gates.sentences import expectation, prefix_for, within
 from searchmark.measures.grammar import AnyMeasure, parse_measure
 from searchmark.options.gate_options import NumberBound
 
@@ -41,7 +41,7 @@ class NumberRule:
         if not names:
             subject = self.quantity.subject(None)
             return self._result(subject, None, (), "untrusted", f"there is no run that {subject} could be checked on")
-        results = [self._check(evidence.scores[name], evidence.reach, f"{name}: " if len(names) > 1 else "") for name in names]
+        results = [replace(self._check(evidence.scores[name], evidence.reach, prefix_for(name, names)), run=name) for name in names]
         return max(results, key=self._badness)
 
     def _check(self, scores: Scores, reach: Reach | None, prefix: str) -> RuleResult:

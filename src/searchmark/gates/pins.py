@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from searchmark.analysis.comparison import Declared
 from searchmark.analysis.scores import Scores, untrusted_because
 from searchmark.gates.quantities import MOST_CASES
 from searchmark.gates.rules import Evidence, GateVerdict, PinBound, RuleResult, worst_of
-from searchmark.gates.sentences import SIGNS, named, told_apart, within
+from searchmark.gates.sentences import SIGNS, named, prefix_for, told_apart, within
 from searchmark.judging.spelling import normal_path
 from searchmark.measures.grammar import AnyMeasure, parse_measure
 from searchmark.options.gate_options import KnownFailure, Pin
@@ -181,5 +181,7 @@ def _hits(scores: Scores, case: str) -> list[str]:
 
 
 def _worst_run(evidence: Evidence, check: Callable[[Scores], RuleResult]) -> RuleResult | None:
-    results = [check(evidence.scores[name]) for name in evidence.candidates]
+    names = evidence.candidates
+    found = [replace(check(evidence.scores[name]), run=name) for name in names]
+    results = [replace(each, message=f"{prefix_for(each.run or '', names)}{each.message}") for each in found]
     return worst_of(results) if results else None

@@ -42,6 +42,9 @@ class Reach:
             return
         if not wants_much:
             return
+        if not _misses(bound, measure.low, expected):
+            yield f"every ranking meets this bound: no {name} is lower than {measure.low:g}"
+            return
         best = self._mean(self._best, quantity, rows)
         if best is not None and _misses(bound, best, expected):
             yield f"the highest possible {name} on these cases is {best:.4g}: no ranking can meet this bound"

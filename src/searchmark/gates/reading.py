@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from searchmark.gates.bounds import NumberRule, mean_bound
+from searchmark.gates.looking import LookBook
+from searchmark.gates.looks import looks_path
 from searchmark.gates.pins import EachCaseRule, KnownFailureRule, PinRule
 from searchmark.gates.presets import preset_named
 from searchmark.gates.quantities import (
@@ -21,7 +24,7 @@ from searchmark.gates.quantities import (
 from searchmark.gates.relative import MARGIN, RelativeRule
 from searchmark.gates.rules import PinBound, Rule
 from searchmark.gates.segments import segment_of
-from searchmark.measures.grammar import parse_measure
+from searchmark.measures.grammar import AnyMeasure, parse_measure
 from searchmark.options.gate_options import GateOptions, GateRule, KnownFailure, Pin
 
 _INDEX = {"bytes": WholeRun("index size", " bytes", index_bytes), "seconds": WholeRun("index time", " s", index_seconds)}
@@ -35,9 +38,16 @@ def rules_of(options: GateOptions) -> list[Rule]:
     return [*preset, *_own_rules(options)]
 
 
-def needs_baseline(options: GateOptions) -> bool:
-    """Whether a rule asks for a comparison with the baseline."""
-    return any(isinstance(rule, RelativeRule) for rule in rules_of(options))
+def no_worse_by(measure: str | AnyMeasure) -> RelativeRule:
+    """The rule that there is no evidence of harm by a measure."""
+    parsed = parse_measure(measure)
+    return RelativeRule(MeanOf(parsed, parsed.name), "no-evidence-of-harm")
+
+
+def look_book(options: GateOptions, rules: Sequence[Rule], baseline: Path) -> LookBook:
+    """Where looks are counted, beside the baseline; nowhere if nothing counts them."""
+    counted = options.looks or any(isinstance(rule, RelativeRule) and rule.policy == "sequential" for rule in rules)
+    return LookBook(looks_path(baseline) if counted else None)
 
 
 def _own_rules(options: GateOptions) -> Iterator[Rule]:

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 from searchmark.analysis.comparison import Declared, declared_differences, unique_names
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.verdicts import Difference
+from searchmark.gates.looking import LookBook
 from searchmark.gates.reach import Reach
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.compare_options import CompareOptions
@@ -26,13 +27,17 @@ class Evidence:
     """What rules are checked against: the scores of every run under its display name.
 
     ``baseline`` is the name of the run that the others are compared with; rules are about the others. ``differences``
-    are those that rules have declared, adjusted for each other. ``reach`` knows what rankings could reach at all.
+    are those that rules have declared, adjusted for each other. ``reach`` knows what rankings could reach at all,
+    and ``looks`` which builds were looked at before. ``foreseeing``: whether rules are asked what they could see at all.
     """
 
     scores: Mapping[str, Scores]
     baseline: str | None = None
     missing_baseline: str = "there is none"
     reach: Reach | None = None
+    looks: LookBook = LookBook()  # noqa: RUF009  # frozen
+    foreseeing: bool = True
+    min_effect: float = CompareOptions().min_effect
     differences: Mapping[Declared, Difference] = field(default_factory=dict)
 
     @classmethod
@@ -51,7 +56,8 @@ class RuleResult:
     """What became of one rule: which number of which cases (``where``), what was expected of it, and what it is.
 
     ``actual`` is None where there is no such number. ``cases`` are those that decided, the worst first. ``message`` says it in a
-    sentence, and ``notes`` say what the rule itself is worth: a bound out of reach, one that a random ranking meets.
+    sentence, and ``notes`` say what the rule itself is worth: a bound out of reach, one that a random ranking meets. ``run`` is
+    the one that it is about, the worst if there are several.
     """
 
     subject: str
@@ -63,6 +69,7 @@ class RuleResult:
     verdict: GateVerdict
     message: str
     notes: tuple[str, ...] = ()
+    run: str | None = None
 
 
 class Rule(Protocol):
@@ -91,11 +98,25 @@ def check_gate(evidence: Evidence, rules: Iterable[Rule], options: CompareOption
 
     The differences that rules ask about are one family: ten of them must not raise ten times as many false alarms as one.
     """
+    return check_gates([evidence], rules, options)[0]
+
+
+def check_gates(evidence: Sequence[Evidence], rules: Iterable[Rule], options: CompareOptions = CompareOptions()) -> list[Gate]:
+    """The same for several sets of runs with the same names, at once."""
     asked = list(rules)
-    if evidence.baseline is not None:
-        wanted = list(dict.fromkeys(each for rule in asked for each in rule.declared(evidence)))
-        evidence = replace(evidence, differences=declared_differences(evidence.scores, evidence.baseline, wanted, options))
-    return gate_of(rule.check(evidence) for rule in asked)
+    return [gate_of(rule.check(each) for rule in asked) for each in _with_differences(evidence, asked, options)]
+
+
+def _with_differences(evidence: Sequence[Evidence], rules: Sequence[Rule], options: CompareOptions) -> list[Evidence]:
+    baseline = evidence[0].baseline if evidence else None
+    if baseline is None:
+        return list(evidence)
+    wanted = list(dict.fromkeys(each for rule in rules for each in rule.declared(evidence[0])))
+    found = declared_differences([each.scores for each in evidence], baseline, wanted, options)
+    return [
+        replace(each, differences=differences, min_effect=options.min_effect)
+        for each, differences in zip(evidence, found, strict=True)
+    ]
 
 
 def gate_of(results: Iterable[RuleResult]) -> Gate:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from searchmark.options.gate_options import NumberBound
 
 # A mean of six times 0.2 is a hair below 0.2, and must not fail a threshold of 0.2.
@@ -16,14 +18,19 @@ def named(asked: str, ours: str) -> str:
     return ours if asked == ours else f"{asked} ({ours})"
 
 
+def prefix_for(name: str, names: Sequence[str]) -> str:
+    """The run, where there are several that a sentence could be about."""
+    return f"{name}: " if len(names) > 1 else ""
+
+
 def expectation(subject: str, bound: NumberBound, expected: float, actual: float | None, *, met: bool, unit: str = "") -> str:
     """A sentence about one number and its bound."""
     if actual is None:
-        return f"Expected {subject} {SIGNS[bound]} {expected:g}{unit}, but there is no such number"
+        return f"Expected {subject} {SIGNS[bound]} {expected:.12g}{unit}, but there is no such number"
     number = told_apart(actual, expected)
     if met:
-        return f"{subject} is {number}{unit}, as expected ({SIGNS[bound]} {expected:g}{unit})"
-    return f"Expected {subject} {SIGNS[bound]} {expected:g}{unit}, but got {number}{unit}"
+        return f"{subject} is {number}{unit}, as expected ({SIGNS[bound]} {expected:.12g}{unit})"
+    return f"Expected {subject} {SIGNS[bound]} {expected:.12g}{unit}, but got {number}{unit}"
 
 
 def told_apart(actual: float, expected: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from math import isfinite
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from annotated_types import Ge
 
@@ -15,6 +15,7 @@ from searchmark.options.sensitive import FilePath
 from searchmark.options.strict import strict_record
 
 Policy = Literal["no-evidence-of-harm", "non-inferior", "sequential"]
+POLICIES: tuple[Policy, ...] = get_args(Policy)
 NumberBound = Literal["at_least", "above", "at_most", "below"]
 NUMBER_BOUNDS: tuple[NumberBound, ...] = ("at_least", "above", "at_most", "below")
 BASELINE_FILE = "searchmark-baseline.jsonl"
@@ -133,6 +134,9 @@ class GateOptions:
         default_factory=dict
     )
     baseline: Annotated[FilePath | None, Setting("File that 'against: baseline' means.")] = None
+    looks: Annotated[bool, Setting("Write every look down beside the baseline; rules with the policy sequential always do.")] = (
+        False
+    )
     pins: Annotated[tuple[Pin, ...], Setting("What single cases must show.")] = ()
     known_failures: Annotated[tuple[str | KnownFailure, ...], Setting("Cases that fail today.")] = ()
 

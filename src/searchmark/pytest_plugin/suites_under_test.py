@@ -18,7 +18,8 @@ from searchmark.errors import SearchmarkError, UsageError
 from searchmark.experiments import Experiment, gate_run
 from searchmark.files.walking import walk
 from searchmark.gates.baselines import NO_BASELINE, Baseline, load_baseline
-from searchmark.gates.reading import needs_baseline, rules_of
+from searchmark.gates.reading import look_book, rules_of
+from searchmark.gates.relative import RelativeRule
 from searchmark.gates.rules import Rule
 from searchmark.options.gate_options import BASELINE_FILE, GateOptions
 from searchmark.pytest_plugin.checking import outcome_of
@@ -103,14 +104,25 @@ class SuiteUnderTest:
         failure = ran.runs[0].provenance.failure
         if failure is not None and self._says_missing(failure):
             return SuiteOutcome(missing=failure)
-        compare = self.config.compare
-        scores, gate = gate_run(ran.suite, ran.runs, self.rules, baseline=self._baseline, options=compare, corpus=ran.survey)
+        scores, gate = gate_run(
+            ran.suite,
+            ran.runs,
+            self.rules,
+            baseline=self._baseline,
+            looks=look_book(self.gates, self.rules, self._baseline_file),
+            options=self.config.compare,
+            corpus=ran.survey,
+        )
         outcome = outcome_of(scores, self.rules, gate, self.command)
         return proposed_update(self.path, run_file, outcome) if wants_update() else outcome
 
     @property
+    def _compares(self) -> bool:
+        return any(isinstance(rule, RelativeRule) for rule in self.rules)
+
+    @property
     def _baseline(self) -> Baseline:
-        return load_baseline(self._baseline_file) if needs_baseline(self.gates) else NO_BASELINE
+        return load_baseline(self._baseline_file) if self._compares else NO_BASELINE
 
     @property
     def _baseline_file(self) -> Path:
@@ -146,7 +158,7 @@ class SuiteUnderTest:
             yield from _content(self._code)
         if self.setup.corpus is not None:
             yield from _content(self.setup.corpus)
-        if needs_baseline(self.gates):
+        if self._compares:
             yield from _content(self._baseline_file)
 
 

@@ -2,60 +2,71 @@
 
 Small things (a case, a judgment, a hit) are frozen dataclasses. What comes by the million (the judgments of a suite,
 the hits of a run) is kept in columns, and `Case`, `Hit` and `Answer` are views that are built when asked for. Nothing
-here reads, checks or computes a measure.
+here reads, checks or computes a measure. A name is imported when it is first used: the process of an agent needs a
+document, and not the columns and numpy behind a run.
 """
 
 from __future__ import annotations
 
-from searchmark.records.digests import query_digest
-from searchmark.records.provenance import (
-    PARENT,
-    AgentIdentity,
-    CandidateKinds,
-    Environment,
-    IndexBuild,
-    Printed,
-    Provenance,
-    RunLabel,
-    RunPart,
-    SearchedRepository,
-    SuiteIdentity,
-    TrustEvent,
-    TrustKind,
-    display_names,
-    joined_provenance,
-)
-from searchmark.records.run import (
-    EMPTY,
-    ERROR,
-    NO_LINE,
-    NOT_RUN,
-    NOTHING_KNOWN,
-    OK,
-    STATUSES,
-    TIMEOUT,
-    Answer,
-    AnswerDetails,
-    Hit,
-    Run,
-    ScoredRun,
-    Status,
-    is_line_range,
-    line_columns,
-)
-from searchmark.records.suite import (
-    MATCHES,
-    NO_RANK,
-    Case,
-    CaseTable,
-    Defaults,
-    Document,
-    Gain,
-    Judgment,
-    JudgmentTable,
-    Match,
-    Suite,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from searchmark.records.digests import (
+        query_digest,
+    )
+    from searchmark.records.document import (
+        Document,
+    )
+    from searchmark.records.line_ranges import (
+        is_line_range,
+    )
+    from searchmark.records.provenance import (
+        PARENT,
+        AgentIdentity,
+        CandidateKinds,
+        Environment,
+        IndexBuild,
+        Printed,
+        Provenance,
+        RunLabel,
+        RunPart,
+        SearchedRepository,
+        SuiteIdentity,
+        TrustEvent,
+        TrustKind,
+        display_names,
+        joined_provenance,
+    )
+    from searchmark.records.run import (
+        EMPTY,
+        ERROR,
+        NO_LINE,
+        NOT_RUN,
+        NOTHING_KNOWN,
+        OK,
+        STATUSES,
+        TIMEOUT,
+        Answer,
+        AnswerDetails,
+        Hit,
+        Run,
+        ScoredRun,
+        Status,
+        line_columns,
+    )
+    from searchmark.records.suite import (
+        MATCHES,
+        NO_RANK,
+        Case,
+        CaseTable,
+        Defaults,
+        Gain,
+        Judgment,
+        JudgmentTable,
+        Match,
+        Suite,
+    )
 
 __all__ = [
     "EMPTY",
@@ -102,3 +113,64 @@ __all__ = [
     "line_columns",
     "query_digest",
 ]
+
+_HOMES = {
+    "digests": ("query_digest",),
+    "document": ("Document",),
+    "line_ranges": ("is_line_range",),
+    "provenance": (
+        "PARENT",
+        "AgentIdentity",
+        "CandidateKinds",
+        "Environment",
+        "IndexBuild",
+        "Printed",
+        "Provenance",
+        "RunLabel",
+        "RunPart",
+        "SearchedRepository",
+        "SuiteIdentity",
+        "TrustEvent",
+        "TrustKind",
+        "display_names",
+        "joined_provenance",
+    ),
+    "run": (
+        "EMPTY",
+        "ERROR",
+        "NO_LINE",
+        "NOT_RUN",
+        "NOTHING_KNOWN",
+        "OK",
+        "STATUSES",
+        "TIMEOUT",
+        "Answer",
+        "AnswerDetails",
+        "Hit",
+        "Run",
+        "ScoredRun",
+        "Status",
+        "line_columns",
+    ),
+    "suite": (
+        "MATCHES",
+        "NO_RANK",
+        "Case",
+        "CaseTable",
+        "Defaults",
+        "Gain",
+        "Judgment",
+        "JudgmentTable",
+        "Match",
+        "Suite",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value

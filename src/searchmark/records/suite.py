@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from searchmark.options.strict import strict_record
 from searchmark.records.columns import starts_of
 from searchmark.records.digests import JudgmentColumns, judgments_digest, queries_digest
+from searchmark.records.document import Document
 from searchmark.records.grades import grade_column
 from searchmark.records.id_columns import Texts, text_list
 
@@ -35,16 +36,6 @@ class Judgment:
     grade: int = 1
     rank: int | None = None
     score_range: tuple[float, float] | None = None
-
-
-@strict_record(slots=True)
-class Document:
-    """Something that can be found."""
-
-    id: str
-    text: str
-    title: str | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 @strict_record(slots=True)

@@ -254,7 +254,13 @@ def gate_sentence(report: Report) -> str | None:
     if verdict == "passed":
         return f"gate passed: {rules[0].message}" if len(rules) == 1 else f"gate passed: all {len(rules)} rules are met"
     bad = [rule for rule in rules if rule.verdict != "passed"]
-    return f"gate {verdict}: {bad[0].message if len(bad) == 1 else f'{len(bad)} of {len(rules)} rules are not met'}"
+    return f"gate {verdict}: {bad[0].message if len(bad) == 1 else _how_many(bad)}"
+
+
+def _how_many(rules: list[RuleResult]) -> str:
+    failed = sum(rule.verdict == "failed" for rule in rules)
+    counts = ((failed, "not met"), (len(rules) - failed, "that cannot be checked"))
+    return " and ".join(f"{_counted(count, 'rule')} {what}" for count, what in counts if count)
 
 
 def gate_lines(report: Report) -> Iterator[str]:
@@ -270,14 +276,14 @@ def gate_lines(report: Report) -> Iterator[str]:
 
 def cause_lines(report: Report, rule: RuleResult) -> Iterator[str]:
     """The cases that caused it: what was asked, what was expected, and what came."""
-    agent = next((each for each in report.agents.values() if all(case in each.cases for case in rule.cases)), None)
-    for case in rule.cases[:CAUSES_SHOWN] if agent else ():
-        found = agent.cases[case]  # type: ignore[union-attr]  # there are no cases without it
+    agent = report.agents.get(rule.run or "")
+    known = [] if agent is None else [(case, agent.cases[case]) for case in rule.cases if case in agent.cases]
+    for case, found in known[:CAUSES_SHOWN]:
         query = f" {found.query!r}" if found.query else ""
         expected = _listed([each.target for each in found.expected])
         yield f"{case}{query}: expected {expected}; got {_listed([hit.id for hit in found.hits])}"
-    if agent and len(rule.cases) > CAUSES_SHOWN:
-        yield f"and {len(rule.cases) - CAUSES_SHOWN} more cases"
+    if len(known) > CAUSES_SHOWN:
+        yield f"and {_counted(len(known) - CAUSES_SHOWN, 'more case')}"
 
 
 def _listed(names: list[str]) -> str:

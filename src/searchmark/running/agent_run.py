@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -38,6 +38,7 @@ from searchmark.running.events import WorkerEvent, description, index_build
 from searchmark.running.journal import Journal, new_run_start
 from searchmark.running.journal_lines import JournalEntry
 from searchmark.running.plan import Step, blocks, ordered
+from searchmark.running.recorder import LateRecorder
 from searchmark.running.run_builder import assembled
 from searchmark.running.sandbox.launch import Launch, Sandbox
 from searchmark.running.session import Outcome, Session
@@ -81,6 +82,7 @@ class AgentRun:
         options: RunOptions,
         report: Callable[[Progress], None],
         sandbox: Sandbox | None,
+        guard: int | None,
     ) -> None:
         self._entrant, self._suite, self._inspector, self._options, self._report = entrant, suite, inspector, options, report
         self._secrets = secrets_in(entrant.spec.config) | unless_known(environment_secrets(), suite.texts())
@@ -89,10 +91,12 @@ class AgentRun:
         self._blocks = list(blocks(self._steps, options.block))
         self._lock = threading.Lock()
         self._stopping = False
-        self._launch = launch = Launch.of(entrant.spec, entrant.locations, sandbox)
+        self._launch = launch = Launch.of(entrant.spec, entrant.locations, sandbox, guard)
+        workers = min(options.jobs, len(suite)) if entrant.spec.isolated else 1
+        self._recorders = [LateRecorder(self._record, self._happened) for _ in range(workers)]
         self._sessions = [
-            Session(entrant.spec, options, self._steps[-1].query, self._happened, launch)
-            for _ in range(min(options.jobs, len(suite)) if entrant.spec.isolated else 1)
+            Session(entrant.spec, options, self._steps[-1].query, recorder.happened, launch, recorder.catch_up)
+            for recorder in self._recorders
         ]
         self._journal: Journal | None = None
         self._entries: dict[str, JournalEntry] = {}
@@ -183,15 +187,22 @@ class AgentRun:
         if waiting and number == 0:
             self._tell("preparing")
         if len(self._sessions) == 1 or not waiting:
-            for step in waiting:
-                self._ask(self._sessions[0], step)
+            self._one_by_one(0, waiting)
         else:
             self._side_by_side(deque(waiting))
+
+    def _one_by_one(self, worker: int, waiting: Iterable[Step]) -> None:
+        session, recorder = self._sessions[worker], self._recorders[worker]
+        try:
+            for step in waiting:
+                recorder.hold(step, *self._asked(session, step))
+        finally:
+            recorder.catch_up()
 
     def _side_by_side(self, waiting: deque[Step]) -> None:
         with ThreadPoolExecutor(len(self._sessions)) as pool:
             try:
-                for done in [pool.submit(self._work, session, waiting) for session in self._sessions]:
+                for done in [pool.submit(self._work, worker, waiting) for worker in range(len(self._sessions))]:
                     done.result()
             except BaseException:
                 self._stopping = True
@@ -200,11 +211,16 @@ class AgentRun:
                     session.abandon()
                 raise
         # What is left was given back by a worker that has given up, after the others had ended.
-        able = next((session for session in self._sessions if not session.given_up), self._sessions[0])
-        for step in waiting:
-            self._ask(able, step)
+        able = next((worker for worker, session in enumerate(self._sessions) if not session.given_up), 0)
+        self._one_by_one(able, waiting)
 
-    def _work(self, session: Session, waiting: deque[Step]) -> None:
+    def _work(self, worker: int, waiting: deque[Step]) -> None:
+        try:
+            self._take_steps(self._sessions[worker], self._recorders[worker], waiting)
+        finally:
+            self._recorders[worker].catch_up()
+
+    def _take_steps(self, session: Session, recorder: LateRecorder, waiting: deque[Step]) -> None:
         """Take one step after the other. A worker that has given up leaves the rest to those that have not."""
         while not session.given_up:
             try:
@@ -212,13 +228,12 @@ class AgentRun:
             except IndexError:
                 return
             outcome, existence = self._asked(session, step)
+            if self._stopping:  # its worker was ended by us, which is no failure of the agent
+                return
             if outcome.status == "not_run":
                 waiting.appendleft(step)
             else:
-                self._record(step, outcome, existence)
-
-    def _ask(self, session: Session, step: Step) -> None:
-        self._record(step, *self._asked(session, step))
+                recorder.hold(step, outcome, existence)
 
     def _asked(self, session: Session, step: Step) -> tuple[Outcome, CaseExistence]:
         """The outcome of a case. An agent is not asked where contents are missing: it could not know, and be blamed for it."""
@@ -231,8 +246,6 @@ class AgentRun:
 
     def _record(self, step: Step, outcome: Outcome, existence: CaseExistence) -> None:
         with self._lock:
-            if self._stopping:  # its worker was ended by us, which is no failure of the agent
-                return
             entry = settled(step, outcome, existence, self._secrets)
             if self._journal is not None:
                 self._journal.add(step.case, entry)

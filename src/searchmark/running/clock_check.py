@@ -2,19 +2,28 @@
 
 A search cannot take longer than the runner waited for it. It can well be shorter: requests and answers travel, answers are
 taken apart, and on a busy machine the worker waits for a core. What none of that explains was spent by the agent outside the
-clock, or the clock was changed.
+clock, or the clock was changed. A single search is allowed much, since anything may happen once; all searches together are not.
 """
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from searchmark.corpora.locations import Commit, Location
 from searchmark.running.worker.in_process import Worker
 from searchmark.running.worker.process_tree import own_wait_for_core
 
 ALLOWED_NS = 50_000_000  # for everything around a search, whatever its size
 ALLOWED_PER_HIT_NS = 20_000  # taken apart, compared, written as JSON
-ALLOWED_PER_CHARACTER_NS = 100  # of the query: written, sent and read
+ALLOWED_PER_CHARACTER_NS = 100  # of the query and of the ids: written, sent and read
+USUAL_NS = 2_000_000  # the same, as it is on the whole: a tenth of a millisecond where nothing else runs
+USUAL_PER_HIT_NS = 5_000
+USUAL_PER_CHARACTER_NS = 25
+TOLERATED_NS, TOLERATED_PER_SEARCH_NS = 50_000_000, 500_000  # beyond that, of all searches together: disks and locks
+AROUND_NS = 1_000_000_000  # to open a corpus, and to ask an agent for the size of its index and what it says of itself
 UNKNOWN_WAIT_NS = 250_000_000  # where the kernel does not say how long a process has waited for a core
 MANY, MUCH = 3, 0.02  # searches, and their share, that make times doubtful
 
@@ -26,35 +35,101 @@ class Load:
     depth: int
     workers: int = 1
 
-    def allowed_ns(self, query: str) -> int:
-        return (ALLOWED_NS + self.depth * ALLOWED_PER_HIT_NS + len(query) * ALLOWED_PER_CHARACTER_NS) * self.workers
+    def allowed_ns(self, characters: int) -> int:
+        """How much a single search may take beside what is reported."""
+        return (ALLOWED_NS + self.depth * ALLOWED_PER_HIT_NS + characters * ALLOWED_PER_CHARACTER_NS) * self.workers
+
+    def usual_ns(self, characters: int) -> int:
+        """How much searches take beside what is reported, all in all."""
+        return (USUAL_NS + self.depth * USUAL_PER_HIT_NS + characters * USUAL_PER_CHARACTER_NS) * self.workers
+
+    def tolerated_ns(self, searches: int) -> int:
+        return (TOLERATED_NS + searches * TOLERATED_PER_SEARCH_NS) * self.workers
 
 
 class ClockCheck:
-    """One worker's clock. The kernel is asked for an explanation only where there is something to explain."""
+    """The clock of one session's workers. The kernel is asked for an explanation only where there is something to explain."""
 
     def __init__(self, load: Load) -> None:
         self._load = load
-        self._waited: int | None = 0
+        self._worker: Worker | None = None
+        self._waits = _Waits()
+        self._searches = 0
+        self._excess = self._recent = 0  # of all searches beyond what is usual, and of those since the kernel was last asked
+        self._explained = 0
 
     def begin(self, worker: Worker) -> None:
         """From here on: what worker and runner waited before, while it was started or prepared, explains nothing later."""
-        self._waited = _waited_by_both(worker)
+        if self._recent and worker is self._worker:
+            self._explain()
+        self._excess -= self._recent  # a worker that is gone cannot explain itself any more
+        self._recent, self._worker = 0, worker
+        self._waits.begin(worker)
 
-    def believes(self, reported_ns: int, worker: Worker, query: str = "") -> bool:
-        """Whether a reported time is no more than passed here, and not so much less that nothing explains it."""
-        hidden = worker.took_ns - reported_ns - self._load.allowed_ns(query)
-        return hidden <= 0 or hidden <= self._explained(worker)
+    def believes(self, reply: Mapping[str, Any], worker: Worker, query: str) -> bool:
+        """Whether the time of a search is not so much less than passed here that nothing explains it, nor all of them are."""
+        self._searches += 1
+        hidden = worker.took_ns - worker.unseen_ns - int(reply["ns"])
+        if hidden <= USUAL_NS:  # nearly always: nothing has to be looked at
+            return True
+        characters = len(query) + sum(map(len, reply.get("ids", ())))
+        allowed = self._load.allowed_ns(characters)
+        excess = min(hidden, allowed) - self._load.usual_ns(characters)
+        if excess > 0:
+            self._excess += excess
+            self._recent += excess
+            self._waits.note_own()
+        return self._is_explained(hidden - allowed) and (excess <= 0 or self._are_explained())
 
-    def _explained(self, worker: Worker) -> int:
-        """What worker and runner have waited for a core since this was last asked."""
-        before, self._waited = self._waited, _waited_by_both(worker)
-        return UNKNOWN_WAIT_NS if before is None or self._waited is None else self._waited - before
+    def believes_preparation(self, reply: Mapping[str, Any], worker: Worker, location: Location) -> bool:
+        """The same of an index; what is said to be our own part of it is much only in a history that we walk through."""
+        around, reported = int(reply["around_ns"]), int(reply["ns"])
+        ours = around if isinstance(location, Commit) else min(around, AROUND_NS * self._load.workers)
+        return self._is_explained(worker.took_ns - worker.unseen_ns - reported - ours - self._load.allowed_ns(0))
+
+    def _is_explained(self, beyond: int) -> bool:
+        """Whether worker and runner have waited for a core that long, since this was last asked."""
+        return beyond <= 0 or beyond <= self._explain()
+
+    def _are_explained(self) -> bool:
+        """Whether all searches together have hidden no more than waiting for a core explains."""
+        if self._excess - self._explained > self._load.tolerated_ns(self._searches):
+            self._explain()
+        return self._excess - self._explained <= self._load.tolerated_ns(self._searches)
+
+    def _explain(self) -> int:
+        """What worker and runner have waited since this was last asked."""
+        waited = None if self._worker is None else self._waits.since_last(self._worker)
+        # Where nobody knows, only single searches can be held against the clock.
+        more = self._recent if waited is None else waited
+        self._explained = min(self._excess, self._explained + more)  # what is left over is no credit for later searches
+        self._recent = 0
+        return UNKNOWN_WAIT_NS if waited is None else waited
 
 
-def _waited_by_both(worker: Worker) -> int | None:
-    theirs = worker.waited_ns()
-    return None if theirs is None else theirs + own_wait_for_core()
+class _Waits:
+    """How long worker and runner have waited for a core. Those of a thread can be asked for only by itself."""
+
+    def __init__(self) -> None:
+        self._theirs: int | None = None
+        self._own, self._thread, self._thread_waited = 0, 0, 0
+
+    def begin(self, worker: Worker) -> None:
+        self._theirs = worker.waited_ns()
+        self._thread, self._thread_waited = threading.get_ident(), own_wait_for_core()
+        self._own = 0
+
+    def note_own(self) -> None:
+        """What this thread has waited since it was last here; one that was never here has begun since."""
+        thread, waited = threading.get_ident(), own_wait_for_core()
+        self._own += waited - self._thread_waited if thread == self._thread and waited >= self._thread_waited else waited
+        self._thread, self._thread_waited = thread, waited
+
+    def since_last(self, worker: Worker) -> int | None:
+        self.note_own()
+        before, self._theirs = self._theirs, worker.waited_ns()
+        own, self._own = self._own, 0
+        return None if before is None or self._theirs is None else max(0, self._theirs - before) + own
 
 
 def doubtful(doubted: int, searches: int) -> bool:

@@ -7,22 +7,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from searchmark.agents.source import BuiltIn
 from searchmark.corpora.corpus import Survey
 from searchmark.errors import UsageError
 from searchmark.options.run_options import RunOptions
 from searchmark.records import Run, RunLabel, Suite
 from searchmark.running.agent_run import AgentRun, Entrant, Progress
+from searchmark.running.cache_guarding import guarded_caches
 from searchmark.running.corpus_inspector import open_inspector
 from searchmark.running.journal import set_aside
 from searchmark.running.plan import turns
 from searchmark.running.sandbox.launch import sandbox_of
 from searchmark.running.worker.process_tree import not_dumpable
-
-if TYPE_CHECKING:
-    from searchmark.embedders.cache import CacheWatch
 
 
 @dataclass(frozen=True)
@@ -63,38 +59,22 @@ def run_agents(request: RunRequest, report: Callable[[Progress], None] = lambda 
     with ExitStack() as until_the_end:
         until_the_end.enter_context(not_dumpable())
         inspector = until_the_end.enter_context(open_inspector(request.suite, [entrant.locations for entrant in request.entrants]))
+        caches = until_the_end.enter_context(guarded_caches([each.spec for each in request.entrants], sandbox))
         agent_runs = {}
         for entrant in request.entrants:
-            agent_runs[entrant.label] = AgentRun(entrant, request.suite, inspector, options, report, sandbox)
+            agent_runs[entrant.label] = AgentRun(entrant, request.suite, inspector, options, report, sandbox, caches.guard)
             until_the_end.callback(agent_runs[entrant.label].abandon)
         for agent_run in agent_runs.values():
             agent_run.load(alone=len(agent_runs) == 1)
         _open_journals(agent_runs, request)
-        watch = _cache_watch(request.entrants)
         for number in range(-(-len(request.suite) // options.block)):
             for label in turns(labels, number):
                 agent_runs[label].run(number)
         for agent_run in agent_runs.values():
             agent_run.close()
         inspector.find_changes()
-        tampering = _cache_tampering(watch)
+        tampering = caches.tampering()
         return Ran(request.suite, tuple(agent_run.result(tampering) for agent_run in agent_runs.values()), inspector.survey)
-
-
-def _cache_watch(entrants: Iterable[Entrant]) -> CacheWatch | None:
-    """Our own agents leave the vectors of others alone; code of others has to be watched."""
-    if all(isinstance(entrant.spec.source, BuiltIn) for entrant in entrants):
-        return None
-    from searchmark.embedders.cache import CacheWatch
-
-    return CacheWatch()
-
-
-def _cache_tampering(watch: CacheWatch | None) -> str | None:
-    changed = 0 if watch is None else watch.changed()
-    if watch is None or not changed:
-        return None
-    return f"cached vectors that another process changed during the run: {changed} (removed from {watch.path})"
 
 
 def _refuse_duplicates(labels: Sequence[RunLabel]) -> None:

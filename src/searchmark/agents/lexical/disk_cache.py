@@ -2,7 +2,8 @@
 
 A file holds some documents, by the name of their content, and every chunk of theirs, so it is complete in itself. It is
 written whole or not at all, never changed, and may go at any time: an agent that cannot read one counts again. Two
-processes that write the same file write the same bytes.
+processes that write the same file write the same bytes. While code of others runs beside us, only files that are older
+than its start are read, and none is written.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from searchmark.agents.lexical.chunk_store import DIGEST_BYTES, Contents
 from searchmark.agents.lexical.tokens import Tokeniser
 from searchmark.agents.lexical.vocabulary import Counts, Ints, ranges
 from searchmark.errors import UsageError
+from searchmark.files.guarded import changed_at, guarded_since
 from searchmark.files.store import atomic_write, cache_folder
 
 LAYOUT = 2  # of a file; a change makes another folder
@@ -84,7 +86,7 @@ class ChunkCache:
     def save(self, new: RowsByContent) -> None:
         """Keep new documents. A cache is a help and not a duty: where it cannot be written, nothing happens."""
         documents = {name: rows for name, rows in new.items() if _IS_DIGEST(name)}
-        if not documents:
+        if not documents or guarded_since() is not None:  # nobody could tell it from a file of theirs afterwards
             return
         with suppress(UsageError, OSError):
             # Named by what it holds: two processes that save the same at the same time write one file and not two.
@@ -97,22 +99,40 @@ class ChunkCache:
 def _places(path: Path) -> dict[bytes, int]:
     """The documents of a file and their positions in it; none if it is damaged."""
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            return {name: place for place, name in enumerate(file["names"].tolist())}
+        names = _columns(path, "names")["names"].tolist()
     except _DAMAGED:
         with suppress(OSError):
             path.unlink(missing_ok=True)
         return {}
+    return {name: place for place, name in enumerate(names)}
+
+
+def _columns(path: Path, *names: str) -> dict[str, NDArray[Any]]:
+    """Columns of a file, all unless some are named; one that others may have changed is as good as damaged."""
+    since = guarded_since()
+    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+        columns = {name: file[name] for name in names or file.files}
+        if since is not None and changed_at(stream.fileno()) >= since:  # asked after it was read: it may change meanwhile
+            raise ValueError(f"{path} is younger than the code that runs beside us")
+    return columns
+
+
+def remove_files_since(moment: int) -> None:
+    """Remove the files, of whatever tokeniser, that were written or touched since then."""
+    for path in (cache_folder() / "bm25").glob("*/*.npz"):
+        with suppress(OSError):
+            if path.lstat().st_ctime_ns >= moment:
+                path.unlink()
 
 
 class _File:
     """The columns of a file, as they are on disk."""
 
     def __init__(self, path: Path) -> None:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            columns = dict(file)
-        with suppress(OSError):  # somebody else's, or on a disk that cannot be written: good to read all the same
-            os.utime(path)
+        columns = _columns(path)
+        if guarded_since() is None:  # which would make it too young
+            with suppress(OSError):  # somebody else's, or on a disk that cannot be written: good to read all the same
+                os.utime(path)
         self._sizes, self._chunks = columns["sizes"], columns["chunks"]
         # NO_TEXT is below zero, and has no chunks.
         self._starts = np.cumsum(np.maximum(self._sizes, 0)) - np.maximum(self._sizes, 0)

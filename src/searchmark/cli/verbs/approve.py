@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from searchmark.cli._output import harmless, show, tell
+from searchmark.cli._output import show, tell
 from searchmark.errors import UsageError
+from searchmark.reports.quoting import visible
 
 if TYPE_CHECKING:
     from searchmark.approval.records import Approval, ChangedExpectation, Proposal
@@ -54,8 +55,9 @@ def command(
     by = author_of(Path(suite)) if author is None else author.strip()
     if not by:
         raise UsageError("--author is empty; name who approves")
-    decided = approve(suite, run, _Questions(asks), author=by, reason=(reason or "").strip() or None, only=cases, write=not dry_run)
-    show("\n".join(_summary(decided)) + "\n")
+    questions = _Questions(asks)
+    decided = approve(suite, run, questions, author=by, reason=(reason or "").strip() or None, only=cases, write=not dry_run)
+    show("\n".join([*questions.unasked, *_summary(decided)]) + "\n")
     if decided.written:
         from searchmark.approval.records import WARNING
 
@@ -63,16 +65,18 @@ def command(
 
 
 class _Questions:
-    """Shows each change and asks about it, until all or none of the rest is wanted."""
+    """Shows each change and asks about it, until all or none of the rest is wanted; ``unasked`` is what is still to be shown."""
 
     def __init__(self, asks: bool) -> None:
         self._rest = None if asks else True
+        self.unasked: list[str] = []
 
     def __call__(self, change: ChangedExpectation) -> bool:
-        if self._rest is False:
-            return False
+        if self._rest is not None:
+            self.unasked += _shown(change) if self._rest else ()
+            return self._rest
         show("\n".join(_shown(change)) + "\n")
-        answer = _answer() if self._rest is None else "y"
+        answer = _answer()
         if answer in ("a", "q"):
             self._rest = answer == "a"
         return answer in ("y", "a")
@@ -86,7 +90,7 @@ def _answer() -> str:
 
 
 def _shown(change: ChangedExpectation) -> Iterator[str]:
-    yield f"case {harmless(change.case)}: {harmless(change.query or '(its query is not known)')}"
+    yield f"case {visible(change.case)}: {visible(change.query or '(its query is not known)')}"
     yield f"  expected now: {_listed(change.before)}"
     yield f"  what came:    {_listed(change.after)}"
     for name in ("new", "gone", "moved"):
@@ -95,11 +99,11 @@ def _shown(change: ChangedExpectation) -> Iterator[str]:
 
 
 def _listed(targets: Iterable[str]) -> str:
-    return ", ".join(map(harmless, targets))
+    return visible(", ".join(targets))
 
 
 def _summary(decided: Approval) -> Iterator[str]:
-    proposal, path = decided.proposal, harmless(str(decided.path))
+    proposal, path = decided.proposal, visible(str(decided.path))
     if not proposal.changed:
         yield f"nothing to approve in {path}"
     else:
@@ -110,7 +114,7 @@ def _summary(decided: Approval) -> Iterator[str]:
         yield _circular(decided)
     if decided.record is not None and not decided.recorded:
         yield f"{path} is a list of cases and keeps nothing else; put this into the commit message:"
-        yield f"  {harmless(decided.record.as_sentence())}"
+        yield f"  {visible(decided.record.as_sentence())}"
     if decided.written:
         yield f"written: {path}"
     else:
@@ -126,10 +130,10 @@ def _left(proposal: Proposal) -> Iterator[str]:
 
 
 def _circular(decided: Approval) -> str:
-    agent, many = harmless(decided.circular[0].agent), _counted(len(decided.circular), "case")
+    agent, many = visible(decided.circular[0].agent), _counted(len(decided.circular), "case")
     return (
         f"circular: what {many} would expect is exactly what {agent} returned. Once approved, this run scores 1.0 there by "
-        f"construction: the suite can no longer tell whether {agent} is right there, only whether it changes."
+        f"construction (RR, and R at that depth): the suite can no longer tell whether {agent} is right, only whether it changes."
     )
 
 
@@ -139,7 +143,7 @@ def _difference(decided: Approval) -> Iterator[str]:
 
     name = str(decided.path)
     lines = (decided.before.splitlines(), decided.after.splitlines())
-    yield from (harmless(line) for line in unified_diff(*lines, name, name, lineterm="", n=1))
+    yield from (visible(line) for line in unified_diff(*lines, name, name, lineterm="", n=1))
 
 
 def _counted(count: int, what: str) -> str:

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._gates import GateAgainst, gate_options, with_gates_of
+from searchmark.cli._gates import GATE, GateAgainst, gate_options, next_step, with_gates_of
 from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option
-from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option_group
-from searchmark.cli._output import STDOUT, deliver, output_files
+from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
+from searchmark.cli._output import STDOUT, deliver, output_files, show, tell
 from searchmark.config import Config
-from searchmark.errors import UsageError
+from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.files.meanwhile import Meanwhile
+from searchmark.files.store import write_text
 from searchmark.measures.grammar import parse_measure
 from searchmark.options.option import Option
 from searchmark.runs import FORMATS as RUN_FORMATS
 from searchmark.runs import load_run
 from searchmark.suites import load_suite_with_setup
 
+if TYPE_CHECKING:
+    from searchmark.gates.self_test import SelfTest
+
 
 @dataclass(frozen=True)
 class Searched:
-    """What is known about what was searched."""
+    """What is known about the run, and about what was searched."""
 
     corpus: Annotated[
         str | None, Option("Documents that were searched: a directory, or a JSON, JSONL or CSV file.", metavar="PATH")
@@ -41,9 +46,16 @@ class Searched:
 @config_option(WHAT_TO_RUN, "the section 'gates'")
 @option_group(Searched, "searched", WHAT_TO_SEARCH)
 @gate_options
+@option(GATE, "--self-test", is_flag=True, help="Try the gate on copies of the run that get worse: from which size on is it red?")
 @option_group(ReportChoice, "wanted", OUTPUT)
 def command(
-    run_paths: tuple[str, ...], source: SuiteChoice, config: Config, searched: Searched, gates: GateAgainst, wanted: ReportChoice
+    run_paths: tuple[str, ...],
+    source: SuiteChoice,
+    config: Config,
+    searched: Searched,
+    gates: GateAgainst,
+    self_test: bool,
+    wanted: ReportChoice,
 ) -> int:
     """Check a saved run against the rules of a gate: those of the config, of a preset, of the command line.
 
@@ -54,8 +66,9 @@ def command(
     searchmark gate run.jsonl --gold-set suite.yaml --config searchmark.yaml
     searchmark gate run.jsonl --gold-set suite.yaml --gate search-relevance
     searchmark gate run.jsonl --gold-set suite.yaml --fail-under nDCG@10=0.4 --against baseline.jsonl
+    searchmark gate --self-test run.jsonl --gold-set suite.yaml --gate search-relevance
     """
-    from searchmark.experiments import evaluate_run
+    from searchmark.experiments import evaluate_run, gate_self_test
 
     files = output_files(wanted.outputs, config.output)
     asked = [parse_measure(text) for text in wanted.measures]
@@ -66,14 +79,33 @@ def command(
     if not rules:
         raise UsageError("there is no rule to check: write a section 'gates' in the config, or give --gate or --fail-under")
     corpus = searched.corpus or (None if setup.corpus is None else str(setup.corpus))
+    survey, baseline = survey_of(suite, corpus, searched.mapping), gates.baseline(config, rules)
+    if self_test:
+        return _tried(gate_self_test(suite, runs.result(), rules, baseline=baseline, options=config.compare, corpus=survey), files)
     report = evaluate_run(
         suite,
         runs.result(),
         asked,
         by=wanted.splits,
         rules=rules,
-        baseline=gates.baseline(config, rules),
+        baseline=baseline,
+        looks=gates.looks(config, rules),
         options=config.compare,
-        corpus=survey_of(suite, corpus, searched.mapping),
+        corpus=survey,
     )
-    return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs)
+    code = deliver(report, files, json_on_stdout=STDOUT in wanted.outputs)
+    if report.gate is not None and report.gate.verdict != "passed":
+        tell(next_step(report.gate, source.path, run_paths, gates.baseline_file(config)))
+    return code
+
+
+def _tried(found: SelfTest, files: list[Path]) -> int:
+    """Show what a gate can see; one that a run does not pass as it is cannot be tried."""
+    from searchmark.reports.self_test import self_test_json, self_test_text
+
+    for file in files:
+        if file.suffix != ".json":
+            raise UsageError(f"{file}: a self-test is written as .json")
+        write_text(file, self_test_json(found))
+    show(self_test_text(found))
+    return EXIT_OK if found.verdict == "passed" else EXIT_UNTRUSTED

@@ -9,18 +9,20 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.locations import Location
 from searchmark.errors import UsageError
-from searchmark.files.store import cache_folder
+from searchmark.files.guarded import GUARD
+from searchmark.files.store import cache_folder, foreign_cache_folder
 from searchmark.running.sandbox import bubblewrap, landlock
 from searchmark.running.sandbox.confinement import Confinement
 from searchmark.running.sandbox.landlock import Ruleset
-from searchmark.running.sandbox.needs import model_folder, needs_of
+from searchmark.running.sandbox.needs import is_foreign, model_folder, needs_of
+from searchmark.running.sandbox.snapshot_folder import SnapshotFolder
 from searchmark.running.sandbox.system_calls import Calls, filter_available
 from searchmark.running.sandbox.variables import allowed_in_sandbox, withheld_from, without
 from searchmark.running.sandbox.view import View, first_unreadable, view_of
@@ -80,7 +82,8 @@ class Launch:
     """How the workers of one agent are started.
 
     ``withheld``: the variables that it does not get. ``own_user``: where we are root, each worker becomes a user that is
-    nobody else; one that has to read files of root alone stays root, without any of its privileges.
+    nobody else; one that has to read files of root alone stays root, without any of its privileges. ``guard``: an open file that
+    tells a built-in agent which cached vectors it may use, where code of others could write any.
     """
 
     environment: Mapping[str, str]
@@ -88,13 +91,19 @@ class Launch:
     sandbox: Sandbox | None = None
     view: View | None = None
     own_user: bool = False
+    guard: int | None = None
 
     @classmethod
-    def of(cls, spec: AgentSpec, locations: Mapping[str, Location], sandbox: Sandbox | None = None) -> Launch:
+    def of(
+        cls, spec: AgentSpec, locations: Mapping[str, Location], sandbox: Sandbox | None = None, guard: int | None = None
+    ) -> Launch:
         needs = needs_of(spec)
         withheld = withheld_from(os.environ, needs.variables)
         if sandbox is None:
-            return cls(without(os.environ, withheld), withheld)
+            environment = without(os.environ, withheld | {GUARD})
+            if is_foreign(spec):
+                return cls(environment | {"SEARCHMARK_CACHE": str(foreign_cache_folder())}, withheld)
+            return cls(environment, withheld, guard=guard)
         if not spec.isolated:
             raise UsageError(
                 f"the agent {spec.name!r} is an object of this process, which no sandbox can hold; put it into a module"
@@ -111,11 +120,23 @@ class Launch:
             return None
         return self.sandbox.version + (", root without privileges" if os.geteuid() == 0 and not self.own_user else "")
 
+    def snapshot_folder(self) -> SnapshotFolder:
+        """What shows the searched commits to the workers of one session, if the repositories are out of their sight."""
+        return SnapshotFolder({} if self.view is None else self.view.commits)
+
+    def showing(self, snapshots: SnapshotFolder) -> Launch:
+        """The same with the folder that shows commits, if any are shown."""
+        if self.view is None or not snapshots.commits:
+            return self
+        return replace(self, view=replace(self.view, corpus=(*self.view.corpus, snapshots.path)))
+
     @contextmanager
     def prepared(self, command: Sequence[str], scratch: Path) -> Iterator[Prepared]:
         """The command as it has to be started; open files that it needs are closed at the end."""
         if self.sandbox is None or self.view is None:
-            yield Prepared([*command], {**self.environment, "TMPDIR": str(scratch)})
+            guard = {} if self.guard is None else {GUARD: str(self.guard)}
+            descriptors = () if self.guard is None else (self.guard,)
+            yield Prepared([*command], {**self.environment, "TMPDIR": str(scratch), **guard}, descriptors)
             return
         environment = {**self.environment, **_own_folders(scratch)}
         user = _given_to_a_new_user(scratch) if self.own_user else None

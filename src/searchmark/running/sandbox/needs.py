@@ -27,6 +27,11 @@ class Needs:
     files: tuple[Path, ...]
 
 
+def is_foreign(spec: AgentSpec) -> bool:
+    """Whether an agent, or one that it asks, is code that is not ours."""
+    return not all(isinstance(each.source, BuiltIn) for each in with_arms(spec))
+
+
 def needs_of(spec: AgentSpec) -> Needs:
     """What the spec allows, and what the config of a built-in agent means: a service is asked through the network."""
     specs = list(with_arms(spec))

@@ -1,0 +1,300 @@
+"""Every kind of rule, on runs that meet it, that do not, and that do not have the number at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from searchmark import (
+    Answer,
+    AnswerDetails,
+    Case,
+    CompareOptions,
+    Document,
+    GateOptions,
+    GateRule,
+    Hit,
+    Judgment,
+    KnownFailure,
+    Pin,
+    Run,
+    Suite,
+    UsageError,
+    compare_runs,
+    evaluate_run,
+    named_baseline,
+    render,
+    rules_of,
+)
+from searchmark.gates.baselines import NO_BASELINE, Baseline
+from searchmark.gates.rules import Gate
+from searchmark.records import IndexBuild, Provenance, RunLabel
+
+CASES = 40
+
+
+def suite_of(cases: int = CASES, **more: object) -> Suite:
+    """Half of the cases are of the category even, half of odd."""
+    return Suite.from_cases(
+        "s",
+        [
+            Case(f"c{n}", f"q{n}", (Judgment("a"), Judgment("b")), category="odd" if n % 2 else "even", tags=("t",))
+            for n in range(cases)
+        ],
+        **more,
+    )
+
+
+def run_of(good: int, cases: int = CASES, *, name: str = "agent", **rest: object) -> Run:
+    """The first ``good`` cases have both targets first, the others have none of them."""
+    details = AnswerDetails(cold_ms=(20.0,), warm_ms=(10.0,), cost=0.5)
+    return Run.from_answers(
+        RunLabel(name),
+        [
+            Answer(
+                f"c{n}",
+                "ok",
+                tuple(Hit(each, rank) for rank, each in enumerate(("a", "b") if n < good else ("x", "y"), 1)),
+                details,
+            )
+            for n in range(cases)
+        ],
+        **rest,
+    )
+
+
+def gate_on(run: Run, baseline: Baseline = NO_BASELINE, suite: Suite | None = None, **gates: object) -> Gate:
+    report = evaluate_run(suite or suite_of(), [run], ["RR"], rules=rules_of(GateOptions(**gates)), baseline=baseline)  # type: ignore[arg-type]  # as it comes
+    assert report.gate is not None
+    return report.gate
+
+
+def rule(**fields: object) -> tuple[GateRule]:
+    return (GateRule(**fields),)  # type: ignore[arg-type]  # as it comes
+
+
+def test_the_message_has_the_users_word_and_ours_expected_and_actual() -> None:
+    (found,) = gate_on(run_of(30), thresholds={"Precision@2": 0.85}).rules
+    assert found.message == "Expected Precision@2 (P@2) >= 0.85, but got 0.75"
+    assert (found.subject, found.bound, found.expected, found.actual, found.verdict) == ("P@2", "at_least", 0.85, 0.75, "failed")
+    assert found.cases == tuple(f"c{n}" for n in range(30, 40))
+
+
+def test_a_number_that_rounds_to_its_bound_is_told_apart() -> None:
+    (found,) = gate_on(run_of(30), rules=rule(measure="P@2", above=0.75)).rules
+    assert found.message == "Expected P@2 > 0.75, but got 0.75"
+    (found,) = gate_on(run_of(30), rules=rule(measure="P@2", at_least=0.7500001)).rules
+    assert found.message == "Expected P@2 >= 0.7500001, but got 0.75"
+
+
+@pytest.mark.parametrize(
+    ("fields", "verdict", "actual"),
+    [
+        ({"measure": "RR", "at_least": 0.75}, "passed", 0.75),
+        ({"measure": "RR", "above": 0.75}, "failed", 0.75),
+        ({"measure": "RR", "at_most": 0.75}, "passed", 0.75),
+        ({"measure": "RR", "below": 0.75}, "failed", 0.75),
+        ({"measure": "RR", "where": {"category": "even"}, "at_least": 0.76}, "failed", 0.75),
+        ({"measure": "RR", "where": {"tag": "t"}, "at_least": 0.7}, "passed", 0.75),
+        ({"measure": "RR", "where": {"category": "none"}, "at_least": 0.0}, "untrusted", None),
+        ({"measure": "RR", "where": {"colour": "red"}, "at_least": 0.0}, "untrusted", None),
+        ({"measure": "Tau", "at_least": 0.5}, "untrusted", None),
+        ({"latency": "warm.p95", "at_most": 10}, "passed", 10.0),
+        ({"latency": "cold.p50", "below": 20}, "failed", 20.0),
+        ({"latency": "index_only.p95", "at_most": 250}, "untrusted", None),
+        ({"latency": "warm.p95", "where": {"category": "odd"}, "at_most": 10}, "passed", 10.0),
+        ({"cost": "per_query", "at_most": 0.5}, "passed", 0.5),
+        ({"cost": "total", "below": 20}, "failed", 20.0),
+        ({"index": "bytes", "at_most": 1000}, "passed", 1000.0),
+        ({"index": "seconds", "below": 2}, "failed", 2.0),
+        ({"memory": "bytes", "at_most": 5}, "untrusted", None),
+        ({"index": "bytes", "where": {"category": "odd"}, "at_most": 1000}, "untrusted", None),
+        ({"ann_recall": 10, "at_least": 0.95}, "untrusted", None),
+    ],
+)
+def test_a_bound_on_any_number(fields: dict[str, object], verdict: str, actual: float | None) -> None:
+    run = run_of(30, provenance=Provenance(index=IndexBuild(seconds=2.0, bytes=1000)))
+    (found,) = gate_on(run, rules=rule(**fields)).rules
+    assert (found.verdict, found.actual) == (verdict, actual)
+    assert found.where == fields.get("where", {})
+
+
+def test_a_warning_is_said_and_fails_nothing() -> None:
+    (found,) = gate_on(run_of(30), rules=rule(latency="warm.p95", at_most=250, warn_above=5)).rules
+    assert (found.verdict, found.notes) == ("passed", ("latency warm.p95 is 10 ms, above 5 ms: a warning, not a failure",))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "note"),
+    [
+        ("nDCG@10", 90, "values of nDCG@10 lie between 0 and 1: 90 is outside; write 0.9 for 90 %"),
+        ("P@5", 0.5, "the highest possible P@5 on these cases is 0.4: no ranking can meet this bound"),
+        ("P@5", 0.4, None),
+        ("RR", 0.0, "every ranking meets this bound: no RR is lower than 0"),
+    ],
+)
+def test_what_a_bound_is_worth_is_said_with_the_gate(name: str, expected: float, note: str | None) -> None:
+    (found,) = gate_on(run_of(40), thresholds={name: expected}).rules
+    assert found.notes == (() if note is None else (note,))
+
+
+def test_a_bound_that_a_random_ranking_meets_is_said() -> None:
+    """Of three documents two are relevant: whatever their order, P@3 is two thirds."""
+    documents = tuple(Document(each, each) for each in ("a", "b", "z"))
+    cases = [Case(f"c{n}", "q", (Judgment("a"), Judgment("b")), documents=documents) for n in range(12)]
+    gate = gate_on(run_of(12, 12), suite=Suite.from_cases("s", cases), thresholds={"P@3": 0.65, "RR": 0.9})
+    random, real = gate.rules
+    assert random.notes == ("a random ranking gets 0.6667 on average and meets this bound, so it says nothing about quality",)
+    assert real.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("pin", "verdict"),
+    [
+        ({"must_be_first": "a"}, "passed"),
+        ({"must_be_first": "b"}, "failed"),
+        ({"must_contain": "b"}, "passed"),
+        ({"must_contain": ("a", "b"), "k": 1}, "failed"),
+        ({"must_not_contain": "x"}, "passed"),
+        ({"must_not_contain": "b", "k": 1}, "passed"),
+        ({"must_not_contain": ("x", "b")}, "failed"),
+        ({"before": ("a", "b")}, "passed"),
+        ({"before": ("b", "a")}, "failed"),
+        ({"before": ("b", "never")}, "passed"),
+        ({"before": ("never", "b")}, "failed"),
+        ({"before": ("never", "neither")}, "failed"),
+    ],
+)
+def test_a_pinned_case(pin: dict[str, object], verdict: str) -> None:
+    (found,) = gate_on(run_of(40), pins=(Pin("c7", **pin),)).rules  # type: ignore[arg-type]  # as it comes
+    assert (found.subject, found.cases, found.verdict) == ("case c7", ("c7",), verdict)
+
+
+def test_a_pin_names_what_was_expected_and_what_came() -> None:
+    (found,) = gate_on(run_of(0), pins=(Pin("c7", must_be_first="a"),)).rules
+    assert found.message == "case c7: expected a to be first, but got x, y"
+
+
+def test_a_pin_on_a_case_that_is_not_there_or_failed_is_untrusted() -> None:
+    assert gate_on(run_of(40), pins=(Pin("c99", must_be_first="a"),)).verdict == "untrusted"
+    whole = run_of(200, 200)
+    failed = Run.from_answers(
+        "agent", [replace(each, status="error", hits=()) if each.case == "c0" else each for each in whole.answers]
+    )
+    gate = gate_on(failed, suite=suite_of(200), pins=(Pin("c0", must_be_first="a"),))
+    assert gate.rules[0].message == "case c0 cannot be checked: it ended with error"
+    assert gate.verdict == "untrusted"
+
+
+@pytest.mark.parametrize(("good", "verdict"), [(0, "passed"), (40, "failed")])
+def test_a_known_failure_is_news_when_it_passes(good: int, verdict: str) -> None:
+    (found,) = gate_on(run_of(good), known_failures=("c7",)).rules
+    assert (found.verdict, found.bound) == (verdict, "known_failure")
+    (found,) = gate_on(run_of(good), known_failures=(KnownFailure("c7", "RR", 0.5),)).rules
+    assert found.verdict == verdict
+
+
+def test_a_pin_of_a_known_failure_may_fail() -> None:
+    pins = (Pin("c7", must_be_first="b"),)
+    (found,) = gate_on(run_of(40), pins=pins, known_failures=("c7",)).rules
+    assert (found.bound, found.verdict) == ("known_failure", "passed")
+    assert gate_on(run_of(40), pins=(Pin("c7", must_be_first="a"),), known_failures=("c7",)).verdict == "failed"
+
+
+def test_every_case_must_reach_its_own_minimum_but_for_known_failures() -> None:
+    (found,) = gate_on(run_of(39), each_case={"MRR": 0.5}).rules
+    assert found.message == "Expected MRR (RR) of every case >= 0.5, but 1 of 40 have less, the lowest 0"
+    assert found.cases == ("c39",)
+    assert gate_on(run_of(39), each_case={"MRR": 0.5}, known_failures=("c39",)).verdict == "passed"
+
+
+def test_a_regression_fails_where_a_gate_asks_for_it() -> None:
+    baseline = named_baseline(run_of(40))
+    (found,) = gate_on(run_of(30), baseline, rules=rule(measure="RR", against="baseline")).rules
+    assert (found.verdict, found.bound, found.actual) == ("failed", "no-evidence-of-harm", -0.25)
+    assert found.message.startswith("Expected RR against the baseline not to be worse, but it REGRESSED: -0.2500, interval -0.4")
+    assert found.cases == tuple(f"c{n}" for n in range(30, 40))
+    (same,) = gate_on(run_of(40), baseline, rules=rule(measure="RR", against="baseline")).rules
+    assert same.verdict == "passed"
+
+
+def test_non_inferior_must_be_shown() -> None:
+    baseline = named_baseline(run_of(40))
+    narrow = rule(measure="RR", against="baseline", policy="non-inferior", margin=0.05)
+    wide = rule(measure="RR", against="baseline", policy="non-inferior", margin=0.2)
+    assert gate_on(run_of(40), baseline, rules=narrow).verdict == "unresolvable"  # 40 ties do not show that much
+    assert gate_on(run_of(40), baseline, rules=wide).verdict == "passed"
+    assert gate_on(run_of(34), baseline, rules=wide).verdict == "failed"
+
+
+def test_too_few_cases_resolve_nothing() -> None:
+    suite, baseline = suite_of(8), named_baseline(run_of(8, 8))
+    gate = gate_on(run_of(0, 8), baseline, suite, rules=rule(measure="RR", against="baseline"))
+    assert gate.verdict == "unresolvable"
+    assert (
+        "cases worth fewer than 10 independent ones get no interval and no verdict: 2 more independent cases are needed"
+        in gate.rules[0].message
+    )
+
+
+def test_a_baseline_that_is_missing_is_not_met() -> None:
+    (found,) = gate_on(run_of(40), rules=rule(measure="RR", against="baseline")).rules
+    assert (found.verdict, found.message) == ("untrusted", "RR cannot be held against the baseline: there is none")
+
+
+def test_rules_that_compare_are_one_family() -> None:
+    """Seven cases lost everything: a difference that is significant alone, and not among twenty."""
+    baseline, worse = named_baseline(run_of(40)), run_of(34)
+    alone = gate_on(worse, baseline, rules=rule(measure="RR", against="baseline"))
+    measures = [f"P@{k}" for k in range(1, 20)]
+    among = gate_on(worse, baseline, rules=tuple(GateRule(measure=name, against="baseline") for name in ("RR", *measures)))
+    assert (alone.verdict, among.rules[0].verdict) == ("failed", "passed")
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({}, "a rule of a gate is about one of measure, latency"),
+        ({"measure": "RR", "latency": "warm.p95", "at_least": 1}, "not measure and latency"),
+        ({"measure": "RR"}, "needs a bound"),
+        ({"latency": "p95", "at_most": 1}, "write it like warm.p95"),
+        ({"cost": "much", "at_most": 1}, "cost must be total or per_query, not 'much'"),
+        ({"measure": "RR", "at_least": 1, "margin": 0.1}, "a margin belongs to"),
+        ({"measure": "RR", "at_least": 1, "against": "baseline"}, "not both"),
+        ({"latency": "warm.p95", "against": "baseline"}, "is for measures"),
+        ({"measure": "RR", "against": "baseline", "margin": 0.1}, "a margin belongs to the policy non-inferior"),
+        ({"measure": "RR", "at_least": 1, "where": {"a": "b", "c": "d"}}, "'where' names one field"),
+    ],
+)
+def test_a_rule_that_makes_no_sense_is_refused(fields: dict[str, object], reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        rule(**fields)
+
+
+def test_a_preset_has_its_exact_measures() -> None:
+    found = [(each.subject, each.bound, each.expected) for each in gate_on(run_of(40), preset="fts5-vector-reranker").rules]
+    assert found == [("P@5", "above", 0.6), ("P@10", "above", 0.5), ("RR@10", "above", 0.5), ("Success@5", "above", 0.8)]
+    found = [(each.subject, each.expected) for each in gate_on(run_of(40), preset="search-relevance").rules]
+    assert found == [("Relevance", 0.85), ("RR@5", 0.8), ("P@5", 0.85)]
+    assert gate_on(run_of(40), preset="fashion-vectors").verdict == "untrusted"
+    with pytest.raises(UsageError, match="there is no preset 'none' of gates; there are: search-relevance"):
+        gate_on(run_of(40), preset="none")
+
+
+def test_of_several_runs_the_worst_is_told_with_its_own_answers() -> None:
+    report = compare_runs(
+        suite_of(), [run_of(40, name="good"), run_of(10, name="bad")], ["RR"], rules=rules_of(GateOptions(thresholds={"MRR": 0.9}))
+    )
+    assert report.gate is not None
+    assert [(rule.run, rule.message) for rule in report.gate.rules] == [("bad", "Expected bad: MRR (RR) >= 0.9, but got 0.25")]
+    assert "c10 'q10': expected a, b; got x, y" in render(report)
+
+
+def test_a_comparison_holds_rules_against_its_baseline() -> None:
+    runs = [run_of(40, name="old"), run_of(40, name="same"), run_of(20, name="worse")]
+    rules = rules_of(GateOptions(rules=rule(measure="RR", against="baseline")))
+    report = compare_runs(suite_of(), runs, ["RR"], rules=rules, options=CompareOptions(baseline="old"))
+    assert report.gate is not None
+    assert (report.gate.verdict, report.gate.rules[0].run) == ("failed", "worse")
+    assert compare_runs(suite_of(), runs[:2], ["RR"], rules=rules).gate.verdict == "passed"  # type: ignore[union-attr]  # there are rules
