@@ -12,7 +12,7 @@ from searchmark import Answer, Hit, Run
 from searchmark.analysis.verdicts import PairedEvidence
 from searchmark.errors import FormatError, UsageError
 from searchmark.gates import looks as looks_module
-from searchmark.gates.looks import Build, RecordedLook, Subject, answers_digest, far_above, looks_path, open_ledger, read_looks
+from searchmark.gates.looks import Build, RecordedLook, Subject, answers_digest, far_above, looks_path, open_looks, read_looks
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SUBJECT = Subject("baseline-1", "nDCG@10")
@@ -24,8 +24,8 @@ def build(number: int) -> Build:
 
 
 def record(path: Path, one: Build, subject: Subject = SUBJECT) -> RecordedLook:
-    with open_ledger(path) as ledger:
-        return ledger.record(subject, one, EVIDENCE)
+    with open_looks(path) as looks:
+        return looks.record(subject, one, EVIDENCE)
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_no_file_is_no_look(path: Path) -> None:
 
 def test_a_file_that_another_process_holds_is_not_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks_module, "_PATIENCE", 0.0)
-    with open_ledger(path), pytest.raises(UsageError, match="another process is writing to"), open_ledger(path):
+    with open_looks(path), pytest.raises(UsageError, match="another process is writing to"), open_looks(path):
         pass
 
 

@@ -53,7 +53,7 @@ class GateAgainst(GateChoice):
     against: Annotated[
         str | None,
         Option(
-            "Baseline that rules compare with: a saved run.",
+            "Baseline: a saved run, or the baseline_metrics.json of fixtures.",
             ("--against",),
             "FILE",
             default=f"gates.baseline of the config, or {BASELINE_FILE}",
@@ -63,34 +63,27 @@ class GateAgainst(GateChoice):
         bool, Option("Exit codes for 'git bisect run': 0 good, 1 bad, 125 for everything that is neither.", ("--bisect",))
     ] = False
 
-    def rules(self, config: Config, asked: Sequence[AnyMeasure] = ()) -> list[Rule]:
-        """All rules; whoever names a baseline and no rule about it wants to be no worse by the first measure."""
-        from searchmark.analysis.scores import DEFAULT_MEASURES
-        from searchmark.gates.reading import no_worse_by
+    def baseline(self, config: Config, rules: Sequence[Rule], asked: Sequence[AnyMeasure] = ()) -> Baseline:
+        """The baseline, if one is named or a rule asks for one; one that is named is used, by the first of ``asked`` if need be."""
+        from searchmark.gates.baselines import NO_BASELINE, held_against, load_baseline
         from searchmark.gates.relative import RelativeRule
 
-        stated = super().rules(config, asked)
-        if self.against is None or any(isinstance(rule, RelativeRule) for rule in stated):
-            return stated
-        return [*stated, no_worse_by(asked[0] if asked else DEFAULT_MEASURES[0])]
-
-    def baseline(self, config: Config, rules: Sequence[Rule]) -> Baseline:
-        """The baseline, if a rule asks for one."""
-        from searchmark.gates.baselines import NO_BASELINE, load_baseline
-        from searchmark.gates.relative import RelativeRule
-
-        if self.against is None and not any(isinstance(rule, RelativeRule) for rule in rules):
-            return NO_BASELINE
-        return load_baseline(self.baseline_file(config))
+        file = baseline_file(config, self.against)
+        if Path(file).name == BASELINE_FILE and self.against is None:  # the default, or a name that says no more
+            compared = any(isinstance(rule, RelativeRule) for rule in rules)
+            return load_baseline(file) if compared else NO_BASELINE
+        return held_against(load_baseline(file), rules, next(iter(asked), None))
 
     def looks(self, config: Config, rules: Sequence[Rule]) -> LookBook:
         """Where looks are counted, if something counts them."""
         from searchmark.gates.reading import look_book
 
-        return look_book(config.gates, rules, Path(self.baseline_file(config)))
+        return look_book(config.gates, rules, Path(baseline_file(config, self.against)))
 
-    def baseline_file(self, config: Config) -> str:
-        return self.against or config.gates.baseline or BASELINE_FILE
+
+def baseline_file(config: Config, against: str | None) -> str:
+    """Where the baseline is kept."""
+    return against or config.gates.baseline or BASELINE_FILE
 
 
 def with_gates_of(setup: SuiteSetup, config: Config) -> Config:

@@ -9,7 +9,7 @@ from pathlib import Path
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.sequential import Look, sequential_verdict
 from searchmark.analysis.verdicts import Difference, Judgement, PairedEvidence
-from searchmark.gates.looks import Build, Ledger, Subject, answers_digest, far_above, open_ledger
+from searchmark.gates.looks import Build, LookFile, Subject, answers_digest, far_above, open_looks
 from searchmark.gates.segments import CaseSegment, rows_of
 from searchmark.records import Run
 
@@ -28,11 +28,11 @@ class LookBook:
         if self.path is None:
             return *sequential_verdict(before, after, column, 1, min_effect, rows, family), ()
         subject, build = _subject(before, measure, segment), _build(after.judged.run)
-        with open_ledger(self.path) as ledger:
-            number = ledger.number_of(subject, build)
+        with open_looks(self.path) as looks:
+            number = looks.number_of(subject, build)
             look, judgement = sequential_verdict(before, after, column, number, min_effect, rows, family)
-            ledger.record(subject, build, look.evidence)
-            return look, judgement, _left_behind(ledger, subject, min_effect)
+            looks.record(subject, build, look.evidence)
+            return look, judgement, _left_behind(looks, subject, min_effect)
 
     def note(self, before: Scores, after: Scores, segment: CaseSegment, found: Difference, min_effect: float) -> tuple[str, ...]:
         """Write down a look of a rule that does not count them, for the note alone."""
@@ -40,13 +40,13 @@ class LookBook:
             return ()
         subject = _subject(before, found.measure, segment)
         evidence = PairedEvidence(found.cases, found.difference, found.low, found.high, p=found.p)
-        with open_ledger(self.path) as ledger:
-            ledger.record(subject, _build(after.judged.run), evidence)
-            return _left_behind(ledger, subject, min_effect)
+        with open_looks(self.path) as looks:
+            looks.record(subject, _build(after.judged.run), evidence)
+            return _left_behind(looks, subject, min_effect)
 
 
-def _left_behind(ledger: Ledger, subject: Subject, min_effect: float) -> tuple[str, ...]:
-    note = far_above(ledger.looks_at(subject), min_effect)
+def _left_behind(looks: LookFile, subject: Subject, min_effect: float) -> tuple[str, ...]:
+    note = far_above(looks.looks_at(subject), min_effect)
     return () if note is None else (note,)
 
 

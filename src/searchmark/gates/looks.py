@@ -91,7 +91,7 @@ def answers_digest(run: Run) -> str:
     return digest.hexdigest()
 
 
-class Ledger:
+class LookFile:
     """The looks of one file, which is locked as long as it is open."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
@@ -153,11 +153,11 @@ def _same(look: RecordedLook, build: Build) -> bool:
 
 
 @contextmanager
-def open_ledger(path: Path) -> Iterator[Ledger]:
+def open_looks(path: Path) -> Iterator[LookFile]:
     """The looks of a file, for one process at a time; the file is made if there is none."""
     descriptor = _locked(path)
     try:
-        yield Ledger(path, descriptor)
+        yield LookFile(path, descriptor)
     finally:
         os.close(descriptor)
 

@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from searchmark.analysis.comparison import Declared
+from searchmark.analysis.declared import Declared
 from searchmark.analysis.foresight import Foresight, GateQuestion, foresee
 from searchmark.analysis.intervals import SAME
 from searchmark.analysis.scores import Scores

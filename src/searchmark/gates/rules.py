@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
-from searchmark.analysis.comparison import Declared, declared_differences, unique_names
+from searchmark.analysis.comparison import unique_names
+from searchmark.analysis.declared import Declared, declared_differences
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.verdicts import Difference
 from searchmark.gates.looking import LookBook

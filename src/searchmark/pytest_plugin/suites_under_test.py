@@ -17,7 +17,7 @@ from searchmark.corpora.case_locations import Where
 from searchmark.errors import SearchmarkError, UsageError
 from searchmark.experiments import Experiment, gate_run
 from searchmark.files.walking import walk
-from searchmark.gates.baselines import NO_BASELINE, Baseline, load_baseline
+from searchmark.gates.baselines import NO_BASELINE, Baseline, held_against, load_baseline
 from searchmark.gates.reading import look_book, rules_of
 from searchmark.gates.relative import RelativeRule
 from searchmark.gates.rules import Rule
@@ -55,6 +55,11 @@ class SuiteUnderTest:
 
     @cached_property
     def rules(self) -> list[Rule]:
+        """Those that are stated, then those that the baseline brings along."""
+        return [*self._stated, *self._baseline.rules]
+
+    @cached_property
+    def _stated(self) -> list[Rule]:
         return rules_of(self.gates)
 
     @property
@@ -107,9 +112,9 @@ class SuiteUnderTest:
         scores, gate = gate_run(
             ran.suite,
             ran.runs,
-            self.rules,
+            self._stated,
             baseline=self._baseline,
-            looks=look_book(self.gates, self.rules, self._baseline_file),
+            looks=look_book(self.gates, self._stated, self._baseline_file),
             options=self.config.compare,
             corpus=ran.survey,
         )
@@ -118,11 +123,15 @@ class SuiteUnderTest:
 
     @property
     def _compares(self) -> bool:
-        return any(isinstance(rule, RelativeRule) for rule in self.rules)
+        """Whether a baseline is used: one is named, or a rule asks for it."""
+        return self._baseline_file.name != BASELINE_FILE or any(isinstance(rule, RelativeRule) for rule in self._stated)
 
-    @property
+    @cached_property
     def _baseline(self) -> Baseline:
-        return load_baseline(self._baseline_file) if self._compares else NO_BASELINE
+        if not self._compares:
+            return NO_BASELINE
+        found = load_baseline(self._baseline_file)
+        return found if self._baseline_file.name == BASELINE_FILE else held_against(found, self._stated)
 
     @property
     def _baseline_file(self) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from searchmark.gates.bounds import NumberRule
+from searchmark.gates.fixture_baseline import FixtureRule
 from searchmark.gates.pins import EachCaseRule, KnownFailureRule, PinRule
 from searchmark.gates.relative import RelativeRule
 from searchmark.gates.rules import Rule
@@ -25,7 +26,7 @@ def rule_titles(rules: Iterable[Rule]) -> Iterator[str]:
         yield f"gate[{title}]" if seen[title] == 1 else f"gate[{title} #{seen[title]}]"
 
 
-def _title(rule: Rule) -> str:
+def _title(rule: Rule) -> str:  # noqa: PLR0911  # one line per kind of rule
     match rule:
         case NumberRule():
             return f"{rule.quantity.subject(None)}{rule.segment.words} {SIGNS[rule.bound]} {rule.expected:g}"
@@ -37,6 +38,8 @@ def _title(rule: Rule) -> str:
             return f"{rule.pin.case} {rule.bound} {' '.join(rule.wanted)}"
         case KnownFailureRule():
             return f"{rule.failure.case} known_failure"
+        case FixtureRule():
+            return f"{rule.fixture.name} {rule.metric} {SIGNS['at_least']} {rule.threshold:g}"
     return type(rule).__name__
 
 

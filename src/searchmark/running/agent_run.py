@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -16,15 +14,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Commit, Location
 from searchmark.errors import SearchmarkError, UsageError, shortened
-from searchmark.options.run_options import CHANGE_NO_ANSWER, RunOptions
+from searchmark.options.run_options import RunOptions
 from searchmark.records import (
     PARENT,
     AgentIdentity,
     AnswerDetails,
-    CandidateKinds,
     Provenance,
     Run,
     RunLabel,
@@ -33,6 +28,7 @@ from searchmark.records import (
     TrustEvent,
 )
 from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector
+from searchmark.running.entrant import Entrant
 from searchmark.running.environment import environment
 from searchmark.running.events import WorkerEvent, description, index_build
 from searchmark.running.journal import Journal, new_run_start
@@ -49,15 +45,6 @@ from searchmark.services.environment_secrets import environment_secrets
 from searchmark.services.redaction import scrubbed, secrets_in, unless_known, without_secrets
 
 RETRIED = ("error", "timeout", "not_run")
-
-
-@dataclass(frozen=True)
-class Entrant:
-    """Who is asked, where each case is searched (visited in the order of this mapping), and how the run is labelled."""
-
-    spec: AgentSpec
-    locations: Mapping[str, Location]
-    label: RunLabel
 
 
 @dataclass(frozen=True)
@@ -132,20 +119,9 @@ class AgentRun:
         self._restore()
 
     def _identity(self, salt: str) -> dict[str, Any]:
-        """What must be the same for a journal to be resumed. The config may hold secrets, hence the salt."""
-        spec, options = self._entrant.spec, asdict(self._options)
-        config = json.dumps(spec.config, sort_keys=True, default=str)
-        return {
-            "queries": self._suite.hashes["queries"],
-            "corpus": self._inspector.identity(self._entrant.locations),
-            "agent": {
-                "label": asdict(self._entrant.label),
-                "source": spec.source.text,
-                "code": self._code,
-                "config": hashlib.sha256(f"{salt}{config}".encode("utf-8", "surrogatepass")).hexdigest(),
-            },
-            "options": {key: value for key, value in options.items() if key not in CHANGE_NO_ANSWER},
-        }
+        """What must be the same for a journal to be resumed."""
+        entrant, corpus = self._entrant, self._inspector.identity(self._entrant.locations)
+        return {"queries": self._suite.hashes["queries"], "corpus": corpus, **entrant.identity(self._options, self._code, salt)}
 
     def _restore(self) -> None:
         """Failures in a row that a resumed run has already seen count as if it had never been interrupted."""
@@ -315,7 +291,7 @@ class AgentRun:
             options=asdict(self._options),
             corpora={} if self._entrant.label.snapshot == PARENT else inspector.shared_corpora(self._entrant.locations),
             repositories=inspector.repositories,
-            candidates=_candidates(self._entrant.locations),
+            candidates=self._entrant.candidates,
             environment=environment(),
             index=index_build(events),
             start_seconds=tuple(event.seconds for event in events if event.event == "started" and event.seconds is not None),
@@ -343,11 +319,3 @@ class AgentRun:
         said = scrubbed(dict(description(self._events)), self._secrets)
         config = without_secrets(spec.config)
         return AgentIdentity(spec.source.text, config, self._code, said, spec.isolated, self._launch.text)
-
-
-def _candidates(locations: Mapping[str, Location]) -> CandidateKinds | None:
-    """Which files could be found at all, where not all of them could."""
-    match next(iter(locations.values())):
-        case Commit(kinds=kinds, excluded=excluded) if kinds or excluded:
-            return CandidateKinds(kinds, excluded)
-    return None

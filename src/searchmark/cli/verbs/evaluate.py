@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._gates import GateAgainst, gate_options, next_step, say_what_is_foreseen, with_gates_of
+from searchmark.cli._gates import GateAgainst, baseline_file, gate_options, next_step, say_what_is_foreseen, with_gates_of
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_of_suite, agent_specs, live_options, refuse_live_options, run_shown, with_corpus
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
@@ -73,7 +73,7 @@ def command(
     rules = gates.rules(config, asked)
     if len(live.where.snapshots) > 1:
         raise UsageError("evaluate takes one snapshot; compare takes several: --snapshot parent --snapshot head")
-    baseline = gates.baseline(config, rules)
+    baseline = gates.baseline(config, rules, asked)
     if not saved.run_paths:
         say_what_is_foreseen(suite, rules, baseline, config)
         live = with_corpus(live, setup)
@@ -98,5 +98,5 @@ def command(
     )
     code = deliver(report, files, json_on_stdout=STDOUT in wanted.outputs)
     if report.gate is not None and report.gate.verdict != "passed" and saved.run_paths:
-        tell(next_step(report.gate, source.path, saved.run_paths, gates.baseline_file(config)))
+        tell(next_step(report.gate, source.path, saved.run_paths, baseline_file(config, gates.against)))
     return code

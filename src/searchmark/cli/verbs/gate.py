@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._gates import GATE, GateAgainst, gate_options, next_step, with_gates_of
+from searchmark.cli._gates import GATE, GateAgainst, baseline_file, gate_options, next_step, with_gates_of
 from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.cli._output import STDOUT, deliver, output_files, show, tell
@@ -65,7 +65,7 @@ def command(
     \b
     searchmark gate run.jsonl --gold-set suite.yaml --config searchmark.yaml
     searchmark gate run.jsonl --gold-set suite.yaml --gate search-relevance
-    searchmark gate run.jsonl --gold-set suite.yaml --fail-under nDCG@10=0.4 --against baseline.jsonl
+    searchmark gate run.jsonl --gold-set suite.yaml --against baseline.jsonl
     searchmark gate --self-test run.jsonl --gold-set suite.yaml --gate search-relevance
     """
     from searchmark.experiments import evaluate_run, gate_self_test
@@ -76,10 +76,13 @@ def command(
     suite, setup = load_suite_with_setup(source.path, format=source.format, topics=source.topics)
     config = with_gates_of(setup, config)
     rules = gates.rules(config, asked)
-    if not rules:
-        raise UsageError("there is no rule to check: write a section 'gates' in the config, or give --gate or --fail-under")
+    baseline = gates.baseline(config, rules, asked)
+    if not rules and not baseline.rules:
+        raise UsageError(
+            "there is no rule to check: write a section 'gates' in the config, or give --gate, --fail-under or --against"
+        )
     corpus = searched.corpus or (None if setup.corpus is None else str(setup.corpus))
-    survey, baseline = survey_of(suite, corpus, searched.mapping), gates.baseline(config, rules)
+    survey = survey_of(suite, corpus, searched.mapping)
     if self_test:
         return _tried(gate_self_test(suite, runs.result(), rules, baseline=baseline, options=config.compare, corpus=survey), files)
     report = evaluate_run(
@@ -95,7 +98,7 @@ def command(
     )
     code = deliver(report, files, json_on_stdout=STDOUT in wanted.outputs)
     if report.gate is not None and report.gate.verdict != "passed":
-        tell(next_step(report.gate, source.path, run_paths, gates.baseline_file(config)))
+        tell(next_step(report.gate, source.path, run_paths, baseline_file(config, gates.against)))
     return code
 
 
