@@ -87,6 +87,11 @@ def test_a_baseline_is_a_run_or_its_file(tmp_path: Path, as_file: bool) -> None:
         assert_search(lazy, SUITE, gates, baseline=tmp_path / "before.jsonl" if as_file else run)
 
 
+def test_a_baseline_that_is_given_is_used() -> None:
+    with pytest.raises(AssertionError, match=r"nDCG@10 against the baseline is unresolvable"):
+        assert_search(perfect, SUITE, {"RR": 0.5}, baseline=answers(perfect))
+
+
 def test_a_baseline_that_is_asked_for_and_not_given_is_no_pass() -> None:
     with pytest.raises(AssertionError, match="cannot be held against the baseline: there is none"):
         assert_search(perfect, SUITE, {"rules": [{"measure": "RR", "against": "baseline"}]})

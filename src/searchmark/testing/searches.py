@@ -12,7 +12,7 @@ from searchmark.corpora.case_locations import Where
 from searchmark.errors import UsageError
 from searchmark.experiments import Experiment, gate_run
 from searchmark.files.store import check_shape
-from searchmark.gates.baselines import NO_BASELINE, Baseline, load_baseline, named_baseline
+from searchmark.gates.baselines import NO_BASELINE, Baseline, held_against, load_baseline, named_baseline
 from searchmark.gates.reading import rules_of
 from searchmark.gates.rules import Gate
 from searchmark.options.gate_options import GateOptions
@@ -39,7 +39,8 @@ def assert_search(
 
     ``agent`` is whatever `load_agent` takes, a function ``(query, k)`` that returns hits for one. ``gates`` are as in a
     config, or the lowest means alone: ``{"P@5": 0.85}``. ``corpus`` is what is searched, where neither the suite nor the
-    function knows that. ``baseline`` is for rules against one. A result that cannot be relied on raises as well.
+    function knows that. A ``baseline`` that is given is used: without a rule about it nDCG@10 must not be worse. A result that
+    cannot be relied on raises as well.
     """
     path = None if isinstance(suite, Suite) else Path(suite)
     asked, setup = (suite, NO_SETUP) if isinstance(suite, Suite) else load_suite_with_setup(suite)
@@ -49,7 +50,7 @@ def assert_search(
         raise UsageError('there is no rule to check: give gates, such as {"P@5": 0.85}')
     where = _where(agent, asked, corpus, setup, path)
     ran = Experiment(asked, (load_agent(agent),), where, options=options, hidden=() if path is None else (path,)).run()
-    compared_with = baseline_of(baseline if baseline is not None else wanted.baseline)
+    compared_with = baseline_of(wanted.baseline) if baseline is None else held_against(baseline_of(baseline), rules)
     _, gate = gate_run(ran.suite, ran.runs, rules, baseline=compared_with, corpus=ran.survey)
     if gate is not None and gate.verdict != "passed":
         raise AssertionError(_said(gate, ran.runs[0].agent, ran.suite))
