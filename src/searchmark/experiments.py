@@ -178,6 +178,22 @@ def evaluate_run(
 
     A baseline may have rules of its own, which are checked as well.
     """
+    scores, gate = gate_run(suite, parts, rules, measures, baseline=baseline, looks=looks, options=options, corpus=corpus)
+    return build_report(scores, by or default_splits(suite), gate, corpus)
+
+
+def gate_run(
+    suite: Suite,
+    parts: Sequence[Run],
+    rules: Sequence[Rule],
+    measures: Iterable[MeasureLike] = (),
+    *,
+    baseline: Baseline = NO_BASELINE,
+    looks: LookBook = LookBook(),  # noqa: B008  # frozen
+    options: CompareOptions = CompareOptions(),
+    corpus: Survey | None = None,
+) -> tuple[Scores, Gate | None]:
+    """The scores of one run, whole or in shards, and what the rules say of it; None where there are none."""
     rules = [*rules, *baseline.rules]
     wanted = [*(list(measures) or default_measures(suite)), *_measures_of(rules)]
     runs = [joined(parts)] if parts else []
@@ -188,8 +204,7 @@ def evaluate_run(
             tables = score_runs(suite, [*runs, baseline.run], wanted, corpus=corpus)
         except (Incomparable, NothingEvaluated) as error:  # the run is worth its report, whatever the baseline is
             missing = str(error)
-    gate = _gate(tables, rules, len(tables) - 1 or None, options, corpus, missing_baseline=missing, looks=looks)
-    return build_report(scores, by or default_splits(suite), gate, corpus)
+    return scores, _gate(tables, rules, len(tables) - 1 or None, options, corpus, missing_baseline=missing, looks=looks)
 
 
 def compare_runs(

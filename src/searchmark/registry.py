@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from searchmark.agents.agent import AgentSpec, RetrievalAgent
+from searchmark.agents.agent import AgentChoice, AgentSpec, RetrievalAgent
 from searchmark.agents.permissions import check_options
 from searchmark.agents.source import (
     ALIASES,
@@ -32,6 +32,7 @@ from searchmark.agents.source import (
     parse_named,
 )
 from searchmark.errors import SearchmarkError, UsageError, shortened
+from searchmark.options.sensitive import Sensitive, is_local_model, nested_values
 
 GROUP = "searchmark.agents"
 DEEPEST = 20  # agents that ask agents that ask agents; a config that refers to itself would have no end
@@ -116,6 +117,40 @@ def _named(text: str, configured: Iterable[AgentSpec]) -> AgentSpec:
             f"name it on the command line if you trust it (--agent {name}={entry.source.text})"
         )
     return entry
+
+
+def spec_of_suite(
+    choice: str | Mapping[str, Any], configured: Iterable[AgentSpec] = (), folder: Path | None = None, *, trusted: bool = False
+) -> AgentSpec:
+    """The agent that the header of a suite names, as ``--agent`` would or as ``{name, source, config}``.
+
+    A suite may come from others: unless it is ``trusted``, it may not name code, nor set options that reach beyond it. A
+    ``.py`` file is looked for from ``folder`` on, the one that the suite is in.
+    """
+    known = next((each for each in configured if each.name == choice), None)
+    spec = known or _named(choice, ()) if isinstance(choice, str) else AgentSpec.from_plain(choice)
+    if not trusted:
+        _refuse_reaching_out(spec, choice)
+    return replace(spec, source=_below(spec.source, folder))
+
+
+def _refuse_reaching_out(spec: AgentSpec, choice: str | Mapping[str, Any]) -> None:
+    if _is_code(spec.source):
+        raise UsageError(
+            f"the suite says that its agent is {spec.source.text!r}, which is code: "
+            f"name it on the command line if you trust it (--agent {spec.source.text})"
+        )
+    for value in (each for nested in AgentChoice.read(choice) for each in nested_values(nested)):
+        if value.given and not (value.kind is Sensitive.MODEL and not is_local_model(value.value)):
+            advice = f"describe the agent in a config and name that (--config FILE --agent {spec.name})"
+            raise UsageError(f"the suite sets {value.field} of its agent, which {value.kind.value}: {advice}")
+
+
+def _below(source: AgentSource, folder: Path | None) -> AgentSource:
+    """The source with the file of its code as an absolute path, where it is a file."""
+    if folder is None or not isinstance(source, PythonClass) or not source.module.endswith(".py"):
+        return source
+    return replace(source, module=str(folder / source.module))
 
 
 def _is_code(source: AgentSource) -> bool:

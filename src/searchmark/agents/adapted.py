@@ -137,6 +137,8 @@ def has_reset(agent: RetrievalAgent) -> bool:
 class _FunctionAgent(RetrievalAgent):
     """A function from a query to hits: ids, pairs of id and score, or a result."""
 
+    needs_corpus = False
+
     def __init__(self, search: Callable[[str, int], Any]) -> None:
         self._search = search
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from searchmark.gates.baselines import Baseline
     from searchmark.gates.looking import LookBook
     from searchmark.gates.rules import Gate, Rule
+    from searchmark.suites.native import SuiteSetup
 
 GATE = "Gate"
 
@@ -75,17 +76,21 @@ class GateAgainst(GateChoice):
 
     def looks(self, config: Config, rules: Sequence[Rule]) -> LookBook:
         """Where looks are counted, if something counts them."""
-        from searchmark.gates.looking import LookBook
-        from searchmark.gates.looks import looks_path
-        from searchmark.gates.relative import RelativeRule
+        from searchmark.gates.reading import look_book
 
-        counted = config.gates.looks or any(isinstance(rule, RelativeRule) and rule.policy == "sequential" for rule in rules)
-        return LookBook(looks_path(Path(baseline_file(config, self.against))) if counted else None)
+        return look_book(config.gates, rules, Path(baseline_file(config, self.against)))
 
 
 def baseline_file(config: Config, against: str | None) -> str:
     """Where the baseline is kept."""
     return against or config.gates.baseline or BASELINE_FILE
+
+
+def with_gates_of(setup: SuiteSetup, config: Config) -> Config:
+    """The config with the gates of the suite's header, if it has any."""
+    if not setup.gates:
+        return config
+    return replace(config, gates=replace(setup.gates, baseline=setup.gates.baseline or config.gates.baseline))
 
 
 def threshold_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from searchmark.agents.agent import AgentSpec
     from searchmark.experiments import Experiment
     from searchmark.running.runner import Ran
+    from searchmark.suites.native import SuiteSetup
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,24 @@ def agent_specs(names: Sequence[str], config: Config, live: LiveOptions) -> tupl
     options = live.options(config)
     specs = [spec_of(name, config.agents, foreign=not options.no_exec, network=options.network) for name in names]
     return tuple(replace(spec, env=(*spec.env, *live.pass_env)) for spec in specs)
+
+
+def agent_of_suite(setup: SuiteSetup, config: Config, live: LiveOptions) -> AgentSpec:
+    """The agent that the header of the suite names; code is not taken from there."""
+    from searchmark.registry import check_spec, spec_of_suite
+
+    options = live.options(config)
+    spec = spec_of_suite(setup.agent or "", config.agents)
+    check_spec(spec, foreign=not options.no_exec, network=options.network)
+    return replace(spec, env=(*spec.env, *live.pass_env))
+
+
+def with_corpus(live: LiveOptions, setup: SuiteSetup) -> LiveOptions:
+    """The options with the corpus of the suite's header, where the command line names nothing to search."""
+    where = live.where
+    if setup.corpus is None or where.corpus is not None or where.repositories:
+        return live
+    return replace(live, where=replace(where, corpus=str(setup.corpus)))
 
 
 def run_shown(experiment: Experiment, save_run: str | None) -> Ran:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from searchmark.gates.bounds import NumberRule, mean_bound
+from searchmark.gates.looking import LookBook
+from searchmark.gates.looks import looks_path
 from searchmark.gates.own_k import AtOwnK
 from searchmark.gates.pins import EachCaseRule, KnownFailureRule, PinRule
 from searchmark.gates.presets import preset_named
@@ -40,6 +43,12 @@ def no_worse_by(measure: str | AnyMeasure) -> RelativeRule:
     """The rule that there is no evidence of harm by a measure."""
     parsed = parse_measure(measure)
     return RelativeRule(MeanOf(parsed, parsed.name), "no-evidence-of-harm")
+
+
+def look_book(options: GateOptions, rules: Sequence[Rule], baseline: Path) -> LookBook:
+    """Where looks are counted, beside the baseline; nowhere if nothing counts them."""
+    counted = options.looks or any(isinstance(rule, RelativeRule) and rule.policy == "sequential" for rule in rules)
+    return LookBook(looks_path(baseline) if counted else None)
 
 
 def _own_rules(options: GateOptions) -> Iterator[Rule]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from searchmark.errors import UsageError
 from searchmark.files.store import check_readable, collector_paused
@@ -16,22 +17,43 @@ from searchmark.suites.checks import check_metadata
 from searchmark.suites.detect import FORMATS, detect
 from searchmark.suites.source import Source
 
+if TYPE_CHECKING:
+    from searchmark.suites.native import SuiteSetup
+
 WRITABLE = ("native", "gold-set", "qrels", "beir")
 
 
 def load_suite(path: str | PathLike[str], *, format: str | None = None, topics: str | PathLike[str] | None = None) -> Suite:  # noqa: A002  # the word that users know
     """Read a suite; ``topics`` adds the query texts where these are kept in a second file."""
+    return load_suite_with_setup(path, format=format, topics=topics)[0]
+
+
+def load_suite_with_setup(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002  # as above
+    topics: str | PathLike[str] | None = None,
+) -> tuple[Suite, SuiteSetup]:
+    """Read a suite, and what its header says about testing it; only native suites have one."""
     source = Source(Path(path))
     check_readable(source.path)
-    return read_suite(source, format, topics)
+    return _with_setup(source, format, topics)
 
 
 def read_suite(source: Source, format: str | None = None, topics: str | PathLike[str] | None = None) -> Suite:  # noqa: A002  # as above
     """Read a suite from a source that is known to be readable."""
+    return _with_setup(source, format, topics)[0]
+
+
+def _with_setup(source: Source, wanted: str | None, topics: str | PathLike[str] | None) -> tuple[Suite, SuiteSetup]:
+    from searchmark.suites.native import NO_SETUP, read_native_with_setup
+
     with collector_paused():
-        suite = _read(source, format or detect(source), topics)
+        chosen = wanted or detect(source)
+        native = chosen == "native" and topics is None
+        suite, setup = read_native_with_setup(source) if native else (_read(source, chosen, topics), NO_SETUP)
     check_metadata(source.path, suite.metadata)
-    return suite
+    return suite, setup
 
 
 def _read(source: Source, chosen: str, topics: str | PathLike[str] | None) -> Suite:

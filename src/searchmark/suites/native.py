@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from os import PathLike
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.schemas import Schema
 from searchmark.files.store import check_shape, write_text
+from searchmark.options.gate_options import GateOptions
 from searchmark.options.strict import strict_record
 from searchmark.records import Case, Defaults, Suite
 from searchmark.suites.checks import check_cases
@@ -39,6 +40,28 @@ class SuiteFile:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     approvals: tuple[Mapping[str, Any], ...] = ()
     cases: tuple[Case, ...] = ()
+    agent: str | Mapping[str, Any] | None = None
+    corpus: str | None = None
+    gates: GateOptions = GateOptions()
+    only_in_ci: bool = False
+    skip_if_missing: bool = False
+
+
+@dataclass(frozen=True)
+class SuiteSetup:
+    """How a suite is tested, as far as its file says so: it is no part of the suite, and of none of its digests.
+
+    ``agent`` is a name, or ``{name, source, config}``. The paths are those of the file, relative ones from its folder on.
+    """
+
+    agent: str | Mapping[str, Any] | None = None
+    corpus: Path | None = None
+    gates: GateOptions = GateOptions()
+    only_in_ci: bool = False
+    skip_if_missing: bool = False
+
+
+NO_SETUP = SuiteSetup()
 
 
 @cache
@@ -50,6 +73,11 @@ def suite_file_adapter() -> TypeAdapter[SuiteFile]:
 
 def read_native(source: Source) -> Suite:
     """Read a native suite."""
+    return read_native_with_setup(source)[0]
+
+
+def read_native_with_setup(source: Source) -> tuple[Suite, SuiteSetup]:
+    """Read a native suite, and what its header says about testing it."""
     path = source.path
     if source.by_line:
         content = _read_jsonl(source)
@@ -59,6 +87,23 @@ def read_native(source: Source) -> Suite:
     if not content.cases:
         raise FormatError(path, None if source.by_line else "cases", "holds no cases")
     check_cases(path, content.cases)
+    return _suite(path, content), _setup(source, content)
+
+
+def _setup(source: Source, content: SuiteFile) -> SuiteSetup:
+    """What the header says, with paths that do not depend on the working directory."""
+    folder, gates, agent = source.path.absolute().parent, content.gates, content.agent
+    if gates.baseline is not None:
+        gates = replace(gates, baseline=str(folder / gates.baseline))
+    if source.is_yaml and isinstance(agent, Mapping):
+        from searchmark.files.yaml_files import parse_yaml
+
+        agent = parse_yaml(source.path, source.text, numbers=True)["agent"]  # options of an agent are settings, and no ids
+    corpus = None if content.corpus is None else folder / content.corpus
+    return SuiteSetup(agent, corpus, gates, content.only_in_ci, content.skip_if_missing)
+
+
+def _suite(path: Path, content: SuiteFile) -> Suite:
     return Suite.from_cases(
         content.name or path.stem,
         content.cases,
@@ -129,7 +174,12 @@ def _checked(path: Path, data: Any) -> SuiteFile:
     if "schema_version" not in data:
         reason = "is missing: this is not a native suite, and no other format was recognised (name one with --format)"
         raise FormatError(path, "schema_version", reason)
-    return check_shape(path, suite_file_adapter(), SUITE_SCHEMA.upgraded(path, data))
+    try:
+        return check_shape(path, suite_file_adapter(), SUITE_SCHEMA.upgraded(path, data))
+    except FormatError:
+        raise
+    except UsageError as error:  # fields of a gate that are right one by one, and not together
+        raise FormatError(path, "gates", str(error)) from error
 
 
 def _with_numeric_version(data: Any) -> Any:

@@ -8,8 +8,9 @@ import click
 
 from searchmark.cli._output import tell
 from searchmark.errors import UsageError
-from searchmark.suites import WRITABLE, load_suite, save_suite
+from searchmark.suites import WRITABLE, load_suite_with_setup, save_suite
 from searchmark.suites.detect import FORMATS
+from searchmark.suites.native import NO_SETUP
 
 
 @click.command("convert", short_help="Write a suite in another format.")
@@ -28,11 +29,13 @@ def command(source: str, target: str, source_format: str | None, target_format: 
     searchmark convert benchmark-dataset.json suite.json
     searchmark convert suite.yaml gold_set.json --to gold-set
     """
-    suite = load_suite(source, format=source_format, topics=topics)
+    suite, setup = load_suite_with_setup(source, format=source_format, topics=topics)
     lost = save_suite(suite, target, format=target_format or _format_of(Path(target)))
     tell(f"written: {target}, cases: {len(suite)}")
     for sentence in (*(f"{reason.replace('_', ' ')}: {count}" for reason, count in suite.dropped.items()), *lost):
         tell(f"not in it: {sentence}")
+    if setup != NO_SETUP:
+        tell("not in it: how the suite is tested (agent, corpus, gates)")
 
 
 def _format_of(target: Path) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._gates import GateAgainst, baseline_file, gate_options, next_step, say_what_is_foreseen
+from searchmark.cli._gates import GateAgainst, baseline_file, gate_options, next_step, say_what_is_foreseen, with_gates_of
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
-from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
+from searchmark.cli._live import LiveOptions, agent_of_suite, agent_specs, live_options, refuse_live_options, run_shown, with_corpus
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
 from searchmark.cli._output import STDOUT, deliver, output_files, tell
 from searchmark.config import Config
@@ -15,7 +15,9 @@ from searchmark.errors import UsageError
 from searchmark.files.meanwhile import Meanwhile
 from searchmark.measures.grammar import parse_measure
 from searchmark.runs import load_run
-from searchmark.suites import load_suite
+from searchmark.suites import load_suite_with_setup
+
+EITHER = "name either the agent to run (--agent) or the saved run to score (--run)"
 
 
 @click.command(
@@ -31,6 +33,7 @@ from searchmark.suites import load_suite
     "--mode",
     "agent",
     metavar="NAME",
+    show_default="that of the suite's header",
     help="Agent to run: a name that 'searchmark agents' lists, or module:Class.",
 )
 @option_group(SavedRuns, "saved", WHAT_TO_RUN)
@@ -60,24 +63,28 @@ def command(
 
     files = output_files(wanted.outputs, config.output)
     asked = [parse_measure(text) for text in wanted.measures]
-    rules = gates.rules(config, asked)
-    if bool(agent) == bool(saved.run_paths):
-        raise UsageError("name either the agent to run (--agent) or the saved run to score (--run)")
-    baseline = gates.baseline(config, rules, asked)
+    if agent and saved.run_paths:
+        raise UsageError(EITHER)
     runs = Meanwhile(lambda: [load_run(path, format=saved.run_format) for path in saved.run_paths])
-    suite = load_suite(source.path, format=source.format, topics=source.topics)
+    suite, setup = load_suite_with_setup(source.path, format=source.format, topics=source.topics)
+    if not (agent or saved.run_paths or setup.agent):
+        raise UsageError(EITHER)
+    config = with_gates_of(setup, config)
+    rules = gates.rules(config, asked)
     if len(live.where.snapshots) > 1:
         raise UsageError("evaluate takes one snapshot; compare takes several: --snapshot parent --snapshot head")
-    if agent:
+    baseline = gates.baseline(config, rules, asked)
+    if not saved.run_paths:
         say_what_is_foreseen(suite, rules, baseline, config)
-        specs = agent_specs([agent], config, live)
+        live = with_corpus(live, setup)
+        specs = agent_specs([agent], config, live) if agent else (agent_of_suite(setup, config, live),)
         told = told_by(source, saved, files)
         ran = run_shown(live.experiment(suite, specs, config, told), live.save_run)
         suite, parts, survey = ran.suite, list(ran.runs), ran.survey
     else:
         refuse_live_options()
         parts = runs.result()
-        survey = survey_of(suite, live.where.corpus, live.where.mapping)
+        survey = survey_of(suite, with_corpus(live, setup).where.corpus, live.where.mapping)
     report = evaluate_run(
         suite,
         parts,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._gates import GATE, GateAgainst, baseline_file, gate_options, next_step
+from searchmark.cli._gates import GATE, GateAgainst, baseline_file, gate_options, next_step, with_gates_of
 from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.cli._output import STDOUT, deliver, output_files, show, tell
@@ -21,7 +21,7 @@ from searchmark.measures.grammar import parse_measure
 from searchmark.options.option import Option
 from searchmark.runs import FORMATS as RUN_FORMATS
 from searchmark.runs import load_run
-from searchmark.suites import load_suite
+from searchmark.suites import load_suite_with_setup
 
 if TYPE_CHECKING:
     from searchmark.gates.self_test import SelfTest
@@ -72,15 +72,17 @@ def command(
 
     files = output_files(wanted.outputs, config.output)
     asked = [parse_measure(text) for text in wanted.measures]
+    runs = Meanwhile(lambda: [load_run(path, format=searched.run_format) for path in run_paths])
+    suite, setup = load_suite_with_setup(source.path, format=source.format, topics=source.topics)
+    config = with_gates_of(setup, config)
     rules = gates.rules(config, asked)
     baseline = gates.baseline(config, rules, asked)
     if not rules and not baseline.rules:
         raise UsageError(
             "there is no rule to check: write a section 'gates' in the config, or give --gate, --fail-under or --against"
         )
-    runs = Meanwhile(lambda: [load_run(path, format=searched.run_format) for path in run_paths])
-    suite = load_suite(source.path, format=source.format, topics=source.topics)
-    survey = survey_of(suite, searched.corpus, searched.mapping)
+    corpus = searched.corpus or (None if setup.corpus is None else str(setup.corpus))
+    survey = survey_of(suite, corpus, searched.mapping)
     if self_test:
         return _tried(gate_self_test(suite, runs.result(), rules, baseline=baseline, options=config.compare, corpus=survey), files)
     report = evaluate_run(

@@ -1,4 +1,4 @@
-"""For authors of agents: one line that says whether an agent will do."""
+"""``check_agent``: one line that says whether an agent will do."""
 
 from __future__ import annotations
 

@@ -1,0 +1,42 @@
+"""Expectations are updated from the run of the session, at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from searchmark.approval.approving import approve
+from searchmark.approval.author import author_of
+from searchmark.errors import SearchmarkError
+from searchmark.pytest_plugin.outcomes import SuiteOutcome
+from searchmark.runs import load_run
+
+REASON = "UPDATE_BENCHMARK_EXPECTATIONS in a pytest run"
+
+
+def proposed_update(path: Path, run_file: Path, outcome: SuiteOutcome) -> SuiteOutcome:
+    """The outcome with what an update would leave alone; nothing is written."""
+    try:
+        approval = approve(path, load_run(run_file), lambda _: True, author=author_of(path), reason=REASON, write=False)
+    except SearchmarkError as error:
+        return replace(outcome, refused=str(error))
+    return replace(outcome, left_alone={each.case: each.reason for each in approval.proposal.left_alone})
+
+
+@dataclass(frozen=True)
+class UpdatedSuite:
+    """Whether the expectations of a suite were updated, and what there is to say about it."""
+
+    done: bool
+    sentence: str
+
+
+def update_suite(path: Path, run_file: Path, only: Collection[str]) -> UpdatedSuite:
+    """Make what the run answered what these cases of the suite expect."""
+    try:
+        approval = approve(path, load_run(run_file), lambda _: True, author=author_of(path), reason=REASON, only=only)
+    except SearchmarkError as error:
+        return UpdatedSuite(False, f"searchmark: no expectation of {path} was updated: {error}")
+    left = "".join(f", {count} left alone ({reason})" for reason, count in approval.proposal.reasons.items())
+    return UpdatedSuite(True, f"searchmark: {path}: {len(approval.approved)} expectations updated{left}")

@@ -1,0 +1,214 @@
+"""What the header and the environment decide: when a suite runs, when it is skipped, and what it runs with."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from searchmark.agents.agent import AgentSpec
+from searchmark.pytest_plugin.environment import with_real_embeddings
+from tests.pytest_plugin.support import SUITE, in_git, run_pytest, shop
+
+SMALL = """
+schema_version: 1
+agent: shop.py:search
+corpus: docs
+gates: {thresholds: {RR: 0.5}}
+cases:
+  - {id: tea, query: tea, judgments: [{target: tea.md, grade: 1}]}
+"""
+BOTH = ("case[tea]", "gate[RR >= 0.5]")
+
+
+def outcomes_of(folder: Path, suite: str, **environment: str) -> tuple[dict[str, str], str]:
+    done = run_pytest(shop(folder, suite), **environment)
+    return dict(done.outcomes), done.output
+
+
+@pytest.mark.parametrize(
+    ("environment", "outcome"), [({}, "pytest.skip"), ({"CI": "false"}, "pytest.skip"), ({"CI": "true"}, "passed")], ids=str
+)
+def test_a_suite_for_ci_is_collected_and_skipped_elsewhere(tmp_path: Path, environment: dict[str, str], outcome: str) -> None:
+    done = run_pytest(shop(tmp_path, f"{SMALL}only_in_ci: true\n"), "-rs", **environment)
+    assert done.outcomes == dict.fromkeys(BOTH, outcome)
+    assert ("only_in_ci: the environment variable CI is not set" in done.output) == (outcome == "pytest.skip")
+    assert (tmp_path / "asked.txt").exists() == (outcome == "passed")
+
+
+MISSING = {
+    "corpus": (SMALL.replace("docs", "database"), "there is no corpus database"),
+    "agent": (
+        SMALL.replace("shop.py:search", "acme-search"),
+        "there is no agent 'acme-search'; install the package that brings it",
+    ),
+    "module": (SMALL.replace("shop.py:search", "needy.py:search"), "ModuleNotFoundError: No module named 'faiss_is_not_here'"),
+    "file": (SMALL.replace("shop.py:search", "needy.py:Database"), "FileNotFoundError: there is no embeddings.db"),
+}
+NEEDY = """
+def __getattr__(name):
+    if name == "search":
+        import faiss_is_not_here
+    raise AttributeError(name)
+
+
+class Database:
+    def initialize(self, corpus):
+        raise FileNotFoundError("there is no embeddings.db")
+
+    def retrieve(self, query, k):
+        return []
+"""
+
+
+@pytest.mark.parametrize("what", MISSING)
+def test_what_is_missing_is_an_error(tmp_path: Path, what: str) -> None:
+    suite, reason = MISSING[what]
+    shop(tmp_path, suite)
+    (tmp_path / "needy.py").write_text(NEEDY)
+    done = run_pytest(tmp_path)
+    assert done.outcomes == dict.fromkeys(BOTH, "error")
+    assert reason in done.output
+
+
+@pytest.mark.parametrize("what", MISSING)
+def test_what_is_missing_is_a_skip_with_a_warning_where_the_suite_says_so(tmp_path: Path, what: str) -> None:
+    suite, reason = MISSING[what]
+    shop(tmp_path, f"{suite}skip_if_missing: true\n")
+    (tmp_path / "needy.py").write_text(NEEDY)
+    done = run_pytest(tmp_path, "-rs")
+    assert done.outcomes == dict.fromkeys(BOTH, "pytest.skip")
+    assert "SearchmarkWarning: case[tea] was skipped: " in done.output
+    assert reason in done.output
+    assert done.code == 0
+
+
+def test_an_agent_that_is_there_and_cannot_start_is_never_skipped(tmp_path: Path) -> None:
+    broken = "class Broken:\n    def initialize(self, corpus): raise ValueError('wrong password')\n    def retrieve(self, query, k): return []\n"
+    shop(tmp_path, SMALL.replace("shop.py:search", "broken.py:Broken") + "skip_if_missing: true\n")
+    (tmp_path / "broken.py").write_text(broken)
+    done = run_pytest(tmp_path)
+    assert done.outcomes == {"case[tea]": "error", "gate[RR >= 0.5]": "failure"}
+    assert "ValueError: wrong password" in done.output
+
+
+def test_an_agent_whose_file_is_not_there_is_a_mistake_and_never_skipped(tmp_path: Path) -> None:
+    outcomes, output = outcomes_of(tmp_path, SMALL.replace("shop.py", "shpo.py") + "skip_if_missing: true\n")
+    assert outcomes == dict.fromkeys(BOTH, "error")
+    assert "FileNotFoundError: there is no file" in output
+
+
+VECTORS = """
+schema_version: 1
+agent: {name: semantic, config: {embedder: {name: hashing, dimension: 64}}}
+gates: {pins: [{case: car, must_be_first: vehicle}]}
+cases:
+  - id: car
+    query: automobile
+    documents: [{id: fruit, text: auto bananas and mobile apples}, {id: vehicle, text: a red car}]
+    judgments: [{target: vehicle, grade: 1}]
+"""
+
+
+@pytest.mark.parametrize(("environment", "outcome"), [({}, "failure"), ({"USE_REAL_EMBEDDINGS": "1"}, "passed")], ids=str)
+def test_fake_embeddings_become_real_ones_on_request(tmp_path: Path, environment: dict[str, str], outcome: str) -> None:
+    assert outcomes_of(tmp_path, VECTORS, **environment)[0]["case[car]"] == outcome
+
+
+def test_real_embeddings_reach_agents_that_others_ask() -> None:
+    arms = [{"name": "semantic", "config": {"embedder": "hashing", "pooling": "max"}}, "bm25"]
+    spec = AgentSpec.from_plain({"name": "hybrid", "config": {"arms": arms}})
+    assert with_real_embeddings(spec).config == {
+        "arms": [{"name": "semantic", "config": {"embedder": "wordllama", "pooling": "max"}}, "bm25"]
+    }
+
+
+def test_an_embedder_that_is_real_stays() -> None:
+    spec = AgentSpec.from_plain({"name": "semantic", "config": {"embedder": {"name": "transformer", "model": "mine"}}})
+    assert with_real_embeddings(spec) == spec
+
+
+def test_a_path_of_the_onnx_runtime_is_said_to_have_no_effect(tmp_path: Path) -> None:
+    _, output = outcomes_of(tmp_path, SMALL, ONNX_PATH="/usr/lib/libonnxruntime.so")
+    assert "SearchmarkWarning: ONNX_PATH has no effect: Searchmark has no embedder that uses the ONNX runtime" in output
+
+
+LIGHT = (
+    "import sys\n\n\ndef test_nothing_heavy():\n    assert not {'numpy', 'pydantic', 'polars', 'ruamel.yaml'} & set(sys.modules)\n"
+)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=" ".join)
+def test_a_project_without_suites_pays_nothing(tmp_path: Path, workers: tuple[str, ...]) -> None:
+    """Under pytest's own rewriting of assertions, with the plug-ins that come with it and with ours."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_light.py").write_text(LIGHT)
+    (tmp_path / "conftest.py").write_text(
+        "import sys\n\n\ndef pytest_sessionfinish():\n"
+        "    print('loaded:', *sorted(name for name in sys.modules if name.split('.')[0] in ('numpy', 'pydantic', 'searchmark')))\n"
+    )
+    done = run_pytest(tmp_path, "-s", *workers)
+    assert done.outcomes == {"test_nothing_heavy": "passed"}
+    ours = {"searchmark", "searchmark.pytest_plugin"}
+    loaded = set(done.output.partition("loaded:")[2].split("\n")[0].split())
+    light = {"shared_runs"} if workers else set()
+    assert {name for name in loaded - ours if not name.startswith(("searchmark.files", "searchmark.errors"))} == {
+        f"searchmark.pytest_plugin.{name}" for name in light
+    }
+
+
+def test_the_module_of_the_plug_in_imports_pytest_and_nothing_of_ours() -> None:
+    code = "import pytest, sys; before = set(sys.modules); import searchmark.pytest_plugin; print(*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == {"searchmark", "searchmark.pytest_plugin"}
+
+
+def test_updated_expectations_are_written_and_said(tmp_path: Path) -> None:
+    folder = shop(tmp_path, SUITE.split("gates:")[0] + "cases:" + SUITE.split("cases:")[1])
+    in_git(folder)
+    done = run_pytest(folder, "-n", "2", UPDATE_BENCHMARK_EXPECTATIONS="true")
+    assert set(done.outcomes.values()) == {"passed"}
+    assert "⚠️ Updated benchmark expectations! Review changes before committing." in done.output
+    text = (folder / "search.searchmark.yaml").read_text()
+    assert "- {id: milk, query: milk, judgments: [{target: honey.md, grade: 1}]}" in text
+    assert "- {id: tea, query: tea, category: hot, judgments: [{target: tea.md, grade: 1}]}" in text
+    assert "agent: shop.py:search\ncorpus: docs\n" in text
+    assert "search.searchmark.yaml: 3 expectations updated" in done.output
+
+
+def test_only_the_cases_that_were_selected_are_updated(tmp_path: Path) -> None:
+    folder = shop(tmp_path, SUITE)
+    in_git(folder)
+    run_pytest(folder, "-k", "case[milk]", UPDATE_BENCHMARK_EXPECTATIONS="true")
+    text = (folder / "search.searchmark.yaml").read_text()
+    assert "{id: milk, query: milk, judgments: [{target: honey.md, grade: 1}]}" in text
+    assert "{id: honey, query: honey, judgments: [{target: honey.md, grade: 1}]}" in text
+
+
+def test_nothing_is_updated_from_a_run_that_is_untrusted(tmp_path: Path) -> None:
+    before = SUITE + "  - {id: coffee, query: coffee, judgments: [{target: coffee.md, grade: 1}]}\n"
+    folder = shop(tmp_path, before)
+    in_git(folder)
+    done = run_pytest(folder, UPDATE_BENCHMARK_EXPECTATIONS="true")
+    assert set(done.outcomes.values()) == {"error"}
+    assert "no expectation is updated: the run 'search' is untrusted" in done.output
+    assert (folder / "search.searchmark.yaml").read_text() == before
+
+
+def test_an_update_without_an_author_is_an_error(tmp_path: Path) -> None:
+    folder = shop(tmp_path, SUITE)
+    done = run_pytest(folder, UPDATE_BENCHMARK_EXPECTATIONS="1", GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1")
+    assert set(done.outcomes.values()) == {"error"}
+    assert "no expectation is updated: Git does not know who you are" in done.output
+
+
+def test_a_case_that_no_run_can_update_is_left_alone_and_says_so(tmp_path: Path) -> None:
+    graded = "  - {id: graded, query: tea, judgments: [{target: tea.md, grade: 2}, {target: milk.md, grade: 1}]}\n"
+    folder = shop(tmp_path, SUITE + graded)
+    in_git(folder)
+    done = run_pytest(folder, "-k", "case[", UPDATE_BENCHMARK_EXPECTATIONS="true")
+    assert set(done.outcomes.values()) == {"passed"}
+    assert "the expectation of case graded was left alone: it expects grades" in done.output
+    assert graded in (folder / "search.searchmark.yaml").read_text()

@@ -1,0 +1,1 @@
+"""What tests in Python are given."""
