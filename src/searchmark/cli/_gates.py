@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 from searchmark.cli._options import option_group
@@ -15,7 +16,8 @@ from searchmark.options.option import Option
 
 if TYPE_CHECKING:
     from searchmark.gates.baselines import Baseline
-    from searchmark.gates.rules import Gate, Rule
+    from searchmark.gates.rules import Rule
+    from searchmark.reports import Report
 
 GATE = "Gate"
 
@@ -90,8 +92,11 @@ def gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return option_group(GateAgainst, "gates", GATE)(command)
 
 
-def next_step(gate: Gate, suite: str, runs: Sequence[str], baseline: str) -> str:
-    """What to run after a gate that is not passed."""
-    relative = any(rule.bound in POLICIES and rule.verdict == "failed" for rule in gate.rules)
-    named = " ".join(f"--run {run}" for run in ([baseline, *runs] if relative else runs))
-    return f"next: searchmark {'compare' if relative else 'evaluate'} --gold-set {suite} {named} -o report.md shows every case"
+def with_next_step(report: Report, suite: str, runs: Sequence[str], baseline: str) -> Report:
+    """The report with what to run after a gate that is not passed; ``runs`` are saved ones."""
+    if report.gate is None or report.gate.verdict == "passed" or not runs:
+        return report
+    relative = any(rule.bound in POLICIES and rule.verdict == "failed" for rule in report.gate.rules)
+    named = " ".join(f"--run {quote(run)}" for run in ([baseline, *runs] if relative else runs))
+    verb = "compare" if relative else "evaluate"
+    return replace(report, next_step=f"searchmark {verb} --gold-set {quote(suite)} {named} -o report.md")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._gates import GateAgainst, gate_options
+from searchmark.cli._gates import GateAgainst, gate_options, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
-from searchmark.cli._output import STDOUT, deliver, output_files
+from searchmark.cli._output import STDOUT, deliver, github_step, output_files
 from searchmark.config import Config
 from searchmark.errors import UsageError
 from searchmark.files.meanwhile import Meanwhile
@@ -58,9 +58,11 @@ def command(
     """
     from searchmark.experiments import evaluate_run
 
-    files = output_files(wanted.outputs, config.output)
+    files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
     asked = [parse_measure(text) for text in wanted.measures]
     rules = gates.rules(config, asked)
+    if gates.bisect and not rules:
+        raise UsageError("--bisect needs a rule that tells good from bad: --fail-under, --gate, or a section 'gates' in the config")
     if bool(agent) == bool(saved.run_paths):
         raise UsageError("name either the agent to run (--agent) or the saved run to score (--run)")
     runs = Meanwhile(lambda: [load_run(path, format=saved.run_format) for path in saved.run_paths])
@@ -86,4 +88,6 @@ def command(
         options=config.compare,
         corpus=survey,
     )
-    return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs)
+    saved_runs = saved.run_paths or ((live.save_run,) if live.save_run else ())
+    report = with_next_step(report, source.path, saved_runs, gates.baseline_file(config))
+    return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs, github=github)
