@@ -92,11 +92,15 @@ def gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return option_group(GateAgainst, "gates", GATE)(command)
 
 
-def with_next_step(report: Report, suite: str, runs: Sequence[str], baseline: str) -> Report:
-    """The report with what to run after a gate that is not passed; ``runs`` are saved ones."""
+def with_next_step(report: Report, suite: str, runs: Sequence[str], baseline: str | None = None) -> Report:
+    """The report with what to run after a gate that is not passed; ``runs`` are saved ones.
+
+    Without a baseline of their own they are those of a comparison.
+    """
     if report.gate is None or report.gate.verdict == "passed" or not runs:
         return report
-    relative = any(rule.bound in POLICIES and rule.verdict == "failed" for rule in report.gate.rules)
-    named = " ".join(f"--run {quote(run)}" for run in ([baseline, *runs] if relative else runs))
-    verb = "compare" if relative else "evaluate"
-    return replace(report, next_step=f"searchmark {verb} --gold-set {quote(suite)} {named} -o report.md")
+    relative = baseline is not None and any(rule.bound in POLICIES and rule.verdict == "failed" for rule in report.gate.rules)
+    named = [baseline, *runs] if relative and baseline is not None else runs
+    verb = "compare" if relative or baseline is None else "evaluate"
+    saved = " ".join(f"--run {quote(run)}" for run in named)
+    return replace(report, next_step=f"searchmark {verb} --gold-set {quote(suite)} {saved} -o report.md")
