@@ -24,16 +24,17 @@ _FETCH = ("fetch", "--quiet", "--unshallow", "--no-recurse-submodules", "--uploa
 
 def complete(path: str) -> bool:
     """Fetch the rest of a repository if it is a shallow clone, and say whether it was one."""
-    with open_repository(path) as repository:
-        if not repository.shallow:
-            return False
-    _fetch(path)
+    if not _is_shallow(path):
+        return False
+    environment = sealed_environment(GIT_ALLOW_PROTOCOL=":".join(_PROTOCOLS), GIT_ASKPASS="true", SSH_ASKPASS="true")
+    done = finished(["git", "-C", path, *_SAFE, *_FETCH], environment, f"{path}: git fetch", patience(FETCH_SECONDS))
+    said = " ".join(done.stderr.decode("utf-8", "replace").split())
+    if done.returncode or _is_shallow(path):  # without a remote git fetches nothing and is content
+        why = shortened(said, 300) or "git has nowhere to fetch it from; check its remote with git remote -v"
+        raise UsageError(f"{path}: the rest of this shallow clone cannot be fetched: {why}")
     return True
 
 
-def _fetch(path: str) -> None:
-    environment = sealed_environment(GIT_ALLOW_PROTOCOL=":".join(_PROTOCOLS), GIT_ASKPASS="true", SSH_ASKPASS="true")
-    done = finished(["git", "-C", path, *_SAFE, *_FETCH], environment, f"{path}: git fetch", patience(FETCH_SECONDS))
-    if done.returncode:
-        said = " ".join(done.stderr.decode("utf-8", "replace").split()) or f"exit code {done.returncode}"
-        raise UsageError(f"{path}: the rest of this shallow clone cannot be fetched: {shortened(said, 300)}")
+def _is_shallow(path: str) -> bool:
+    with open_repository(path) as repository:
+        return bool(repository.shallow)

@@ -17,7 +17,7 @@ from searchmark.cli._options import HOW_TO_RUN, OUTPUT, Given, SectionedCommand,
 from searchmark.cli._output import harmless, show, tell
 from searchmark.config import Config, DatasetConfig
 from searchmark.errors import UsageError
-from searchmark.history.repository import WHOLE_CLONES
+from searchmark.history.repository import FETCH_ALL
 from searchmark.history.sources import RepositorySource, parse_repositories
 from searchmark.mining.gold_sets import generate_gold_set
 from searchmark.mining.mine import MiningFacts, MiningProgress, OnProgress
@@ -129,7 +129,7 @@ def summary(facts: MiningFacts) -> Iterator[str]:
     if facts.unreachable_files:
         yield f"{name}: {facts.unreachable_files} files were created by their commit and cannot be found (unreachable_files)"
     if facts.shallow:
-        yield f"{name}: the clone is shallow, so its history ends early; fetch the rest with --fetch, or clone all ({WHOLE_CLONES})"
+        yield f"{name}: the clone is shallow, so its history ends early; {FETCH_ALL}"
     if facts.malformed:
         yield f"{name}: malformed and skipped: {', '.join(facts.malformed)}"
 
