@@ -199,3 +199,8 @@ class TestHelp:
 def test_the_format_of_saved_runs_can_be_said_to_compare(capsys) -> None:
     assert main(["compare", *SUITE, *RUNS, "--run-format", "trec"]) == 4
     assert "semantic.json" in capsys.readouterr().err
+
+
+def test_an_option_that_is_required_takes_whatever_follows_as_its_value(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "--gold-set=--help", "--run", "x"]) == 4
+    assert "--help: cannot be read" in capsys.readouterr().err

@@ -24,7 +24,7 @@ _ANSWERED = ("ok", "empty")
 _OF_ONE_CASE = ("must_be_first", "must_contain", "must_not_contain", "before", "known_failure")
 
 
-class _Found(NamedTuple):
+class _TestResult(NamedTuple):
     """What a test found: its first line, and what else there is to say."""
 
     element: Literal["failure", "error", "skipped"]
@@ -33,21 +33,21 @@ class _Found(NamedTuple):
     lines: tuple[str, ...] = ()
 
 
-class _Test(NamedTuple):
+class _JunitTest(NamedTuple):
     """One test; nothing found is a pass."""
 
     name: str
-    found: _Found | None = None
+    found: _TestResult | None = None
     seconds: float | None = None
 
 
 def to_junit(report: Report) -> Iterator[str]:
     """The pieces of the file."""
-    suites = [_Suite(f"{report.suite.name}.{GATE}", tuple(_gate_tests(report)))]
+    suites = [_JunitSuite(f"{report.suite.name}.{GATE}", tuple(_gate_tests(report)))]
     at_cases = _AtCases.of(report)
     for name, agent in report.agents.items():
         tests = (_case_test(case_id, case, at_cases.found(name, case_id, case)) for case_id, case in agent.cases.items())
-        suites.append(_Suite(f"{report.suite.name}.{name}", tuple(tests), _timestamp(agent)))
+        suites.append(_JunitSuite(f"{report.suite.name}.{name}", tuple(tests), _timestamp(agent)))
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield f"<testsuites{_attributes(name='searchmark', **_counts(test for suite in suites for test in suite.tests))}>\n"
     for suite in suites:
@@ -55,23 +55,23 @@ def to_junit(report: Report) -> Iterator[str]:
     yield "</testsuites>\n"
 
 
-def _gate_tests(report: Report) -> Iterator[_Test]:
+def _gate_tests(report: Report) -> Iterator[_JunitTest]:
     """A test per rule, and one for everything else that takes the trust from the result."""
     for rule in report.gate.rules if report.gate else ():
-        yield _Test(rule_name(rule), _rule_found(report, rule))
+        yield _JunitTest(rule_name(rule), _rule_found(report, rule))
     for note in report.notes:
         if note.severity == "error":
             lines = tuple(text for text in (note.why, note.fix) if text)
-            yield _Test(f"trusted: {note.code}", _Found("error", note.code, note.message, lines))
+            yield _JunitTest(f"trusted: {note.code}", _TestResult("error", note.code, note.message, lines))
     if outcome_of(report) == "nothing evaluated":
-        yield _Test("something was evaluated", _Found("error", "nothing evaluated", "not a single case has a value"))
+        yield _JunitTest("something was evaluated", _TestResult("error", "nothing evaluated", "not a single case has a value"))
 
 
-def _rule_found(report: Report, rule: RuleResult) -> _Found | None:
+def _rule_found(report: Report, rule: RuleResult) -> _TestResult | None:
     lines = (*layout.cause_lines(report, rule), *(f"note: {note}" for note in rule.notes))
     if rule.verdict == "passed":
-        return _Found("skipped", rule.bound, rule.message) if rule.bound == "known_failure" else None
-    return _Found("failure" if rule.verdict == "failed" else "error", rule.verdict, rule.message, lines)
+        return _TestResult("skipped", rule.bound, rule.message) if rule.bound == "known_failure" else None
+    return _TestResult("failure" if rule.verdict == "failed" else "error", rule.verdict, rule.message, lines)
 
 
 @dataclass(frozen=True)
@@ -92,18 +92,20 @@ class _AtCases:
         each = [rule for rule in rules if rule.subject.endswith(EVERY_CASE) and rule.verdict == "failed"]
         return cls(single, each, frozenset(rule.cases[0] for rule in rules if rule.bound == "known_failure"))
 
-    def found(self, run: str, case_id: str, case: CaseSummary) -> _Found | None:
+    def found(self, run: str, case_id: str, case: CaseSummary) -> _TestResult | None:
         """What there is to say about a case, the worst first."""
         if case.status not in _ANSWERED:
             what = f"{case_id} ended with {case.status}"
-            return _Found("error", case.status, f"{what}: {case.details.failure}" if case.details.failure else what, _story(case))
+            return _TestResult(
+                "error", case.status, f"{what}: {case.details.failure}" if case.details.failure else what, _story(case)
+            )
         about = self.single.get((run, case_id), [])
         failed = [rule.message for rule in about if rule.verdict == "failed"]
         failed += [] if case_id in self.spared else [text for rule in self.each if (text := _too_low(rule, run, case_id, case))]
         if failed:
-            return _Found("failure", "failed", failed[0], (*failed[1:], *_story(case)))
+            return _TestResult("failure", "failed", failed[0], (*failed[1:], *_story(case)))
         known = [rule.message for rule in about if rule.bound == "known_failure" and rule.verdict == "passed"]
-        return _Found("skipped", "known_failure", known[0]) if known else None
+        return _TestResult("skipped", "known_failure", known[0]) if known else None
 
 
 def _too_low(rule: RuleResult, run: str, case_id: str, case: CaseSummary) -> str | None:
@@ -122,9 +124,9 @@ def _story(case: CaseSummary) -> tuple[str, ...]:
     return (*asked, f"expected: {layout.listed(expected)}", f"got: {layout.listed(got)}")
 
 
-def _case_test(case_id: str, case: CaseSummary, found: _Found | None) -> _Test:
+def _case_test(case_id: str, case: CaseSummary, found: _TestResult | None) -> _JunitTest:
     cold = case.details.cold_ms
-    return _Test(case_id, found, cold[0] / 1e3 if cold else None)
+    return _JunitTest(case_id, found, cold[0] / 1e3 if cold else None)
 
 
 def _timestamp(agent: AgentSummary) -> str | None:
@@ -133,9 +135,9 @@ def _timestamp(agent: AgentSummary) -> str | None:
 
 
 @dataclass(frozen=True)
-class _Suite:
+class _JunitSuite:
     name: str
-    tests: tuple[_Test, ...]
+    tests: tuple[_JunitTest, ...]
     timestamp: str | None = None
 
     def pieces(self) -> Iterator[str]:
@@ -144,21 +146,21 @@ class _Suite:
         yield "  </testsuite>\n"
 
 
-def _test_piece(suite: str, test: _Test) -> str:
+def _test_piece(suite: str, test: _JunitTest) -> str:
     start = f"    <testcase{_attributes(classname=suite, name=test.name, time=_seconds(test.seconds))}"
     if test.found is None:
         return f"{start}/>\n"
     return f"{start}>\n      {_found_piece(test.found)}\n    </testcase>\n"
 
 
-def _found_piece(found: _Found) -> str:
+def _found_piece(found: _TestResult) -> str:
     if found.element == "skipped":
         return f"<skipped{_attributes(message=found.message)}/>"
     text = "\n".join(map(xml_text, (found.message, *found.lines)))
     return f"<{found.element}{_attributes(message=found.message, type=found.kind)}>{text}</{found.element}>"
 
 
-def _counts(tests: Iterable[_Test]) -> dict[str, str]:
+def _counts(tests: Iterable[_JunitTest]) -> dict[str, str]:
     known = list(tests)
     ends: list[str] = [test.found.element for test in known if test.found is not None]
     counted = {"failures": "failure", "errors": "error", "skipped": "skipped"}
