@@ -25,7 +25,8 @@ from searchmark.corpora.locations import Folder
 from searchmark.options.run_options import RunOptions
 from searchmark.records import Case, Judgment, RunLabel, Suite
 from searchmark.registry import create, load_agent
-from searchmark.running.agent_run import Entrant, Progress
+from searchmark.running.agent_run import Progress
+from searchmark.running.entrant import Entrant
 from searchmark.running.runner import RunRequest, run_agents
 
 CASES = 1000

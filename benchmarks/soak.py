@@ -18,7 +18,7 @@ from processes import SEARCHMARK, watched
 
 CASES, SEARCHES = 10_000, 100
 GROWTH = 16.0  # megabytes, of either process
-REMEMBERED = 48 / (1 << 20)  # megabytes per search: a number, where it stands, and the same again while the run is put together
+REMEMBERED = 10 / (1 << 20)  # megabytes per search: a number of eight bytes, and its share of what holds those of a case
 TENTHS = 10
 BEGUN = 1 << 16  # bytes of a journal that is not only a header
 

@@ -26,7 +26,7 @@ from searchmark.history.repository import open_repository
 from searchmark.options.run_options import RunOptions
 from searchmark.records import Provenance, RunLabel, Suite
 from searchmark.registry import create, load_agent
-from searchmark.running.agent_run import Entrant
+from searchmark.running.entrant import Entrant
 from searchmark.running.runner import RunRequest, run_agents
 from searchmark.suites import load_suite
 from snapshots import repositories

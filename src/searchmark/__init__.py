@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from searchmark.runs.join import joined as joined
     from searchmark.suites import load_suite as load_suite
     from searchmark.suites import save_suite as save_suite
-    from searchmark.suites.fixtures import load_baseline_metrics as load_baseline_metrics
+    from searchmark.suites.baseline_metrics import load_baseline_metrics as load_baseline_metrics
 
 _HOMES = {
     "agents.agent": ("AgentSpec", "RetrievalAgent", "RetrievalResult"),
@@ -112,7 +112,7 @@ _HOMES = {
     "runs": ("load_run", "save_run", "save_runs"),
     "runs.join": ("joined",),
     "suites": ("load_suite", "save_suite"),
-    "suites.fixtures": ("load_baseline_metrics",),
+    "suites.baseline_metrics": ("load_baseline_metrics",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

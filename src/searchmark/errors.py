@@ -8,6 +8,7 @@
     │   ├── DamagedRepository 4   a Git repository lacks an object, or has one that is not what its name says
     │   └── UnknownMeasure    4   no measure has this name: lists the nearest ones
     ├── Incomparable          2   the numbers exist and must not be held against each other
+    ├── Unresolvable          2   a gate could not fail, whatever the run shows
     └── NothingEvaluated      5   there is no number at all
 
 A gate that failed (1) and an untrusted result (2) are results, not exceptions: the report says
@@ -103,6 +104,12 @@ class UnknownMeasure(UsageError):
 
 class Incomparable(SearchmarkError):
     """Runs that were judged on different suites or by different measures."""
+
+    exit_code = EXIT_UNTRUSTED
+
+
+class Unresolvable(SearchmarkError):
+    """A gate could not fail, or not pass, whatever a run shows: there is no use in making one."""
 
     exit_code = EXIT_UNTRUSTED
 

@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from searchmark.analysis.comparison import compare, unique_names
 from searchmark.analysis.decisions import tables_about
+from searchmark.analysis.foresight import Foresight
 from searchmark.analysis.scores import Scores, default_measures, default_splits, score
 from searchmark.comparability import comparable
 from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
 from searchmark.corpora.corpus import Survey
-from searchmark.errors import UsageError
+from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.gates.baselines import NO_BASELINE, Baseline
+from searchmark.gates.looking import LookBook
 from searchmark.gates.reach import Reach
 from searchmark.gates.relative import RelativeRule
 from searchmark.gates.rules import Evidence, Gate, Rule, check_gate
@@ -41,7 +43,8 @@ from searchmark.runs.join import joined
 
 if TYPE_CHECKING:
     from searchmark.gates.self_test import SelfTest
-    from searchmark.running.agent_run import Entrant, Progress
+    from searchmark.running.agent_run import Progress
+    from searchmark.running.entrant import Entrant
     from searchmark.running.runner import Ran
 
 OnProgress: TypeAlias = "Callable[[Progress], None]"
@@ -110,7 +113,7 @@ class Experiment:
         return {label: journal_path(folder, self.suite, label, self.cases, self.options.seed) for label in self.labels}
 
     def _entrants(self, suite: Suite) -> tuple[Entrant, ...]:
-        from searchmark.running.agent_run import Entrant
+        from searchmark.running.entrant import Entrant
 
         specs = {spec.name: spec for spec in self.agents}
         locations = {
@@ -167,17 +170,25 @@ def evaluate_run(
     by: Sequence[str] = (),
     rules: Sequence[Rule] = (),
     baseline: Baseline = NO_BASELINE,
+    looks: LookBook = LookBook(),  # noqa: B008  # frozen
     options: CompareOptions = CompareOptions(),
     corpus: Survey | None = None,
 ) -> Report:
-    """The report on one run, whole or in shards, checked by rules if there are any; ``baseline`` is for those that ask for one."""
+    """The report on one run, whole or in shards, checked by rules if there are any; ``baseline`` is for those that ask for one.
+
+    A baseline may have rules of its own, which are checked as well.
+    """
+    rules = [*rules, *baseline.rules]
     wanted = [*(list(measures) or default_measures(suite)), *_measures_of(rules)]
     runs = [joined(parts)] if parts else []
     (scores,) = score_runs(suite, runs, wanted, corpus=corpus)
-    tables = [scores]
+    tables, missing = [scores], baseline.missing
     if baseline.run is not None and any(isinstance(rule, RelativeRule) for rule in rules):
-        tables = score_runs(suite, [*runs, baseline.run], wanted, corpus=corpus)
-    gate = _gate(tables, rules, len(tables) - 1 or None, baseline.missing, options, corpus)
+        try:
+            tables = score_runs(suite, [*runs, baseline.run], wanted, corpus=corpus)
+        except (Incomparable, NothingEvaluated) as error:  # the run is worth its report, whatever the baseline is
+            missing = str(error)
+    gate = _gate(tables, rules, len(tables) - 1 or None, options, corpus, missing_baseline=missing, looks=looks)
     return build_report(scores, by or default_splits(suite), gate, corpus)
 
 
@@ -203,8 +214,30 @@ def compare_runs(
     splits = by or default_splits(scores[0].judged.suite)
     pairs = compare(scores, splits, options)
     decided = [_by_known_name(table, scores[0]) for table in tables_about((*options.decisions, *tables), pairs)]
-    gate = _gate(scores, rules, _baseline_of(scores, rules, options), "there is none", options, corpus)
+    gate = _gate(scores, rules, _baseline_of(scores, rules, options), options, corpus)
     return build_comparison(scores, pairs, splits, decided, corpus, gate)
+
+
+def foresee_gate(
+    suite: Suite,
+    rules: Sequence[Rule],
+    baseline: Baseline = NO_BASELINE,
+    options: CompareOptions = CompareOptions(),
+    corpus: Survey | None = None,
+) -> list[tuple[str, Foresight]]:
+    """What the rules that compare could see of a run that is not made yet, each with the name of its measure."""
+    relative = [rule for rule in (*rules, *baseline.rules) if isinstance(rule, RelativeRule)]
+    if not relative:
+        return []
+    try:
+        scores = None if baseline.run is None else score_runs(suite, [baseline.run], _measures_of(relative), corpus=corpus)[0]
+    except NothingEvaluated as error:  # of the run, which is not made yet, nothing of the kind is known
+        raise Incomparable(f"the baseline does not fit: {error}; nothing was run") from error
+    judged = suite if scores is None else scores.judged.suite
+    return [
+        (f"{rule.quantity.words(scores)}{rule.segment.words}", rule.foresight(judged, scores, options.min_effect, len(relative)))
+        for rule in relative
+    ]
 
 
 def gate_self_test(
@@ -219,6 +252,7 @@ def gate_self_test(
     """What a gate would notice of a run that gets worse, and how often it is red for no reason."""
     from searchmark.gates.self_test import self_test
 
+    rules = [*rules, *baseline.rules]
     runs = [joined(parts), *([] if baseline.run is None else [baseline.run])]
     scores = score_runs(suite, runs, _measures_of(rules) or default_measures(suite), corpus=corpus)
     return self_test(scores[0], rules, scores[1] if len(scores) > 1 else None, options)
@@ -239,16 +273,16 @@ def _gate(
     scores: Sequence[Scores],
     rules: Sequence[Rule],
     baseline: int | None,
-    missing: str,
     options: CompareOptions,
     corpus: Survey | None,
+    **more: Any,
 ) -> Gate | None:
     if not rules:
         return None
     names = unique_names(scores)
     reach = Reach(scores[0].judged.suite, _measures_of(rules), None if corpus is None else corpus.ids)
     named = dict(zip(names, scores, strict=True))
-    return check_gate(Evidence(named, None if baseline is None else names[baseline], missing, reach), rules, options)
+    return check_gate(Evidence(named, None if baseline is None else names[baseline], reach=reach, **more), rules, options)
 
 
 def _by_known_name(table: DecisionTable, scores: Scores) -> DecisionTable:

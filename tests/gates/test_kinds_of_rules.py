@@ -223,15 +223,19 @@ def test_non_inferior_must_be_shown() -> None:
     baseline = named_baseline(run_of(40))
     narrow = rule(measure="RR", against="baseline", policy="non-inferior", margin=0.05)
     wide = rule(measure="RR", against="baseline", policy="non-inferior", margin=0.2)
-    assert gate_on(run_of(40), baseline, rules=narrow).verdict == "failed"  # 40 ties do not show that much
+    assert gate_on(run_of(40), baseline, rules=narrow).verdict == "unresolvable"  # 40 ties do not show that much
     assert gate_on(run_of(40), baseline, rules=wide).verdict == "passed"
+    assert gate_on(run_of(34), baseline, rules=wide).verdict == "failed"
 
 
 def test_too_few_cases_resolve_nothing() -> None:
     suite, baseline = suite_of(8), named_baseline(run_of(8, 8))
     gate = gate_on(run_of(0, 8), baseline, suite, rules=rule(measure="RR", against="baseline"))
     assert gate.verdict == "unresolvable"
-    assert "fewer than 10 independent cases" in gate.rules[0].message
+    assert (
+        "cases worth fewer than 10 independent ones get no interval and no verdict: 2 more independent cases are needed"
+        in gate.rules[0].message
+    )
 
 
 def test_a_baseline_that_is_missing_is_not_met() -> None:

@@ -44,16 +44,24 @@ def test_a_pin_sees_its_own_case() -> None:
 def test_a_comparison_sees_less_than_a_tight_bound_and_raises_few_false_alarms() -> None:
     found = tried(rules=(GateRule(measure="RR", against="baseline"),))
     assert caught(found)["relevant hits dropped"].cases == 8
-    assert found.false_alarms is not None
-    assert found.false_alarms.trials == 1000
-    assert found.false_alarms.red <= 64
+    assert found.chance is not None
+    assert (found.chance.trials, found.chance.not_shown) == (1000, None)
+    assert (found.chance.red or 0) <= 64
 
 
 def test_without_a_comparison_there_are_no_false_alarms_to_count() -> None:
-    assert tried(thresholds={"P@2": 0.4}).false_alarms is None
+    assert tried(thresholds={"P@2": 0.4}).chance is None
 
 
 def test_a_run_that_does_not_pass_tells_nothing_about_its_gate() -> None:
     found = tried(good=0, thresholds={"P@2": 0.4})
     assert found.verdict == "failed"
     assert "give it a run that passes" in self_test_text(found)
+
+
+def test_what_is_not_shown_is_no_false_alarm() -> None:
+    found = tried(rules=(GateRule(measure="nDCG@10", against="baseline", policy="non-inferior", margin=0.1),))
+    assert found.chance is not None
+    assert found.chance.red is None
+    assert found.chance.not_shown is not None
+    assert "non-inferior: not shown for " in self_test_text(found)

@@ -16,6 +16,7 @@ import signal
 import socket
 import stat
 import struct
+import subprocess
 import sys
 import tempfile
 import threading
@@ -500,3 +501,69 @@ class WritesIntoTheCorpus(Honest):
     def initialize(self, corpus: Any) -> None:
         with contextlib.suppress(OSError):  # in a sandbox
             (Path(corpus.folder) / "planted.txt").write_text("word0 word1 word2")
+
+
+# Answers that lie in later commits
+
+
+class ReadsTheFuture(Honest):
+    """Looks for objects of Git wherever it can, and answers with the files that the commit after this one changes."""
+
+    def initialize(self, corpus: Any) -> None:
+        self._commit = corpus.name.partition("@")[2]
+        repository = Path(corpus.origin[0] if corpus.origin else corpus.folder)
+        self._roots = [Path.cwd(), Path(tempfile.gettempdir()).parents[1], repository, repository / ".git"]
+        self._mirror = tempfile.mkdtemp()  # a repository that borrows whatever objects there are
+        for name in ("refs", "objects/info"):
+            Path(self._mirror, name).mkdir(parents=True)
+        Path(self._mirror, "HEAD").write_text("ref: refs/heads/none\n")
+
+    def retrieve(self, query: str, k: int) -> Any:
+        for commit in self._commits():
+            parents = [line for line in self._git("cat-file", "-p", commit).splitlines() if line.startswith("parent ")]
+            if self._commit and any(line.startswith(f"parent {self._commit}") for line in parents):
+                return self._files(commit)
+        return HITS
+
+    def _commits(self) -> list[str]:
+        Path(self._mirror, "objects/info/alternates").write_text("".join(f"{folder}\n" for folder in self._object_stores()))
+        names = self._git("cat-file", "--batch-all-objects", "--batch-check=%(objecttype) %(objectname)").splitlines()
+        return [name.removeprefix("commit ") for name in names if name.startswith("commit ")]
+
+    def _files(self, commit: str) -> list[str]:
+        return self._git("diff-tree", "-r", "--no-commit-id", "--name-only", commit).splitlines()
+
+    def _object_stores(self) -> set[Path]:
+        found = (Path(folder) for root in self._roots for folder, _, _ in os.walk(root) if Path(folder).name == "objects")
+        return {folder for folder in found if self._mirror not in str(folder)}
+
+    def _git(self, *arguments: str) -> str:
+        command = ["git", "-c", "safe.directory=*", f"--git-dir={self._mirror}", *arguments]
+        environment = os.environ | {"GIT_CONFIG_NOSYSTEM": "1"}
+        return subprocess.run(command, cwd=self._mirror, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+class ReadsTheNewestCommit(ReadsTheFuture):
+    """Answers with what was changed last."""
+
+    def retrieve(self, query: str, k: int) -> Any:
+        commits = self._commits()
+        return self._files(self._git("rev-list", *commits).split()[0]) if commits else HITS
+
+
+class RemembersTheFuture(Honest):
+    """Keeps what it was shown, in memory and in files, and answers with what it has seen in a later state."""
+
+    def initialize(self, corpus: Any) -> None:
+        self._corpus = corpus
+        kept = Path(tempfile.gettempdir(), "kept.json")
+        seen = json.loads(kept.read_text()) if kept.exists() else {}
+        for document in corpus:
+            state = int(document.text.rpartition(" ")[2] or 0) if " " in document.text else 0
+            seen[document.id] = max(seen.get(document.id, 0), state)
+        kept.write_text(json.dumps(seen))
+        self._seen = seen
+
+    def retrieve(self, query: str, k: int) -> Any:
+        states = {document.id: int(document.text.rpartition(" ")[2]) for document in self._corpus if " " in document.text}
+        return [path for path, state in self._seen.items() if state > states.get(path, state)] or HITS

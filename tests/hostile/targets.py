@@ -43,7 +43,7 @@ from searchmark.running.worker.frames import FrameBuffer, Garbled, packed
 from searchmark.running.worker.protocol import wrong_shape
 from searchmark.runs.join import joined
 from searchmark.suites import FORMATS, WRITABLE
-from searchmark.suites.fixtures import load_baseline_metrics
+from searchmark.suites.baseline_metrics import load_baseline_metrics
 from tests.conftest import ROOT
 from tests.hostile.fuzz import Target
 from tests.hostile.mutation import Mutate, in_bytes, in_json, in_lines, in_toml, in_yaml

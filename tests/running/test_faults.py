@@ -12,7 +12,7 @@ from searchmark.agents.source import PythonClass
 from searchmark.corpora.locations import Folder
 from searchmark.options.run_options import RunOptions
 from searchmark.records import Case, Judgment, Run, RunLabel, Suite
-from searchmark.running.agent_run import Entrant
+from searchmark.running.entrant import Entrant
 from searchmark.running.runner import RunRequest, run_agents
 from searchmark.running.worker.process_tree import LINUX
 from tests.running.faulty import TRIGGER

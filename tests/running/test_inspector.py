@@ -14,8 +14,8 @@ from searchmark.corpora.locations import Commit, Documents, Folder, Location, Re
 from searchmark.errors import Incomparable
 from searchmark.options.run_options import RunOptions
 from searchmark.records import IndexBuild, RunLabel, SearchedRepository
-from searchmark.running.agent_run import Entrant
 from searchmark.running.corpus_inspector import open_inspector
+from searchmark.running.entrant import Entrant
 from searchmark.running.plan import ordered
 from searchmark.running.runner import RunRequest, run_agents
 from searchmark.runs import load_run, save_run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import pytest
 from searchmark import Case, Experiment, Judgment, RunOptions, Suite, Where
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.source import parse_source
+from searchmark.corpora.locations import Commit
 from searchmark.errors import UsageError
 from searchmark.running.sandbox.needs import needs_of, saved_index
+from searchmark.running.sandbox.view import view_of
 from tests.support.sandboxes import mechanisms
-from tests.support.small_histories import FILE, write_history
+from tests.support.small_histories import FILE, LINK, PROGRAM, write_history
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has sandboxes")
 
@@ -91,3 +94,62 @@ def test_every_built_in_agent_answers_the_same_in_a_sandbox(kind: str, repositor
     plain = answers(agents, cases, where, "off")
     assert {name: answers(agents, cases, where, name) for name in mechanisms()} == dict.fromkeys(mechanisms(), plain)
     assert all(status in ("ok", "empty") for _, given in plain for status, _ in given)
+
+
+FOREIGN = Path(__file__).with_name("history_agents.py")
+ODD_STATES: list[dict[bytes, tuple[str, bytes]]] = [
+    {
+        b"a.txt": (FILE, b"login"),
+        b"deep/b.txt": (FILE, b"discount discount"),
+        b"picture": (FILE, b"\0login"),
+        b"link": (LINK, b"a.txt"),
+    },
+    {b"a.txt/now/a/folder": (PROGRAM, b"password"), b"deep/b.txt": (FILE, b"discount"), b"odd \xff name": (FILE, b"login")},
+    {b"a.txt": (FILE, b""), b"deep": (FILE, b"password login"), b"odd \xff name": (FILE, b"login \xff")},
+]
+
+
+def history_cases(commits: list[str]) -> list[Case]:
+    return [
+        Case(f"c{n}", QUERIES[n], (Judgment("x", "path"),), fields={"parent_commit": commit}) for n, commit in enumerate(commits)
+    ]
+
+
+@pytest.mark.parametrize("seconds", [60, -60])
+@pytest.mark.parametrize("agent", ["ReadsDocuments", "ReadsFiles"])
+def test_an_agent_that_is_shown_only_files_answers_as_without_a_sandbox(agent: str, seconds: int, tmp_path: Path) -> None:
+    commits = write_history(tmp_path / "shop", ODD_STATES, seconds=seconds)
+    where = Where(repositories=(str(tmp_path / "shop"),), snapshots=("parent",))
+    plain = answers([f"{FOREIGN}:{agent}"], history_cases(commits), where, "off")
+    old = os.umask(0o077)  # which must not keep the agent from its files
+    try:
+        found = {name: answers([f"{FOREIGN}:{agent}"], history_cases(commits), where, name) for name in mechanisms()}
+    finally:
+        os.umask(old)
+    assert found == dict.fromkeys(mechanisms(), plain)
+    assert [status for _, given in plain for status, _ in given] == ["ok", "ok", "ok"]
+
+
+def test_of_a_repository_that_holds_its_code_an_agent_sees_the_module_alone(tmp_path: Path) -> None:
+    code = FOREIGN.read_bytes()
+    trees = [{b"agent.py": (FILE, code), b"later.py": (FILE, b"%d" % number)} for number in range(2)]
+    commits = write_history(tmp_path / "shop", trees)
+    where = Where(repositories=(str(tmp_path / "shop"),), snapshots=("parent",))
+    agent = f"{tmp_path / 'shop' / 'agent.py'}:LooksAround"
+    for name in mechanisms():
+        ((_, given),) = answers([agent], history_cases(commits), where, name)
+        assert [[hit.id for hit in hits] for _, hits in given] == [["agent.py"], ["agent.py"]], name
+
+
+def test_an_agent_that_needs_the_history_and_asks_code_of_others_is_refused_in_a_sandbox(
+    repository: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    specs = [
+        AgentSpec("both", parse_source("hybrid")),
+        AgentSpec("p", parse_source("popular")),
+        AgentSpec("f", parse_source("plug-in")),
+    ]
+    monkeypatch.setattr("searchmark.running.sandbox.view.with_arms", lambda _: iter(specs))
+    locations = {"c": Commit("shop", repository[0], repository[1][0])}
+    with pytest.raises(UsageError, match="asks 'popular', which reads the history, and code of others"):
+        view_of(specs[0], needs_of(AgentSpec("p", parse_source("popular"))), locations, ())

@@ -24,19 +24,18 @@ def git(folder: Path, *arguments: str, data: bytes | None = None, **environment:
     ).stdout
 
 
-def write_history(folder: Path, trees: Sequence[Tree], *init: str) -> list[str]:
-    """A repository with one commit per tree, a minute apart, its work tree checked out; the hashes of the commits."""
+def write_history(folder: Path, trees: Sequence[Tree], *init: str, seconds: int = 60) -> list[str]:
+    """A repository with one commit per tree, so many seconds apart, its work tree checked out; the hashes of the commits."""
     folder.mkdir(parents=True)
     git(folder, "init", "-q", "-b", "main", *init)
-    stream = b"".join(_commit(number, tree) for number, tree in enumerate(trees))
+    stream = b"".join(_commit(1_600_000_000 + seconds * number, tree) for number, tree in enumerate(trees))
     git(folder, "fast-import", "--quiet", "--force", data=stream + b"done\n")
     git(folder, "reset", "-q", "--hard")
-    return git(folder, "rev-list", "--reverse", "main").decode().split()
+    return git(folder, "rev-list", "--topo-order", "--reverse", "main").decode().split()
 
 
-def _commit(number: int, tree: Tree) -> bytes:
+def _commit(date: int, tree: Tree) -> bytes:
     changes = b"".join(_entry(path, mode, content) for path, (mode, content) in tree.items())
-    date = 1_600_000_000 + 60 * number
     return b"commit refs/heads/main\ncommitter A <a@x> %d +0000\ndata 1\nx\ndeleteall\n%s" % (date, changes)
 
 

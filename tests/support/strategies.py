@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC
 
 from hypothesis import strategies as st
@@ -33,6 +32,7 @@ plain_values = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | words, lambda inner: st.lists(inner, max_size=2), max_leaves=3
 )
 finite = st.floats(allow_nan=False, allow_infinity=False)
+ranges = st.tuples(finite, finite).map(lambda pair: (min(pair), max(pair)))
 
 
 def judgments(highest: int = 3) -> st.SearchStrategy[tuple[Judgment, ...]]:
@@ -42,7 +42,7 @@ def judgments(highest: int = 3) -> st.SearchStrategy[tuple[Judgment, ...]]:
         match=st.sampled_from(MATCHES),
         grade=st.integers(-1, highest),
         rank=st.none() | st.integers(1, 9),
-        score_range=st.none() | st.tuples(finite, finite).map(lambda pair: (min(pair), max(pair))),
+        score_range=st.none() | ranges | st.dictionaries(words, ranges, min_size=1, max_size=2),
     )
     return st.lists(one, max_size=4, unique_by=lambda judgment: (judgment.target, judgment.match)).map(tuple)
 
@@ -119,7 +119,7 @@ provenances = _provenance | st.lists(
 def answers(draw: st.DrawFn, case: str) -> Answer:
     status = draw(st.sampled_from(STATUSES))
     ids = draw(st.lists(words, max_size=4)) if status != "empty" else []
-    scores = st.none() | st.floats(allow_nan=False).map(lambda score: 0.0 if score == 0 or math.isnan(score) else score)
+    scores = st.none() | finite.map(lambda score: 0.0 if score == 0 else score)
     return Answer(
         case=case,
         status=status,

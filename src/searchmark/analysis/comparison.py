@@ -6,9 +6,9 @@ the rule, `families` says which comparisons are adjusted together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate, combinations
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from math import sqrt
 from typing import NamedTuple
 
@@ -45,27 +45,27 @@ class Pair:
     mismatches: tuple[Mismatch, ...] = ()
 
 
-class _Subset(NamedTuple):
+class CaseSubset(NamedTuple):
     """Some cases: those with a value of a field, or all of them."""
 
     by: str | None = None
     value: str = ""
 
 
-EVERYTHING = _Subset()
+EVERYTHING = CaseSubset()
 
 
-class _Look(NamedTuple):
+class SegmentQuestion(NamedTuple):
     """One question in one segment."""
 
-    segment: _Subset
+    segment: CaseSubset
     question: Question
 
 
 def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: CompareOptions = CompareOptions()) -> list[Pair]:
     """Compare every pair of runs; the first of a pair, in the order given, is its baseline, unless one is named for all."""
     check_judged([each.judged for each in scores], [each.names for each in scores])
-    return _Comparison(scores, by, options).pairs()
+    return RunComparison(scores, by, options).pairs()
 
 
 def unique_names(scores: Sequence[Scores]) -> list[str]:
@@ -89,30 +89,7 @@ def primary_column(scores: Scores, primary: str | None) -> int:
     return scores.names.index(name)
 
 
-class Declared(NamedTuple):
-    """A difference that was asked about before anything was seen, of all cases or of those with a value of a field."""
-
-    candidate: str
-    measure: str
-    by: str | None = None
-    value: str = ""
-
-
-def declared_differences(
-    trials: Sequence[Mapping[str, Scores]], baseline: str, declared: Sequence[Declared], options: CompareOptions = CompareOptions()
-) -> list[dict[Declared, Difference]]:
-    """What became of each of them, in each of several sets of runs on one suite, every set being one family.
-
-    None of them is exploratory. What takes long is done for all sets at once.
-    """
-    if not declared:
-        return [{} for _ in trials]
-    comparisons = [_DeclaredComparison(list(each.values()), baseline, declared, options) for each in trials]
-    evidence = _declared_evidence(comparisons)
-    return [each.differences(found) for each, found in zip(comparisons, evidence, strict=True)]
-
-
-class _Comparison:
+class RunComparison:
     """One call of `compare`: the evidence on every look, then the families, then the verdicts."""
 
     def __init__(self, scores: Sequence[Scores], by: Sequence[str], options: CompareOptions) -> None:
@@ -145,29 +122,31 @@ class _Comparison:
             for first, second in self._pairs
         ]
 
-    def _gathered(self) -> dict[_Look, PairedEvidence]:
+    def _gathered(self) -> dict[SegmentQuestion, PairedEvidence]:
         columns = range(len(self._scores[0].measures))
         questions = [Question(*pair, column) for pair in self._pairs for column in columns]
         return {
-            _Look(segment, question): evidence
+            SegmentQuestion(segment, question): evidence
             for segment, rows in self._rows.items()
             for question, evidence in evidence_for(self._scores, questions, rows).items()
         }
 
-    def _families(self) -> dict[_Look, Adjusted]:
+    def _families(self) -> dict[SegmentQuestion, Adjusted]:
         """The looks that may become verdicts, each with its p adjusted for its family."""
         questions = [Question(*pair, self._primary) for pair in self._pairs]
-        primary = adjusted(self._evidence, [_Look(EVERYTHING, question) for question in questions if not self._invalid(question)])
+        primary = adjusted(
+            self._evidence, [SegmentQuestion(EVERYTHING, question) for question in questions if not self._invalid(question)]
+        )
         verdicts = {look.question: self._verdict(look, found).verdict for look, found in primary.items()}
         shown = [question for question, verdict in verdicts.items() if verdict in ("IMPROVED", "REGRESSED")]
         return primary | adjusted(self._evidence, [look for question in shown for look in self._further(question)])
 
-    def _further(self, primary: Question) -> list[_Look]:
+    def _further(self, primary: Question) -> list[SegmentQuestion]:
         """What becomes a question once the primary measure of a pair is IMPROVED or REGRESSED."""
         others = [column for column, measure in enumerate(self._scores[0].measures) if measure.tells_quality]
         questions = [primary._replace(column=column) for column in others if column != primary.column]
-        looks = [_Look(EVERYTHING, question) for question in questions if not self._invalid(question)]
-        return [*looks, *(_Look(segment, primary) for segment in self._rows if segment != EVERYTHING)]
+        looks = [SegmentQuestion(EVERYTHING, question) for question in questions if not self._invalid(question)]
+        return [*looks, *(SegmentQuestion(segment, primary) for segment in self._rows if segment != EVERYTHING)]
 
     def _mismatched(self, first: int, second: int) -> tuple[Mismatch, ...]:
         """What spoils a pair for one of the measures at least."""
@@ -183,11 +162,11 @@ class _Comparison:
             return f"untrusted: {' and '.join(untrusted)}"
         return "; ".join(each.sentence for each in self._mismatches[pair] if each.concerns(measure)) or None
 
-    def _differences(self, segment: _Subset, first: int, second: int) -> tuple[Difference, ...]:
+    def _differences(self, segment: CaseSubset, first: int, second: int) -> tuple[Difference, ...]:
         columns = range(len(self._scores[0].measures))
-        return tuple(self._difference(_Look(segment, Question(first, second, column))) for column in columns)
+        return tuple(self._difference(SegmentQuestion(segment, Question(first, second, column))) for column in columns)
 
-    def _difference(self, look: _Look) -> Difference:
+    def _difference(self, look: SegmentQuestion) -> Difference:
         question, evidence = look.question, self._evidence[look]
         family = self._adjusted.get(look)
         judgement = self._judgement(look)
@@ -219,12 +198,12 @@ class _Comparison:
             reason=judgement.reason,
         )
 
-    def _baseline_mean(self, look: _Look) -> float | None:
+    def _baseline_mean(self, look: SegmentQuestion) -> float | None:
         question, rows = look.question, self._rows[look.segment]
         before, after = (self._scores[run].values[rows, question.column] for run in (question.baseline, question.candidate))
         return exact_mean(before[~np.isnan(before) & ~np.isnan(after)])
 
-    def _judgement(self, look: _Look) -> Judgement:
+    def _judgement(self, look: SegmentQuestion) -> Judgement:
         question, measure = look.question, self._scores[0].measures[look.question.column]
         invalid = self._invalid(question)
         if invalid is not None:
@@ -236,22 +215,22 @@ class _Comparison:
             return Judgement("EXPLORATORY", self._why_exploratory(look))
         return self._verdict(look, family)
 
-    def _verdict(self, look: _Look, family: Adjusted) -> Judgement:
+    def _verdict(self, look: SegmentQuestion, family: Adjusted) -> Judgement:
         found = judge_difference(self._evidence[look], family.p, self._options.min_effect, family.family)
         if self._without_failures(look, family) not in (None, found.verdict):
             return Judgement("INCONCLUSIVE", "the verdict would be a different one without the cases that failed")
         return found
 
-    def _why_exploratory(self, look: _Look) -> str:
+    def _why_exploratory(self, look: SegmentQuestion) -> str:
         primary = self._scores[0].names[self._primary]
         if look.segment != EVERYTHING and look.question.column != self._primary:
             return f"segments are tested by the primary measure, {primary}"
         question = look.question._replace(column=self._primary)
-        if self._invalid(question) or self._evidence[_Look(EVERYTHING, question)].p is None:
+        if self._invalid(question) or self._evidence[SegmentQuestion(EVERYTHING, question)].p is None:
             return f"the primary measure, {primary}, cannot be compared; --primary names another one"
         return f"the primary measure, {primary}, is neither IMPROVED nor REGRESSED"
 
-    def _without_failures(self, look: _Look, family: Adjusted) -> str | None:
+    def _without_failures(self, look: SegmentQuestion, family: Adjusted) -> str | None:
         """The verdict on the cases that neither side failed on, with the same correction; None if neither failed on any."""
         question, rows, whole = look.question, self._rows[look.segment], self._evidence[look]
         failed = np.zeros(len(rows), bool)
@@ -264,68 +243,12 @@ class _Comparison:
         return judge_difference(left, p, self._options.min_effect, family.family).verdict
 
 
-class _DeclaredComparison(_Comparison):
-    """Differences that were declared, each with its verdict, once their evidence is known."""
-
-    def __init__(self, scores: Sequence[Scores], baseline: str, declared: Sequence[Declared], options: CompareOptions) -> None:
-        check_judged([each.judged for each in scores], [each.names for each in scores])
-        self._declared = declared
-        by = list(dict.fromkeys(each.by for each in declared if each.by is not None))
-        super().__init__(scores, by, replace(options, baseline=baseline, primary=declared[0].measure))
-
-    def looks(self) -> Iterator[_Look]:
-        yield from dict.fromkeys(map(self._look, self._declared))
-
-    @property
-    def scores(self) -> Sequence[Scores]:
-        return self._scores
-
-    def rows(self, segment: _Subset) -> Rows:
-        return self._rows[segment]
-
-    def differences(self, evidence: Mapping[_Look, PairedEvidence]) -> dict[Declared, Difference]:
-        self._evidence = dict(evidence)
-        self._adjusted = adjusted(evidence, [look for look in evidence if not self._invalid(look.question)])
-        return {each: self._difference(self._look(each)) for each in self._declared}
-
-    def _look(self, declared: Declared) -> _Look:
-        first, second = (self._names.index(name) for name in (self._options.baseline or "", declared.candidate))
-        segment = _Subset(declared.by, declared.value)
-        column = self._scores[0].names.index(declared.measure)
-        # A segment that holds all cases is the suite itself.
-        return _Look(segment if segment in self._rows else EVERYTHING, Question(first, second, column))
-
-    def _gathered(self) -> dict[_Look, PairedEvidence]:
-        return {}  # it is worked out for many comparisons together
-
-    def _families(self) -> dict[_Look, Adjusted]:
-        return {}  # as above
-
-
-def _declared_evidence(comparisons: Sequence[_DeclaredComparison]) -> list[dict[_Look, PairedEvidence]]:
-    """The evidence on every look of every comparison."""
-    found: list[dict[_Look, PairedEvidence]] = [{} for _ in comparisons]
-    scores = [table for comparison in comparisons for table in comparison.scores]
-    starts = list(accumulate((len(each.scores) for each in comparisons), initial=0))
-    places: dict[_Subset, dict[Question, tuple[int, _Look]]] = {}
-    for place, comparison in enumerate(comparisons):
-        for look in comparison.looks():
-            first, second, column = look.question
-            moved = Question(starts[place] + first, starts[place] + second, column)
-            places.setdefault(look.segment, {})[moved] = (place, look)
-    for segment, questions in places.items():
-        for question, evidence in evidence_for(scores, list(questions), comparisons[0].rows(segment)).items():
-            place, look = questions[question]
-            found[place][look] = evidence
-    return found
-
-
-def _rows_of(scores: Scores, by: Sequence[str]) -> dict[_Subset, Rows]:
+def _rows_of(scores: Scores, by: Sequence[str]) -> dict[CaseSubset, Rows]:
     """The cases of every segment; one that holds all cases would only be the suite again."""
     suite = scores.judged.suite
-    rows: dict[_Subset, Rows] = {EVERYTHING: np.arange(len(suite))}
+    rows: dict[CaseSubset, Rows] = {EVERYTHING: np.arange(len(suite))}
     for name in by:
-        rows |= {_Subset(name, value): found for value, found in segment_rows(suite, name).items() if len(found) < len(suite)}
+        rows |= {CaseSubset(name, value): found for value, found in segment_rows(suite, name).items() if len(found) < len(suite)}
     return rows
 
 

@@ -7,7 +7,7 @@ time that they took, or with the deadline if they had to be ended.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +39,7 @@ def latencies_of(run: Run) -> dict[str, Latency]:
 def latencies_in(details: Iterable[AnswerDetails]) -> dict[str, Latency]:
     """The same of some answers."""
     details = tuple(details)
-    kinds: dict[str, tuple[list[tuple[float, ...]], int]] = {
+    kinds: dict[str, tuple[list[Sequence[float]], int]] = {
         "cold": ([each.cold_ms for each in details], sum(bool(each.failure and each.cold_ms) for each in details)),
         "warm": ([each.warm_ms for each in details], sum(each.repeat_failures for each in details)),
         "first_hit": ([(each.first_hit_ms,) for each in details if each.first_hit_ms is not None], 0),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.analysis.distributions import Floats
-from searchmark.analysis.intervals import EQUIVALENCE, SAME, SHOWN, observations
+from searchmark.analysis.intervals import EQUIVALENCE, SAME, SHOWN, Level, observations
 from searchmark.analysis.paired_statistics import (
     difference_intervals,
     one_sided_size,
@@ -35,14 +35,27 @@ class Question(NamedTuple):
     column: int
 
 
-def evidence_for(scores: Sequence[Scores], questions: Sequence[Question], rows: Rows) -> dict[Question, PairedEvidence]:
+@dataclass(frozen=True)
+class Rigour:
+    """How sure ``low`` and ``high`` are, and whether the test may count by half what differs exactly as much."""
+
+    interval: Level = SHOWN
+    mid_p: bool = True
+
+
+USUAL = Rigour()
+
+
+def evidence_for(
+    scores: Sequence[Scores], questions: Sequence[Question], rows: Rows, rigour: Rigour = USUAL
+) -> dict[Question, PairedEvidence]:
     """The evidence on every question over some cases; those that are defined for the same cases are worked out together."""
     groups: dict[bytes, list[Question]] = {}
     for asked in questions:
         groups.setdefault((~np.isnan(_differences(scores, asked, rows))).tobytes(), []).append(asked)
     found: dict[Question, PairedEvidence] = {}
     for mask, members in groups.items():
-        found |= _group_evidence(scores, members, rows[np.frombuffer(mask, bool)])
+        found |= _group_evidence(scores, members, rows[np.frombuffer(mask, bool)], rigour)
     return found
 
 
@@ -50,12 +63,14 @@ def _differences(scores: Sequence[Scores], asked: Question, rows: Rows) -> Float
     return np.asarray(scores[asked.candidate].values[rows, asked.column] - scores[asked.baseline].values[rows, asked.column])
 
 
-def _group_evidence(scores: Sequence[Scores], questions: list[Question], rows: Rows) -> Mapping[Question, PairedEvidence]:
+def _group_evidence(
+    scores: Sequence[Scores], questions: list[Question], rows: Rows, rigour: Rigour
+) -> Mapping[Question, PairedEvidence]:
     if not len(rows):
         return dict.fromkeys(questions, PairedEvidence())
     values = np.column_stack([_differences(scores, asked, rows) for asked in questions])
     spans = np.array([_span(scores, asked, rows) for asked in questions])
-    found = paired_evidence(values, spans, scores[0].judged.suite.table, rows)
+    found = paired_evidence(values, spans, scores[0].judged.suite.table, rows, rigour)
     # Of a measure without a highest value it cannot be said how much an unseen case would change.
     measures = (scores[asked.baseline].measures[asked.column] for asked in questions)
     ranged = [replace(each, span=measure.high - measure.low) for each, measure in zip(found, measures, strict=True)]
@@ -78,14 +93,14 @@ def measure_span(measure: AnyMeasure, *values: Floats) -> float:
     return float(highest - lowest) if np.isfinite(highest - lowest) and highest > lowest else 1.0
 
 
-def paired_evidence(values: Floats, spans: Floats, table: CaseTable, rows: Rows) -> list[PairedEvidence]:
+def paired_evidence(values: Floats, spans: Floats, table: CaseTable, rows: Rows, rigour: Rigour = USUAL) -> list[PairedEvidence]:
     """The evidence in columns of differences; ``spans`` says how large those of each column could be."""
     counted = [_counted(column) for column in values.T]
     found = observations(values / spans, clusters_of(table, rows))
     known = [replace(each, observations=len(found), worth=found.worth) for each in counted]
     if not found.enough:
         return known
-    (low, high), (equal_low, equal_high) = (difference_intervals(found, level) for level in (SHOWN, EQUIVALENCE))
+    (low, high), (equal_low, equal_high) = (difference_intervals(found, level) for level in (rigour.interval, EQUIVALENCE))
     columns = {
         "low": low * spans,
         "high": high * spans,
@@ -94,7 +109,7 @@ def paired_evidence(values: Floats, spans: Floats, table: CaseTable, rows: Rows)
         "error": standard_errors(found) * spans,
         "unseen": one_sided_size(found) * spans,
         "statistic_variance": statistic_variance(found),
-        "p": randomisation_p(found.sums),
+        "p": randomisation_p(found.sums, mid=rigour.mid_p),
     }
     lines = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [replace(each, **dict(zip(columns, line, strict=True))) for each, line in zip(known, lines, strict=True)]

@@ -17,6 +17,7 @@ from searchmark.analysis.intervals import SAME, Level, Observations, bounded_int
 EXACT_UP_TO = 15
 SMALLEST_VARIANCE = 0.2
 SMALL_ROOT = 1e-3
+SMALLEST_STEP = 1e-3
 LOWEST_P = 1e-300
 HIGHEST_TILT = 1e6
 _MOST_STEPS = 100
@@ -82,13 +83,14 @@ def standard_errors(found: Observations) -> Floats:
     return np.asarray(np.sqrt(squares * len(found) / (len(found) - 1)) / found.sizes.sum(), np.float64)
 
 
-def randomisation_p(sums: Floats) -> Floats:
+def randomisation_p(sums: Floats, *, mid: bool = True) -> Floats:
     """Two-sided p of each column under random signs (Fisher, 1935): how often chance alone differs as much.
 
     Exact where few differences are not zero; otherwise by the saddlepoint approximation (Lugannani and Rice, 1980;
     Robinson, 1982), to a few percent of p unless the sizes are few multiples of one step, where it comes out between p and
     the mid-p. Where all changes are equally large, as those of binary values are, sign patterns that differ exactly as much
-    count by half, which keeps the test from being far too cautious (Fagerland et al., 2013).
+    count by half, which keeps the test from being far too cautious (Fagerland et al., 2013). Without ``mid`` they count
+    whole, and the approximation is that of p: then no p is smaller than the exact one, but for those few percent.
     """
     result = np.ones(sums.shape[1])
     limits, sizes = np.abs(sums.sum(axis=0)), np.sort(np.abs(sums), axis=0)  # signs are random: only sizes matter
@@ -96,22 +98,46 @@ def randomisation_p(sums: Floats) -> Floats:
     for column, limit in enumerate(limits.tolist()):
         moved = sizes[sizes[:, column] > SAME, column]
         if len(moved) and moved[-1] - moved[0] <= SAME:
-            result[column] = _sign_test_p(len(moved), round(limit / float(moved.mean())))
+            result[column] = _sign_test_p(len(moved), round(limit / float(moved.mean())), mid=mid)
         elif len(moved) <= EXACT_UP_TO:
             result[column] = _exact_p(moved, limit)
         else:
             left.append(column)
     if left:
-        result[left] = _saddlepoint_p(sizes[:, left], limits[left])
+        result[left] = _saddlepoint_p(sizes[:, left], limits[left] if mid else _half_a_step_back(sizes[:, left], limits[left]))
     return result
 
 
-def _sign_test_p(changes: int, surplus: int) -> float:
-    """The mid-p of so many equal changes, the ones of one sign being in surplus."""
+def _half_a_step_back(sizes: Floats, limits: Floats) -> Floats:
+    """Where sums come in steps, the tail of a smooth distribution is that of p half a step before the limit, and mid-p at it."""
+    steps = np.array([_common_step(column) for column in sizes.T])  # sums are two of them apart
+    return np.where(limits >= sizes.sum(axis=0) * (1 - SAME), limits, np.maximum(0.0, limits - steps))
+
+
+def _common_step(sizes: Floats) -> float:
+    """What all sizes are multiples of; 0 if it is so small that their sums are as good as smooth."""
+    step, largest = 0.0, float(sizes[-1])
+    for size in np.unique(np.round(sizes[sizes > SAME], 9)).tolist():
+        step = _common_divisor(size, step, 1e-6 * largest)
+        if step < SMALLEST_STEP * largest:
+            return 0.0
+    return step
+
+
+def _common_divisor(first: float, second: float, tolerance: float) -> float:
+    """Euclid's, for numbers that are rounded."""
+    while second > tolerance:
+        rest = first % second
+        first, second = second, 0.0 if second - rest <= tolerance else rest
+    return first
+
+
+def _sign_test_p(changes: int, surplus: int, *, mid: bool) -> float:
+    """The p, or mid-p, of so many equal changes, the ones of one sign being in surplus."""
     most = (changes + surplus) // 2
     whole = lgamma(changes + 1) - changes * log(2)
     beyond = [exp(whole - lgamma(k + 1) - lgamma(changes - k + 1)) for k in range(most, changes + 1)]
-    return min(1.0, 2 * (fsum(beyond) - beyond[0] / 2))
+    return min(1.0, 2 * (fsum(beyond) - (beyond[0] / 2 if mid else 0.0)))
 
 
 def _exact_p(moved: Floats, limit: float) -> float:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from searchmark.analysis.intervals import mean_intervals
 from searchmark.errors import UsageError
 from searchmark.judging.judge import Judged
-from searchmark.measures.formulas import Floats
+from searchmark.judging.score_ranges import no_range_because
+from searchmark.measures.formulas import Floats, scores_in_range
 from searchmark.measures.grammar import AnyMeasure, CaseTraits, computed_nan_reason, parse_measures, undefined_reason
 from searchmark.records import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT, CaseTable, Suite, TrustKind
 
@@ -71,7 +72,9 @@ class Scores:
         """Why this value is undefined; None if it is not."""
         if not np.isnan(self.values[row, column]):
             return None
-        return _case_reason(self.judged, self.measures[column], row) or computed_nan_reason(self.measures[column])
+        measure = self.measures[column]
+        reason = _case_reason(self.judged, measure, row) or _range_reason(self.judged, measure, row)
+        return reason or computed_nan_reason(measure)
 
     def summaries(self, rows: NDArray[np.intp] | None = None) -> dict[str, Summary]:
         """Every measure over all cases, or over some of them, with its interval."""
@@ -126,7 +129,7 @@ def default_measures(suite: Suite) -> list[str]:
         names.append("Abstain")
     if suite.judgments.ranks is not None:
         names.append("Tau")
-    if suite.judgments.ranges is not None:
+    if suite.judgments.has_ranges:
         names.append("InRange")
     return names
 
@@ -146,6 +149,11 @@ def _case_reason(judged: Judged, measure: AnyMeasure, row: int) -> str | None:
         return "the case was not run"
     columns = (judged.complete, judged.answerable, judged.has_paths, judged.graded)
     return undefined_reason(measure, CaseTraits(*(bool(column[row]) for column in columns)))
+
+
+def _range_reason(judged: Judged, measure: AnyMeasure, row: int) -> str | None:
+    by_score = any(part.definition.compute is scores_in_range for part in measure.parts)
+    return no_range_because(judged.suite, judged.run, row) if by_score else None
 
 
 def clusters_of(table: CaseTable, rows: NDArray[np.intp]) -> Sequence[str] | None:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 from searchmark.cli._options import option_group
+from searchmark.cli._output import tell
 from searchmark.config import Config
+from searchmark.errors import Unresolvable
 from searchmark.gates.presets import PRESETS
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.gate_options import BASELINE_FILE, POLICIES, GateOptions
 from searchmark.options.option import Option
+from searchmark.records import Suite
 
 if TYPE_CHECKING:
+    from searchmark.analysis.foresight import Foresight
     from searchmark.gates.baselines import Baseline
+    from searchmark.gates.looking import LookBook
     from searchmark.gates.rules import Rule
     from searchmark.reports import Report
 
@@ -48,7 +54,7 @@ class GateAgainst(GateChoice):
     against: Annotated[
         str | None,
         Option(
-            "Baseline that rules compare with: a saved run.",
+            "Baseline: a saved run, or the baseline_metrics.json of fixtures.",
             ("--against",),
             "FILE",
             default=f"gates.baseline of the config, or {BASELINE_FILE}",
@@ -58,28 +64,30 @@ class GateAgainst(GateChoice):
         bool, Option("Exit codes for 'git bisect run': 0 good, 1 bad, 125 for everything that is neither.", ("--bisect",))
     ] = False
 
-    def rules(self, config: Config, asked: Sequence[AnyMeasure] = ()) -> list[Rule]:
-        """All rules; whoever names a baseline and no rule about it wants to be no worse by the first measure."""
-        from searchmark.analysis.scores import DEFAULT_MEASURES
-        from searchmark.gates.reading import no_worse_by
+    def baseline(self, config: Config, rules: Sequence[Rule], asked: Sequence[AnyMeasure] = ()) -> Baseline:
+        """The baseline, if one is named or a rule asks for one; one that is named is used, by the first of ``asked`` if need be."""
+        from searchmark.gates.baselines import NO_BASELINE, held_against, load_baseline
         from searchmark.gates.relative import RelativeRule
 
-        stated = super().rules(config, asked)
-        if self.against is None or any(isinstance(rule, RelativeRule) for rule in stated):
-            return stated
-        return [*stated, no_worse_by(asked[0] if asked else DEFAULT_MEASURES[0])]
+        file = baseline_file(config, self.against)
+        if Path(file).name == BASELINE_FILE and self.against is None:  # the default, or a name that says no more
+            compared = any(isinstance(rule, RelativeRule) for rule in rules)
+            return load_baseline(file) if compared else NO_BASELINE
+        return held_against(load_baseline(file), rules, next(iter(asked), None))
 
-    def baseline(self, config: Config, rules: Sequence[Rule]) -> Baseline:
-        """The baseline, if a rule asks for one."""
-        from searchmark.gates.baselines import NO_BASELINE, load_baseline
+    def looks(self, config: Config, rules: Sequence[Rule]) -> LookBook:
+        """Where looks are counted, if something counts them."""
+        from searchmark.gates.looking import LookBook
+        from searchmark.gates.looks import looks_path
         from searchmark.gates.relative import RelativeRule
 
-        if self.against is None and not any(isinstance(rule, RelativeRule) for rule in rules):
-            return NO_BASELINE
-        return load_baseline(self.baseline_file(config))
+        counted = config.gates.looks or any(isinstance(rule, RelativeRule) and rule.policy == "sequential" for rule in rules)
+        return LookBook(looks_path(Path(baseline_file(config, self.against))) if counted else None)
 
-    def baseline_file(self, config: Config) -> str:
-        return self.against or config.gates.baseline or BASELINE_FILE
+
+def baseline_file(config: Config, against: str | None) -> str:
+    """Where the baseline is kept."""
+    return against or config.gates.baseline or BASELINE_FILE
 
 
 def threshold_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -104,3 +112,23 @@ def with_next_step(report: Report, suite: str, runs: Sequence[str], baseline: st
     verb = "compare" if relative or baseline is None else "evaluate"
     saved = " ".join(f"--run {quote(run)}" for run in named)
     return replace(report, next_step=f"searchmark {verb} --gold-set {quote(suite)} {saved} -o report.md")
+
+
+def say_what_is_foreseen(suite: Suite, rules: Sequence[Rule], baseline: Baseline, config: Config) -> None:
+    """Say what the gate could see, before hours of searching; stop if it could see nothing."""
+    from searchmark.experiments import foresee_gate
+
+    for words, foreseen in foresee_gate(suite, rules, baseline, config.compare):
+        if not foreseen.resolvable:
+            raise Unresolvable(f"gate unresolvable: {words} against the baseline: {foreseen.reason}; nothing was run")
+        if baseline.run is None:
+            tell(f"gate: {words} cannot be held against the baseline: {baseline.missing}")
+        else:
+            tell(f"gate: {words} against the baseline: {_seen(foreseen)}")
+
+
+def _seen(foreseen: Foresight) -> str:
+    cases = f"{foreseen.independent} independent cases can lose something"
+    if foreseen.detectable is None:
+        return f"{cases}, too few to promise that any loss is seen"
+    return f"{cases}; a loss of {foreseen.detectable:.2g} is seen with 80 % power at the latest"

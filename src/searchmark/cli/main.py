@@ -32,6 +32,8 @@ VERBS = {
     "evaluate": "Run an agent on a suite, or score a saved run.",
     "compare": "Compare agents or saved runs on one suite, with evidence.",
     "gate": "Check a saved run against the rules of a gate.",
+    "baseline": "Show or update what runs are held against.",
+    "approve": "Make what a run answered what a suite expects, case by case.",
     "convert": "Write a suite in another format.",
     "agents": "List the agents, or show one with its options.",
     "measures": "List every measure with its definition.",

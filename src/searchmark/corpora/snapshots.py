@@ -150,7 +150,7 @@ class SnapshotSource(DocumentSource):
         """All documents in the order of a directory, and None for whatever is left out."""
         yield from (None for _ in self.snapshot.left_out)
         blobs = self.snapshot.versions
-        yield from self.reader.documents((path, blobs[path]) for path in sorted(blobs, key=_walked))
+        yield from self.reader.documents((path, blobs[path]) for path in sorted(blobs, key=walked))
 
     @property
     def reads_by_id(self) -> bool:
@@ -216,7 +216,7 @@ class CommitSource(DocumentSource):
         return self._opened.origin
 
 
-def _walked(path: str) -> str:
+def walked(path: str) -> str:
     """Sorts paths as a walk over folders meets them: first the files of a folder, then its folders, each by name."""
     folders, _, name = path.rpartition("/")
     return ("\1" + folders.replace("/", "\0\1") + "\0" if folders else "") + "\0" + name
@@ -224,7 +224,11 @@ def _walked(path: str) -> str:
 
 def changes(before: Snapshot, after: Snapshot, corpus: Corpus) -> Changes:
     """The step to ``corpus``, which is that of the later snapshot."""
-    old, new = before.versions, after.versions
+    return Changes(corpus, *changed(before.versions, after.versions))
+
+
+def changed(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The paths whose content is new or different, and those that are gone."""
     written = sorted(path for path, blob in new.items() if old.get(path) != blob)
     removed = sorted(old.keys() - new.keys())
-    return Changes(corpus, tuple(written), tuple(removed))
+    return tuple(written), tuple(removed)

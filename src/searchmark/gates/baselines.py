@@ -1,36 +1,63 @@
-"""The run that others are held against, kept in a file of the project and judged again whenever it is used."""
+"""What others are held against: a saved run, judged again whenever it is used, or the metrics of a set of fixtures."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from searchmark.analysis.scores import DEFAULT_MEASURES
+from searchmark.gates.fixture_baseline import fixture_rules
+from searchmark.gates.reading import no_worse_by
+from searchmark.gates.relative import RelativeRule
+from searchmark.gates.rules import Rule
+from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import Run
 from searchmark.runs import load_run
+from searchmark.suites.baseline_metrics import BaselineMetrics, is_baseline_metrics, load_baseline_metrics
 
 BASELINE = "the baseline"
 
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """The baseline of a gate, or why there is none."""
+    """The baseline of a gate, or why there is none: a run for rules that compare, or rules of its own."""
 
     run: Run | None = None
+    rules: tuple[Rule, ...] = ()
     missing: str = "there is none"
 
 
 NO_BASELINE = Baseline()
 
 
-def load_baseline(path: str | Path) -> Baseline:
-    """The saved run in a file; a file that is not there is told when a rule asks for it."""
+def read_baseline(path: str | Path) -> Run | BaselineMetrics | None:
+    """What is in the file of a baseline, told by its content; None if there is no file."""
     file = Path(path)
     if not file.exists():
+        return None
+    return load_baseline_metrics(file) if is_baseline_metrics(file) else load_run(file)
+
+
+def load_baseline(path: str | Path) -> Baseline:
+    """The baseline in a file; a file that is not there is told when a rule asks for it."""
+    found = read_baseline(path)
+    if found is None:
         advice = "name it with --against FILE, or make it with 'searchmark baseline update RUN'"
-        return Baseline(missing=f"there is no file {file}; {advice}")
-    return named_baseline(load_run(file))
+        return Baseline(missing=f"there is no file {path}; {advice}")
+    if isinstance(found, BaselineMetrics):
+        held = "it is the baseline of fixtures, which has rules of its own and no run to compare with"
+        return Baseline(rules=tuple(fixture_rules(found)), missing=held)
+    return named_baseline(found)
 
 
 def named_baseline(run: Run) -> Baseline:
     """A run as the baseline, under a name that no other run has."""
     return Baseline(replace(run, label=replace(run.label, agent=BASELINE)))
+
+
+def held_against(baseline: Baseline, rules: Sequence[Rule], leading: AnyMeasure | None = None) -> Baseline:
+    """A baseline that is used: where neither it nor any rule asks for a comparison, the leading measure must not be worse."""
+    if baseline.rules or any(isinstance(rule, RelativeRule) for rule in rules):
+        return baseline
+    return replace(baseline, rules=(no_worse_by(leading or DEFAULT_MEASURES[0]),))

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from searchmark.analysis.comparison import Declared
+from searchmark.analysis.declared import Declared
 from searchmark.analysis.scores import Scores, untrusted_because
 from searchmark.errors import UsageError
+from searchmark.gates.own_k import AtOwnK
 from searchmark.gates.quantities import GatedNumber, MeanOf
 from searchmark.gates.reach import Reach
 from searchmark.gates.rules import VERDICTS, Evidence, GateVerdict, RuleResult
@@ -64,7 +65,7 @@ class NumberRule:
         return self._result(subject, actual, causes, verdict, message, notes)
 
     def _worth(self, reach: Reach | None, rows: Rows) -> Iterator[str]:
-        if reach is not None and isinstance(self.quantity, MeanOf):
+        if reach is not None and isinstance(self.quantity, MeanOf | AtOwnK):
             yield from reach.notes(self.quantity, self.bound, self.expected, rows)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from searchmark.analysis.comparison import Declared
+from searchmark.analysis.declared import Declared
 from searchmark.analysis.scores import Scores, untrusted_because
 from searchmark.gates.quantities import MOST_CASES
 from searchmark.gates.rules import Evidence, GateVerdict, PinBound, RuleResult, worst_of

@@ -21,6 +21,13 @@ PRESETS: dict[str, GateOptions] = {
             GateRule(measure="Success@5", above=0.80),
         )
     ),
+    "semantic-fixtures": GateOptions(
+        rules=(
+            GateRule(own_k="ndcg", at_least=0.90),
+            GateRule(own_k="mrr", at_least=0.95),
+            GateRule(own_k="precision", at_least=0.65),
+        )
+    ),
     "fashion-vectors": GateOptions(
         rules=(
             GateRule(measure="nDCG(gain=exp)@10", at_least=0.85),

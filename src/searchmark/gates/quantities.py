@@ -56,6 +56,14 @@ class MeanOf:
     def measures(self) -> tuple[AnyMeasure]:
         return (self.measure,)
 
+    @property
+    def low(self) -> float:
+        return self.measure.low
+
+    @property
+    def high(self) -> float:
+        return self.measure.high
+
     def subject(self, scores: Scores | None) -> str:
         if scores is None:
             return self.measure.name

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
-from math import isfinite
+from math import fsum, isfinite
 
 import numpy as np
 
 from searchmark.analysis.scores import Scores, score
+from searchmark.gates.own_k import AtOwnK
 from searchmark.gates.quantities import MeanOf
 from searchmark.gates.segments import Rows
 from searchmark.gates.sentences import within
@@ -32,25 +33,37 @@ class Reach:
         self._suite, self._corpus = suite, corpus
         self._measures = [each for each in measures if all(part.definition.name != _BY_SCORE for part in each.parts)]
 
-    def notes(self, quantity: MeanOf, bound: NumberBound, expected: float, rows: Rows) -> Iterator[str]:
+    def notes(self, quantity: MeanOf | AtOwnK, bound: NumberBound, expected: float, rows: Rows) -> Iterator[str]:
         """What has to be known about a bound before it is relied on."""
-        measure, name = quantity.measure, quantity.measure.name
+        low, high, name = quantity.low, quantity.high, quantity.subject(None)
         wants_much = bound in ("at_least", "above")
-        if not measure.low <= expected <= measure.high:
-            high = f"{measure.high:g}" if isfinite(measure.high) else "any number"
-            yield f"values of {name} lie between {measure.low:g} and {high}: {expected:g} is outside{_percent(expected, measure)}"
+        if not low <= expected <= high:
+            highest = f"{high:g}" if isfinite(high) else "any number"
+            yield f"values of {name} lie between {low:g} and {highest}: {expected:g} is outside{_percent(expected, high)}"
             return
         if not wants_much:
             return
-        if not _misses(bound, measure.low, expected):
-            yield f"every ranking meets this bound: no {name} is lower than {measure.low:g}"
+        if not _misses(bound, low, expected):
+            yield f"every ranking meets this bound: no {name} is lower than {low:g}"
             return
-        best = self._mean(self._best, quantity, rows)
+        best = self._highest(quantity, rows)
         if best is not None and _misses(bound, best, expected):
             yield f"the highest possible {name} on these cases is {best:.4g}: no ranking can meet this bound"
-        random = self._mean(self._random, quantity, rows)
+        random = self._by_chance(quantity, rows)
         if random is not None and not _misses(bound, random, expected):
             yield f"a random ranking gets {random:.4g} on average and meets this bound, so it says nothing about quality"
+
+    def _highest(self, quantity: MeanOf | AtOwnK, rows: Rows) -> float | None:
+        if isinstance(quantity, AtOwnK):
+            # What is relevant comes first here, which is best for all but the one that goes by the expected order: that reaches 1.
+            return None if quantity.metric == "ndcg" or self._best is None else quantity.value(self._best, rows)
+        return self._mean(self._best, quantity, rows)
+
+    def _by_chance(self, quantity: MeanOf | AtOwnK, rows: Rows) -> float | None:
+        if isinstance(quantity, MeanOf):
+            return self._mean(self._random, quantity, rows)
+        values = [value for scores in self._drawn if (value := quantity.value(scores, rows)) is not None]
+        return fsum(values) / len(values) if values else None
 
     def _mean(self, scores: Scores | None, quantity: MeanOf, rows: Rows) -> float | None:
         return None if scores is None or scores.known_as(quantity.measure) is None else quantity.value(scores, rows)
@@ -58,7 +71,7 @@ class Reach:
     @cached_property
     def _best(self) -> Scores | None:
         """The suite answered with its own targets, best first; None if some of them are only described."""
-        if not self._measures or any(judgment.match not in _NAMED for case in self._suite.cases for judgment in case.judgments):
+        if any(judgment.match not in _NAMED for case in self._suite.cases for judgment in case.judgments):
             return None
         answers = []
         for case in self._suite.cases:
@@ -70,11 +83,15 @@ class Reach:
     @cached_property
     def _random(self) -> Scores | None:
         """The mean values of random rankings of all documents; None where the documents are not known."""
-        drawn = _Draws(self._suite, self._corpus)
-        if not self._measures or not drawn.possible:
+        tables = self._drawn
+        if not self._measures or not tables:
             return None
-        tables = [score(judge(self._suite, run), self._measures) for run in drawn.runs()]
         return Scores(tables[0].judged, tables[0].measures, np.mean([each.values for each in tables], axis=0))
+
+    @cached_property
+    def _drawn(self) -> list[Scores]:
+        drawn = _Draws(self._suite, self._corpus)
+        return [score(judge(self._suite, run), self._measures) for run in drawn.runs()] if drawn.possible else []
 
 
 class _Draws:
@@ -114,6 +131,6 @@ def _misses(bound: NumberBound, value: float, expected: float) -> bool:
     return not within(bound, value, expected)
 
 
-def _percent(expected: float, measure: AnyMeasure) -> str:
+def _percent(expected: float, high: float) -> str:
     """A hint for those who think in per cent."""
-    return f"; write {expected / 100:g} for {expected:g} %" if measure.high == 1 and 1 < expected <= 100 else ""  # noqa: PLR2004  # per cent
+    return f"; write {expected / 100:g} for {expected:g} %" if high == 1 and 1 < expected <= 100 else ""  # noqa: PLR2004  # per cent

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from searchmark.gates.bounds import NumberRule, mean_bound
+from searchmark.gates.own_k import AtOwnK
 from searchmark.gates.pins import EachCaseRule, KnownFailureRule, PinRule
 from searchmark.gates.presets import preset_named
 from searchmark.gates.quantities import (
@@ -74,6 +75,8 @@ def _quantity(rule: GateRule) -> GatedNumber:
         return _latency(rule.latency)
     if rule.cost is not None:
         return CostOf(rule.cost)
+    if rule.own_k is not None:
+        return AtOwnK(rule.own_k)
     if rule.ann_recall is not None:
         return WholeRun(f"ANN recall@{rule.ann_recall}", "", no_ann_recall)
     return _MEMORY if rule.memory is not None else _INDEX[rule.index or ""]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
-from searchmark.analysis.comparison import Declared
+from searchmark.analysis.declared import Declared
+from searchmark.analysis.foresight import Foresight, GateQuestion, foresee
 from searchmark.analysis.intervals import SAME
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.verdicts import Difference
@@ -17,6 +19,7 @@ from searchmark.gates.segments import EVERYTHING, CaseSegment, named_in, rows_of
 from searchmark.gates.sentences import prefix_for
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.gate_options import Policy
+from searchmark.records import Suite
 
 MARGIN = 0.02
 
@@ -62,16 +65,50 @@ class RelativeRule:
         if found is None or found.difference is None or found.verdict == "INVALID":
             reason = "no case has a value on both sides" if found is None else found.reason
             return self._result(None, (), "untrusted", f"{words} cannot be compared: {reason}", scores=scores)
-        if found.low is None:
-            reason = f"{words} is unresolvable: {found.reason}; no result could have been significant"
-            return self._result(found.difference, (), "unresolvable", reason, scores=scores)
-        met = found.low > -self.margin if self.policy == "non-inferior" else found.verdict != "REGRESSED"
-        causes = () if met else self._losers(evidence, name)
+        verdict, message, notes = self._judged(evidence, name, found, words)
+        # What could not have failed has not passed, and what could not have passed has not failed.
+        if evidence.foreseeing and verdict == ("failed" if self.policy == "non-inferior" else "passed"):
+            foreseen = self._foreseen(evidence)
+            if not foreseen.resolvable:
+                verdict, message = "unresolvable", f"{words} is unresolvable: {foreseen.reason}"
+        causes = self._losers(evidence, name) if verdict == "failed" else ()
         actual = found.low if self.policy == "non-inferior" else found.difference
-        notes = () if self.policy == "non-inferior" or found.detectable is None else (_unseen(words, found),)
-        return self._result(actual, causes, "passed" if met else "failed", self._sentence(words, found, met), notes, scores)
+        return self._result(actual, causes, verdict, message, notes, scores)
+
+    def _foreseen(self, evidence: Evidence) -> Foresight:
+        """What could have been seen, by what was known before the run."""
+        before = evidence.scores[evidence.baseline or ""]
+        return self.foresight(before.judged.suite, before, evidence.min_effect, max(1, len(evidence.differences)))
+
+    def foresight(self, suite: Suite, baseline: Scores | None, min_effect: float, family: int) -> Foresight:
+        """What this rule could see of a run that is not made yet."""
+        question = GateQuestion(self.policy, min_effect, self.margin, family)
+        return foresee(suite, self.quantity.measure, question, baseline, rows_of(suite, self.segment))
+
+    def _judged(self, evidence: Evidence, name: str, found: Difference, words: str) -> tuple[GateVerdict, str, tuple[str, ...]]:
+        if self.policy == "sequential":
+            return self._looked(evidence, name, found, words)
+        met = (found.low or -inf) > -self.margin if self.policy == "non-inferior" else found.verdict != "REGRESSED"
+        unseen = () if self.policy == "non-inferior" or found.detectable is None else (_unseen(words, found),)
+        left_behind = evidence.looks.note(*self._looked_at(evidence, name), found, evidence.min_effect)
+        return "passed" if met else "failed", self._sentence(words, found, met), (*unseen, *left_behind)
+
+    def _looked(self, evidence: Evidence, name: str, found: Difference, words: str) -> tuple[GateVerdict, str, tuple[str, ...]]:
+        """The verdict of one look among many."""
+        family = max(1, len(evidence.differences))
+        look, judgement, notes = evidence.looks.look(*self._looked_at(evidence, name), found.measure, evidence.min_effect, family)
+        met = judgement.verdict != "REGRESSED"
+        said = f"{look.evidence.mean or 0:+.4f}, look {look.number} at level {look.level:.2g}: {judgement.reason}"
+        start = f"{words} shows no evidence of harm" if met else f"Expected {words} not to be worse, but it REGRESSED"
+        return "passed" if met else "failed", f"{start}: {said}", notes
+
+    def _looked_at(self, evidence: Evidence, name: str) -> tuple[Scores, Scores, CaseSegment]:
+        before, after = evidence.scores[evidence.baseline or ""], evidence.scores[name]
+        return before, after, named_in(after.judged.suite, self.segment)
 
     def _sentence(self, words: str, found: Difference, met: bool) -> str:
+        if found.low is None or found.high is None:
+            return f"{words} cannot be shown to be anything: {found.reason}"
         said = f"{found.difference:+.4f}, interval {found.low:+.4f} to {found.high:+.4f}, {found.cases} cases"
         if self.policy == "non-inferior":
             line = f"the lower end above {-self.margin:g}"

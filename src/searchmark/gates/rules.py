@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
-from searchmark.analysis.comparison import Declared, declared_differences, unique_names
+from searchmark.analysis.comparison import unique_names
+from searchmark.analysis.declared import Declared, declared_differences
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.verdicts import Difference
+from searchmark.gates.looking import LookBook
 from searchmark.gates.reach import Reach
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.compare_options import CompareOptions
@@ -26,13 +28,17 @@ class Evidence:
     """What rules are checked against: the scores of every run under its display name.
 
     ``baseline`` is the name of the run that the others are compared with; rules are about the others. ``differences``
-    are those that rules have declared, adjusted for each other. ``reach`` knows what rankings could reach at all.
+    are those that rules have declared, adjusted for each other. ``reach`` knows what rankings could reach at all,
+    and ``looks`` which builds were looked at before. ``foreseeing``: whether rules are asked what they could see at all.
     """
 
     scores: Mapping[str, Scores]
     baseline: str | None = None
     missing_baseline: str = "there is none"
     reach: Reach | None = None
+    looks: LookBook = LookBook()  # noqa: RUF009  # frozen
+    foreseeing: bool = True
+    min_effect: float = CompareOptions().min_effect
     differences: Mapping[Declared, Difference] = field(default_factory=dict)
 
     @classmethod
@@ -108,7 +114,10 @@ def _with_differences(evidence: Sequence[Evidence], rules: Sequence[Rule], optio
         return list(evidence)
     wanted = list(dict.fromkeys(each for rule in rules for each in rule.declared(evidence[0])))
     found = declared_differences([each.scores for each in evidence], baseline, wanted, options)
-    return [replace(each, differences=differences) for each, differences in zip(evidence, found, strict=True)]
+    return [
+        replace(each, differences=differences, min_effect=options.min_effect)
+        for each, differences in zip(evidence, found, strict=True)
+    ]
 
 
 def gate_of(results: Iterable[RuleResult]) -> Gate:

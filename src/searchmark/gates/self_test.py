@@ -46,11 +46,15 @@ class Caught:
 
 
 @dataclass(frozen=True)
-class FalseAlarms:
-    """How often rules that compare with a baseline are red although nothing got worse."""
+class Chance:
+    """How often rules that compare are red on pairs that differ by chance alone: a false alarm (``red``) where harm must be shown,
 
-    red: int
+    and a proof that these cases do not give (``not_shown``) where it is its absence. None where no rule is of the kind.
+    """
+
     trials: int
+    red: int | None
+    not_shown: int | None
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class SelfTest:
 
     verdict: GateVerdict
     caught: tuple[Caught, ...]
-    false_alarms: FalseAlarms | None
+    chance: Chance | None
 
 
 def self_test(
@@ -89,15 +93,15 @@ class _Trials:
             on_progress(mutation.name)
             caught.append(self._caught(mutation, found))
         on_progress("false alarms")
-        return SelfTest(found.verdict, tuple(caught), self._false_alarms(alarm_trials))
+        return SelfTest(found.verdict, tuple(caught), self._by_chance(alarm_trials))
 
     def _gate(self, scores: Scores) -> Gate:
-        return self._gates([(scores, self._baseline)], self._rules)[0]
+        return self._gates([(scores, self._baseline)], self._rules, foreseeing=True)[0]
 
-    def _gates(self, pairs: Sequence[tuple[Scores, Scores]], rules: Sequence[Rule]) -> list[Gate]:
-        """What becomes of candidates against baselines."""
+    def _gates(self, pairs: Sequence[tuple[Scores, Scores]], rules: Sequence[Rule], *, foreseeing: bool = False) -> list[Gate]:
+        """What becomes of candidates against baselines; what could be seen is the same in all trials, and asked once."""
         names = unique_names(pairs[0])
-        evidence = [Evidence(dict(zip(names, pair, strict=True)), names[1]) for pair in pairs]
+        evidence = [Evidence(dict(zip(names, pair, strict=True)), names[1], foreseeing=foreseeing) for pair in pairs]
         return check_gates(evidence, rules, self._options)
 
     def _caught(self, mutation: Mutation, before: Gate) -> Caught:
@@ -118,20 +122,21 @@ class _Trials:
         gates = self._gates([(each, self._baseline) for each in mixed], self._rules)
         return sum(gate.verdict != "passed" for gate in gates) / trials
 
-    def _false_alarms(self, trials: int) -> FalseAlarms | None:
+    def _by_chance(self, trials: int) -> Chance | None:
         rules = [rule for rule in self._rules if isinstance(rule, RelativeRule)]
         shuffle = next((each for each in mutations_of(self._scores.judged) if each.exchanged), None)
         if not rules or shuffle is None:
             return None
         worse, generator = _Worse(self._scores, shuffle, self._seed, with_hits=False), np.random.default_rng(self._seed)
-        red = 0
+        proofs = [rule.policy == "non-inferior" for rule in rules]
+        red = not_shown = 0
         for start in range(0, trials, TOGETHER):
-            pairs = [
-                _exchanged(worse, generator.random(len(self._scores.values)) < HALF)
-                for _ in range(start, min(trials, start + TOGETHER))
-            ]
-            red += sum(gate.verdict == "failed" for gate in self._gates(pairs, rules))
-        return FalseAlarms(red, trials)
+            masks = (generator.random(len(self._scores.values)) < HALF for _ in range(start, min(trials, start + TOGETHER)))
+            for gate in self._gates([_exchanged(worse, mask) for mask in masks], rules):
+                failed = [result.verdict == "failed" for result in gate.rules]
+                not_shown += any(bad and proof for bad, proof in zip(failed, proofs, strict=True))
+                red += any(bad and not proof for bad, proof in zip(failed, proofs, strict=True))
+        return Chance(trials, None if all(proofs) else red, not_shown if any(proofs) else None)
 
 
 def _exchanged(worse: _Worse, mask: Mask) -> tuple[Scores, Scores]:

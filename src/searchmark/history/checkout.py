@@ -167,6 +167,7 @@ def _open_or_make(name: bytes, folder: int) -> int:
         _clear_way(name, folder)
         os.mkdir(name, 0o755, dir_fd=folder)
         opened = open_folder(name, folder)
+        os.fchmod(opened, 0o755)  # whatever the umask: a sandboxed agent of root's reads it under a different user number
     return opened
 
 
@@ -180,6 +181,7 @@ def _clear_way(name: bytes, folder: int) -> None:
 def _create(name: bytes, folder: int, content: bytes, mode: int) -> None:
     opened = os.open(name, _NEW_FILE, mode, dir_fd=folder)
     try:
+        os.fchmod(opened, mode)
         rest = memoryview(content)
         while rest:
             rest = rest[os.write(opened, rest) :]

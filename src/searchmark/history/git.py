@@ -87,6 +87,16 @@ def finished(
         raise _silent(called, seconds) from None
 
 
+def own_setting(folder: Path, name: str) -> str | None:
+    """What the user's own Git has set in a folder, None if nothing: the one question that is not sealed from settings."""
+    command = ["git", "-C", str(folder), "config", "--get", name]
+    try:
+        done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=patience(ASK_SECONDS), check=False)  # noqa: S603  # git itself
+    except (FileNotFoundError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.decode("utf-8", "replace").strip() or None
+
+
 def _verb(arguments: Sequence[str]) -> str:
     return next((argument for argument in arguments if not argument.startswith("-")), "")
 

@@ -90,6 +90,15 @@ def order_along_history(repository: Repository, commits: Iterable[str]) -> list[
     return sorted(wanted, key=lambda commit: (dates[commit], commit))
 
 
+def ranks_along_history(repository: Repository, commits: Iterable[str]) -> dict[str, int]:
+    """A number for each commit, larger than those of all its ancestors, whatever their dates say; all of history is walked."""
+    wanted = set(commits)
+    asked = "".join(f"{commit}\n" for commit in sorted(wanted)).encode()
+    with repository.stream("rev-list", "--date-order", "--stdin", input=asked) as output:
+        newest_first = (line.decode().rstrip("\n") for line in output)
+        return {commit: -number for number, commit in enumerate(newest_first) if commit in wanted}
+
+
 def _date(repository: Repository, commit: str, content: bytes | None) -> int:
     if content is None:
         raise repository.lacks_commit(commit)

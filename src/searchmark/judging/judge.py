@@ -23,10 +23,11 @@ from searchmark.judging.matches import NOT_MET, Matches, Matching, put_together
 from searchmark.judging.matching import expanded
 from searchmark.judging.names import CLEAN, CaseKinds, Spelling, lines_apart
 from searchmark.judging.one_by_one import match_one_by_one
+from searchmark.judging.score_ranges import inside, ranged_rows
 from searchmark.judging.scored_ids import match_scored
 from searchmark.judging.spelling import nfc
 from searchmark.measures.formulas import Floats, GradedHits, Ints
-from searchmark.records import EMPTY, OK, JudgmentTable, Run, ScoredRun, Suite
+from searchmark.records import EMPTY, OK, Run, ScoredRun, Suite
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +149,7 @@ def _settled_hits(run: Run, existing: Existing) -> tuple[Run, NDArray[np.bool_]]
 def _graded_hits(suite: Suite, run: Run, matches: Matches, abstained: Floats) -> GradedHits:
     judgments = suite.judgments
     orders = expected_orders(suite)
-    ranged = np.zeros(0, np.int64) if judgments.ranges is None else np.flatnonzero(~np.isnan(judgments.ranges[:, 0]))
+    ranged = ranged_rows(judgments)
     return GradedHits(
         cases=len(suite),
         case=matches.case[matches.valid],
@@ -162,23 +163,10 @@ def _graded_hits(suite: Suite, run: Run, matches: Matches, abstained: Floats) ->
         ordered_expected=orders.rank,
         ordered_rank=matches.of_judgments(matches.rank, 0)[orders.judgment],
         ranged_case=judgments.case[ranged],
-        ranged_inside=_inside(judgments, run, ranged, matches.of_judgments(matches.row, -1)[ranged]),
+        ranged_inside=inside(suite, run, ranged, matches.of_judgments(matches.row, -1)[ranged]),
         abstained=abstained,
         directories=matches.directories,
     )
-
-
-def _inside(judgments: JudgmentTable, run: Run, ranged: Ints, row: Ints) -> Floats:
-    """1 where the score of a hit lies in the range of its judgment, 0 outside or without a hit, NaN without a score."""
-    if judgments.ranges is None:
-        return np.zeros(0)
-    low, high = judgments.ranges[ranged].T
-    inside = np.zeros(len(ranged))
-    returned = row >= 0
-    score = run.scores[row[returned]]
-    within = (low[returned] <= score) & (score <= high[returned])
-    inside[returned] = np.where(np.isnan(score), np.nan, within)
-    return inside
 
 
 def _dropped(suite: Suite, run: Run, matches: Matches, existing: Existing | None) -> dict[str, int | None]:

@@ -18,11 +18,18 @@ Policy = Literal["no-evidence-of-harm", "non-inferior", "sequential"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 NumberBound = Literal["at_least", "above", "at_most", "below"]
 NUMBER_BOUNDS: tuple[NumberBound, ...] = ("at_least", "above", "at_most", "below")
+FixtureMetric = Literal["ndcg", "mrr", "precision"]
+FIXTURE_METRICS: tuple[FixtureMetric, ...] = get_args(FixtureMetric)
 BASELINE_FILE = "searchmark-baseline.jsonl"
 PINNED = ("must_be_first", "must_contain", "must_not_contain", "before")
-_QUANTITIES = ("measure", "latency", "cost", "index", "memory", "ann_recall")
+_QUANTITIES = ("measure", "latency", "cost", "index", "memory", "ann_recall", "own_k")
 _LATENCY = ({"cold", "warm", "first_hit", "index_only"}, {"p50", "p90", "p95", "p99"})
-_PARTS = {"cost": ("total", "per_query"), "index": ("bytes", "seconds"), "memory": ("bytes",)}
+_PARTS = {
+    "cost": ("total", "per_query"),
+    "index": ("bytes", "seconds"),
+    "memory": ("bytes",),
+    "own_k": FIXTURE_METRICS,
+}
 
 
 @strict_record
@@ -30,7 +37,8 @@ class GateRule:
     """One condition: a quantity, the cases that it is taken over, and a bound, or a policy against the baseline.
 
     Exactly one of ``measure``, ``latency`` (``warm.p95``, in milliseconds), ``cost`` (``total`` or ``per_query``), ``index``
-    (``bytes`` or ``seconds``), ``memory`` (``bytes``) and ``ann_recall`` (its k). ``where`` names a category, a tag or
+    (``bytes`` or ``seconds``), ``memory`` (``bytes``), ``ann_recall`` (its k) and ``own_k`` (``ndcg``, ``mrr`` or ``precision`` of
+    fixtures, each case cut at the number of documents that it ranks, or at its field ``k``). ``where`` names a category, a tag or
     another field of the cases, and its value. ``warn_above`` and ``warn_below`` never fail: they are said.
     """
 
@@ -40,6 +48,7 @@ class GateRule:
     index: str | None = None
     memory: str | None = None
     ann_recall: Annotated[int, Ge(1)] | None = None
+    own_k: FixtureMetric | None = None
     where: Mapping[str, str | int] | None = None
     at_least: float | None = None
     above: float | None = None
@@ -134,6 +143,9 @@ class GateOptions:
         default_factory=dict
     )
     baseline: Annotated[FilePath | None, Setting("File that 'against: baseline' means.")] = None
+    looks: Annotated[bool, Setting("Write every look down beside the baseline; rules with the policy sequential always do.")] = (
+        False
+    )
     pins: Annotated[tuple[Pin, ...], Setting("What single cases must show.")] = ()
     known_failures: Annotated[tuple[str | KnownFailure, ...], Setting("Cases that fail today.")] = ()
 

@@ -18,12 +18,21 @@ if TYPE_CHECKING:
     from searchmark.records.document import (
         Document,
     )
+    from searchmark.records.judgments import (
+        MATCHES,
+        NO_RANK,
+        Judgment,
+        JudgmentTable,
+        Match,
+        ScoreRange,
+    )
     from searchmark.records.line_ranges import (
         is_line_range,
     )
     from searchmark.records.provenance import (
         PARENT,
         AgentIdentity,
+        BaselineRecord,
         CandidateKinds,
         Environment,
         IndexBuild,
@@ -56,15 +65,10 @@ if TYPE_CHECKING:
         line_columns,
     )
     from searchmark.records.suite import (
-        MATCHES,
-        NO_RANK,
         Case,
         CaseTable,
         Defaults,
         Gain,
-        Judgment,
-        JudgmentTable,
-        Match,
         Suite,
     )
 
@@ -83,6 +87,7 @@ __all__ = [
     "AgentIdentity",
     "Answer",
     "AnswerDetails",
+    "BaselineRecord",
     "CandidateKinds",
     "Case",
     "CaseTable",
@@ -100,6 +105,7 @@ __all__ = [
     "Run",
     "RunLabel",
     "RunPart",
+    "ScoreRange",
     "ScoredRun",
     "SearchedRepository",
     "Status",
@@ -117,10 +123,12 @@ __all__ = [
 _HOMES = {
     "digests": ("query_digest",),
     "document": ("Document",),
+    "judgments": ("MATCHES", "NO_RANK", "Judgment", "JudgmentTable", "Match", "ScoreRange"),
     "line_ranges": ("is_line_range",),
     "provenance": (
         "PARENT",
         "AgentIdentity",
+        "BaselineRecord",
         "CandidateKinds",
         "Environment",
         "IndexBuild",
@@ -153,15 +161,10 @@ _HOMES = {
         "line_columns",
     ),
     "suite": (
-        "MATCHES",
-        "NO_RANK",
         "Case",
         "CaseTable",
         "Defaults",
         "Gain",
-        "Judgment",
-        "JudgmentTable",
-        "Match",
         "Suite",
     ),
 }

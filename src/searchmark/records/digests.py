@@ -26,7 +26,7 @@ class JudgmentColumns:
     match: list[str] | None
     grades: list[int]
     ranks: list[int | None] | None
-    ranges: list[list[float] | None] | None
+    ranges: Sequence[object] | None
 
     def as_json(self) -> list[str]:
         """Every judgment as a list of its values."""

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, get_args
 from annotated_types import Ge
 
 from searchmark.options.strict import strict_record
+from searchmark.records.model_names import one_model
 
 
 @strict_record(slots=True)
@@ -70,6 +71,11 @@ class AgentIdentity:
     description: Mapping[str, Any] = field(default_factory=dict)
     isolated: bool = True
     sandbox: str | None = None
+
+    @property
+    def model(self) -> str | None:
+        """The embedding model that it searched with; None if it has none, has several, or does not say."""
+        return one_model(self.description, self.config)
 
 
 @strict_record(slots=True)
@@ -141,11 +147,22 @@ class Printed:
 
 
 @strict_record(slots=True)
+class BaselineRecord:
+    """That a run was made the baseline: which version, when, by whom and why. ``model`` is the embedding model, or the agent."""
+
+    version: Annotated[int, Ge(1)]
+    date: datetime
+    author: str
+    model: str
+    reason: str | None = None
+
+
+@strict_record(slots=True)
 class Provenance:
     """How a run came about. ``parts`` are the runs that it was joined from, each with the cases that it answered.
 
     ``corpora`` are the digests of what several cases search, by name; none where each case has its own, such as the parent of
-    its commit.
+    its commit. ``baseline``: that others are held against this run.
     """
 
     id: str | None = None
@@ -169,6 +186,7 @@ class Provenance:
     trust: tuple[TrustEvent, ...] = ()
     tag: str | None = None
     parts: tuple[RunPart, ...] = ()
+    baseline: BaselineRecord | None = None
 
     @property
     def is_ours(self) -> bool:

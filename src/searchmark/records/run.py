@@ -18,15 +18,13 @@ from searchmark.options.strict import strict_record
 from searchmark.records.columns import rows_from, starts_of
 from searchmark.records.id_columns import Texts, ranks_by_score, texts_at
 from searchmark.records.provenance import Provenance, RunLabel
+from searchmark.records.samples import ManyMilliseconds, Milliseconds
 
 Status = Literal["ok", "empty", "error", "timeout", "not_run"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 OK, EMPTY, ERROR, TIMEOUT, NOT_RUN = range(len(STATUSES))
 
 NO_LINE = 0  # lines are counted from 1
-
-
-Milliseconds = Annotated[float, Ge(0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class AnswerDetails:
     """
 
     cold_ms: tuple[Milliseconds, ...] = ()
-    warm_ms: tuple[Milliseconds, ...] = ()
+    warm_ms: ManyMilliseconds = ()
     first_hit_ms: Milliseconds | None = None
     cost: float | None = None
     failure: str | None = None
@@ -74,7 +72,8 @@ class AnswerDetails:
     def to_plain(self) -> dict[str, Any]:
         """What there is to say, as JSON has it; nothing for what is not known."""
         # A cost of 0 is known, and differs from one that is not: only what is at its default is left out.
-        return {name: value for name, default in _DEFAULTS if (value := getattr(self, name)) != default}
+        plain = {name: value for name, default in _DEFAULTS if (value := getattr(self, name)) != default}
+        return plain | {"warm_ms": tuple(self.warm_ms)} if "warm_ms" in plain else plain
 
 
 NOTHING_KNOWN = AnswerDetails()

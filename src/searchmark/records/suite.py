@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, compress, islice
-from typing import Any, Literal, TypeVar, get_args, overload
+from itertools import chain, islice
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.options.strict import strict_record
 from searchmark.records.columns import starts_of
-from searchmark.records.digests import JudgmentColumns, judgments_digest, queries_digest
+from searchmark.records.digests import judgments_digest, queries_digest
 from searchmark.records.document import Document
 from searchmark.records.grades import grade_column
-from searchmark.records.id_columns import Texts, text_list
-
-Match = Literal["id", "path", "glob", "symbol", "lines"]
-MATCHES: tuple[Match, ...] = get_args(Match)
+from searchmark.records.id_columns import text_list
+from searchmark.records.judgments import Judgment, JudgmentTable, judgment_table
 
 Gain = Literal["linear", "exp"]
-
-NO_RANK = 0  # expected ranks start at 1
-
-
-@strict_record(slots=True)
-class Judgment:
-    """What one target is worth to one query. Grade 0 means judged and not relevant."""
-
-    target: str
-    match: Match = "id"
-    grade: int = 1
-    rank: int | None = None
-    score_range: tuple[float, float] | None = None
 
 
 @strict_record(slots=True)
@@ -105,56 +89,6 @@ class CaseTable:
 
 
 @dataclass(frozen=True, eq=False)
-class JudgmentTable:
-    """The judgments of a suite: those of case ``i`` are the rows ``starts[i]`` to ``starts[i + 1]``."""
-
-    starts: NDArray[np.int64]
-    targets: Texts
-    grades: NDArray[np.int64]
-    match: NDArray[np.uint8] | None = None  # None: every row matches by id
-    ranks: NDArray[np.int64] | None = None  # NO_RANK where the judgment has none
-    ranges: NDArray[np.float64] | None = None  # two columns, NaN where the judgment has none
-
-    def __len__(self) -> int:
-        return len(self.grades)
-
-    def columns(self) -> JudgmentColumns:
-        """Every column as Python values, as digests are taken of them."""
-        ranges = None if self.ranges is None else [None if math.isnan(bounds[0]) else bounds for bounds in self.ranges.tolist()]
-        return JudgmentColumns(
-            targets=text_list(self.targets),
-            match=None if self.match is None else [MATCHES[how] for how in self.match.tolist()],
-            grades=self.grades.tolist(),
-            ranks=None if self.ranks is None else [rank or None for rank in self.ranks.tolist()],
-            ranges=ranges,
-        )
-
-    def rows(self, start: int, end: int) -> Iterator[Judgment]:
-        """The judgments in some rows as records."""
-        size = end - start
-        columns = [None if column is None else column[start:end] for column in (self.match, self.ranks, self.ranges)]
-        match, rank, score_range = (_as_list(column, size) for column in columns)
-        grades = self.grades[start:end].tolist()
-        for target, how, grade, place, bounds in zip(self.targets[start:end], match, grades, rank, score_range, strict=True):
-            known = None if bounds is None or math.isnan(bounds[0]) else tuple(bounds)
-            yield Judgment(target, MATCHES[how or 0], grade, place or None, known)
-
-    def named_targets(self, start: int, end: int) -> Iterator[str]:
-        """The relevant targets in some rows that are named by id or path, and so exist or not."""
-        return compress(self.targets[start:end], self._named[start:end].tolist())
-
-    @cached_property
-    def _named(self) -> NDArray[np.bool_]:
-        relevant: NDArray[np.bool_] = self.grades > 0
-        return relevant if self.match is None else relevant & np.isin(self.match, [MATCHES.index(how) for how in ("id", "path")])
-
-    @cached_property
-    def case(self) -> NDArray[np.int64]:
-        """The row of the case that each judgment belongs to."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-
-
-@dataclass(frozen=True, eq=False)
 class Suite:
     """A named set of cases with their judgments: what a search system is asked, and what is right.
 
@@ -176,7 +110,8 @@ class Suite:
         """Build a suite from whole cases; ``rest`` goes to the other fields of the suite."""
         rows = list(cases)
         judgments = list(chain.from_iterable(case.judgments for case in rows))
-        return cls(name, _case_table(rows), _judgment_table(rows, judgments), **rest)
+        sizes = [len(case.judgments) for case in rows]
+        return cls(name, _case_table(rows), judgment_table([case.id for case in rows], sizes, judgments), **rest)
 
     @classmethod
     def from_grades(cls, grades: Mapping[str, Mapping[str, int]], name: str = "suite") -> Suite:
@@ -257,25 +192,6 @@ def _case_table(rows: Sequence[Case]) -> CaseTable:
         order_only=_marks([case.order_only for case in rows]),
         fields=_column(rows, lambda case: case.fields),
     )
-
-
-def _judgment_table(rows: Sequence[Case], judgments: Sequence[Judgment]) -> JudgmentTable:
-    match = np.array([MATCHES.index(j.match) for j in judgments], np.uint8)
-    ranks = np.array([NO_RANK if j.rank is None else j.rank for j in judgments], np.int64)
-    ranges = np.array([j.score_range or (np.nan, np.nan) for j in judgments], np.float64).reshape(-1, 2)
-    starts, targets = starts_of((len(case.judgments) for case in rows), len(rows)), [j.target for j in judgments]
-    return JudgmentTable(
-        starts=starts,
-        targets=targets,
-        grades=grade_column([j.grade for j in judgments], [case.id for case in rows], starts, targets),
-        match=match if match.any() else None,
-        ranks=ranks if ranks.any() else None,
-        ranges=None if np.isnan(ranges).all() else ranges,
-    )
-
-
-def _as_list(column: NDArray[Any] | None, size: int) -> list[Any]:
-    return [None] * size if column is None else column.tolist()
 
 
 class _Cases(Sequence[Case]):

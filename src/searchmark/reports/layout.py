@@ -254,7 +254,7 @@ def gate_sentence(report: Report) -> str | None:
     if verdict == "passed":
         return f"gate passed: {rules[0].message}" if len(rules) == 1 else f"gate passed: all {len(rules)} rules are met"
     bad = [rule for rule in rules if rule.verdict != "passed"]
-    return f"gate {verdict}: {bad[0].message if len(bad) == 1 else _how_many(bad)}"
+    return f"gate {verdict}: {_first_line(bad[0]) if len(bad) == 1 else _how_many(bad)}"
 
 
 def _how_many(rules: list[RuleResult]) -> str:
@@ -269,9 +269,14 @@ def gate_lines(report: Report) -> Iterator[str]:
     bad = [rule for rule in rules if rule.verdict != "passed"]
     for rule in bad:
         if len(bad) > 1:
-            yield f"{rule.verdict}: {rule.message}"
+            yield f"{rule.verdict}: {_first_line(rule)}"
+        yield from (f"  {line}" for line in rule.message.split("\n")[1:])
         yield from (f"  {line}" for line in cause_lines(report, rule))
     yield from dict.fromkeys(f"note: {note}" for rule in rules for note in rule.notes)
+
+
+def _first_line(rule: RuleResult) -> str:
+    return rule.message.split("\n", 1)[0]
 
 
 def cause_lines(report: Report, rule: RuleResult) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from searchmark.gates.self_test import Caught, SelfTest
+from searchmark.gates.self_test import Caught, Chance, SelfTest
 from searchmark.reports.quoting import visible
 
 
@@ -16,12 +16,16 @@ def self_test_text(found: SelfTest) -> str:
     if found.verdict != "passed":
         lines.append("a gate that is not passed as it is notices nothing new; give it a run that passes")
     lines += [f"  {each.mutation.ljust(width)}  {_sentence(each)}" for each in found.caught]
-    alarms = found.false_alarms
-    if alarms is None:
-        lines.append("false alarms: not tried, since no rule compares with a baseline")
-    else:
-        lines.append(f"false alarms: {alarms.red:,} of {alarms.trials:,} pairs that differ by chance alone are red")
+    lines += _chance(found.chance)
     return "".join(f"{visible(line)}\n" for line in lines)
+
+
+def _chance(found: Chance | None) -> list[str]:
+    if found is None:
+        return ["false alarms: not tried, since no rule compares with a baseline"]
+    pairs = f"of {found.trials:,} pairs that differ by chance alone"
+    alarms = [] if found.red is None else [f"false alarms: {found.red:,} {pairs} are red"]
+    return [*alarms, *([] if found.not_shown is None else [f"non-inferior: not shown for {found.not_shown:,} {pairs}"])]
 
 
 def _sentence(found: Caught) -> str:

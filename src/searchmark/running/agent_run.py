@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -16,15 +14,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Commit, Location
 from searchmark.errors import SearchmarkError, UsageError, shortened
-from searchmark.options.run_options import CHANGE_NO_ANSWER, RunOptions
+from searchmark.options.run_options import RunOptions
 from searchmark.records import (
     PARENT,
     AgentIdentity,
     AnswerDetails,
-    CandidateKinds,
     Provenance,
     Run,
     RunLabel,
@@ -33,11 +28,13 @@ from searchmark.records import (
     TrustEvent,
 )
 from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector
+from searchmark.running.entrant import Entrant
 from searchmark.running.environment import environment
 from searchmark.running.events import WorkerEvent, description, index_build
 from searchmark.running.journal import Journal, new_run_start
 from searchmark.running.journal_lines import JournalEntry
 from searchmark.running.plan import Step, blocks, ordered
+from searchmark.running.recorder import LateRecorder
 from searchmark.running.run_builder import assembled
 from searchmark.running.sandbox.launch import Launch, Sandbox
 from searchmark.running.session import Outcome, Session
@@ -48,15 +45,6 @@ from searchmark.services.environment_secrets import environment_secrets
 from searchmark.services.redaction import scrubbed, secrets_in, unless_known, without_secrets
 
 RETRIED = ("error", "timeout", "not_run")
-
-
-@dataclass(frozen=True)
-class Entrant:
-    """Who is asked, where each case is searched (visited in the order of this mapping), and how the run is labelled."""
-
-    spec: AgentSpec
-    locations: Mapping[str, Location]
-    label: RunLabel
 
 
 @dataclass(frozen=True)
@@ -91,9 +79,11 @@ class AgentRun:
         self._lock = threading.Lock()
         self._stopping = False
         self._launch = launch = Launch.of(entrant.spec, entrant.locations, sandbox, guard)
+        workers = min(options.jobs, len(suite)) if entrant.spec.isolated else 1
+        self._recorders = [LateRecorder(self._record, self._happened) for _ in range(workers)]
         self._sessions = [
-            Session(entrant.spec, options, self._steps[-1].query, self._happened, launch)
-            for _ in range(min(options.jobs, len(suite)) if entrant.spec.isolated else 1)
+            Session(entrant.spec, options, self._steps[-1].query, recorder.happened, launch, recorder.catch_up)
+            for recorder in self._recorders
         ]
         self._journal: Journal | None = None
         self._entries: dict[str, JournalEntry] = {}
@@ -129,20 +119,9 @@ class AgentRun:
         self._restore()
 
     def _identity(self, salt: str) -> dict[str, Any]:
-        """What must be the same for a journal to be resumed. The config may hold secrets, hence the salt."""
-        spec, options = self._entrant.spec, asdict(self._options)
-        config = json.dumps(spec.config, sort_keys=True, default=str)
-        return {
-            "queries": self._suite.hashes["queries"],
-            "corpus": self._inspector.identity(self._entrant.locations),
-            "agent": {
-                "label": asdict(self._entrant.label),
-                "source": spec.source.text,
-                "code": self._code,
-                "config": hashlib.sha256(f"{salt}{config}".encode("utf-8", "surrogatepass")).hexdigest(),
-            },
-            "options": {key: value for key, value in options.items() if key not in CHANGE_NO_ANSWER},
-        }
+        """What must be the same for a journal to be resumed."""
+        entrant, corpus = self._entrant, self._inspector.identity(self._entrant.locations)
+        return {"queries": self._suite.hashes["queries"], "corpus": corpus, **entrant.identity(self._options, self._code, salt)}
 
     def _restore(self) -> None:
         """Failures in a row that a resumed run has already seen count as if it had never been interrupted."""
@@ -184,15 +163,22 @@ class AgentRun:
         if waiting and number == 0:
             self._tell("preparing")
         if len(self._sessions) == 1 or not waiting:
-            for step in waiting:
-                self._ask(self._sessions[0], step)
+            self._one_by_one(0, waiting)
         else:
             self._side_by_side(deque(waiting))
+
+    def _one_by_one(self, worker: int, waiting: Iterable[Step]) -> None:
+        session, recorder = self._sessions[worker], self._recorders[worker]
+        try:
+            for step in waiting:
+                recorder.hold(step, *self._asked(session, step))
+        finally:
+            recorder.catch_up()
 
     def _side_by_side(self, waiting: deque[Step]) -> None:
         with ThreadPoolExecutor(len(self._sessions)) as pool:
             try:
-                for done in [pool.submit(self._work, session, waiting) for session in self._sessions]:
+                for done in [pool.submit(self._work, worker, waiting) for worker in range(len(self._sessions))]:
                     done.result()
             except BaseException:
                 self._stopping = True
@@ -201,11 +187,16 @@ class AgentRun:
                     session.abandon()
                 raise
         # What is left was given back by a worker that has given up, after the others had ended.
-        able = next((session for session in self._sessions if not session.given_up), self._sessions[0])
-        for step in waiting:
-            self._ask(able, step)
+        able = next((worker for worker, session in enumerate(self._sessions) if not session.given_up), 0)
+        self._one_by_one(able, waiting)
 
-    def _work(self, session: Session, waiting: deque[Step]) -> None:
+    def _work(self, worker: int, waiting: deque[Step]) -> None:
+        try:
+            self._take_steps(self._sessions[worker], self._recorders[worker], waiting)
+        finally:
+            self._recorders[worker].catch_up()
+
+    def _take_steps(self, session: Session, recorder: LateRecorder, waiting: deque[Step]) -> None:
         """Take one step after the other. A worker that has given up leaves the rest to those that have not."""
         while not session.given_up:
             try:
@@ -213,13 +204,12 @@ class AgentRun:
             except IndexError:
                 return
             outcome, existence = self._asked(session, step)
+            if self._stopping:  # its worker was ended by us, which is no failure of the agent
+                return
             if outcome.status == "not_run":
                 waiting.appendleft(step)
             else:
-                self._record(step, outcome, existence)
-
-    def _ask(self, session: Session, step: Step) -> None:
-        self._record(step, *self._asked(session, step))
+                recorder.hold(step, outcome, existence)
 
     def _asked(self, session: Session, step: Step) -> tuple[Outcome, CaseExistence]:
         """The outcome of a case. An agent is not asked where contents are missing: it could not know, and be blamed for it."""
@@ -232,8 +222,6 @@ class AgentRun:
 
     def _record(self, step: Step, outcome: Outcome, existence: CaseExistence) -> None:
         with self._lock:
-            if self._stopping:  # its worker was ended by us, which is no failure of the agent
-                return
             entry = settled(step, outcome, existence, self._secrets)
             if self._journal is not None:
                 self._journal.add(step.case, entry)
@@ -303,7 +291,7 @@ class AgentRun:
             options=asdict(self._options),
             corpora={} if self._entrant.label.snapshot == PARENT else inspector.shared_corpora(self._entrant.locations),
             repositories=inspector.repositories,
-            candidates=_candidates(self._entrant.locations),
+            candidates=self._entrant.candidates,
             environment=environment(),
             index=index_build(events),
             start_seconds=tuple(event.seconds for event in events if event.event == "started" and event.seconds is not None),
@@ -331,11 +319,3 @@ class AgentRun:
         said = scrubbed(dict(description(self._events)), self._secrets)
         config = without_secrets(spec.config)
         return AgentIdentity(spec.source.text, config, self._code, said, spec.isolated, self._launch.text)
-
-
-def _candidates(locations: Mapping[str, Location]) -> CandidateKinds | None:
-    """Which files could be found at all, where not all of them could."""
-    match next(iter(locations.values())):
-        case Commit(kinds=kinds, excluded=excluded) if kinds or excluded:
-            return CandidateKinds(kinds, excluded)
-    return None

@@ -69,7 +69,7 @@ class ClockCheck:
     def believes(self, reply: Mapping[str, Any], worker: Worker, query: str) -> bool:
         """Whether the time of a search is not so much less than passed here that nothing explains it, nor all of them are."""
         self._searches += 1
-        hidden = worker.took_ns - int(reply["ns"])
+        hidden = worker.took_ns - worker.unseen_ns - int(reply["ns"])
         if hidden <= USUAL_NS:  # nearly always: nothing has to be looked at
             return True
         characters = len(query) + sum(map(len, reply.get("ids", ())))
@@ -85,7 +85,7 @@ class ClockCheck:
         """The same of an index; what is said to be our own part of it is much only in a history that we walk through."""
         around, reported = int(reply["around_ns"]), int(reply["ns"])
         ours = around if isinstance(location, Commit) else min(around, AROUND_NS * self._load.workers)
-        return self._is_explained(worker.took_ns - reported - ours - self._load.allowed_ns(0))
+        return self._is_explained(worker.took_ns - worker.unseen_ns - reported - ours - self._load.allowed_ns(0))
 
     def _is_explained(self, beyond: int) -> bool:
         """Whether worker and runner have waited for a core that long, since this was last asked."""

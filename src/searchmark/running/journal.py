@@ -1,4 +1,4 @@
-"""The journal: every answer is written down as soon as it is there, and never again changed.
+"""The journal: every answer is written down while the next one is waited for, and never again changed.
 
 The first line says what was run: digests of the queries and the corpus, the agent and the options, and the run's id and
 start. Only the same can be resumed. A line that was cut short by a crash is the last one, and is cut off; nothing else may

@@ -12,9 +12,10 @@ from searchmark.corpora.corpus import Survey
 from searchmark.errors import UsageError
 from searchmark.options.run_options import RunOptions
 from searchmark.records import Run, RunLabel, Suite
-from searchmark.running.agent_run import AgentRun, Entrant, Progress
+from searchmark.running.agent_run import AgentRun, Progress
 from searchmark.running.cache_guarding import guarded_caches
 from searchmark.running.corpus_inspector import open_inspector
+from searchmark.running.entrant import Entrant
 from searchmark.running.journal import set_aside
 from searchmark.running.plan import turns
 from searchmark.running.sandbox.launch import sandbox_of

@@ -6,16 +6,17 @@ too often in a row is left alone, and the rest of its cases are not run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Location
+from searchmark.corpora.locations import Commit, Location
 from searchmark.errors import UsageError
 from searchmark.options.run_options import RunOptions
 from searchmark.records import NOTHING_KNOWN, AnswerDetails, Printed, Status
+from searchmark.records.samples import Samples
 from searchmark.running.clock_check import ClockCheck, Load
 from searchmark.running.events import WorkerEvent
 from searchmark.running.sandbox.launch import Launch
@@ -57,16 +58,26 @@ class _RequestFailed(Exception):
 
 
 class Session:
-    """An agent in a worker of its own. Not to be shared between threads; ``happened`` is told of every start and end."""
+    """An agent in a worker of its own. Not to be shared between threads; ``happened`` is told of every start and end.
+
+    ``meanwhile`` is called whenever the worker has got a request and its answer is waited for.
+    """
 
     def __init__(
-        self, spec: AgentSpec, options: RunOptions, warm_up_query: str, happened: Callable[[WorkerEvent], None], launch: Launch
+        self,
+        spec: AgentSpec,
+        options: RunOptions,
+        warm_up_query: str,
+        happened: Callable[[WorkerEvent], None],
+        launch: Launch,
+        meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
         self.spec = spec
         self._launch = launch
+        self._snapshots = launch.snapshot_folder()
         self._options = options
         self._warm_up_query = warm_up_query
-        self._happened = happened
+        self._happened, self._meanwhile = happened, meanwhile
         self._process: Worker | None = None
         self._location: Location | None = None
         self._clock = ClockCheck(Load(options.depth, options.jobs))
@@ -110,6 +121,10 @@ class Session:
 
     def close(self) -> None:
         """Let the agent close itself, for a few seconds, then end its worker."""
+        self._close_worker()
+        self.abandon()
+
+    def _close_worker(self) -> None:
         if self._process is not None and self._ever_ready:
             try:
                 reply = self._process.ask({"op": "close"}, CLOSING_SECONDS)
@@ -122,6 +137,7 @@ class Session:
     def abandon(self) -> None:
         """End the worker at once."""
         self._end()
+        self._snapshots.close()
 
     def printed(self) -> list[Printed]:
         """What the agent has printed: its beginning, and how much there was."""
@@ -138,7 +154,7 @@ class Session:
         """How long a search took, and whether that is our own time, since the worker's is not to be believed."""
         assert self._process is not None  # noqa: S101  # it has just answered
         believed = self._clock.believes(reply, self._process, query)
-        return (reply["ns"] if believed else self._process.took_ns) / 1e6, not believed
+        return (reply["ns"] if believed else _surely_ns(self._process)) / 1e6, not believed
 
     def _repeats(self, query: str) -> dict[str, Any]:
         """The fields of the details that warm searches fill in. After a repeat that fails there are no more."""
@@ -152,13 +168,13 @@ class Session:
                 self._give_up_at_the_limit(str(failure))
                 samples += [] if failure.ms is None else [failure.ms]
                 failures = {"repeat_failure": str(failure), "repeat_failures": int(failure.ms is not None)}
-                return {"warm_ms": tuple(samples), "doubted_times": doubted + failure.doubted, **failures}
+                return {"warm_ms": _packed(samples), "doubted_times": doubted + failure.doubted, **failures}
             ms, not_believed = self._time(reply, query)
             samples.append(ms)
             doubted += not_believed
             changed += not reply["same"]
         self._in_a_row = 0
-        return {"warm_ms": tuple(samples), "doubted_times": doubted, "unstable": changed}
+        return {"warm_ms": _packed(samples), "doubted_times": doubted, "unstable": changed}
 
     def _failed(self, failure: _RequestFailed, ms: float | None = None) -> Outcome:
         """A case without an answer; ``ms`` is how long it was searched for, None where it never came to that."""
@@ -181,7 +197,8 @@ class Session:
             self._end()
 
     def _start(self) -> str | None:
-        process = start_worker(self.spec, self._output, longest_answer(self._options.depth), self._launch)
+        launch = self._launch.showing(self._snapshots)
+        process = start_worker(self.spec, self._output, longest_answer(self._options.depth), launch)
         self._process, self._location = process, None
         agent = self.spec.to_plain()
         limits = {
@@ -205,20 +222,33 @@ class Session:
 
     def _bring_to(self, location: Location) -> bool:
         """Start and prepare the agent as far as needed; whether anything was needed."""
+        if self._process is not None and location == self._location:
+            return False
+        export = self._exported(location)
         if self._process is None:
             self._start()
-        if location == self._location:
-            return False
         assert self._process is not None  # noqa: S101  # it was started above
         self._clock.begin(self._process)
-        reply = self._told({"op": "prepare", "location": location.to_plain()}, self._options.initialize_seconds)
+        reply = self._told({"op": "prepare", "location": location.to_plain(), **export}, self._options.initialize_seconds)
         believed = self._clock.believes_preparation(reply, self._process, location)
-        ns = reply["ns"] if believed else self._process.took_ns
+        ns = reply["ns"] if believed else _surely_ns(self._process)
         self._clock.begin(self._process)
         facts = {key: reply[key] for key in ("how", "index_bytes", "memory", "description")}
         self._happened(WorkerEvent("prepared", seconds=ns / 1e9, doubted=None if believed else True, **facts))
         self._location, self._ever_ready = location, True
         return True
+
+    def _exported(self, location: Location) -> dict[str, Any]:
+        """What a request says of the files of a commit, where the agent sees only these; they are there before it is."""
+        if not self._snapshots.commits or not isinstance(location, Commit):
+            return {}
+        if self._process is None or self._snapshots.reveals_later(location):
+            self._close_worker()
+            self._snapshots.forget_seen()
+        try:
+            return {"export": self._snapshots.show(location)}
+        except UsageError as error:
+            raise _RequestFailed("error", str(error)) from error
 
     def _request(self, operation: str, query: str) -> dict[str, Any]:
         request = {"op": operation, "query": query, "depth": self._options.depth}
@@ -229,17 +259,17 @@ class Session:
         assert self._process is not None  # noqa: S101  # nobody asks before there is one
         start = perf_counter()
         try:
-            reply = self._process.ask(message, seconds)
+            reply = self._process.ask(message, seconds, self._meanwhile)
         except Late:
             self._lose("timeout")
             raise _RequestFailed("timeout", f"no answer within {seconds:g} s", seconds * 1e3) from None
         except Gone as gone:
-            took = _ms_since(start)  # by our own clock, since that of the worker is gone
+            took = _ms_since(start) - self._process.unseen_ns / 1e6  # by our own clock, since that of the worker is gone
             self._lose(str(gone))
             raise _RequestFailed("error", str(gone), took) from None
         problem = self._problem(message["op"], reply)
         if problem:
-            took = _ms_since(start)
+            took = _ms_since(start) - self._process.unseen_ns / 1e6
             self._lose(problem)
             raise _RequestFailed("error", problem, took)
         if "failed" in reply:
@@ -279,6 +309,16 @@ def answered(reply: Mapping[str, Any], **times: Any) -> Outcome:
         lines=None if lines is None else tuple(None if span is None else (span[0], span[1]) for span in lines),
         details=AnswerDetails(cost=reply.get("cost"), dropped=reply["dropped"], said=reply.get("metadata"), **times),
     )
+
+
+def _packed(samples: Sequence[float]) -> Sequence[float]:
+    """Times that are kept until the run ends; most cases of most runs have few or none, and share that."""
+    return Samples(samples) if samples else ()
+
+
+def _surely_ns(worker: Worker) -> int:
+    """What a request took at least, by our own clock."""
+    return worker.took_ns - worker.unseen_ns
 
 
 def _ms_since(start: float) -> float:

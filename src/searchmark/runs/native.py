@@ -130,7 +130,7 @@ def read_native(path: str | PathLike[str]) -> Run:
 
 
 def _moments(provenance: Provenance) -> Iterator[datetime | None]:
-    yield from (provenance.started, provenance.ended)
+    yield from (provenance.started, provenance.ended, provenance.baseline.date if provenance.baseline else None)
     for part in provenance.parts:
         yield from _moments(part.provenance)
 

@@ -23,9 +23,14 @@ def load_suite(path: str | PathLike[str], *, format: str | None = None, topics: 
     """Read a suite; ``topics`` adds the query texts where these are kept in a second file."""
     source = Source(Path(path))
     check_readable(source.path)
+    return read_suite(source, format, topics)
+
+
+def read_suite(source: Source, format: str | None = None, topics: str | PathLike[str] | None = None) -> Suite:  # noqa: A002  # as above
+    """Read a suite from a source that is known to be readable."""
     with collector_paused():
         suite = _read(source, format or detect(source), topics)
-    check_metadata(path, suite.metadata)
+    check_metadata(source.path, suite.metadata)
     return suite
 
 

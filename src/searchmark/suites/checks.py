@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import inf
@@ -16,7 +16,7 @@ from searchmark.judging.expected_orders import wrong_in_order
 from searchmark.judging.globs import compiled_glob
 from searchmark.judging.matching import lines_are_reversed
 from searchmark.judging.spelling import nfc, normal_path
-from searchmark.records import Case, Judgment
+from searchmark.records import Case, Judgment, ScoreRange
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -145,6 +145,18 @@ def _check_judgment(path: str | PathLike[str], place: str, judgment: Judgment) -
         raise FormatError(path, f"{place}.rank", f"{judgment.rank} is not a rank; ranks start at 1")
     if judgment.match == "lines" and lines_are_reversed(judgment.target):
         raise FormatError(path, f"{place}.target", f"the lines of {judgment.target!r} end before they begin")
-    if judgment.score_range is not None and not -inf < judgment.score_range[0] <= judgment.score_range[1] < inf:
-        low, high = judgment.score_range
-        raise FormatError(path, f"{place}.score_range", f"its low end {low} is not a number below its high end {high}")
+    for name, (low, high) in _ranges_of(path, f"{place}.score_range", judgment.score_range):
+        if not -inf < low <= high < inf:
+            raise FormatError(path, name, f"its low end {low} is not a number below its high end {high}")
+
+
+def _ranges_of(
+    path: str | PathLike[str], place: str, given: ScoreRange | Mapping[str, ScoreRange] | None
+) -> Iterator[tuple[str, ScoreRange]]:
+    """Every range with where it is written; a mapping without any model says nothing, and is refused."""
+    if isinstance(given, Mapping):
+        if not given or not all(map(str.strip, given)):
+            raise FormatError(path, place, "is neither a range nor a mapping from models to ranges")
+        yield from ((f"{place}.{model}", bounds) for model, bounds in given.items())
+    elif given is not None:
+        yield place, given

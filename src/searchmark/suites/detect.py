@@ -73,7 +73,10 @@ def _detect_data(source: Source) -> str:
         return "native"
     if "metrics" in fields and "documents" not in fields:
         raise FormatError(source.path, None, "is a baseline (load_baseline_metrics reads it), not a suite")
-    return next((name for name, known in _BY_ENTRY if known <= fields), "native")
+    found = next((name for name, known in _BY_ENTRY if known <= fields), "native")
+    if source.is_script and found == "native":
+        raise FormatError(source.path, None, "its cases have no expectedIds, and no other format was recognised")
+    return found
 
 
 def _fields_of_first(entries: Any) -> set[str]:

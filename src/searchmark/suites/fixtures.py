@@ -2,17 +2,15 @@
 
 With n documents in the ranking, the first is worth n, the last 1; what is not relevant, 0. A fixture that does not say
 what is relevant is about the order only. A fixture must be able to fail, so fewer than two documents are refused, and so
-is one without a ranking. ``baseline_metrics.json`` belongs to such fixtures.
+is one without a ranking.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from searchmark.records import Case, Document, Judgment, Suite
+from searchmark.records import Case, Document, Judgment, ScoreRange, Suite
 from searchmark.suites.checks import check_cases
 from searchmark.suites.source import LISTS, Entry, Source
 
@@ -50,7 +48,7 @@ def _case(entry: Entry) -> Case:
 
 
 def _judgments(
-    documents: Iterable[str], ranking: list[str], relevant: list[str], ranges: Mapping[str, tuple[float, float]]
+    documents: Iterable[str], ranking: list[str], relevant: list[str], ranges: Mapping[str, ScoreRange | dict[str, ScoreRange]]
 ) -> Iterator[Judgment]:
     ranks = {document: rank for rank, document in enumerate(ranking, 1)}
     wanted = set(relevant)
@@ -89,19 +87,29 @@ def _refuse_unknown(entry: Entry, name: str, ids: list[str], documents: Mapping[
         seen.add(document)
 
 
-def _score_ranges(entry: Entry, documents: Mapping[str, Document]) -> dict[str, tuple[float, float]]:
+def _score_ranges(entry: Entry, documents: Mapping[str, Document]) -> dict[str, ScoreRange | dict[str, ScoreRange]]:
     if not entry.has("expected_score_ranges"):
         return {}
     inner = entry.raw_mapping("expected_score_ranges")
-    ranges = {}
+    ranges: dict[str, ScoreRange | dict[str, ScoreRange]] = {}
     for document in inner:
         if document not in documents:
             raise inner.error(document, "is not one of the documents")
-        ranges[document] = _range(inner, document, inner.values[document])
+        value = inner.values[document]
+        ranges[document] = _by_model(inner.raw_mapping(document)) if _names_models(value) else _range(inner, document, value)
     return ranges
 
 
-def _range(entry: Entry, document: str, value: Any) -> tuple[float, float]:
+def _names_models(value: Any) -> bool:
+    """Whether these are ranges by model: each value of the mapping is a range of its own."""
+    return isinstance(value, dict) and bool(value) and all(isinstance(each, dict | list) for each in value.values())
+
+
+def _by_model(entry: Entry) -> dict[str, ScoreRange]:
+    return {model: _range(entry, model, entry.values[model]) for model in entry}
+
+
+def _range(entry: Entry, document: str, value: Any) -> ScoreRange:
     """``{"min": 0.7, "max": 1.0}`` or ``[0.7, 1.0]``."""
     if isinstance(value, dict):
         folded = {str(key).lower(): bound for key, bound in value.items()}
@@ -113,57 +121,3 @@ def _range(entry: Entry, document: str, value: Any) -> tuple[float, float]:
     if not low <= high:
         raise entry.error(document, f"its min {low:g} is not below its max {high:g}")
     return low, high
-
-
-@dataclass(frozen=True)
-class BaselineCase:
-    """What one fixture reached when the baseline was taken."""
-
-    name: str
-    k: int
-    metrics: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class BaselineMetrics:
-    """A ``baseline_metrics.json``: values per fixture, lowest averages, and how much of a value must be kept."""
-
-    version: str | None
-    model: str | None
-    tolerance: float
-    cases: tuple[BaselineCase, ...]
-    targets: Mapping[str, float]
-    kept_share: float
-
-
-def load_baseline_metrics(path: str | Path) -> BaselineMetrics:
-    """Read the baseline of a set of fixtures."""
-    source = Source(Path(path))
-    top = source.top()
-    tolerance = _number(top, "tolerance", 0.05)
-    thresholds = top.mapping("regression_thresholds") if top.has("regression_thresholds") else Entry(source.path, "", {})
-    targets = top.mapping("aggregate_targets") if top.has("aggregate_targets") else Entry(source.path, "", {})
-    return BaselineMetrics(
-        version=top.maybe_text("version"),
-        model=top.maybe_text("model"),
-        tolerance=tolerance,
-        cases=tuple(_baseline_case(entry) for entry in source.entries("test_cases")),
-        targets={name: _number(targets, name) for name in targets},
-        kept_share=_number(thresholds, "ndcg_threshold_multiplier", 1 - tolerance),
-    )
-
-
-def _baseline_case(entry: Entry) -> BaselineCase:
-    metrics = entry.mapping("metrics")
-    return BaselineCase(entry.text("name"), entry.whole("k"), {name: _number(metrics, name) for name in metrics})
-
-
-def _number(entry: Entry, name: str, default: float | None = None) -> float:
-    value = entry.values.get(name, default)
-    try:
-        number = float("nan") if isinstance(value, bool) or value is None else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = float("nan")
-    if not 0 <= number <= 1:
-        raise entry.error(name, f"{value!r} is not a number from 0 to 1")
-    return number

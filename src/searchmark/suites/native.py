@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 SUITE_SCHEMA = Schema("suite", 1)
+APPROVALS = "approvals"  # who took which expectations from a run; a part of the metadata in memory
 
 
 @strict_record
@@ -36,6 +37,7 @@ class SuiteFile:
     defaults: Defaults = Defaults()
     model: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    approvals: tuple[Mapping[str, Any], ...] = ()
     cases: tuple[Case, ...] = ()
 
 
@@ -63,7 +65,7 @@ def read_native(source: Source) -> Suite:
         defaults=content.defaults,
         description=content.description,
         model=content.model,
-        metadata=content.metadata,
+        metadata={**content.metadata, **({APPROVALS: list(content.approvals)} if content.approvals else {})},
     )
 
 
@@ -85,14 +87,22 @@ def write_native(suite: Suite, path: str | PathLike[str]) -> Iterator[str]:
 
 
 def _header(suite: Suite) -> dict[str, Any]:
+    approvals = _approvals(suite)
     return {
         "schema_version": SUITE_SCHEMA.version,
         "name": suite.name,
         "description": suite.description,
         "defaults": asdict(suite.defaults),
         "model": suite.model,
-        "metadata": suite.metadata,
+        "metadata": {name: value for name, value in suite.metadata.items() if name != APPROVALS or value != approvals},
+        APPROVALS: approvals,
     }
+
+
+def _approvals(suite: Suite) -> list[Mapping[str, Any]]:
+    """What the file keeps beside its metadata; anything else of this name is metadata like any other."""
+    known = suite.metadata.get(APPROVALS)
+    return known if isinstance(known, list) and all(isinstance(each, dict) for each in known) else []
 
 
 def _compact(case: Case) -> dict[str, Any]:

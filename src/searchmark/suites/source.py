@@ -15,6 +15,9 @@ from typing import Any
 
 from searchmark.errors import FormatError
 from searchmark.files.store import BOM, open_file, parse_json, read_text
+from searchmark.suites.script import EXTENSIONS as SCRIPT_EXTENSIONS
+from searchmark.suites.script import script_cases
+from searchmark.suites.spans import plain_value
 
 # Where files keep their list of cases.
 LISTS = ("test_cases", "fixtures", "cases", "benchmark_cases", "queries", "requests", "instances")
@@ -35,10 +38,11 @@ class Source:
 
     path: Path
     pipe: bool = False  # whether it may be a pipe that is open already; such a source is asked for its text alone
+    content: str | None = None  # the text, where it is known and the file is not to be read
 
     @cached_property
     def text(self) -> str:
-        return read_text(self.path, pipe=self.pipe)
+        return read_text(self.path, pipe=self.pipe) if self.content is None else self.content
 
     @property
     def extension(self) -> str:
@@ -47,30 +51,39 @@ class Source:
     @cached_property
     def head(self) -> str:
         """How the text begins, without reading all of it."""
+        if self.content is not None:
+            return self.content[:4096].lstrip()
         with open_file(self.path) as file:
             return file.read(4096).removeprefix(BOM).decode("utf-8", "replace").lstrip()
 
     @cached_property
     def structured(self) -> bool:
-        """Whether this is JSON, JSONL or YAML, by extension or else by how it begins."""
+        """Whether this is JSON, JSONL, YAML or a script, by extension or else by how it begins."""
         known = {".json", ".jsonl", ".ndjson", ".yaml", ".yml"}
-        return self.extension in known or self.head.startswith(("{", "[", "schema_version:"))
+        return self.is_script or self.extension in known or self.head.startswith(("{", "[", "schema_version:"))
 
     @cached_property
     def by_line(self) -> bool:
         """Whether every line is a JSON value of its own."""
         return self.extension in {".jsonl", ".ndjson"}
 
+    @property
+    def is_script(self) -> bool:
+        """Whether this is TypeScript or JavaScript, of which one list of literals is read."""
+        return self.extension in SCRIPT_EXTENSIONS
+
     @cached_property
     def is_yaml(self) -> bool:
         """Whether this is YAML and not JSON, which as YAML would be read with other eyes."""
-        return not self.by_line and self.extension != ".json" and not self.head.startswith(("{", "["))
+        return not self.by_line and not self.is_script and self.extension != ".json" and not self.head.startswith(("{", "["))
 
     @cached_property
     def data(self) -> Any:
         """The whole content as plain data; for JSONL a list with one entry per line."""
         if self.by_line:
             return [value for _, value in self.lines]
+        if self.is_script:
+            return plain_value(script_cases(self.path, self.text).cases)
         if not self.is_yaml:
             return parse_json(self.path, self.text)
         from searchmark.files.yaml_files import parse_yaml

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._gates import GateAgainst, gate_options, with_next_step
+from searchmark.cli._gates import GateAgainst, baseline_file, gate_options, say_what_is_foreseen, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
@@ -61,15 +61,17 @@ def command(
     files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
     asked = [parse_measure(text) for text in wanted.measures]
     rules = gates.rules(config, asked)
-    if gates.bisect and not rules:
-        raise UsageError("--bisect needs a rule that tells good from bad: --fail-under, --gate, or a section 'gates' in the config")
     if bool(agent) == bool(saved.run_paths):
         raise UsageError("name either the agent to run (--agent) or the saved run to score (--run)")
+    baseline = gates.baseline(config, rules, asked)
+    if gates.bisect and not rules and not baseline.rules:
+        raise UsageError("--bisect needs a rule that tells good from bad: --fail-under, --gate, or a section 'gates' in the config")
     runs = Meanwhile(lambda: [load_run(path, format=saved.run_format) for path in saved.run_paths])
     suite = load_suite(source.path, format=source.format, topics=source.topics)
     if len(live.where.snapshots) > 1:
         raise UsageError("evaluate takes one snapshot; compare takes several: --snapshot parent --snapshot head")
     if agent:
+        say_what_is_foreseen(suite, rules, baseline, config)
         specs = agent_specs([agent], config, live)
         told = told_by(source, saved, files)
         ran = run_shown(live.experiment(suite, specs, config, told), live.save_run)
@@ -84,10 +86,11 @@ def command(
         asked,
         by=wanted.splits,
         rules=rules,
-        baseline=gates.baseline(config, rules),
+        baseline=baseline,
+        looks=gates.looks(config, rules),
         options=config.compare,
         corpus=survey,
     )
     saved_runs = saved.run_paths or ((live.save_run,) if live.save_run else ())
-    report = with_next_step(report, source.path, saved_runs, gates.baseline_file(config))
+    report = with_next_step(report, source.path, saved_runs, baseline_file(config, gates.against))
     return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs, github=github)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._gates import GATE, GateAgainst, gate_options, with_next_step
+from searchmark.cli._gates import GATE, GateAgainst, baseline_file, gate_options, with_next_step
 from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.cli._output import STDOUT, deliver, github_step, output_files, show
@@ -65,7 +65,7 @@ def command(
     \b
     searchmark gate run.jsonl --gold-set suite.yaml --config searchmark.yaml
     searchmark gate run.jsonl --gold-set suite.yaml --gate search-relevance
-    searchmark gate run.jsonl --gold-set suite.yaml --fail-under nDCG@10=0.4 --against baseline.jsonl
+    searchmark gate run.jsonl --gold-set suite.yaml --against baseline.jsonl
     searchmark gate --self-test run.jsonl --gold-set suite.yaml --gate search-relevance
     """
     from searchmark.experiments import evaluate_run, gate_self_test
@@ -73,11 +73,14 @@ def command(
     files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
     asked = [parse_measure(text) for text in wanted.measures]
     rules = gates.rules(config, asked)
-    if not rules:
-        raise UsageError("there is no rule to check: write a section 'gates' in the config, or give --gate or --fail-under")
+    baseline = gates.baseline(config, rules, asked)
+    if not rules and not baseline.rules:
+        raise UsageError(
+            "there is no rule to check: write a section 'gates' in the config, or give --gate, --fail-under or --against"
+        )
     runs = Meanwhile(lambda: [load_run(path, format=searched.run_format) for path in run_paths])
     suite = load_suite(source.path, format=source.format, topics=source.topics)
-    survey, baseline = survey_of(suite, searched.corpus, searched.mapping), gates.baseline(config, rules)
+    survey = survey_of(suite, searched.corpus, searched.mapping)
     if self_test:
         return _tried(gate_self_test(suite, runs.result(), rules, baseline=baseline, options=config.compare, corpus=survey), files)
     report = evaluate_run(
@@ -87,10 +90,11 @@ def command(
         by=wanted.splits,
         rules=rules,
         baseline=baseline,
+        looks=gates.looks(config, rules),
         options=config.compare,
         corpus=survey,
     )
-    report = with_next_step(report, source.path, run_paths, gates.baseline_file(config))
+    report = with_next_step(report, source.path, run_paths, baseline_file(config, gates.against))
     return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs, github=github)
 
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +22,7 @@ from searchmark.running.sandbox import bubblewrap, landlock
 from searchmark.running.sandbox.confinement import Confinement
 from searchmark.running.sandbox.landlock import Ruleset
 from searchmark.running.sandbox.needs import is_foreign, model_folder, needs_of
+from searchmark.running.sandbox.snapshot_folder import SnapshotFolder
 from searchmark.running.sandbox.system_calls import Calls, filter_available
 from searchmark.running.sandbox.variables import allowed_in_sandbox, withheld_from, without
 from searchmark.running.sandbox.view import View, first_unreadable, view_of
@@ -118,6 +119,16 @@ class Launch:
         if self.sandbox is None:
             return None
         return self.sandbox.version + (", root without privileges" if os.geteuid() == 0 and not self.own_user else "")
+
+    def snapshot_folder(self) -> SnapshotFolder:
+        """What shows the searched commits to the workers of one session, if the repositories are out of their sight."""
+        return SnapshotFolder({} if self.view is None else self.view.commits)
+
+    def showing(self, snapshots: SnapshotFolder) -> Launch:
+        """The same with the folder that shows commits, if any are shown."""
+        if self.view is None or not snapshots.commits:
+            return self
+        return replace(self, view=replace(self.view, corpus=(*self.view.corpus, snapshots.path)))
 
     @contextmanager
     def prepared(self, command: Sequence[str], scratch: Path) -> Iterator[Prepared]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from searchmark.corpora.locations import Commit, Folder, Location
 from searchmark.errors import UsageError
 from searchmark.files.walking import walk
 from searchmark.options.experiment_options import OUR_FOLDER
+from searchmark.registry import with_arms
 from searchmark.running.sandbox.interpreter import interpreter_paths, system_paths
 from searchmark.running.sandbox.needs import Needs, model_folder, saved_index
 
@@ -28,7 +29,10 @@ MOST_LINKS = 40  # as many as the kernel follows
 
 @dataclass(frozen=True)
 class View:
-    """``code``, ``modules`` and ``corpus`` can be read, except what is ``hidden``; ``folder`` is the working directory."""
+    """``code``, ``modules`` and ``corpus`` can be read, except what is ``hidden``; ``folder`` is the working directory.
+
+    ``commits``, by repository, are shown one at a time, as files in a folder.
+    """
 
     code: tuple[Path, ...]
     modules: tuple[Path, ...]
@@ -36,6 +40,7 @@ class View:
     hidden: tuple[Path, ...]
     network: bool
     folder: Path
+    commits: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
 
     def shown(self) -> Shown:
         """What can be read right now, as real paths, without what lies below another one of them."""
@@ -59,6 +64,8 @@ class Shown:
         inside = [path for path in hidden if path == root or root in path.parents]
         if not inside:
             self.readable.append(root)
+        elif root in inside and root.name == ".git":
+            self.listed.append(root)  # nothing of it is shown, but programs that look for a repository still find one
         elif root not in inside and root.is_dir():
             self.listed.append(root)
             with os.scandir(root) as entries:
@@ -106,13 +113,50 @@ def view_of(spec: AgentSpec, needs: Needs, locations: Mapping[str, Location], hi
     modules = _agent_modules(spec)
     secret = tuple(dict.fromkeys(each for path in hidden for each in _hidden_around(path.resolve(), modules)))
     distinct = {(type(each), each.path): each for each in locations.values() if isinstance(each, Folder | Commit)}
-    searched = tuple(dict.fromkeys(path for location in distinct.values() for path in _searched(location)))
+    commits = {} if _is_ours(spec) else _commits_by_repository(locations.values())
+    _refuse_without_history(spec, commits)
+    searched = tuple(
+        dict.fromkeys(path for each in distinct.values() if each.path not in commits for path in _searched(each)),
+    )
     for root in searched:
         _refuse_inside(root, secret)
+    repositories = [path.resolve() for path in commits]
+    histories = () if _is_ours(spec) else _histories(distinct.values())
     models = model_folder() if isinstance(spec.source, BuiltIn) else None
     files = (*needs.files, *saved_index(spec), *([models] if models else []))
-    code = (*interpreter_paths(), *(path.parent for path in modules if not _holds_home(path.parent)), *files)
-    return View(code, modules, searched, secret, needs.network, Path.cwd())
+    beside = (path.parent for path in modules if not _holds_home(path.parent) and not _is_below(path.resolve(), repositories))
+    code = (*interpreter_paths(), *beside, *files)
+    return View(code, modules, searched, (*secret, *histories), needs.network, Path.cwd(), commits)
+
+
+def _histories(locations: Iterable[Folder | Commit]) -> Iterator[Path]:
+    """What tells of other states than the one that is searched: work trees and objects of repositories."""
+    for location in locations:
+        if isinstance(location, Commit):
+            yield from (location.path.resolve(), *(path.resolve() for path in _repository(location.path)))
+        elif (location.path / ".git").is_dir():
+            yield (location.path / ".git").resolve()
+
+
+def _is_ours(spec: AgentSpec) -> bool:
+    """Whether no code of others is run, which could look into a history for the answers."""
+    return all(isinstance(each.source, BuiltIn) for each in with_arms(spec))
+
+
+def _refuse_without_history(spec: AgentSpec, commits: Mapping[Path, tuple[str, ...]]) -> None:
+    if commits and any(each.source == BuiltIn("popular") for each in with_arms(spec)):
+        raise UsageError(
+            f"the agent {spec.name!r} asks 'popular', which reads the history, and code of others, which must not see it in a "
+            "sandbox; leave one of them out, or leave out --sandbox"
+        )
+
+
+def _commits_by_repository(locations: Iterable[Location]) -> dict[Path, tuple[str, ...]]:
+    found: dict[Path, dict[str, None]] = {}
+    for location in locations:
+        if isinstance(location, Commit):
+            found.setdefault(location.path, {})[location.commit] = None
+    return {path: tuple(commits) for path, commits in found.items()}
 
 
 def _hidden_around(path: Path, modules: Iterable[Path]) -> list[Path]:

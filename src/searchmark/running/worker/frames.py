@@ -11,6 +11,7 @@ import json
 import os
 import select
 import struct
+import sys
 import time
 from typing import Any
 
@@ -20,6 +21,7 @@ PIECE = 1 << 18
 LONGEST_NUMBER = 20  # characters of a whole number
 AWAKE = 200e-6  # seconds that a worker stays awake between two requests
 SEVERAL_CORES = (os.cpu_count() or 1) > 1
+give_way = getattr(os, "sched_yield", lambda: None)  # macOS has none
 
 
 compact = json.JSONEncoder(separators=(",", ":")).encode  # made once: it is called for every search
@@ -51,6 +53,8 @@ class FrameBuffer:
     def take(self) -> dict[str, Any] | None:
         """The next whole message, None if it is not complete yet."""
         seen = self._bytes
+        if not seen:
+            return None
         if not MARK.startswith(seen[: len(MARK)]):
             raise Garbled("the worker's channel carries something that is not a frame")
         if len(seen) < HEADER.size:
@@ -90,11 +94,15 @@ def _parsed(body: bytes) -> dict[str, Any]:
 
 
 def await_ready(poll: select.poll, milliseconds: float | None, awake_until: float) -> list[tuple[int, int]]:
-    """Wait for something to read, awake for a moment: falling asleep and being woken takes longer than a fast search."""
-    ready = poll.poll(0)
-    while not ready and SEVERAL_CORES and time.perf_counter() < awake_until:
-        ready = poll.poll(0)
-    return ready or poll.poll(milliseconds)
+    """Wait for something to read, awake for a moment: falling asleep and being woken takes longer than a fast search.
+
+    Whoever is awake lets others go first: the one that is waited for may have been put on the same core.
+    """
+    while SEVERAL_CORES and time.perf_counter() < awake_until:
+        give_way()
+        if ready := poll.poll(0):
+            return ready
+    return poll.poll(milliseconds)
 
 
 def send(descriptor: int, message: dict[str, Any]) -> None:
@@ -104,14 +112,21 @@ def send(descriptor: int, message: dict[str, Any]) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def receive(descriptor: int, buffer: FrameBuffer) -> dict[str, Any] | None:
-    """Wait for the next message; None if the other side has hung up."""
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    while (message := buffer.take()) is None:
-        await_ready(poll, None, time.perf_counter() + AWAKE)
-        piece = os.read(descriptor, PIECE)
-        if not piece:
-            return None
-        buffer.feed(piece)
-    return message
+class Receiver:
+    """The end of a pipe that messages come out of."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._buffer = FrameBuffer(sys.maxsize)
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLIN)
+
+    def next(self) -> dict[str, Any] | None:
+        """Wait for the next message; None if the other side has hung up."""
+        while (message := self._buffer.take()) is None:
+            await_ready(self._poll, None, time.perf_counter() + AWAKE)
+            piece = os.read(self._descriptor, PIECE)
+            if not piece:
+                return None
+            self._buffer.feed(piece)
+        return message

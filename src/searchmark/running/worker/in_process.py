@@ -6,7 +6,7 @@ memory is ours and has no limit; what it prints goes where the program prints; i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import monotonic, perf_counter, perf_counter_ns
 from typing import Any
 
@@ -23,14 +23,15 @@ class InProcessWorker:
         self._server = Server(spec)
         self._born = perf_counter()
         self._closed = False
-        self.took_ns = 0
+        self.took_ns = self.unseen_ns = 0
 
     def age(self) -> float:
         """Seconds since the start."""
         return perf_counter() - self._born
 
-    def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Have a request answered, however long that takes, and then look at the clock."""
+    def ask(self, message: dict[str, Any], seconds: float, meanwhile: Callable[[], None] = lambda: None) -> dict[str, Any]:
+        """Have a request answered, however long that takes, and then look at the clock; ``meanwhile`` comes before."""
+        meanwhile()
         start, start_ns = monotonic(), perf_counter_ns()
         self._closed = self._closed or message["op"] == "close"
         reply = self._server.answer(message | {"memory_limit_mb": None})  # a limit would be ours for good

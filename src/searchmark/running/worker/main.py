@@ -15,7 +15,7 @@ import sys
 from typing import Any
 
 from searchmark.files.guarded import GUARD
-from searchmark.running.worker.frames import FrameBuffer, Garbled, receive, send
+from searchmark.running.worker.frames import Garbled, Receiver, send
 from searchmark.running.worker.process_tree import adopt_orphans, die_with_parent, hide_memory, kill_descendants, reap
 
 
@@ -92,10 +92,10 @@ def _work(requests: int, answers: int) -> None:
     from searchmark.running.worker.server import Server
 
     server = Server()
-    buffer = FrameBuffer(sys.maxsize)
+    receiver = Receiver(requests)
     worker = os.getpid()
     with contextlib.suppress(Garbled, OSError):
-        while (request := receive(requests, buffer)) is not None:
+        while (request := receiver.next()) is not None:
             reply = _reply(server, request)
             if os.getpid() != worker:  # the agent has forked, and its child has come back as well
                 os._exit(0)

@@ -135,12 +135,25 @@ def own_wait_for_core() -> int:
 def _eldest_line(ancestor: int) -> list[int]:
     """The eldest child, its eldest child, and so on: pids grow, and nobody is older than the first."""
     line: list[int] = []
-    family = parents()
-    children = [pid for pid, parent in family.items() if parent == ancestor]
-    while children and len(line) < GENERATIONS:
-        line.append(min(children))
-        children = [pid for pid, parent in family.items() if parent == line[-1]]
+    below = children(ancestor)
+    while below and len(line) < GENERATIONS:
+        line.append(min(below))
+        below = children(line[-1])
     return line
+
+
+def children(pid: int) -> list[int]:
+    """The children of a process: asked of itself where the kernel knows, since looking at all processes takes milliseconds."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208  # as above
+        return [int(child) for thread in threads for child in _read(f"/proc/{pid}/task/{thread}/children").split()]
+    except OSError:
+        return [child for child, parent in parents().items() if parent == pid]
+
+
+def _read(file: str) -> bytes:
+    with open(file, "rb", buffering=0) as opened:  # noqa: PTH123  # twice as fast as Path
+        return opened.readall()
 
 
 def _schedule_wait(file: str) -> int | None:

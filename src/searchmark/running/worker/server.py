@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from searchmark.agents.adapted import has_reset
 from searchmark.agents.agent import AgentSpec, RetrievalAgent
-from searchmark.corpora.corpus import Corpus
+from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_from_plain
 from searchmark.errors import SearchmarkError, UsageError, shortened
 from searchmark.files.plain_data import is_too_deep
@@ -24,6 +24,7 @@ from searchmark.running.worker.protocol import DEEPEST, LARGEST_COUNT, LONGEST_D
 from searchmark.services.network import network_forbidden
 
 if TYPE_CHECKING:
+    from searchmark.corpora.exported import ExportedSource
     from searchmark.corpora.walk import HistoryWalk
 
 T = TypeVar("T")
@@ -40,6 +41,7 @@ class Server:
         self._search_ns: int | None = None  # how long the search of this request took, once there was one
         self._corpus: Corpus | None = None
         self._walk: HistoryWalk | None = None
+        self._export: ExportedSource | None = None
         self._until_the_end = ExitStack()
         self._prohibitions = ExitStack()
         self._operations: dict[str, Callable[[Reply], Reply]] = {
@@ -92,7 +94,7 @@ class Server:
         start = perf_counter_ns()
         location = location_from_plain(request["location"])
         before, self._location = self._location, None  # an agent that fails on its way is nowhere
-        how, elapsed = self._brought(location, before)
+        how, elapsed = self._brought(location, before, request.get("export"))
         self._location = location
         facts = {
             "how": how,
@@ -103,13 +105,13 @@ class Server:
         around = perf_counter_ns() - start - elapsed  # a walk through history, a folder made for the agent, and the facts
         return {"ns": elapsed, "around_ns": max(0, around), **facts}
 
-    def _brought(self, location: Location, before: Location | None) -> tuple[str, int]:
+    def _brought(self, location: Location, before: Location | None, export: Reply | None) -> tuple[str, int]:
         """How the agent became ready, and in how many nanoseconds of its own."""
         match location:
             case Remote():
                 return self._left_alone(location)
             case Commit():
-                return self._moved(location, before)
+                return self._moved(location, before, export)
             case Documents() | Folder():
                 return "initialised", self._initialised(location.open())
 
@@ -120,20 +122,30 @@ class Server:
         self._corpus = None
         return "remote", 0
 
-    def _moved(self, location: Commit, before: Location | None) -> tuple[str, int]:
+    def _moved(self, location: Commit, before: Location | None, export: Reply | None) -> tuple[str, int]:
         """Go to a commit, from wherever the agent is in the same repository."""
-        from searchmark.corpora.walk import open_walk
-
-        follows = self._walk is not None and before is not None and location.same_history(before)
-        if self._walk is None or not follows:
-            self._until_the_end.close()
-            self._walk = self._until_the_end.enter_context(open_walk(location.path, location.wanted))
-        changes = self._walk.move_to(location.commit)
+        follows = before is not None and location.same_history(before)
+        changes = self._walked(location, follows=follows) if export is None else self._shown(export, follows=follows)
         self._corpus = changes.corpus
         elapsed, updated = _clocked(changes.corpus, lambda: self.agent.update(changes)) if follows else (0, False)
         if updated:
             return "updated", elapsed
         return "initialised", elapsed + self._initialised(changes.corpus)
+
+    def _walked(self, location: Commit, *, follows: bool) -> Changes:
+        from searchmark.corpora.walk import open_walk
+
+        if self._walk is None or not follows:
+            self._until_the_end.close()
+            self._walk = self._until_the_end.enter_context(open_walk(location.path, location.wanted))
+        return self._walk.move_to(location.commit)
+
+    def _shown(self, export: Reply, *, follows: bool) -> Changes:
+        """The step to the files that the runner shows, where the repository itself is out of sight."""
+        from searchmark.corpora.exported import ExportedSource
+
+        before, self._export = self._export if follows else None, ExportedSource.from_plain(export)
+        return self._export.changes_since(before)
 
     def _initialised(self, corpus: Corpus) -> int:
         self._corpus = corpus

@@ -1,0 +1,297 @@
+"""What a gate could see, said before the run: from the suite, and from the baseline's scores if there are any.
+
+A gate that cannot fire is worse than none, because it is relied on. So the rule of the verdicts is asked about the worst build
+that there could be: every case at its lowest value. Where even that would not be called REGRESSED, the gate cannot be resolved. A
+case that has nothing to lose (a value of 0 already) cannot count, and a suite may have hundreds of those.
+
+The detectable loss is an upper bound, "at the latest": two builds of one search agree more often than not, so that the variance of
+their difference is at most the sum of their variances, and that of the candidate is at most m (1 - m), m being its mean and
+0 to 1 the range (Bhatia and Davis, 2000). Losses of every kind are covered: small ones everywhere, and large ones in few cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, floor, hypot, inf, isfinite, log, log1p, log2, sqrt
+
+import numpy as np
+
+from searchmark.analysis.distributions import NORMAL, Floats, t_quantile
+from searchmark.analysis.intervals import FEWEST_CASES, SAME, SHOWN, Observations, observations, unseen_share
+from searchmark.analysis.paired_evidence import USUAL, Rigour, Rows, measure_span
+from searchmark.analysis.paired_statistics import EXACT_UP_TO, difference_intervals, randomisation_p, standard_errors
+from searchmark.analysis.power import AGREEMENT, POWER
+from searchmark.analysis.scores import Scores, clusters_of, score
+from searchmark.analysis.sequential import level_of, rigour_of
+from searchmark.analysis.verdicts import SIGNIFICANT
+from searchmark.errors import UsageError
+from searchmark.judging.judge import judge
+from searchmark.measures.grammar import AnyMeasure, parse_measure
+from searchmark.options.gate_options import Policy
+from searchmark.records import Answer, Run, Suite
+
+LARGEST_VARIANCE = 0.25  # of values between 0 and 1
+_SPARE = NORMAL.inv_cdf(POWER)
+_HALVINGS = 40
+MOST_ORIGINS = 1 << 20
+_TOO_FEW = f"cases worth fewer than {FEWEST_CASES} independent ones get no interval and no verdict"
+
+
+@dataclass(frozen=True)
+class GateQuestion:
+    """What a gate asks of a build: among ``family`` comparisons, and at the ``look``-th build where it is sequential."""
+
+    policy: Policy
+    min_effect: float = 0.01
+    margin: float = 0.02
+    family: int = 1
+    look: int = 1
+
+    @property
+    def level(self) -> float:
+        """What the p of one comparison must be below, were it the smallest of its family."""
+        return level_of(self.look, self.family) if self.policy == "sequential" else SIGNIFICANT / self.family
+
+    @property
+    def rigour(self) -> Rigour:
+        return rigour_of(self.level) if self.policy == "sequential" else USUAL
+
+
+@dataclass(frozen=True)
+class Foresight:
+    """What a gate could see.
+
+    ``independent`` origins can differ in the way that it asks about, ``smallest_p`` is the smallest p that they can give,
+    adjusted for the family. ``detectable`` is a loss that it sees with 80 % power at the latest; None if it may miss any.
+    It is ``resolvable`` if some build would fail it, or, where it is `non-inferior`, if an unchanged build would pass.
+    """
+
+    independent: int
+    smallest_p: float
+    detectable: float | None
+    resolvable: bool
+    reason: str
+
+
+def foresee(
+    suite: Suite, measure: str | AnyMeasure, question: GateQuestion, baseline: Scores | None = None, rows: Rows | None = None
+) -> Foresight:
+    """What a gate on one measure could see, over all cases or some of them."""
+    column = _Column.of_baseline(baseline, measure, rows) if baseline else _Column.of_suite(suite, measure, rows)
+    return _non_inferior(column, question) if question.policy == "non-inferior" else _harm(column, question)
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """One measure before the run, in shares of its range.
+
+    Of each origin what its cases have (``values``), and what they could lose (``losable``); without a baseline everything.
+    ``span`` is the width of the range, infinite where that is not known.
+    """
+
+    values: Observations
+    losable: Observations
+    span: float
+    known: bool
+
+    @classmethod
+    def of_suite(cls, suite: Suite, measure: str | AnyMeasure, rows: Rows | None) -> _Column:
+        """Of a suite alone: an agent that finds nothing shows for which cases the measure is defined."""
+        nothing = score(judge(suite, Run.from_answers("nothing", [Answer(case, "empty") for case in suite.table.ids])), [measure])
+        kept = _defined(nothing, 0, rows)
+        whole = _observed(np.ones(len(kept)), suite, kept)
+        return cls(whole, whole, nothing.measures[0].high - nothing.measures[0].low, known=False)
+
+    @classmethod
+    def of_baseline(cls, baseline: Scores, measure: str | AnyMeasure, rows: Rows | None) -> _Column:
+        name = baseline.known_as(parse_measure(measure))
+        if name is None:
+            raise UsageError(f"the baseline has no {parse_measure(measure).name}; it has {', '.join(baseline.names)}")
+        column = baseline.names.index(name)
+        kept, found = _defined(baseline, column, rows), baseline.measures[column]
+        values = baseline.values[kept, column]
+        span = measure_span(found, values) if len(kept) else found.high - found.low
+        shares = (values - (found.low if isfinite(found.low) else values.min(initial=0.0))) / span
+        losable = np.where(_settled(baseline, found, kept), 0.0, shares)
+        values_of, losable_of = (_observed(each, baseline.judged.suite, kept) for each in (shares, losable))
+        return cls(values_of, losable_of, span, known=True)
+
+    @property
+    def can_fall(self) -> int:
+        return int((self.losable.sums > SAME).sum())
+
+
+def _defined(scores: Scores, column: int, rows: Rows | None) -> Rows:
+    everything = np.arange(len(scores.judged.suite)) if rows is None else rows
+    return np.asarray(everything[~np.isnan(scores.values[everything, column])], np.intp)
+
+
+def _observed(shares: Floats, suite: Suite, rows: Rows) -> Observations:
+    return observations(shares[:, None], clusters_of(suite.table, rows))
+
+
+def _settled(baseline: Scores, measure: AnyMeasure, rows: Rows) -> np.ndarray:
+    """Cases whose value is settled: they bring their own documents, all of them were answered, and all count as one set."""
+    documents = baseline.judged.suite.table.documents
+    if documents is None or not all(part.definition.of_sets for part in measure.parts):
+        return np.zeros(len(rows), bool)
+    depth = min((part.cutoff or inf for part in measure.parts), default=inf)
+    given = np.array([len(documents[row]) for row in rows], np.int64)
+    return np.asarray((given > 0) & (given <= depth) & (baseline.judged.hits.returned[rows] >= given))
+
+
+def _harm(column: _Column, question: GateQuestion) -> Foresight:
+    """Whether a build can be called REGRESSED, and from which loss on it is."""
+    smallest = _smallest_p(column.can_fall, question)
+    blind = _why_blind(column, question, smallest)
+    if blind is not None:
+        return Foresight(column.can_fall, smallest, None, False, blind)
+    detectable = _detectable(column, question)
+    told = f"{column.can_fall} of {len(column.values)} independent cases can lose something; {_power(detectable)}"
+    return Foresight(column.can_fall, smallest, detectable, True, told)
+
+
+def _power(detectable: float | None) -> str:
+    if detectable is None:
+        return "of no loss is it sure that it would be seen with 80 % power"
+    return f"a loss of {ceil(1000 * detectable) / 1000:g} is seen with 80 % power at the latest"
+
+
+def _smallest_p(independent: int, question: GateQuestion) -> float:
+    """The p of losses alone, adjusted: one sign pattern of all and its mirror image; the mid-p of equal ones is half of that."""
+    return min(1.0, question.family * 2.0 ** ((0 if question.rigour.mid_p else 1) - independent))
+
+
+def _why_blind(column: _Column, question: GateQuestion, smallest: float) -> str | None:
+    """Why no build could be called REGRESSED; None if one could."""
+    lacking = fewest_that_differ(question) - column.can_fall
+    if not column.values.enough:
+        return f"{_TOO_FEW}: {_needed(max(_singles_until(FEWEST_CASES, column.values), lacking))}"
+    if _some_build_fails(column, question):
+        return None
+    if lacking > 0:
+        which = " in which the baseline finds something" if column.known else ""
+        can = f"only {column.can_fall} independent {'case' if column.can_fall == 1 else 'cases'} can lose something"
+        return f"{can}, so that p is {smallest:.2g} at best: {_needed(lacking, which)}"
+    most = float(column.losable.means[0]) * column.span
+    if most < question.min_effect:
+        return f"the baseline can lose {most:.2g} at most, and only a loss of {question.min_effect:g} counts: lower min_effect"
+    return f"not even a build that finds nothing would be REGRESSED: {_needed(_more_alike(column, question))}"
+
+
+def _singles_until(worth: int, found: Observations) -> int:
+    """How many more cases, each of an origin of its own, make origins of unequal size worth so many of equal size."""
+    cases, squares = float(found.sizes.sum()), float((found.sizes**2).sum())
+    # The positive root of (cases + k)² = worth * (squares + k).
+    half = cases - worth / 2
+    return max(1, ceil(sqrt(max(0.0, half**2 - cases**2 + worth * squares)) - half - SAME))
+
+
+def _needed(cases: int, which: str = "") -> str:
+    return f"{cases} more independent {'case' if cases == 1 else 'cases'}{which} {'is' if cases == 1 else 'are'} needed"
+
+
+def fewest_that_differ(question: GateQuestion) -> int:
+    """So many losses, whatever their sizes, are significant if there is no gain: p is 2 to the power of 1 - losses."""
+    return floor(log2(2 / question.level)) + 1
+
+
+def _some_build_fails(column: _Column, question: GateQuestion) -> bool:
+    """Whether the worst build would be called REGRESSED, or one with losses that are all alike, whose mid-p is smaller."""
+    held = column.losable.sums[:, 0]
+    heights = np.unique(held[held > SAME]) if 0 < column.can_fall <= EXACT_UP_TO else ()
+    builds = np.column_stack([-held, *(np.where(held >= height - SAME, -height, 0.0) for height in heights)])
+    found = Observations(builds, column.losable.sizes)
+    _, high = difference_intervals(found, question.rigour.interval)
+    significant = (randomisation_p(builds, mid=question.rigour.mid_p) < question.level) & (high < 0)
+    # Of a measure without a highest value, and without a baseline, any loss may be large enough.
+    span = column.span if isfinite(column.span) else 1 / SAME
+    return bool((significant & (-found.means * span >= question.min_effect)).any())
+
+
+def _more_alike(column: _Column, question: GateQuestion) -> int:
+    """How many more origins, like these, would let the worst build fail."""
+    here = len(column.losable)
+
+    def fails(origins: int) -> bool:
+        sums, sizes = column.losable.sums, column.losable.sizes
+        alike = Observations(np.resize(sums, (origins, 1)), np.resize(sizes, origins))
+        return _some_build_fails(_Column(alike, alike, column.span, column.known), question)
+
+    low, high = here, 2 * here
+    while not fails(high) and high < MOST_ORIGINS:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fails(middle) else (middle, high)
+    return high - here
+
+
+def _detectable(column: _Column, question: GateQuestion) -> float | None:
+    """The smallest loss that shows with 80 % power whatever the candidate is like; None if there is not that much to lose.
+
+    None as well where half of the cases would have to lose, and none to gain: there the sums are far from normal.
+    """
+    if column.values.worth < 2 * fewest_that_differ(question):
+        return None
+    low, high = 0.0, float(column.losable.means[0])
+    shows = _loss_shows(column, question)
+    if not isfinite(column.span) or not shows(high):
+        return None
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if shows(middle) else (middle, high)
+    return high * column.span
+
+
+def _loss_shows(column: _Column, question: GateQuestion) -> Callable[[float], bool]:
+    """Says of a true loss, a share of the range, whether test and interval show it with 80 % power."""
+    found, worth = column.values, column.values.worth
+    before, own = float(found.means[0]), float(standard_errors(found)[0]) ** 2
+    critical = t_quantile(1 - question.level / 2, int(worth + SAME) - 1)
+    # Where there are losses alone, the interval has room for gains that were never seen.
+    unseen = unseen_share(found, question.rigour.interval)
+    # Losses are counted whole: of one too few p is too large. The mid-p goes half the way.
+    one_case = (0.5 if question.rigour.mid_p else 1.0) / worth
+
+    def shows(loss: float) -> bool:
+        after = before - loss
+        error = sqrt(own + after * (1 - after) / worth) if column.known else sqrt(2 * LARGEST_VARIANCE / worth)
+        reach = max(AGREEMENT * hypot(critical * error, unseen), question.min_effect / column.span)
+        return loss >= reach + one_case + _SPARE * error
+
+    return shows
+
+
+def _non_inferior(column: _Column, question: GateQuestion) -> Foresight:
+    """Whether a build that answers as the baseline does would pass: ties prove only that a share of losses would have shown."""
+    independent = len(column.values)
+    smallest = _smallest_p(independent, question)
+    why_not = _why_not_shown(column, question.margin)
+    if why_not is not None:
+        return Foresight(independent, smallest, None, False, why_not)
+    told = f"{independent} independent cases: an unchanged build passes, and a true loss of {question.margin:g} seldom does"
+    return Foresight(independent, smallest, question.margin, True, told)
+
+
+def _why_not_shown(column: _Column, margin: float) -> str | None:
+    """Why an unchanged build would not pass; None if it would."""
+    if not isfinite(column.span):
+        return "the measure has no highest value: only a baseline says how much can be lost"
+    if margin <= 0:
+        return "an unchanged build would not pass: only a margin above 0 can be shown"
+    needed = ties_for_margin(margin, column.span)
+    if not column.values.enough:
+        return f"{_TOO_FEW}: {_needed(_singles_until(needed, column.values))}"
+    room = unseen_share(column.values, SHOWN) * column.span
+    if room < margin:
+        return None
+    ties = f"an unchanged build would not pass: {len(column.values)} independent ties leave room for a loss of {room:.2g}"
+    return f"{ties}; {_needed(_singles_until(needed, column.values))}, or a margin above {room:.2g}"
+
+
+def ties_for_margin(margin: float, span: float = 1.0) -> int:
+    """How many independent ties show, by the 95 % interval, that the mean is lower by less than ``margin``."""
+    share = margin / span
+    return FEWEST_CASES if share >= 1 else max(FEWEST_CASES, floor(log(SHOWN.tail) / log1p(-share)) + 1)

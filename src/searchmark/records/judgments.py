@@ -1,0 +1,145 @@
+"""Judgments: what targets are worth to queries, one by one and in columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.options.strict import strict_record
+from searchmark.records.columns import starts_of
+from searchmark.records.digests import JudgmentColumns
+from searchmark.records.grades import grade_column
+from searchmark.records.id_columns import Texts, text_list
+
+Match = Literal["id", "path", "glob", "symbol", "lines"]
+MATCHES: tuple[Match, ...] = get_args(Match)
+
+
+ScoreRange = tuple[float, float]
+
+NO_RANK = 0  # expected ranks start at 1
+
+
+@strict_record(slots=True)
+class Judgment:
+    """What one target is worth to one query. Grade 0 means judged and not relevant.
+
+    ``score_range`` is where the score of its hit should lie; it may have one for each of several embedding models.
+    """
+
+    target: str
+    match: Match = "id"
+    grade: int = 1
+    rank: int | None = None
+    score_range: ScoreRange | Mapping[str, ScoreRange] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class JudgmentTable:
+    """The judgments of a suite: those of case ``i`` are the rows ``starts[i]`` to ``starts[i + 1]``."""
+
+    starts: NDArray[np.int64]
+    targets: Texts
+    grades: NDArray[np.int64]
+    match: NDArray[np.uint8] | None = None  # None: every row matches by id
+    ranks: NDArray[np.int64] | None = None  # NO_RANK where the judgment has none
+    ranges: NDArray[np.float64] | None = None  # two columns, NaN where the judgment has none for all models
+    model_ranges: Mapping[str, NDArray[np.float64]] | None = None  # the same for each model that judgments name
+
+    def __len__(self) -> int:
+        return len(self.grades)
+
+    def columns(self) -> JudgmentColumns:
+        """Every column as Python values, as digests are taken of them."""
+        return JudgmentColumns(
+            targets=text_list(self.targets),
+            match=None if self.match is None else [MATCHES[how] for how in self.match.tolist()],
+            grades=self.grades.tolist(),
+            ranks=None if self.ranks is None else [rank or None for rank in self.ranks.tolist()],
+            ranges=self._ranges(0, len(self)) if self.has_ranges else None,
+        )
+
+    def rows(self, start: int, end: int) -> Iterator[Judgment]:
+        """The judgments in some rows as records."""
+        size = end - start
+        columns = [None if column is None else column[start:end] for column in (self.match, self.ranks)]
+        match, rank = (_as_list(column, size) for column in columns)
+        ranges = self._ranges(start, end) if self.has_ranges else [None] * size
+        grades = self.grades[start:end].tolist()
+        for target, how, grade, place, known in zip(self.targets[start:end], match, grades, rank, ranges, strict=True):
+            yield Judgment(target, MATCHES[how or 0], grade, place or None, known)
+
+    @property
+    def has_ranges(self) -> bool:
+        return self.ranges is not None or self.model_ranges is not None
+
+    def _ranges(self, start: int, end: int) -> list[ScoreRange | dict[str, ScoreRange] | None]:
+        """The score ranges in some rows as values, those of models by name."""
+        ranges = [None if math.isnan(low) else (low, high) for low, high in self._bounds(self.ranges, start, end)]
+        known: list[ScoreRange | dict[str, ScoreRange] | None] = list(ranges)
+        for model, column in sorted((self.model_ranges or {}).items()):
+            for row in np.flatnonzero(~np.isnan(column[start:end, 0])).tolist():
+                low, high = column[start + row].tolist()
+                of_models = known[row]
+                known[row] = {**(of_models if isinstance(of_models, dict) else {}), model: (low, high)}
+        return known
+
+    @staticmethod
+    def _bounds(column: NDArray[np.float64] | None, start: int, end: int) -> list[list[float]]:
+        return [[math.nan, math.nan]] * (end - start) if column is None else column[start:end].tolist()
+
+    def named_targets(self, start: int, end: int) -> Iterator[str]:
+        """The relevant targets in some rows that are named by id or path, and so exist or not."""
+        return compress(self.targets[start:end], self._named[start:end].tolist())
+
+    @cached_property
+    def _named(self) -> NDArray[np.bool_]:
+        relevant: NDArray[np.bool_] = self.grades > 0
+        return relevant if self.match is None else relevant & np.isin(self.match, [MATCHES.index(how) for how in ("id", "path")])
+
+    @cached_property
+    def case(self) -> NDArray[np.int64]:
+        """The row of the case that each judgment belongs to."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+
+def judgment_table(ids: Sequence[str], sizes: Sequence[int], judgments: Sequence[Judgment]) -> JudgmentTable:
+    """The judgments of cases with these ids and as many judgments each."""
+    match = np.array([MATCHES.index(j.match) for j in judgments], np.uint8)
+    ranks = np.array([NO_RANK if j.rank is None else j.rank for j in judgments], np.int64)
+    starts, targets = starts_of(sizes, len(ids)), [j.target for j in judgments]
+    return JudgmentTable(
+        starts=starts,
+        targets=targets,
+        grades=grade_column([j.grade for j in judgments], ids, starts, targets),
+        match=match if match.any() else None,
+        ranks=ranks if ranks.any() else None,
+        ranges=_range_column([None if isinstance(j.score_range, Mapping) else j.score_range for j in judgments]),
+        model_ranges=_model_ranges(judgments),
+    )
+
+
+def _range_column(ranges: Sequence[ScoreRange | None]) -> NDArray[np.float64] | None:
+    if not any(ranges):
+        return None
+    return np.array([each or (np.nan, np.nan) for each in ranges], np.float64).reshape(-1, 2)
+
+
+def _model_ranges(judgments: Sequence[Judgment]) -> dict[str, NDArray[np.float64]] | None:
+    columns: dict[str, NDArray[np.float64]] = {}
+    for row, judgment in enumerate(judgments):
+        if isinstance(judgment.score_range, Mapping):
+            for model, bounds in judgment.score_range.items():
+                columns.setdefault(model, np.full((len(judgments), 2), np.nan))[row] = bounds
+    return columns or None
+
+
+def _as_list(column: NDArray[Any] | None, size: int) -> list[Any]:
+    return [None] * size if column is None else column.tolist()

@@ -1,0 +1,44 @@
+"""Who takes part in a run: an agent, where it searches, and what tells its run from others."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from searchmark.agents.agent import AgentSpec
+from searchmark.corpora.locations import Commit, Location
+from searchmark.options.run_options import CHANGE_NO_ANSWER, RunOptions
+from searchmark.records import CandidateKinds, RunLabel
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """Who is asked, where each case is searched (visited in the order of this mapping), and how the run is labelled."""
+
+    spec: AgentSpec
+    locations: Mapping[str, Location]
+    label: RunLabel
+
+    @property
+    def candidates(self) -> CandidateKinds | None:
+        """Which files could be found at all, where not all of them could."""
+        match next(iter(self.locations.values())):
+            case Commit(kinds=kinds, excluded=excluded) if kinds or excluded:
+                return CandidateKinds(kinds, excluded)
+        return None
+
+    def identity(self, options: RunOptions, code: str | None, salt: str) -> dict[str, Any]:
+        """What of it must be the same for a journal to be resumed. The config may hold secrets, hence the salt."""
+        config = json.dumps(self.spec.config, sort_keys=True, default=str)
+        return {
+            "agent": {
+                "label": asdict(self.label),
+                "source": self.spec.source.text,
+                "code": code,
+                "config": hashlib.sha256(f"{salt}{config}".encode("utf-8", "surrogatepass")).hexdigest(),
+            },
+            "options": {key: value for key, value in asdict(options).items() if key not in CHANGE_NO_ANSWER},
+        }
