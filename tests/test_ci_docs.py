@@ -56,7 +56,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("suite.yaml", "corpus.jsonl"):
         shutil.copy(ROOT / "examples" / "quickstart" / name, folder / "search")
     (folder / "searchmark.yaml").write_text(block("config"))
-    done = bash(block("baseline"), folder)
+    done = bash(block("baseline"), folder, USER="ada")
     assert done.returncode == 0, done.stderr
     return folder
 
