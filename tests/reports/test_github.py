@@ -133,6 +133,10 @@ def test_every_verb_with_a_report_tells_the_step(verb: str, tmp_path: Path) -> N
     done = searchmark(*asked, cwd=ROOT, env=environment)
     assert done.returncode == 1, done.stderr
     assert summary.read_text().startswith("## ❌")
+    shown = {"gate": "evaluate", "evaluate": "evaluate", "compare": "compare"}[verb]
+    step = f"searchmark {shown} --gold-set examples/quickstart/suite.yaml --run examples/quickstart/bm25.trec"
+    assert f"next: {step}" in done.stderr
+    assert f"```sh\n{step}" in summary.read_text()
     (first, *_) = [line for line in done.stderr.splitlines() if line.startswith("::")]
     _, properties, data = as_the_runner_reads(first)
     assert properties["file"] == "examples/quickstart/suite.yaml"

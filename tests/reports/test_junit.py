@@ -113,10 +113,23 @@ def test_counts_are_those_of_the_tests() -> None:
     root = parsed(report)
     for suite in (root, *root.iter("testsuite")):
         known = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
+        known = {name: element for name, element in known.items() if suite is not root or name != "skipped"}
         assert {name: suite.get(name) for name in known} == {name: str(len(list(suite.iter(each)))) for name, each in known.items()}
 
 
-@pytest.mark.parametrize(
+# Children and attributes by element, those that must be there in capitals: junit-10.xsd of jenkinsci/xunit-plugin.
+SCHEMA = {
+    "testsuites": ("testsuite", "name time tests failures disabled errors"),
+    "testsuite": (
+        "testcase properties system-out system-err",
+        "name TESTS failures errors time skipped timestamp hostname id package",
+    ),
+    "testcase": ("skipped error failure system-out system-err", "NAME assertions time timestamp classname status file line"),
+    **dict.fromkeys(("failure", "error", "skipped"), ("", "type message")),
+}
+
+
+REPORTS = pytest.mark.parametrize(
     "report",
     [
         gated(GateOptions(thresholds={"RR": 0.5})),
@@ -130,6 +143,18 @@ def test_counts_are_those_of_the_tests() -> None:
     ],
     ids=["passed", "failed", "untrusted rule", "untrusted run", "no gate", "nothing", "sample", "comparison"],
 )
+
+
+@REPORTS
+def test_elements_and_attributes_are_those_of_the_schema(report: Report) -> None:
+    for element in parsed(report).iter():
+        children, attributes = SCHEMA[element.tag]
+        assert {child.tag for child in element} <= {*children.split()}
+        assert {*element.keys()} <= {*attributes.lower().split()}
+        assert {each.lower() for each in attributes.split() if each.isupper()} <= {*element.keys()}
+
+
+@REPORTS
 def test_it_is_red_exactly_where_the_exit_code_is_not_0(report: Report) -> None:
     gate = next(parsed(report).iter("testsuite"))
     assert (int(gate.get("failures", "")) + int(gate.get("errors", "")) > 0) == (exit_code(report) != 0)
