@@ -156,8 +156,11 @@ class TestHelp:
     @pytest.mark.parametrize(
         ("verb", "sections"),
         [
-            ("evaluate", ["What to run", "What to search", "Which cases", "How to run", "Resume", "Output", "Other"]),
-            ("compare", ["What to run", "What to search", "Which cases", "How to run", "Resume", "Comparison", "Output", "Other"]),
+            ("evaluate", ["What to run", "What to search", "Which cases", "How to run", "Resume", "Gate", "Output", "Other"]),
+            (
+                "compare",
+                ["What to run", "What to search", "Which cases", "How to run", "Resume", "Comparison", "Gate", "Output", "Other"],
+            ),
             ("generate", ["What to mine", "Which commits", "Which files", "Queries", "How to run", "Output", "Other"]),
         ],
     )
@@ -189,7 +192,7 @@ class TestHelp:
         )
         shared = evaluated.keys() & compared.keys()
         assert {name for name in shared if evaluated[name] != compared[name]} == set()
-        assert evaluated.keys() - shared == {"agent", "thresholds"}
+        assert evaluated.keys() - shared == {"agent", "against", "bisect"}
 
     def test_every_option_has_a_sentence(self) -> None:
         options = [each for verb in ("generate", "evaluate", "compare") for each in command(verb).params]
