@@ -157,7 +157,10 @@ class TestHelp:
         ("verb", "sections"),
         [
             ("evaluate", ["What to run", "What to search", "Which cases", "How to run", "Resume", "Gate", "Output", "Other"]),
-            ("compare", ["What to run", "What to search", "Which cases", "How to run", "Resume", "Comparison", "Gate", "Output", "Other"]),
+            (
+                "compare",
+                ["What to run", "What to search", "Which cases", "How to run", "Resume", "Comparison", "Gate", "Output", "Other"],
+            ),
             ("generate", ["What to mine", "Which commits", "Which files", "Queries", "How to run", "Output", "Other"]),
         ],
     )
@@ -199,3 +202,8 @@ class TestHelp:
 def test_the_format_of_saved_runs_can_be_said_to_compare(capsys) -> None:
     assert main(["compare", *SUITE, *RUNS, "--run-format", "trec"]) == 4
     assert "semantic.json" in capsys.readouterr().err
+
+
+def test_an_option_that_is_required_takes_whatever_follows_as_its_value(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "--gold-set=--help", "--run", "x"]) == 4
+    assert "--help: cannot be read" in capsys.readouterr().err

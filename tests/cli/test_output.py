@@ -24,7 +24,9 @@ def test_a_format_that_shows_only_comparisons_is_written_of_comparisons_only(tmp
 
 
 def test_an_unknown_format_in_the_config_is_refused() -> None:
-    with pytest.raises(UsageError, match="there is no report format 'pdf'; available: csv, json, latex, markdown, text"):
+    with pytest.raises(
+        UsageError, match="there is no report format 'pdf'; available: comment, csv, json, junit, latex, markdown, text"
+    ):
         output_files((), OutputConfig(formats=("json", "pdf")))
 
 

@@ -77,9 +77,9 @@ class TestMarkdown:
 
 class TestRenderers:
     def test_an_unknown_format_is_a_usage_error(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="available: csv, json, latex, markdown, text"):
+        with pytest.raises(UsageError, match="available: comment, csv, json, junit, latex, markdown, text"):
             render(report_of(), "pdf")
-        with pytest.raises(UsageError, match=r"the extension must be one of \.json, .md, .markdown, .txt, .csv, .tex"):
+        with pytest.raises(UsageError, match=r"the extension must be one of \.json, .md, .markdown, .comment.md, .xml, .txt"):
             write_report(report_of(), tmp_path / "report.pdf")
 
     @pytest.mark.parametrize("name", RENDERERS)

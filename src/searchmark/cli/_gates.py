@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 from searchmark.cli._options import option_group
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from searchmark.analysis.foresight import Foresight
     from searchmark.gates.baselines import Baseline
     from searchmark.gates.looking import LookBook
-    from searchmark.gates.rules import Gate, Rule
+    from searchmark.gates.rules import Rule
+    from searchmark.reports import Report
     from searchmark.suites.native import SuiteSetup
 
 GATE = "Gate"
@@ -103,11 +105,18 @@ def gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return option_group(GateAgainst, "gates", GATE)(command)
 
 
-def next_step(gate: Gate, suite: str, runs: Sequence[str], baseline: str) -> str:
-    """What to run after a gate that is not passed."""
-    relative = any(rule.bound in POLICIES and rule.verdict == "failed" for rule in gate.rules)
-    named = " ".join(f"--run {run}" for run in ([baseline, *runs] if relative else runs))
-    return f"next: searchmark {'compare' if relative else 'evaluate'} --gold-set {suite} {named} -o report.md shows every case"
+def with_next_step(report: Report, suite: str, runs: Sequence[str], baseline: str | None = None) -> Report:
+    """The report with what to run after a gate that is not passed; ``runs`` are saved ones.
+
+    Without a baseline of their own they are those of a comparison.
+    """
+    if report.gate is None or report.gate.verdict == "passed" or not runs:
+        return report
+    relative = baseline is not None and any(rule.bound in POLICIES and rule.verdict == "failed" for rule in report.gate.rules)
+    named = [baseline, *runs] if relative and baseline is not None else runs
+    verb = "compare" if relative or baseline is None else "evaluate"
+    saved = " ".join(f"--run {quote(run)}" for run in named)
+    return replace(report, next_step=f"searchmark {verb} --gold-set {quote(suite)} {saved} -o report.md")
 
 
 def say_what_is_foreseen(suite: Suite, rules: Sequence[Rule], baseline: Baseline, config: Config) -> None:

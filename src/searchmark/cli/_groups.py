@@ -94,11 +94,15 @@ class ReportChoice:
     outputs: Annotated[
         tuple[str, ...],
         Option(
-            "Report file (.json, .md, .txt, .csv; .tex for a comparison), directory, or - for JSON on stdout; repeatable.",
+            "Report file (.json, .md, .comment.md, .xml for JUnit, .txt, .csv; .tex for a comparison), directory, or - for JSON on "
+            "stdout; repeatable.",
             ("-o", "--output"),
             "PATH",
         ),
     ] = ()
+    github: Annotated[
+        bool, Option("Add the report to the summary of the step in GitHub Actions, and at most ten annotations.", ("--github",))
+    ] = False
 
 
 def told_by(suite: SuiteChoice, saved: SavedRuns, reports: Iterable[Path]) -> list[Path]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from searchmark.cli._fetching import fetch_option, fetch_rest
 from searchmark.cli._options import (
     HOW_TO_RUN,
     OUTPUT,
@@ -29,6 +30,7 @@ from searchmark.cli._progress import progress_bars, resumable
 from searchmark.config import Config
 from searchmark.corpora.case_locations import Where
 from searchmark.errors import UsageError
+from searchmark.history.sources import parse_repository
 from searchmark.options.experiment_options import CaseSelection, Resumption
 from searchmark.options.option import option_fields
 from searchmark.options.run_options import RunOptions
@@ -51,6 +53,7 @@ class LiveOptions:
     resumption: Resumption
     save_run: str | None = None
     pass_env: tuple[str, ...] = ()
+    fetch: bool = False
 
     def options(self, config: Config) -> RunOptions:
         """Command line over environment over file over defaults."""
@@ -67,21 +70,25 @@ class LiveOptions:
 
         configured = config.dataset.repository_path  # several are a matter of mining
         where = replace(self.where, base=told[0].parent, repository_path=configured if isinstance(configured, str) else None)
+        options = self.options(config)
+        named = [parse_repository(text).path for text in self.where.repositories]
+        fetch_rest(self.fetch, named or [path for path in (where.repository_path,) if path], offline=not options.network)
         hidden = tuple(Path(path).absolute() for path in (*told, self.save_run) if path is not None)
-        return Experiment(suite, agents, where, self.cases, self.options(config), self.resumption, repeats, hidden)
+        return Experiment(suite, agents, where, self.cases, options, self.resumption, repeats, hidden)
 
 
 def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options above, handed over as one object."""
 
-    def bundled(*, save_run: str | None, pass_env: tuple[str, ...], **arguments: Any) -> Any:
-        groups = {name: arguments.pop(name) for name in ("where", "cases", "given", "resumption")}
-        return command(live=LiveOptions(**groups, save_run=save_run, pass_env=pass_env), **arguments)
+    def bundled(**arguments: Any) -> Any:
+        bundle = {each.name: arguments.pop(each.name) for each in fields(LiveOptions)}
+        return command(live=LiveOptions(**bundle), **arguments)
 
     return with_options(
         bundled,
         command,
         option_group(Where, "where", WHAT_TO_SEARCH),
+        fetch_option(WHAT_TO_SEARCH),
         option_group(CaseSelection, "cases", WHICH_CASES),
         config_options(RunOptions, "given", HOW_TO_RUN, "evaluation"),
         option(
@@ -99,7 +106,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def refuse_live_options() -> None:
     """A saved run is not run again, so options about running would be ignored. What the environment says is no request."""
     names = {each.name for group in (Where, CaseSelection, RunOptions, Resumption) for each in option_fields(group)}
-    asked = names - {"corpus", "mapping"} | {"save_run", "pass_env"}
+    asked = names - {"corpus", "mapping"} | {"save_run", "pass_env", "fetch"}
     given = [
         max(parameter.opts, key=len)
         for parameter in click.get_current_context().command.params

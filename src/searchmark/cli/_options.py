@@ -141,8 +141,9 @@ def _click_option(described: OptionField, section: str, table: str | None = None
         *(spelled.flags or (switch,)),
         described.name,
         type=None if described.kind is bool else _click_type(described),
-        is_flag=described.kind is bool,
-        **({} if spelled.alone is None else {"flag_value": spelled.alone}),
+        # Only what may be given alone is told to be no flag: click would take a required option without its value too.
+        **({"is_flag": True} if described.kind is bool else {}),
+        **({} if spelled.alone is None else {"is_flag": False, "flag_value": spelled.alone}),
         multiple=described.several,
         metavar=spelled.metavar or (None if described.choices else _METAVARS.get(described.kind)),
         envvar=None if table is None else variable_of(table, described.name),

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from searchmark.errors import EXIT_GATE_FAILED, EXIT_NOTHING_EVALUATED, EXIT_OK,
 
 if TYPE_CHECKING:
     from searchmark.reports import Report
+    from searchmark.reports.github import SuiteLines
 
 
 STDOUT = "-"
@@ -89,17 +91,38 @@ def _files(output: str, named: Iterable[str], comparison: bool) -> list[Path]:
     return [path]
 
 
+@dataclass(frozen=True)
+class GithubStep:
+    """The step of a workflow that a report is for: the file of its summary, and where cases are written."""
+
+    summary: Path
+    lines: SuiteLines
+
+
+def github_step(wanted: bool, suite: str) -> GithubStep | None:
+    """What is known of the step; refused before any work is done if there is none."""
+    if not wanted:
+        return None
+    from searchmark.reports.github import SuiteLines, summary_file
+
+    return GithubStep(summary_file(), SuiteLines(Path(suite), Path(os.environ.get("GITHUB_WORKSPACE") or ".")))
+
+
 def exit_code(report: Report) -> int:
     """What the report means to a script."""
-    if not any(summary.cases for agent in report.agents.values() for summary in agent.measures.values()):
-        return EXIT_NOTHING_EVALUATED
-    untrusted = any(note.severity == "error" for note in report.notes)
-    if untrusted or (report.gate and report.gate.verdict in ("untrusted", "unresolvable")):
-        return EXIT_UNTRUSTED
-    return EXIT_GATE_FAILED if report.gate and report.gate.verdict == "failed" else EXIT_OK
+    from searchmark.reports.outcome import outcome_of
+
+    return {
+        "nothing evaluated": EXIT_NOTHING_EVALUATED,
+        "untrusted": EXIT_UNTRUSTED,
+        "unresolvable": EXIT_UNTRUSTED,
+        "failed": EXIT_GATE_FAILED,
+    }.get(outcome_of(report), EXIT_OK)
 
 
-def deliver(report: Report, files: list[Path], *, json_on_stdout: bool, brief: bool = False) -> int:
+def deliver(
+    report: Report, files: list[Path], *, json_on_stdout: bool, brief: bool = False, github: GithubStep | None = None
+) -> int:
     """Write the files, print the report, say what was written, and tell a script what it means."""
     from searchmark.reports import render, write_report
 
@@ -108,4 +131,18 @@ def deliver(report: Report, files: list[Path], *, json_on_stdout: bool, brief: b
     show(render(report, "json") if json_on_stdout else text_for_terminal(report, brief=brief))
     for file in files:
         tell(f"written: {file}")
+    if report.next_step is not None:
+        tell(f"next: {report.next_step} shows every case")
+    if github is not None:
+        _tell_github(report, github)
     return exit_code(report)
+
+
+def _tell_github(report: Report, step: GithubStep) -> None:
+    """The runner reads annotations on stderr as well, where they spoil no JSON."""
+    from searchmark.reports import without_known_secrets
+    from searchmark.reports.github import annotations_of, append_summary
+
+    append_summary(report, step.summary)
+    for annotation in annotations_of(without_known_secrets(report), step.lines.find):
+        tell(annotation.command)

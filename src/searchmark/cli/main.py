@@ -40,6 +40,7 @@ VERBS = {
     "doctor": "Say what is ready to use and what is missing.",
 }
 ASKING = ("evaluate", "compare")  # the verbs that run agents
+BISECTING = ("evaluate", "gate")  # the verbs with --bisect
 LONGEST_SENTENCE = 2000
 
 # Where the process ends anyway, looking for cycles among all that is left takes a tenth of the time of an evaluation.
@@ -130,9 +131,14 @@ def _follows_interrupt(error: BaseException | None) -> bool:
 def _exit_code(arguments: Sequence[str] | None) -> int:
     code = _plain_exit_code(arguments)
     given = sys.argv[1:] if arguments is None else arguments
-    if "--bisect" in given and code not in (EXIT_OK, EXIT_GATE_FAILED, EXIT_INTERRUPTED):
+    if _is_bisecting(given) and (code not in (EXIT_OK, EXIT_GATE_FAILED, EXIT_INTERRUPTED) or {"-h", "--help"} & {*given}):
         return EXIT_BISECT_SKIP
     return code
+
+
+def _is_bisecting(given: Sequence[str]) -> bool:
+    """Whether 'git bisect run' waits for the answer; to a wrong use of the option too, since it takes most codes for bad."""
+    return bool(given) and given[0] in BISECTING and any(each.partition("=")[0] == "--bisect" for each in given)
 
 
 def _plain_exit_code(arguments: Sequence[str] | None) -> int:

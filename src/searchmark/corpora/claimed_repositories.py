@@ -12,6 +12,7 @@ from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 from searchmark.errors import UsageError, shortened
+from searchmark.history.repository import CLONE_ALL
 from searchmark.records import Case, Suite
 
 _HASH = re.compile(r"[0-9a-f]{4,64}")  # whole or shortened; anything else might be a revision that every repository has
@@ -46,10 +47,22 @@ def _checked(claimed: object, base: Path | None, cases: Sequence[Case], wanted: 
     folder = _near(claimed, base) if isinstance(claimed, str) else None
     if folder is None or not _holds_commits(folder, cases):
         shown = shortened(repr(claimed), _LONGEST_PATH)
+        shallow = "" if folder is None or not _is_shallow(folder) else f"; it is a shallow clone: {CLONE_ALL}"
         raise UsageError(
-            f"the gold set names {shown}, which is not a Git repository with the commits of its cases; name it with --repo {wanted}"
+            f"the gold set names {shown}, which is not a Git repository with the commits of its cases; "
+            f"name it with --repo {wanted}{shallow}"
         )
     return folder
+
+
+def _is_shallow(folder: Path) -> bool:
+    from searchmark.history.repository import open_repository
+
+    try:
+        with open_repository(folder) as repository:
+            return bool(repository.shallow)
+    except UsageError:
+        return False
 
 
 def _near(path: str, base: Path | None) -> Path | None:

@@ -17,6 +17,7 @@ from searchmark.records import ERROR, NOT_RUN, STATUSES, TIMEOUT
 
 _FAILED = (ERROR, TIMEOUT, NOT_RUN)
 SHOWN = 5
+EVERY_CASE = " of every case"  # ends the subject of a rule about each of them
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class EachCaseRule:
         cases = [case for case in scores.judged.suite.table.ids if case not in self.spared]
         values = {case: value for case in cases if (value := value_of(scores, self.measure, case)) is not None}
         name = scores.known_as(self.measure) or self.measure.name
-        words = f"{named(self.asked, name)} of every case"
+        words = f"{named(self.asked, name)}{EVERY_CASE}"
         if not values or untrusted_because(scores):
             reason = "; ".join(untrusted_because(scores)) or "it is defined for no case"
             return self._result(name, None, (), "untrusted", f"{words} cannot be checked: {reason}")
@@ -154,7 +155,7 @@ class EachCaseRule:
         return self._result(name, lowest, tuple(low[:MOST_CASES]), "failed", f"Expected {words} {wanted}, but {count}")
 
     def _result(self, subject: str, actual: float | None, cases: tuple[str, ...], verdict: GateVerdict, message: str) -> RuleResult:
-        return RuleResult(f"{subject} of every case", {}, "at_least", self.expected, actual, cases, verdict, message)
+        return RuleResult(f"{subject}{EVERY_CASE}", {}, "at_least", self.expected, actual, cases, verdict, message)
 
 
 def value_of(scores: Scores, measure: AnyMeasure, case: str) -> float | None:

@@ -68,20 +68,23 @@ def patience(usual: float) -> float:
 
 def ask(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """Ask the repository that a folder belongs to, with its own config; for answers that are known to be small."""
-    command, seconds = _inside(folder, arguments), patience(ASK_SECONDS)
+    return finished(
+        _inside(folder, arguments), sealed_environment(**environment), f"{folder}: git {_verb(arguments)}", patience(ASK_SECONDS)
+    )
+
+
+def finished(
+    command: Sequence[str], environment: Mapping[str, str], called: str, seconds: float
+) -> subprocess.CompletedProcess[bytes]:
+    """A command that has ended within so many seconds, with all that it said."""
     try:
         return subprocess.run(  # noqa: S603  # git itself
-            command,
-            env=sealed_environment(**environment),
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=seconds,
-            check=False,
+            command, env=environment, capture_output=True, stdin=subprocess.DEVNULL, timeout=seconds, check=False
         )
     except FileNotFoundError as error:
         raise _no_git() from error
     except subprocess.TimeoutExpired:
-        raise _silent(f"{folder}: git {_verb(arguments)}", seconds) from None
+        raise _silent(called, seconds) from None
 
 
 def own_setting(folder: Path, name: str) -> str | None:

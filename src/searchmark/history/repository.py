@@ -26,6 +26,8 @@ from searchmark.history.object_reader import COMMAND, ObjectReader, read_content
 
 FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # of SHA-1 or SHA-256
 LONGEST_REVISION = 1000
+CLONE_ALL = "clone all of it in CI (GitHub: fetch-depth: 0; GitLab: GIT_DEPTH: 0)"
+FETCH_ALL = f"fetch the rest with --fetch, or {CLONE_ALL}"
 _DAMAGED = "it is damaged: check it with git fsck, or name another clone with --repo"
 _ELSEWHERE = "name the repository that has it with --repo, or check this one with git fsck: it may be damaged"
 # What git says of objects that are not what they should be, and of those that are not here.
@@ -191,7 +193,7 @@ class Repository:
     @property
     def _why_shallow(self) -> str:
         return (
-            f"it is a shallow clone: fetch the rest first (git -C {self.path} fetch --unshallow), "
+            f"it is a shallow clone: fetch the rest with --fetch or git -C {self.path} fetch --unshallow, {CLONE_ALL}, "
             "or name a complete clone with --repo"
         )
 

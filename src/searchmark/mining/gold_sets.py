@@ -16,6 +16,7 @@ from searchmark.errors import NothingEvaluated
 from searchmark.files.json_rows import write_rows
 from searchmark.files.private_folders import private_folder
 from searchmark.files.store import atomic_write, collector_paused
+from searchmark.history.repository import FETCH_ALL
 from searchmark.history.sources import RepositorySource, parse_repositories
 from searchmark.mining.cases import Rewrite, timestamp
 from searchmark.mining.mine import MinedRepository, MiningFacts, OnProgress, mine
@@ -118,9 +119,10 @@ def _metadata(mined: Sequence[MiningFacts], options: DatasetConfig) -> Row:
 
 def _nothing_left(mined: Iterable[MiningFacts]) -> str:
     removed: Counter[str] = Counter()
-    read = 0
+    read, shallow = 0, ""
     for facts in mined:
+        shallow = shallow or (f"; {facts.repository} is a shallow clone: {FETCH_ALL}" if facts.shallow else "")
         read += facts.commits_analyzed
         removed.update({rule: count.commits for rule, count in facts.ledger.items()})
     most = ", ".join(f"{rule} {count}" for rule, count in removed.most_common(3))
-    return f"none of {read} commits passes the filters ({most or 'there was nothing to read'}); there is nothing to ask"
+    return f"none of {read} commits passes the filters ({most or 'there was nothing to read'}); there is nothing to ask{shallow}"

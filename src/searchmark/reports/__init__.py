@@ -20,7 +20,7 @@ from searchmark.reports.report import Report
 
 __all__ = [
     "RENDERERS", "Note", "Renderer", "Report", "build_comparison", "build_report", "format_of", "read_report", "render",
-    "renderer_of", "suffixes", "write_report",
+    "renderer_of", "suffixes", "without_known_secrets", "write_report",
 ]  # fmt: skip
 
 
@@ -45,6 +45,8 @@ class Renderer:
 RENDERERS = {
     "json": Renderer("json_file", "to_json", (".json",)),
     "markdown": Renderer("markdown", "to_markdown", (".md", ".markdown")),
+    "comment": Renderer("comment", "to_comment", (".comment.md",)),
+    "junit": Renderer("junit", "to_junit", (".xml",)),
     "text": Renderer("text", "to_text", (".txt",)),
     "csv": Renderer("csv_file", "to_csv", (".csv",)),
     "latex": Renderer("latex", "to_latex", (".tex",), only_comparisons=True),
@@ -68,11 +70,16 @@ def suffixes(*, comparison: bool) -> list[str]:
 
 
 def format_of(path: Path) -> str:
-    """The format that a file name asks for by its extension."""
-    for name, renderer in RENDERERS.items():
-        if path.suffix.lower() in renderer.suffixes:
-            return name
+    """The format that a file name asks for by its extension, the longest that fits."""
+    asked = [(len(suffix), name) for name, each in RENDERERS.items() for suffix in each.suffixes if _ends(path, suffix)]
+    if asked:
+        return max(asked)[1]
     raise UsageError(f"{path}: the extension must be one of {', '.join(suffixes(comparison=True))}")
+
+
+def _ends(path: Path, suffix: str) -> bool:
+    """Whether a name has an extension; a dot at its beginning begins none."""
+    return path.name[1:].lower().endswith(suffix)
 
 
 def write_report(report: Report, path: str | PathLike[str]) -> None:
@@ -82,12 +89,28 @@ def write_report(report: Report, path: str | PathLike[str]) -> None:
     write_text(path, _pieces(report, format_of(Path(path))))
 
 
+def without_known_secrets(report: Report) -> Report:
+    """The report with no secret of the environment in its sentences.
+
+    Before they are laid out: renderers escape and break them, and would hide a secret from the search.
+    """
+    from searchmark.services.redaction import scrubbed
+
+    secrets = _known_secrets(report)
+    return replace(report, notes=scrubbed(report.notes, secrets), gate=scrubbed(report.gate, secrets))
+
+
+def _known_secrets(report: Report) -> frozenset[str]:
+    from searchmark.services.environment_secrets import environment_secrets
+    from searchmark.services.redaction import unless_known
+
+    return unless_known(environment_secrets(), (case for agent in report.agents.values() for case in agent.cases))
+
+
 def _pieces(report: Report, format: str) -> Iterator[str]:  # noqa: A002  # as above
     """The text, piece by piece, without secrets of the environment: a saved run may hold what its agent once said."""
-    from searchmark.services.environment_secrets import environment_secrets
-    from searchmark.services.redaction import scrubbed, unless_known
+    from searchmark.services.redaction import scrubbed
 
-    secrets = unless_known(environment_secrets(), (case for agent in report.agents.values() for case in agent.cases))
-    # Sentences also before they are laid out: renderers escape and break them, and would hide a secret from the search.
-    made = renderer_of(format).load()(replace(report, notes=scrubbed(report.notes, secrets)))
+    secrets = _known_secrets(report)
+    made = renderer_of(format).load()(without_known_secrets(report))
     return (scrubbed(piece, secrets) for piece in ([made] if isinstance(made, str) else made))

@@ -37,6 +37,7 @@ def to_json(report: Report) -> Iterator[str]:
         "pairs": [asdict(pair) for pair in report.pairs],
         "decisions": [asdict(decision) for decision in report.decisions],
         "snapshot_effects": [asdict(effect) for effect in report.snapshot_effects],
+        "next_step": report.next_step,
     }
     data |= {name: with_numbers(part) for name, part in optional.items() if part}
     return chain(_laid_out(data, DEPTH), "\n")

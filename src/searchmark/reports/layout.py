@@ -285,12 +285,13 @@ def cause_lines(report: Report, rule: RuleResult) -> Iterator[str]:
     known = [] if agent is None else [(case, agent.cases[case]) for case in rule.cases if case in agent.cases]
     for case, found in known[:CAUSES_SHOWN]:
         query = f" {found.query!r}" if found.query else ""
-        expected = _listed([each.target for each in found.expected])
-        yield f"{case}{query}: expected {expected}; got {_listed([hit.id for hit in found.hits])}"
+        expected = listed([each.target for each in found.expected])
+        yield f"{case}{query}: expected {expected}; got {listed([hit.id for hit in found.hits])}"
     if len(known) > CAUSES_SHOWN:
         yield f"and {_counted(len(known) - CAUSES_SHOWN, 'more case')}"
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """The first of some names, and how many more there are."""
     more = f" and {len(names) - TARGETS_SHOWN} more" if len(names) > TARGETS_SHOWN else ""
     return ", ".join(names[:TARGETS_SHOWN]) + more if names else "nothing"

@@ -45,14 +45,14 @@ def _comparison_lines(report: Report) -> Iterator[str]:
     """First the table that goes into papers: means, and in superscript the runs that each one beats with evidence."""
     yield "## Standing"
     yield ""
-    yield from _table_lines(layout.standing_table(report))
-    yield from _table_lines(layout.speed_table(report))
+    yield from table_lines(layout.standing_table(report))
+    yield from table_lines(layout.speed_table(report))
     for effect in report.snapshot_effects:
         yield f"## What {markdown_text(effect.other)} gets wrong"
         yield ""
         yield f"{markdown_text(effect.sentence)}."
         yield ""
-        yield from _table_lines(layout.snapshot_table(effect))
+        yield from table_lines(layout.snapshot_table(effect))
     for pair in report.pairs:
         yield from _pair_lines(pair)
 
@@ -60,12 +60,12 @@ def _comparison_lines(report: Report) -> Iterator[str]:
 def _pair_lines(pair: Pair) -> Iterator[str]:
     yield f"## {markdown_text(pair.candidate)} against {markdown_text(pair.baseline)}"
     yield ""
-    yield from _table_lines(layout.pair_table(pair))
+    yield from table_lines(layout.pair_table(pair))
     yield from (f"- {markdown_text(sentence)}" for sentence in layout.pair_sentences(pair))
     yield ""
     for segment in layout.pair_segment_tables(pair):
-        yield from _table_lines(segment)
-    yield from _table_lines(layout.telling_table(pair))
+        yield from table_lines(segment)
+    yield from table_lines(layout.telling_table(pair))
 
 
 def _agent_lines(name: str, agent: AgentSummary, cases: int) -> Iterator[str]:
@@ -73,18 +73,18 @@ def _agent_lines(name: str, agent: AgentSummary, cases: int) -> Iterator[str]:
     yield ""
     yield f"{layout.case_counts(agent, cases)}."
     yield ""
-    yield from _table_lines(layout.measure_table(agent))
+    yield from table_lines(layout.measure_table(agent))
     for segment in layout.segment_tables(agent):
-        yield from _table_lines(segment)
-    yield from _table_lines(layout.latency_table(agent))
+        yield from table_lines(segment)
+    yield from table_lines(layout.latency_table(agent))
     preparation = layout.preparation(agent)
     if preparation:
         yield f"{markdown_text(preparation)}."
         yield ""
-    yield from _table_lines(layout.worst_table(agent))
+    yield from table_lines(layout.worst_table(agent))
 
 
-def _table_lines(table: Table) -> Iterator[str]:
+def table_lines(table: Table) -> Iterator[str]:
     """The table under its title; nothing if it has no row."""
     if not table.rows:
         return

@@ -16,6 +16,9 @@ _BREAK = "\u200b"  # a space without width
 # The first letter, blanks aside, of what spreadsheets take for formulas, also in full width; CI commands; and our own quote.
 _QUOTED_IN_CSV = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|\s*::|\s*##(?:\[|vso\[|teamcity\[)|'")
 
+# What means something to XML (the third for the sake of ]]>), and the two visible characters that it does not have.
+_XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\ufffe": r"\ufffe", "\uffff": r"\uffff"})
+
 
 def visible(text: str, width: int | None = None) -> str:
     """The text on one line, anything invisible written out as an escape, cut to ``width``."""
@@ -36,6 +39,11 @@ def markdown_text(text: str, width: int | None = None) -> str:
     """The text for a Markdown cell: no markup, no pipe, no link, no mention, no command of a CI system."""
     unlinked = _LINKED.sub(_BREAK, visible(text, width)).replace("::", f":{_BREAK}:")
     return _MARKDOWN.sub(r"\\\1", unlinked)
+
+
+def xml_text(text: str) -> str:
+    """The text for XML, in an element or a quoted attribute: on one line, without characters that XML 1.0 does not have."""
+    return visible(text).translate(_XML)
 
 
 def csv_text(text: str) -> str:

@@ -104,7 +104,8 @@ class AgentSummary:
 class Report:
     """All that is known about one evaluation or comparison. The keys of ``agents`` are display names, each unique.
 
-    ``notes`` are the sentences that a reader must not miss.
+    ``notes`` are the sentences that a reader must not miss, and ``next_step`` is the command that shows every case of a
+    gate that is not passed.
     """
 
     suite: SuiteSummary
@@ -114,4 +115,5 @@ class Report:
     pairs: tuple[Pair, ...] = ()
     decisions: tuple[Decision, ...] = ()
     snapshot_effects: tuple[SnapshotEffect, ...] = ()
+    next_step: str | None = None
     schema_version: int = REPORT_SCHEMA.version

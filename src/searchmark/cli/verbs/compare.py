@@ -10,11 +10,11 @@ import click
 from searchmark.analysis.comparison import check_baseline
 from searchmark.analysis.decisions import PRESETS
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._gates import GateChoice, threshold_options
+from searchmark.cli._gates import GateChoice, threshold_options, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import COMPARISON, OUTPUT, WHAT_TO_RUN, Given, config_options, option, option_group, precedence
-from searchmark.cli._output import STDOUT, deliver, output_files
+from searchmark.cli._output import STDOUT, deliver, github_step, output_files
 from searchmark.cli._variadic import VariadicCommand
 from searchmark.config import Config
 from searchmark.errors import UsageError
@@ -93,7 +93,7 @@ def command(
     options = given.over(config.compare)
     asked = [parse_measure(text) for text in wanted.measures]
     rules = gates.rules(config, asked)
-    files = output_files(wanted.outputs, config.output, comparison=True)
+    files, github = output_files(wanted.outputs, config.output, comparison=True), github_step(wanted.github, source.path)
     suite = load_suite(source.path, format=source.format, topics=source.topics)
     runs = [load_run(path, format=saved.run_format) for path in saved.run_paths]
     if agents:
@@ -120,4 +120,5 @@ def command(
         intersect=compared.intersect,
         same_depth=compared.same_depth,
     )
-    return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs, brief=brief)
+    report = with_next_step(report, source.path, () if agents else saved.run_paths)
+    return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs, brief=brief, github=github)

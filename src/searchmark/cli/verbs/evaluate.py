@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._gates import GateAgainst, baseline_file, gate_options, next_step, say_what_is_foreseen, with_gates_of
+from searchmark.cli._gates import GateAgainst, baseline_file, gate_options, say_what_is_foreseen, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_of_suite, agent_specs, live_options, refuse_live_options, run_shown, with_corpus
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
-from searchmark.cli._output import STDOUT, deliver, output_files, tell
+from searchmark.cli._output import STDOUT, deliver, github_step, output_files
 from searchmark.config import Config
 from searchmark.errors import UsageError
 from searchmark.files.meanwhile import Meanwhile
@@ -61,7 +61,7 @@ def command(
     """
     from searchmark.experiments import evaluate_run
 
-    files = output_files(wanted.outputs, config.output)
+    files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
     asked = [parse_measure(text) for text in wanted.measures]
     if agent and saved.run_paths:
         raise UsageError(EITHER)
@@ -74,6 +74,8 @@ def command(
     if len(live.where.snapshots) > 1:
         raise UsageError("evaluate takes one snapshot; compare takes several: --snapshot parent --snapshot head")
     baseline = gates.baseline(config, rules, asked)
+    if gates.bisect and not rules and not baseline.rules:
+        raise UsageError("--bisect needs a rule that tells good from bad: --fail-under, --gate, or a section 'gates' in the config")
     if not saved.run_paths:
         say_what_is_foreseen(suite, rules, baseline, config)
         live = with_corpus(live, setup)
@@ -96,7 +98,6 @@ def command(
         options=config.compare,
         corpus=survey,
     )
-    code = deliver(report, files, json_on_stdout=STDOUT in wanted.outputs)
-    if report.gate is not None and report.gate.verdict != "passed" and saved.run_paths:
-        tell(next_step(report.gate, source.path, saved.run_paths, baseline_file(config, gates.against)))
-    return code
+    saved_runs = saved.run_paths or ((live.save_run,) if live.save_run else ())
+    report = with_next_step(report, source.path, saved_runs, baseline_file(config, gates.against))
+    return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs, github=github)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._gates import GATE, GateAgainst, baseline_file, gate_options, next_step, with_gates_of
+from searchmark.cli._gates import GATE, GateAgainst, baseline_file, gate_options, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
-from searchmark.cli._output import STDOUT, deliver, output_files, show, tell
+from searchmark.cli._output import STDOUT, deliver, github_step, output_files, show
 from searchmark.config import Config
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.files.meanwhile import Meanwhile
@@ -70,7 +70,7 @@ def command(
     """
     from searchmark.experiments import evaluate_run, gate_self_test
 
-    files = output_files(wanted.outputs, config.output)
+    files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
     asked = [parse_measure(text) for text in wanted.measures]
     runs = Meanwhile(lambda: [load_run(path, format=searched.run_format) for path in run_paths])
     suite, setup = load_suite_with_setup(source.path, format=source.format, topics=source.topics)
@@ -96,10 +96,8 @@ def command(
         options=config.compare,
         corpus=survey,
     )
-    code = deliver(report, files, json_on_stdout=STDOUT in wanted.outputs)
-    if report.gate is not None and report.gate.verdict != "passed":
-        tell(next_step(report.gate, source.path, run_paths, baseline_file(config, gates.against)))
-    return code
+    report = with_next_step(report, source.path, run_paths, baseline_file(config, gates.against))
+    return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs, github=github)
 
 
 def _tried(found: SelfTest, files: list[Path]) -> int:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from searchmark.cli._fetching import fetch_option, fetch_rest
 from searchmark.cli._groups import config_option
 from searchmark.cli._options import HOW_TO_RUN, OUTPUT, Given, SectionedCommand, config_options, option, precedence
 from searchmark.cli._output import harmless, show, tell
 from searchmark.config import Config, DatasetConfig
 from searchmark.errors import UsageError
+from searchmark.history.repository import FETCH_ALL
 from searchmark.history.sources import RepositorySource, parse_repositories
 from searchmark.mining.gold_sets import generate_gold_set
 from searchmark.mining.mine import MiningFacts, MiningProgress, OnProgress
@@ -33,6 +35,7 @@ WHAT_TO_MINE, WHICH_COMMITS = "What to mine", "Which commits"
     epilog=precedence("dataset", "max_cases"),
 )
 @option(WHAT_TO_MINE, "--repo", "repos", multiple=True, metavar="[NAME=]PATH", help="Repository to mine; repeatable.")
+@fetch_option(WHAT_TO_MINE)
 @config_option(WHAT_TO_MINE, "a section 'dataset'")
 @config_options(DatasetConfig, "given", WHICH_COMMITS, "dataset")
 @option(
@@ -48,6 +51,7 @@ WHAT_TO_MINE, WHICH_COMMITS = "What to mine", "Which commits"
 @option(OUTPUT, "--explain", "explained", metavar="COMMIT", help="Say why this commit is in or out, and write nothing.")
 def command(
     repos: tuple[str, ...],
+    fetch: bool,
     output: str | None,
     config: Config,
     jobs: int | None,
@@ -68,6 +72,7 @@ def command(
     if offline and options.query == "llm":
         raise UsageError("--query llm asks a service, and --offline allows no network; choose a different --query")
     sources = parse_repositories(repos or _configured(options))
+    fetch_rest(fetch, [source.path for source in sources], offline=offline)
     if explained is not None:
         return _explain(sources, explained, options)
     if output is None:
@@ -124,7 +129,7 @@ def summary(facts: MiningFacts) -> Iterator[str]:
     if facts.unreachable_files:
         yield f"{name}: {facts.unreachable_files} files were created by their commit and cannot be found (unreachable_files)"
     if facts.shallow:
-        yield f"{name}: the clone is shallow, so its history ends early"
+        yield f"{name}: the clone is shallow, so its history ends early; {FETCH_ALL}"
     if facts.malformed:
         yield f"{name}: malformed and skipped: {', '.join(facts.malformed)}"
 

@@ -1,0 +1,18 @@
+"""What a report means in one word: to a script by its exit code, to CI by its colour."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from searchmark.reports.report import Report
+
+Outcome = Literal["measured", "passed", "failed", "unresolvable", "untrusted", "nothing evaluated"]
+
+
+def outcome_of(report: Report) -> Outcome:
+    """How it ended; ``measured`` is a result that can be trusted and that no gate asked anything of."""
+    if not any(summary.cases for agent in report.agents.values() for summary in agent.measures.values()):
+        return "nothing evaluated"
+    if any(note.severity == "error" for note in report.notes):
+        return "untrusted"
+    return "measured" if report.gate is None else report.gate.verdict
