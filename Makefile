@@ -9,7 +9,7 @@ READY := $(VENV)/ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest test-models test-semantic-real test-hostile test-install check format bench soak docs lock dist clean
+.PHONY: help demo test test-oldest test-models test-semantic-real test-slow test-hostile test-install check format bench soak docs lock dist clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -61,6 +61,9 @@ test-models: $(READY)  ## run the tests that need a real transformer; installs i
 	$(VENV)-models/bin/python -m pytest -m models -W 'default::DeprecationWarning' tests/models
 
 test-semantic-real: test-models  ## run semantic search with real embeddings (all-MiniLM-L6-v2), as CI does on pull requests and on main
+
+test-slow: $(READY)  ## pytest sessions of the plug-in, and every built-in agent in every sandbox
+	$(BIN)/python -m pytest -n 2 -m slow
 
 test-hostile: $(READY)  ## attack it: agents, kills, full disks, repositories, fuzzed files (under ten minutes)
 	$(BIN)/python -m pytest -n 2 -m hostile tests/hostile

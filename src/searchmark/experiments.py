@@ -204,7 +204,7 @@ def gate_run(
             tables = score_runs(suite, [*runs, baseline.run], wanted, corpus=corpus)
         except (Incomparable, NothingEvaluated) as error:  # the run is worth its report, whatever the baseline is
             missing = str(error)
-    return scores, _gate(tables, rules, len(tables) - 1 or None, options, corpus, missing_baseline=missing, looks=looks)
+    return scores, _gate(tables, rules, len(tables) - 1 or None, options, corpus, missing, looks)
 
 
 def compare_runs(
@@ -290,14 +290,16 @@ def _gate(
     baseline: int | None,
     options: CompareOptions,
     corpus: Survey | None,
-    **more: Any,
+    missing: str = NO_BASELINE.missing,
+    looks: LookBook = LookBook(),  # noqa: B008  # frozen
 ) -> Gate | None:
     if not rules:
         return None
     names = unique_names(scores)
     reach = Reach(scores[0].judged.suite, _measures_of(rules), None if corpus is None else corpus.ids)
     named = dict(zip(names, scores, strict=True))
-    return check_gate(Evidence(named, None if baseline is None else names[baseline], reach=reach, **more), rules, options)
+    held = None if baseline is None else names[baseline]
+    return check_gate(Evidence(named, held, missing, reach, looks), rules, options)
 
 
 def _by_known_name(table: DecisionTable, scores: Scores) -> DecisionTable:

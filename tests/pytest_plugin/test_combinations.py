@@ -13,7 +13,7 @@ BAD = {name: outcome for name, outcome in OUTCOMES.items() if outcome == "failur
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=" ".join)
-@pytest.mark.parametrize("chosen", ["", "gate[", "mugs or Success"])
+@pytest.mark.parametrize("chosen", ["", *(pytest.param(each, marks=pytest.mark.slow) for each in ("gate[", "mugs or Success"))])
 def test_verdicts_are_the_same(tmp_path: Path, workers: tuple[str, ...], chosen: str) -> None:
     done = run_pytest(shop(tmp_path), *workers, "-k", chosen)
     assert done.outcomes == {name: outcome for name, outcome in OUTCOMES.items() if _fits(name, chosen)}
@@ -23,6 +23,7 @@ def _fits(name: str, chosen: str) -> bool:
     return any(word.lower() in name.lower() for word in chosen.split(" or "))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), [((), ("-n", "2")), (("-n", "2"), ())], ids=["then several", "then one"])
 def test_what_failed_last_fails_again(tmp_path: Path, first: tuple[str, ...], second: tuple[str, ...]) -> None:
     run_pytest(shop(tmp_path), *first)
@@ -35,6 +36,7 @@ def test_several_processes_make_one_run(tmp_path: Path) -> None:
     assert len((tmp_path / "asked.txt").read_text().splitlines()) == 16
 
 
+@pytest.mark.slow
 def test_a_new_session_asks_again_and_leaves_nothing_behind(tmp_path: Path) -> None:
     folder = tmp_path / "temporary"
     folder.mkdir()

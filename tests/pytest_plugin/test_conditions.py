@@ -63,6 +63,7 @@ class Database:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", MISSING)
 def test_what_is_missing_is_an_error(tmp_path: Path, what: str) -> None:
     suite, reason = MISSING[what]
@@ -73,6 +74,7 @@ def test_what_is_missing_is_an_error(tmp_path: Path, what: str) -> None:
     assert reason in done.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", MISSING)
 def test_what_is_missing_is_a_skip_with_a_warning_where_the_suite_says_so(tmp_path: Path, what: str) -> None:
     suite, reason = MISSING[what]
@@ -85,6 +87,7 @@ def test_what_is_missing_is_a_skip_with_a_warning_where_the_suite_says_so(tmp_pa
     assert done.code == 0
 
 
+@pytest.mark.slow
 def test_an_agent_that_is_there_and_cannot_start_is_never_skipped(tmp_path: Path) -> None:
     broken = "class Broken:\n    def initialize(self, corpus): raise ValueError('wrong password')\n    def retrieve(self, query, k): return []\n"
     shop(tmp_path, SMALL.replace("shop.py:search", "broken.py:Broken") + "skip_if_missing: true\n")
@@ -94,6 +97,7 @@ def test_an_agent_that_is_there_and_cannot_start_is_never_skipped(tmp_path: Path
     assert "ValueError: wrong password" in done.output
 
 
+@pytest.mark.slow
 def test_an_agent_whose_file_is_not_there_is_a_mistake_and_never_skipped(tmp_path: Path) -> None:
     outcomes, output = outcomes_of(tmp_path, SMALL.replace("shop.py", "shpo.py") + "skip_if_missing: true\n")
     assert outcomes == dict.fromkeys(BOTH, "error")
@@ -112,6 +116,7 @@ cases:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("environment", "outcome"), [({}, "failure"), ({"USE_REAL_EMBEDDINGS": "1"}, "passed")], ids=str)
 def test_fake_embeddings_become_real_ones_on_request(tmp_path: Path, environment: dict[str, str], outcome: str) -> None:
     assert outcomes_of(tmp_path, VECTORS, **environment)[0]["case[car]"] == outcome
@@ -178,6 +183,7 @@ def test_updated_expectations_are_written_and_said(tmp_path: Path) -> None:
     assert "search.searchmark.yaml: 3 expectations updated" in done.output
 
 
+@pytest.mark.slow
 def test_only_the_cases_that_were_selected_are_updated(tmp_path: Path) -> None:
     folder = shop(tmp_path, SUITE)
     in_git(folder)
@@ -187,6 +193,7 @@ def test_only_the_cases_that_were_selected_are_updated(tmp_path: Path) -> None:
     assert "{id: honey, query: honey, judgments: [{target: honey.md, grade: 1}]}" in text
 
 
+@pytest.mark.slow
 def test_nothing_is_updated_from_a_run_that_is_untrusted(tmp_path: Path) -> None:
     before = SUITE + "  - {id: coffee, query: coffee, judgments: [{target: coffee.md, grade: 1}]}\n"
     folder = shop(tmp_path, before)
@@ -197,6 +204,7 @@ def test_nothing_is_updated_from_a_run_that_is_untrusted(tmp_path: Path) -> None
     assert (folder / "search.searchmark.yaml").read_text() == before
 
 
+@pytest.mark.slow
 def test_an_update_without_an_author_is_an_error(tmp_path: Path) -> None:
     folder = shop(tmp_path, SUITE)
     done = run_pytest(folder, UPDATE_BENCHMARK_EXPECTATIONS="1", GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1")

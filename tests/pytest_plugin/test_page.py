@@ -17,6 +17,9 @@ COMMANDS = re.findall(r"^\$ pytest (.*)$", PAGE, re.MULTILINE)
 PYTHON = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture
 def workplace(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))

@@ -85,6 +85,7 @@ def answers(agents: list[str], cases: list[Case], where: Where, level: Any) -> l
     return [(run.label.agent, [(answer.status, answer.hits) for answer in run.answers]) for run in runs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["folder", "documents", "commits"])
 def test_every_built_in_agent_answers_the_same_in_a_sandbox(kind: str, repository: tuple[Path, list[str]], tmp_path: Path) -> None:
     agents = [name for name in BUILT_IN if name != "popular" or kind == "commits"]  # which needs a history
