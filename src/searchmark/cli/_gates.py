@@ -67,14 +67,9 @@ class GateAgainst(GateChoice):
 
     def baseline(self, config: Config, rules: Sequence[Rule], asked: Sequence[AnyMeasure] = ()) -> Baseline:
         """The baseline, if one is named or a rule asks for one; one that is named is used, by the first of ``asked`` if need be."""
-        from searchmark.gates.baselines import NO_BASELINE, held_against, load_baseline
-        from searchmark.gates.relative import RelativeRule
+        from searchmark.gates.baselines import baseline_in_use
 
-        file = baseline_file(config, self.against)
-        if Path(file).name == BASELINE_FILE and self.against is None:  # the default, or a name that says no more
-            compared = any(isinstance(rule, RelativeRule) for rule in rules)
-            return load_baseline(file) if compared else NO_BASELINE
-        return held_against(load_baseline(file), rules, next(iter(asked), None))
+        return baseline_in_use(self.against or config.gates.baseline, default_baseline(config), rules, next(iter(asked), None))
 
     def looks(self, config: Config, rules: Sequence[Rule]) -> LookBook:
         """Where looks are counted, if something counts them."""
@@ -85,14 +80,19 @@ class GateAgainst(GateChoice):
 
 def baseline_file(config: Config, against: str | None) -> str:
     """Where the baseline is kept."""
-    return against or config.gates.baseline or BASELINE_FILE
+    return against or config.gates.baseline or str(default_baseline(config))
+
+
+def default_baseline(config: Config) -> Path:
+    """Where a baseline is kept that is not named: beside the config, or here."""
+    return (config.folder or Path()) / BASELINE_FILE
 
 
 def with_gates_of(setup: SuiteSetup, config: Config) -> Config:
     """The config with the gates of the suite's header, if it has any."""
-    if not setup.gates:
-        return config
-    return replace(config, gates=replace(setup.gates, baseline=setup.gates.baseline or config.gates.baseline))
+    from searchmark.gates.reading import gates_in_force
+
+    return replace(config, gates=gates_in_force(setup.gates, config.gates))
 
 
 def threshold_options(command: Callable[..., Any]) -> Callable[..., Any]:
