@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from shlex import quote
+from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any
 
-from searchmark.cli._options import option_group
+import click
+from click.core import ParameterSource
+
+from searchmark.cli._options import is_given, option_group
 from searchmark.cli._output import tell
 from searchmark.config import Config
 from searchmark.errors import Unresolvable
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from searchmark.suites.native import SuiteSetup
 
 GATE = "Gate"
+_HOW_TO_READ = ("format", "topics", "corpus", "mapping", "config_path", "no_config", "baseline", "intersect", "same_depth")
 
 
 @dataclass(frozen=True)
@@ -105,18 +109,26 @@ def gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return option_group(GateAgainst, "gates", GATE)(command)
 
 
-def with_next_step(report: Report, suite: str, runs: Sequence[str], baseline: str | None = None) -> Report:
-    """The report with what to run after a gate that is not passed; ``runs`` are saved ones.
-
-    Without a baseline of their own they are those of a comparison.
-    """
+def with_next_step(report: Report, suite: str, runs: Sequence[str], baseline: str | None, verb: str = "evaluate") -> Report:
+    """The report with what to run after a gate that is not passed; ``runs`` are saved ones."""
     if report.gate is None or report.gate.verdict == "passed" or not runs:
         return report
     relative = baseline is not None and any(rule.bound in POLICIES and rule.verdict == "failed" for rule in report.gate.rules)
     named = [baseline, *runs] if relative and baseline is not None else runs
-    verb = "compare" if relative or baseline is None else "evaluate"
-    saved = " ".join(f"--run {quote(run)}" for run in named)
-    return replace(report, next_step=f"searchmark {verb} --gold-set {quote(suite)} {saved} -o report.md")
+    kept = _HOW_TO_READ if relative else (*_HOW_TO_READ, "run_format")  # that of the baseline is another one
+    command = ["searchmark", "compare" if relative else verb, "--gold-set", suite, *_said_again(kept)]
+    saved = [part for run in named for part in ("--run", run)]
+    return replace(report, next_step=join([*command, *saved, "-o", "report.md"]))
+
+
+def _said_again(names: Sequence[str]) -> Iterator[str]:
+    """What the command line says about how files are read and compared, for the next command to do it alike."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        if parameter.name in names and is_given(parameter.name, (ParameterSource.COMMANDLINE,)):
+            value, name = context.params[parameter.name], max(parameter.opts, key=len)
+            for each in value if isinstance(value, tuple) else (value,):
+                yield from (name,) if each is True else (name, str(each))
 
 
 def say_what_is_foreseen(suite: Suite, rules: Sequence[Rule], baseline: Baseline, config: Config) -> None:
