@@ -27,7 +27,7 @@ from searchmark.comparability import comparable
 from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
 from searchmark.corpora.corpus import Survey
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
-from searchmark.gates.baselines import NO_BASELINE, Baseline
+from searchmark.gates.baselines import NO_BASELINE, Baseline, compares
 from searchmark.gates.looking import LookBook
 from searchmark.gates.reach import Reach
 from searchmark.gates.relative import RelativeRule
@@ -198,13 +198,8 @@ def gate_run(
     wanted = [*(list(measures) or default_measures(suite)), *_measures_of(rules)]
     runs = [joined(parts)] if parts else []
     (scores,) = score_runs(suite, runs, wanted, corpus=corpus)
-    tables, missing = [scores], baseline.missing
-    if baseline.run is not None and any(isinstance(rule, RelativeRule) for rule in rules):
-        try:
-            tables = score_runs(suite, [*runs, baseline.run], wanted, corpus=corpus)
-        except (Incomparable, NothingEvaluated) as error:  # the run is worth its report, whatever the baseline is
-            missing = str(error)
-    return scores, _gate(tables, rules, len(tables) - 1 or None, options, corpus, missing, looks)
+    held = _held([scores], baseline, rules, lambda run: score_runs(suite, [*runs, run], wanted, corpus=corpus))
+    return scores, _gate(held, rules, options, corpus, looks)
 
 
 def compare_runs(
@@ -216,20 +211,30 @@ def compare_runs(
     options: CompareOptions = CompareOptions(),
     tables: Sequence[DecisionTable] = (),
     rules: Sequence[Rule] = (),
+    baseline: Baseline = NO_BASELINE,
+    looks: LookBook = LookBook(),  # noqa: B008  # frozen
     corpus: Survey | None = None,
     intersect: bool = False,
     same_depth: bool = False,
 ) -> Report:
-    """The report on several runs of one suite, each held against the others or against the baseline.
+    """The report on several runs of one suite, each held against the others or against the one that the options name.
 
-    Rules are about every run but the baseline; one that asks for a baseline where none is named means the first run.
+    Rules hold every run against the ``baseline``, which is none of the runs and in no table. Without one they are about every
+    run but that of the options; one that asks for a baseline where the options name none means the first run.
     """
-    wanted = list(measures) or (default_measures(suite) if rules else [])
-    scores = score_runs(suite, runs, [*wanted, *_measures_of(rules)], corpus=corpus, intersect=intersect, same_depth=same_depth)
+    rules = [*rules, *baseline.rules]
+    wanted = [*(list(measures) or (default_measures(suite) if rules else [])), *_measures_of(rules)]
+
+    def scored(*more: Run) -> list[Scores]:
+        return score_runs(suite, [*runs, *more], wanted, corpus=corpus, intersect=intersect, same_depth=same_depth)
+
+    scores = scored()
     splits = by or default_splits(scores[0].judged.suite)
     pairs = compare(scores, splits, options)
     decided = [_by_known_name(table, scores[0]) for table in tables_about((*options.decisions, *tables), pairs)]
-    gate = _gate(scores, rules, _baseline_of(scores, rules, options), options, corpus)
+    among = _Held(scores, _baseline_of(scores, rules, options))
+    held = among if baseline is NO_BASELINE else _held(scores, baseline, rules, scored)
+    gate = _gate(held, rules, options, corpus, looks)
     return build_comparison(scores, pairs, splits, decided, corpus, gate)
 
 
@@ -282,25 +287,36 @@ def _baseline_of(scores: Sequence[Scores], rules: Sequence[Rule], options: Compa
     """Which run is the baseline of the rules; None if none is named and none is asked for."""
     if options.baseline is not None:
         return unique_names(scores).index(options.baseline)
-    return 0 if any(isinstance(rule, RelativeRule) for rule in rules) else None
+    return 0 if compares(rules) else None
 
 
-def _gate(
-    scores: Sequence[Scores],
-    rules: Sequence[Rule],
-    baseline: int | None,
-    options: CompareOptions,
-    corpus: Survey | None,
-    missing: str = NO_BASELINE.missing,
-    looks: LookBook = LookBook(),  # noqa: B008  # frozen
-) -> Gate | None:
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """Scores, and which of them the others are held against; None, and why, where there is nothing to hold them against."""
+
+    scores: Sequence[Scores]
+    baseline: int | None
+    missing: str = NO_BASELINE.missing
+
+
+def _held(scores: list[Scores], baseline: Baseline, rules: Sequence[Rule], scored: Callable[[Run], list[Scores]]) -> _Held:
+    """Runs and, after them, the baseline that they are held against; it may not fit, and they are worth their report."""
+    if baseline.run is None or not compares(rules):
+        return _Held(scores, None, baseline.missing)
+    try:
+        return _Held(scored(baseline.run), len(scores))
+    except (Incomparable, NothingEvaluated) as error:
+        return _Held(scores, None, str(error))
+
+
+def _gate(held: _Held, rules: Sequence[Rule], options: CompareOptions, corpus: Survey | None, looks: LookBook) -> Gate | None:
     if not rules:
         return None
-    names = unique_names(scores)
-    reach = Reach(scores[0].judged.suite, _measures_of(rules), None if corpus is None else corpus.ids)
-    named = dict(zip(names, scores, strict=True))
-    held = None if baseline is None else names[baseline]
-    return check_gate(Evidence(named, held, missing, reach, looks), rules, options)
+    names = unique_names(held.scores)
+    reach = Reach(held.scores[0].judged.suite, _measures_of(rules), None if corpus is None else corpus.ids)
+    named = dict(zip(names, held.scores, strict=True))
+    against = None if held.baseline is None else names[held.baseline]
+    return check_gate(Evidence(named, against, held.missing, reach, looks), rules, options)
 
 
 def _by_known_name(table: DecisionTable, scores: Scores) -> DecisionTable:

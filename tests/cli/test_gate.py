@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
 from searchmark.cli.main import main
+from tests.conftest import ROOT
 
 CONFIG = """
 gates:
@@ -39,7 +41,8 @@ def test_a_run_that_got_worse_fails_with_its_losses_and_what_to_run_next(here: P
     assert "gate failed: Expected RR against the baseline not to be worse, but it REGRESSED: -0.6000" in said.out
     assert "c8 'word8': expected d8; got x" in said.out
     assert (
-        said.err == "next: searchmark compare --gold-set suite.json --run good.json --run bad.json -o report.md shows every case\n"
+        said.err
+        == "next: searchmark compare --gold-set suite.json --config config.yaml --run good.json --run bad.json -o report.md shows every case\n"
     )
 
 
@@ -82,6 +85,64 @@ def test_thresholds_work_in_a_comparison(here: Path, capsys: pytest.CaptureFixtu
     assert main([*compare, "--fail-under", "RR=0.3"]) == 0
     assert main([*compare, "--config", "config.yaml"]) == 1  # REGRESSED, and a gate asks for it
     assert main(compare) == 0
+
+
+class TestNamedBaselineInComparison:
+    """A comparison holds every run against a baseline that the config names, as evaluate and gate do."""
+
+    RUNS = ["compare", "--gold-set", "suite.json", "--config", "named.yaml", "-m", "RR", "--run"]
+
+    @pytest.fixture(autouse=True)
+    def named(self, here: Path) -> None:
+        (here / "named.yaml").write_text("gates: {baseline: base.json}\n")
+        (here / "base.json").write_text((here / "good.json").read_text())
+
+    @pytest.mark.parametrize("runs", [["bad.json", "--run", "good.json"], ["good.json", "--run", "bad.json", "--baseline", "bad"]])
+    def test_a_run_that_is_worse_than_it_fails_whatever_its_position(self, runs: list[str], capsys) -> None:
+        assert main([*self.RUNS, *runs]) == 1
+        assert "gate failed: Expected bad: RR against the baseline not to be worse, but it REGRESSED" in capsys.readouterr().out
+
+    def test_it_is_in_no_table(self, capsys) -> None:
+        assert main([*self.RUNS, "good.json", "--run", "bad.json", "-o", "-"]) == 1
+        assert {"good", "bad"} == set(json.loads(capsys.readouterr().out)["agents"])
+
+    def test_runs_that_are_as_good_pass(self, here: Path) -> None:
+        (here / "same.json").write_text((here / "good.json").read_text())
+        assert main([*self.RUNS, "good.json", "--run", "same.json"]) == 0
+
+    def test_rules_that_compare_mean_it_and_no_run(self, here: Path, capsys) -> None:
+        (here / "named.yaml").write_text(CONFIG + "  baseline: base.json\n")
+        (here / "same.json").write_text((here / "bad.json").read_text())
+        assert main([*self.RUNS, "bad.json", "--run", "same.json"]) == 1
+
+    @pytest.mark.parametrize(("content", "code"), [(None, 2), (json.dumps({"z": ["d"]}), 2), ("{broken", 4)])
+    def test_one_that_is_missing_or_does_not_fit_is_no_pass(self, here: Path, content: str | None, code: int) -> None:
+        (here / "base.json").unlink() if content is None else (here / "base.json").write_text(content)
+        assert main([*self.RUNS, "good.json", "--run", "bad.json"]) == code
+
+    def test_looks_are_counted_beside_it(self, here: Path) -> None:
+        (here / "named.yaml").write_text(CONFIG.replace("}", ", policy: sequential}") + "  baseline: base.json\n")
+        main([*self.RUNS, "good.json", "--run", "bad.json"])
+        looks = [json.loads(line)["number"] for line in (here / "base.looks.jsonl").read_text().splitlines()]
+        assert looks == [1, 2]
+
+    def test_rules_of_fixtures_are_checked(self, here: Path, capsys) -> None:
+        examples = ROOT / "examples" / "baselines"
+        (here / "named.yaml").write_text(f"gates: {{baseline: '{examples / 'baseline_metrics.json'}'}}\n")
+        compare = ["compare", "--gold-set", str(examples / "fixtures.json"), "--config", "named.yaml"]
+        assert main([*compare, "--run", str(examples / "worse.json"), "--run", str(examples / "today.json")]) == 1
+        assert "REGRESSION DETECTED: high_similarity_pair NDCG below threshold" in capsys.readouterr().out
+
+
+def test_the_next_command_reads_the_files_in_the_same_way(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "suite.qrels").write_text("".join(f"c{n} 0 d{n} 1\n" for n in range(20)))
+    (here / "my topics.tsv").write_text("".join(f"c{n}\tword{n}\n" for n in range(20)))
+    more = ["--format", "qrels", "--topics", "my topics.tsv", "--corpus", "corpus.jsonl", "--no-config"]
+    assert main(["gate", "bad.json", "--gold-set", "suite.qrels", *more, "--fail-under", "RR=0.9", "--run-format", "json"]) == 1
+    step = capsys.readouterr().err.removeprefix("next: searchmark ").removesuffix(" shows every case\n")
+    assert "'my topics.tsv'" in step
+    assert main(shlex.split(step)) == 0
+    assert "c8" in Path("report.md").read_text()
 
 
 def test_what_a_gate_could_see_is_said_before_the_agent_is_asked(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,44 @@ def test_gates_of_the_header_come_before_those_of_the_config(folder: Path) -> No
     (folder / "searchmark.yaml").write_text("gates: {thresholds: {RR: 1.5}}\n")
     assert main(["evaluate", "--gold-set", suite(folder, "agent: bm25\ngates: {thresholds: {RR: 0.5}}")]) == 0
     assert main(["evaluate", "--gold-set", suite(folder, "agent: bm25")]) == 1
+
+
+MANY = "cases: [" + ", ".join(f"{{id: q{n}, query: green tea, judgments: [{{target: a, grade: 1}}]}}" for n in range(20)) + "]\n"
+
+
+@pytest.fixture
+def regressed(folder: Path) -> Path:
+    """Twenty cases, a run that answers none of them, and one that answers all, which is to be the baseline."""
+    for name, found in (("good", "a"), ("bad", "b")):
+        (folder / "below" / f"{name}.json").write_text(json.dumps({f"q{n}": [found] for n in range(20)}))
+    return folder
+
+
+@pytest.mark.parametrize("name", ["base.json", "searchmark-baseline.jsonl"])
+@pytest.mark.parametrize("verb", [["gate"], ["evaluate", "--run"]])
+def test_a_baseline_alone_is_a_gate(regressed: Path, name: str, verb: list[str]) -> None:
+    below = regressed / "below"
+    (below / name).write_text((below / "good.json").read_text())
+    (below / "suite.yaml").write_text(f"schema_version: 1\ngates: {{baseline: {name}}}\n{MANY}")
+    assert main([*verb, "below/bad.json", "--gold-set", "below/suite.yaml"]) == 1
+    assert main([*verb, "below/good.json", "--gold-set", "below/suite.yaml"]) == 0
+
+
+@pytest.mark.parametrize("verb", [["gate"], ["evaluate", "--run"]])
+def test_the_default_file_is_named_by_whoever_writes_its_name(regressed: Path, verb: list[str]) -> None:
+    (regressed / "below" / "suite.yaml").write_text(f"schema_version: 1\n{MANY}")
+    (regressed / "searchmark.yaml").write_text("gates: {baseline: searchmark-baseline.jsonl}\n")
+    assert main([*verb, "below/bad.json", "--gold-set", "below/suite.yaml"]) == 2
+    (regressed / "searchmark-baseline.jsonl").write_text((regressed / "below" / "good.json").read_text())
+    assert main([*verb, "below/bad.json", "--gold-set", "below/suite.yaml"]) == 1
+
+
+def test_an_update_writes_the_baseline_that_the_header_names(regressed: Path) -> None:
+    (regressed / "below" / "suite.yaml").write_text(f"schema_version: 1\ngates: {{baseline: hb.jsonl}}\n{MANY}")
+    update = ["baseline", "update", "below/good.json", "--gold-set", "below/suite.yaml", "--author", "Ann", "--yes"]
+    assert main(update) == 0
+    assert (regressed / "below" / "hb.jsonl").exists()
+    assert not (regressed / "searchmark-baseline.jsonl").exists()
 
 
 @pytest.mark.parametrize(

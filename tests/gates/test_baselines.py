@@ -41,6 +41,11 @@ def saved(
     return str(path)
 
 
+def _empty(path: Path) -> str:
+    path.write_bytes(b"")
+    return str(path)
+
+
 @pytest.fixture
 def suite(file) -> str:
     return str(file("suite.txt", "".join(f"q{n} 0 a 1\n" for n in range(CASES))))
@@ -59,6 +64,7 @@ def files(tmp_path: Path) -> dict[str, str]:
         "cut at 3": saved(tmp_path / "cut.jsonl", depth=3),
         "deeper": saved(tmp_path / "deeper.jsonl", ids=("a", "x", "y", "z")),
         "zero cases": saved(tmp_path / "none.jsonl", cases=()),
+        "empty": _empty(tmp_path / "empty.trec"),
         "all errors": saved(tmp_path / "errors.jsonl", status="error"),
         "a shard": saved(tmp_path / "shard.jsonl", cases=range(5)),
     }
@@ -74,6 +80,7 @@ MISSING = [
     ("whole", "all errors", 2),
     ("whole", "a shard", 2),
     ("whole", "half-written", 4),
+    ("whole", "empty", 4),
     ("no file", "whole", 4),
     ("other suite", "whole", 5),
     ("cut at 3", "deeper", 2),
@@ -81,6 +88,7 @@ MISSING = [
     ("all errors", "whole", 2),
     ("a shard", "whole", 2),
     ("half-written", "whole", 4),
+    ("empty", "whole", 4),
 ]
 
 
@@ -127,6 +135,27 @@ def test_a_baseline_that_the_config_names_is_used_and_missed(suite: str, files: 
     assert main(["gate", files["whole"], "--gold-set", suite, "--config", named]) == 2
     saved(Path(named).parent / "team.jsonl")
     assert main(["gate", files["whole"], "--gold-set", suite, "--config", named]) == 0
+
+
+@pytest.mark.parametrize("verb", [["gate"], ["evaluate", "--run"]])
+@pytest.mark.parametrize("name", [".searchmark/base.jsonl", "link.jsonl"])
+def test_a_baseline_below_the_folder_that_git_ignores_is_refused(
+    suite: str, files: dict[str, str], tmp_path: Path, verb: list[str], name: str, capsys
+) -> None:
+    (tmp_path / ".searchmark").mkdir()
+    saved(tmp_path / ".searchmark" / "base.jsonl")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / ".searchmark" / "base.jsonl")
+    config = tmp_path / "searchmark.yaml"
+    config.write_text(f"gates: {{baseline: {name}}}\n")
+    assert main([*verb, files["whole"], "--gold-set", suite, "--config", str(config)]) == 4
+    assert main([*verb, files["whole"], "--gold-set", suite, "--against", str(tmp_path / name)]) == 4
+    assert capsys.readouterr().err.count("is below .searchmark, which Git ignores") == 2
+
+
+def test_a_baseline_that_is_no_json_is_said_to_be_no_baseline(suite: str, files: dict[str, str], file, capsys) -> None:
+    broken = str(file("baseline_metrics.json", '{"version": "1.0.0", "test_cases": [{"name": "a", "metrics": {"ndcg": NaN}}]}'))
+    assert main(["gate", files["whole"], "--gold-set", suite, "--against", broken]) == 4
+    assert "is not a valid baseline: not valid JSON: NaN" in capsys.readouterr().err
 
 
 # Fixtures

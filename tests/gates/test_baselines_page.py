@@ -36,7 +36,8 @@ def test_the_page_has_such_outputs_and_the_files_of_the_examples() -> None:
 ROWS = {
     "no file": "no file",
     "another suite: no case in common": "other suite",
-    "zero cases": "zero cases",
+    "a saved run without an answer": "zero cases",
+    "an empty TREC file": "empty",
     "all errors": "all errors",
     "a shard alone": "a shard",
     "half-written": "half-written",

@@ -12,7 +12,7 @@ from searchmark import Answer, Hit, Run
 from searchmark.analysis.verdicts import PairedEvidence
 from searchmark.errors import FormatError, UsageError
 from searchmark.gates import looks as looks_module
-from searchmark.gates.looks import Build, RecordedLook, Subject, answers_digest, far_above, looks_path, open_looks, read_looks
+from searchmark.gates.looks import Build, RecordedLook, Subject, answers_digest, far_above, looks_path, open_looks
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SUBJECT = Subject("baseline-1", "nDCG@10")
@@ -28,6 +28,11 @@ def record(path: Path, one: Build, subject: Subject = SUBJECT) -> RecordedLook:
         return looks.record(subject, one, EVIDENCE)
 
 
+def recorded(path: Path) -> list[RecordedLook]:
+    with open_looks(path) as looks:
+        return looks.looks_at(SUBJECT)
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return looks_path(tmp_path / "searchmark-baseline.json")
@@ -40,7 +45,7 @@ def test_the_file_is_beside_the_baseline(path: Path) -> None:
 def test_looks_are_counted_and_read_back(path: Path) -> None:
     written = [record(path, build(number)) for number in (1, 2, 3)]
     assert [look.number for look in written] == [1, 2, 3]
-    assert read_looks(path) == written
+    assert recorded(path) == written
     assert len(path.read_text().splitlines()) == 3
 
 
@@ -53,7 +58,7 @@ def test_the_same_build_is_the_same_look(path: Path, again: Build) -> None:
     first = record(path, build(1))
     record(path, build(2))
     assert record(path, again) == first
-    assert len(read_looks(path)) == 2
+    assert len(recorded(path)) == 2
 
 
 @pytest.mark.parametrize(
@@ -75,28 +80,28 @@ def test_a_half_written_last_line_is_no_look_and_is_repaired(path: Path) -> None
     record(path, build(1))
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:40])
-    assert [look.run for look in read_looks(path)] == ["run-1"]
+    assert [look.run for look in recorded(path)] == ["run-1"]
     assert record(path, build(2)).number == 2
     assert path.read_bytes().startswith(whole)
-    assert [look.run for look in read_looks(path)] == ["run-1", "run-2"]
+    assert [look.run for look in recorded(path)] == ["run-1", "run-2"]
 
 
 def test_a_last_line_that_lacks_only_its_end_is_kept(path: Path) -> None:
     record(path, build(1))
     path.write_bytes(path.read_bytes().rstrip(b"\n"))
     assert record(path, build(2)).number == 2
-    assert [look.run for look in read_looks(path)] == ["run-1", "run-2"]
+    assert [look.run for look in recorded(path)] == ["run-1", "run-2"]
 
 
 def test_a_damaged_line_before_the_last_is_named(path: Path) -> None:
     record(path, build(1))
     path.write_text('{"number": 1}\n' + path.read_text())
     with pytest.raises(FormatError, match=r"line 1\.run.*is missing"):
-        read_looks(path)
+        recorded(path)
 
 
 def test_no_file_is_no_look(path: Path) -> None:
-    assert read_looks(path) == []
+    assert recorded(path) == []
 
 
 def test_a_file_that_another_process_holds_is_not_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +122,7 @@ def test_processes_that_write_at_once_lose_no_look(path: Path) -> None:
         writer.start()
     for writer in writers:
         writer.join()
-    assert [look.number for look in read_looks(path)] == list(range(1, 21))
+    assert [look.number for look in recorded(path)] == list(range(1, 21))
 
 
 def run_of(*ids: str, score: float | None = None, name: str = "a") -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,53 @@ def test_a_suite_for_ci_is_collected_and_skipped_elsewhere(tmp_path: Path, envir
     assert done.outcomes == dict.fromkeys(BOTH, outcome)
     assert ("only_in_ci: the environment variable CI is not set" in done.output) == (outcome == "pytest.skip")
     assert (tmp_path / "asked.txt").exists() == (outcome == "passed")
+
+
+def test_a_suite_for_ci_reads_no_baseline_elsewhere(tmp_path: Path) -> None:
+    shop(tmp_path, SMALL.replace("gates: {", "gates: {baseline: base.json, ") + "only_in_ci: true\n")
+    (tmp_path / "base.json").write_text("{broken")
+    assert run_pytest(tmp_path).outcomes == dict.fromkeys(BOTH, "pytest.skip")
+    assert "is not a valid baseline" in run_pytest(tmp_path, CI="true").output
+
+
+GREAT = "schema_version: 1\nagent: great.py:search\ngates: {baseline: base.json}\ncases:\n" + "".join(
+    f"  - {{id: c{n}, query: word{n}, documents: [{{id: d{n}, text: word}}], judgments: [{{target: d{n}}}]}}\n" for n in range(20)
+)
+AGAINST = "gate[nDCG@10 no-evidence-of-harm]"
+
+
+def test_a_baseline_alone_is_a_gate(tmp_path: Path) -> None:
+    shop(tmp_path, GREAT)
+    (tmp_path / "great.py").write_text("def search(query, k): return ['x']\n")
+    missing = run_pytest(tmp_path)
+    assert (missing.code, missing.outcomes[AGAINST]) == (1, "failure")
+    (tmp_path / "base.json").write_text(json.dumps({f"c{n}": [f"d{n}"] for n in range(20)}))
+    worse = run_pytest(tmp_path)
+    assert (worse.code, worse.outcomes[AGAINST]) == (1, "failure")
+    assert "nDCG@10 against the baseline not to be worse, but it REGRESSED" in worse.output
+
+
+RELATIVE = """
+import pytest
+
+def test_files(searchmark):
+    gates = {"rules": [{"measure": "RR", "against": "baseline"}], "baseline": "base.json"}
+    searchmark.assert_search("great.py:search", "search.searchmark.yaml", gates)
+
+def test_worse(searchmark):
+    with pytest.raises(AssertionError, match="REGRESSED"):
+        searchmark.assert_search("great.py:nothing", "search.searchmark.yaml", {}, baseline="base.json")
+"""
+
+
+def test_paths_of_the_fixture_are_from_the_folder_of_the_test_on(tmp_path: Path) -> None:
+    below = shop(tmp_path / "below", GREAT)
+    (below / "base.json").write_text(json.dumps({f"c{n}": [f"d{n}"] for n in range(20)}))
+    code = "def search(query, k): return [query.replace('word', 'd')]\ndef nothing(query, k): return []\n"
+    (below / "great.py").write_text(code)
+    (below / "test_it.py").write_text(RELATIVE)
+    done = run_pytest(tmp_path, "below/test_it.py")
+    assert done.outcomes == {"test_files": "passed", "test_worse": "passed"}, done.output
 
 
 MISSING = {

@@ -30,7 +30,7 @@ def gated(gates: GateOptions, missed: tuple[str, ...] = ("c1", "c2"), failed: tu
         for case in SUITE.table.ids
     ]
     scores = score(judge(SUITE, Run.from_answers("mine", answers)), ["RR", "Success@10"])
-    return build_report(scores, (), check_gate(Evidence.of(scores), rules_of(gates)) if gates else None)
+    return build_report(scores, (), check_gate(Evidence.of(scores), rules_of(gates)) if gates != GateOptions() else None)
 
 
 DETAILS = AnswerDetails((12.5,), (1.0,))

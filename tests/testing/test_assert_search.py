@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,32 @@ def test_a_baseline_is_a_run_or_its_file(tmp_path: Path, as_file: bool) -> None:
 def test_a_baseline_that_is_given_is_used() -> None:
     with pytest.raises(AssertionError, match=r"nDCG@10 against the baseline is unresolvable"):
         assert_search(perfect, SUITE, {"RR": 0.5}, baseline=answers(perfect))
+
+
+WIDE = Suite.from_cases("shop", [Case(f"tea{n}", f"where is the tea{n}", (Judgment(f"tea{n}.md"),)) for n in range(20)])
+
+
+@pytest.mark.parametrize("gates", [{}, {"RR": 0.0}, {"baseline": "before.json"}], ids=str)
+def test_a_baseline_alone_is_a_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gates: dict[str, object]) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("before.json").write_text(json.dumps({case.id: perfect(case.query, 10) for case in WIDE.cases}))
+    baseline = None if "baseline" in gates else "before.json"
+    assert_search(perfect, WIDE, gates, baseline=baseline)
+    with pytest.raises(AssertionError, match="nDCG@10 against the baseline not to be worse, but it REGRESSED"):
+        assert_search(lazy, WIDE, gates, baseline=baseline)
+
+
+@pytest.mark.parametrize("gates", [{"baseline": "nowhere.json"}, {"baseline": "nowhere.json", "thresholds": {"RR": 0.5}}], ids=str)
+def test_a_baseline_that_is_named_and_not_there_is_no_pass(gates: dict[str, object]) -> None:
+    with pytest.raises(AssertionError, match=r"cannot be held against the baseline: there is no file nowhere\.json"):
+        assert_search(perfect, WIDE, gates)
+
+
+def test_looks_are_counted_beside_the_baseline(tmp_path: Path) -> None:
+    (tmp_path / "before.json").write_text(json.dumps({case.id: perfect(case.query, 10) for case in WIDE.cases}))
+    rule = {"measure": "RR", "against": "baseline", "policy": "sequential"}
+    assert_search(perfect, WIDE, {"rules": [rule], "baseline": str(tmp_path / "before.json")})
+    assert len((tmp_path / "before.looks.jsonl").read_text().splitlines()) == 1
 
 
 def test_a_baseline_that_is_asked_for_and_not_given_is_no_pass() -> None:

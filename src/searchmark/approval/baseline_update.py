@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 
 import numpy as np
 
 from searchmark.analysis.intervals import SAME
 from searchmark.analysis.scores import Scores
-from searchmark.errors import UsageError
 from searchmark.records import BaselineRecord, Run
-
-NEVER_BELOW = ".searchmark"  # which Git ignores, and which may be removed at any time
 
 
 @dataclass(frozen=True)
@@ -93,11 +89,3 @@ def searched_with(run: Run) -> str | None:
 def same_run(one: Run, other: Run) -> bool:
     """Whether two runs are one, whatever versions of the baseline they were."""
     return as_baseline(one, None) == as_baseline(other, None)
-
-
-def check_location(file: Path) -> None:
-    """Refuse to keep a baseline where it is not under version control."""
-    if NEVER_BELOW in (*file.absolute().parts, *file.resolve().parts):
-        raise UsageError(
-            f"{file} is below {NEVER_BELOW}, which Git ignores; name a file beside the config, with gates.baseline or --against"
-        )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from shlex import quote
+from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any
 
-from searchmark.cli._options import option_group
+import click
+from click.core import ParameterSource
+
+from searchmark.cli._options import is_given, option_group
 from searchmark.cli._output import tell
 from searchmark.config import Config
 from searchmark.errors import Unresolvable
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from searchmark.suites.native import SuiteSetup
 
 GATE = "Gate"
+_HOW_TO_READ = ("format", "topics", "corpus", "mapping", "config_path", "no_config", "baseline", "intersect", "same_depth")
 
 
 @dataclass(frozen=True)
@@ -67,14 +71,9 @@ class GateAgainst(GateChoice):
 
     def baseline(self, config: Config, rules: Sequence[Rule], asked: Sequence[AnyMeasure] = ()) -> Baseline:
         """The baseline, if one is named or a rule asks for one; one that is named is used, by the first of ``asked`` if need be."""
-        from searchmark.gates.baselines import NO_BASELINE, held_against, load_baseline
-        from searchmark.gates.relative import RelativeRule
+        from searchmark.gates.baselines import baseline_in_use
 
-        file = baseline_file(config, self.against)
-        if Path(file).name == BASELINE_FILE and self.against is None:  # the default, or a name that says no more
-            compared = any(isinstance(rule, RelativeRule) for rule in rules)
-            return load_baseline(file) if compared else NO_BASELINE
-        return held_against(load_baseline(file), rules, next(iter(asked), None))
+        return baseline_in_use(self.against or config.gates.baseline, default_baseline(config), rules, next(iter(asked), None))
 
     def looks(self, config: Config, rules: Sequence[Rule]) -> LookBook:
         """Where looks are counted, if something counts them."""
@@ -85,14 +84,19 @@ class GateAgainst(GateChoice):
 
 def baseline_file(config: Config, against: str | None) -> str:
     """Where the baseline is kept."""
-    return against or config.gates.baseline or BASELINE_FILE
+    return against or config.gates.baseline or str(default_baseline(config))
+
+
+def default_baseline(config: Config) -> Path:
+    """Where a baseline is kept that is not named: beside the config, or here."""
+    return (config.folder or Path()) / BASELINE_FILE
 
 
 def with_gates_of(setup: SuiteSetup, config: Config) -> Config:
     """The config with the gates of the suite's header, if it has any."""
-    if not setup.gates:
-        return config
-    return replace(config, gates=replace(setup.gates, baseline=setup.gates.baseline or config.gates.baseline))
+    from searchmark.gates.reading import gates_in_force
+
+    return replace(config, gates=gates_in_force(setup.gates, config.gates))
 
 
 def threshold_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -105,18 +109,26 @@ def gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return option_group(GateAgainst, "gates", GATE)(command)
 
 
-def with_next_step(report: Report, suite: str, runs: Sequence[str], baseline: str | None = None) -> Report:
-    """The report with what to run after a gate that is not passed; ``runs`` are saved ones.
-
-    Without a baseline of their own they are those of a comparison.
-    """
+def with_next_step(report: Report, suite: str, runs: Sequence[str], baseline: str | None, verb: str = "evaluate") -> Report:
+    """The report with what to run after a gate that is not passed; ``runs`` are saved ones."""
     if report.gate is None or report.gate.verdict == "passed" or not runs:
         return report
     relative = baseline is not None and any(rule.bound in POLICIES and rule.verdict == "failed" for rule in report.gate.rules)
     named = [baseline, *runs] if relative and baseline is not None else runs
-    verb = "compare" if relative or baseline is None else "evaluate"
-    saved = " ".join(f"--run {quote(run)}" for run in named)
-    return replace(report, next_step=f"searchmark {verb} --gold-set {quote(suite)} {saved} -o report.md")
+    kept = _HOW_TO_READ if relative else (*_HOW_TO_READ, "run_format")  # that of the baseline is another one
+    command = ["searchmark", "compare" if relative else verb, "--gold-set", suite, *_said_again(kept)]
+    saved = [part for run in named for part in ("--run", run)]
+    return replace(report, next_step=join([*command, *saved, "-o", "report.md"]))
+
+
+def _said_again(names: Sequence[str]) -> Iterator[str]:
+    """What the command line says about how files are read and compared, for the next command to do it alike."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        if parameter.name in names and is_given(parameter.name, (ParameterSource.COMMANDLINE,)):
+            value, name = context.params[parameter.name], max(parameter.opts, key=len)
+            for each in value if isinstance(value, tuple) else (value,):
+                yield from (name,) if each is True else (name, str(each))
 
 
 def say_what_is_foreseen(suite: Suite, rules: Sequence[Rule], baseline: Baseline, config: Config) -> None:

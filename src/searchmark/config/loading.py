@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,13 @@ from searchmark.config.restrictions import refuse_other_meanings, refuse_reachin
 from searchmark.config.sections import Config
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import check_readable, check_shape, read_text
-from searchmark.options.gate_options import BASELINE_FILE
+
+
+@dataclass(frozen=True)
+class LoadedConfig(Config):
+    """A config from a file; where that is, the file itself does not say."""
+
+    folder: Path | None = None
 
 
 def load_config(path: str | PathLike[str] | None = None, *, search: bool = True) -> Config:
@@ -48,6 +54,7 @@ def _checked(file: Path, content: Any) -> Config:
 
 
 def _beside(folder: Path, config: Config) -> Config:
-    """The config with the baseline where it belongs: beside the file that names it, so that both are under version control."""
-    baseline = folder / (config.gates.baseline or BASELINE_FILE)
-    return replace(config, gates=replace(config.gates, baseline=str(baseline)))
+    """The config with a baseline that it names where that belongs: beside its file, so that both are under version control."""
+    named = config.gates.baseline
+    loaded = LoadedConfig(**{each.name: getattr(config, each.name) for each in fields(config)}, folder=folder)
+    return loaded if named is None else replace(loaded, gates=replace(config.gates, baseline=str(folder / named)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt
@@ -119,3 +120,8 @@ class Config:
     gates: GateOptions = GateOptions()
     agents: tuple[Annotated[AgentSpec, AgentChoice], ...] = ()
     output: OutputConfig = OutputConfig()
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that its file is in; None if it was read from none."""
+        return None

@@ -181,16 +181,6 @@ def _locked(path: Path) -> int:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def read_looks(path: Path) -> list[RecordedLook]:
-    """All looks of a file, without a last line that was cut short; none if there is no file."""
-    try:
-        return _parsed(path, path.read_bytes())
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise FormatError(path, None, f"cannot be read: {error.strerror}") from error
-
-
 def _content(descriptor: int) -> bytes:
     with os.fdopen(os.dup(descriptor), "rb") as file:
         return file.read()

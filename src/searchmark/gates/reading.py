@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from searchmark.gates.bounds import NumberRule, mean_bound
@@ -23,14 +24,18 @@ from searchmark.gates.quantities import (
     no_ann_recall,
 )
 from searchmark.gates.relative import MARGIN, RelativeRule
-from searchmark.gates.rules import PinBound, Rule
+from searchmark.gates.rules import Rule
 from searchmark.gates.segments import segment_of
 from searchmark.measures.grammar import AnyMeasure, parse_measure
-from searchmark.options.gate_options import GateOptions, GateRule, KnownFailure, Pin
+from searchmark.options.gate_options import PINNED, GateOptions, GateRule, KnownFailure, Pin
 
 _INDEX = {"bytes": WholeRun("index size", " bytes", index_bytes), "seconds": WholeRun("index time", " s", index_seconds)}
 _MEMORY = WholeRun("peak memory", " bytes", memory_bytes)
-_PINS: tuple[PinBound, ...] = ("must_be_first", "must_contain", "must_not_contain", "before")
+
+
+def gates_in_force(header: GateOptions, config: GateOptions) -> GateOptions:
+    """Those of a suite's header if it says anything of gates, or else those of the config, whose baseline both share."""
+    return config if header == GateOptions() else replace(header, baseline=header.baseline or config.baseline)
 
 
 def rules_of(options: GateOptions) -> list[Rule]:
@@ -101,7 +106,7 @@ def _failure(given: str | KnownFailure) -> KnownFailure:
 
 
 def _pin_rules(pin: Pin) -> Iterator[PinRule]:
-    for bound in _PINS:
+    for bound in PINNED:
         wanted = getattr(pin, bound)
         if wanted:
             yield PinRule(pin, bound, (wanted,) if isinstance(wanted, str) else tuple(wanted))

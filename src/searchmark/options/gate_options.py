@@ -21,7 +21,8 @@ NUMBER_BOUNDS: tuple[NumberBound, ...] = ("at_least", "above", "at_most", "below
 FixtureMetric = Literal["ndcg", "mrr", "precision"]
 FIXTURE_METRICS: tuple[FixtureMetric, ...] = get_args(FixtureMetric)
 BASELINE_FILE = "searchmark-baseline.jsonl"
-PINNED = ("must_be_first", "must_contain", "must_not_contain", "before")
+Pinned = Literal["must_be_first", "must_contain", "must_not_contain", "before"]
+PINNED: tuple[Pinned, ...] = get_args(Pinned)
 _QUANTITIES = ("measure", "latency", "cost", "index", "memory", "ann_recall", "own_k")
 _LATENCY = ({"cold", "warm", "first_hit", "index_only"}, {"p50", "p90", "p95", "p99"})
 _PARTS = {
@@ -142,12 +143,9 @@ class GateOptions:
     each_case: Annotated[Mapping[str, float], Setting("Lowest values that every single case must reach.")] = field(
         default_factory=dict
     )
-    baseline: Annotated[FilePath | None, Setting("File that 'against: baseline' means.")] = None
+    baseline: Annotated[FilePath | None, Setting("File that runs are held against, and that 'against: baseline' means.")] = None
     looks: Annotated[bool, Setting("Write every look down beside the baseline; rules with the policy sequential always do.")] = (
         False
     )
     pins: Annotated[tuple[Pin, ...], Setting("What single cases must show.")] = ()
     known_failures: Annotated[tuple[str | KnownFailure, ...], Setting("Cases that fail today.")] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.preset or self.thresholds or self.rules or self.each_case or self.pins or self.known_failures)

@@ -11,7 +11,7 @@ import pytest
 from searchmark.approval.records import WARNING
 from searchmark.config import load_config
 from searchmark.errors import SearchmarkError
-from searchmark.pytest_plugin.environment import NO_ONNX, is_ci, names_onnx, wants_update
+from searchmark.pytest_plugin.environment import NO_ONNX, names_onnx, wants_update
 from searchmark.pytest_plugin.outcomes import SuiteOutcome
 from searchmark.pytest_plugin.shared_runs import SharedRuns
 from searchmark.pytest_plugin.suites_under_test import SuiteUnderTest, open_suite
@@ -70,7 +70,7 @@ class SuiteItem(pytest.Item):
 
     def setup(self) -> None:
         """Run the suite, unless that was done; what keeps it from being run is an error, and no failure of a gate."""
-        if self.suite.setup.only_in_ci and not is_ci():
+        if not self.suite.is_wanted:
             pytest.skip("only_in_ci: the environment variable CI is not set")
         missing, broken = self.outcome.missing, self.outcome.broken
         if missing is not None and self.suite.setup.skip_if_missing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ from searchmark import testing
 from searchmark.options.gate_options import GateOptions
 from searchmark.options.run_options import RunOptions
 from searchmark.records import Run, Suite
-from searchmark.testing.searches import AnyPath
+from searchmark.registry import spec_of_suite
+from searchmark.testing.searches import AnyPath, gate_options_of
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,11 @@ class SearchFixture:
     ) -> None:
         """As `searchmark.testing.assert_search`."""
         __tracebackhide__ = True
+        agent = spec_of_suite(agent, folder=self.folder, trusted=True) if isinstance(agent, str) else agent
         suite = suite if isinstance(suite, Suite) else self.folder / suite
+        corpus = None if corpus is None else self.folder / corpus
         baseline = baseline if baseline is None or isinstance(baseline, Run) else self.folder / baseline
-        testing.assert_search(agent, suite, gates, None if corpus is None else self.folder / corpus, baseline, options=options)
+        testing.assert_search(agent, suite, self._beside(gate_options_of(gates)), corpus, baseline, options=options)
+
+    def _beside(self, gates: GateOptions) -> GateOptions:
+        return gates if gates.baseline is None else replace(gates, baseline=str(self.folder / gates.baseline))

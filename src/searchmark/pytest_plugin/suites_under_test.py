@@ -17,13 +17,12 @@ from searchmark.corpora.case_locations import Where
 from searchmark.errors import SearchmarkError, UsageError
 from searchmark.experiments import Experiment, gate_run
 from searchmark.files.walking import walk
-from searchmark.gates.baselines import NO_BASELINE, Baseline, held_against, load_baseline
-from searchmark.gates.reading import look_book, rules_of
-from searchmark.gates.relative import RelativeRule
+from searchmark.gates.baselines import NO_BASELINE, Baseline, baseline_in_use
+from searchmark.gates.reading import gates_in_force, look_book, rules_of
 from searchmark.gates.rules import Rule
 from searchmark.options.gate_options import BASELINE_FILE, GateOptions
 from searchmark.pytest_plugin.checking import outcome_of
-from searchmark.pytest_plugin.environment import wants_real_embeddings, wants_update, with_real_embeddings
+from searchmark.pytest_plugin.environment import is_ci, wants_real_embeddings, wants_update, with_real_embeddings
 from searchmark.pytest_plugin.outcomes import SuiteOutcome
 from searchmark.pytest_plugin.updating import proposed_update
 from searchmark.records import Suite
@@ -51,7 +50,12 @@ class SuiteUnderTest:
     @cached_property
     def gates(self) -> GateOptions:
         """Those of the header, or else those of the config."""
-        return self.setup.gates or self.config.gates
+        return gates_in_force(self.setup.gates, self.config.gates)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the suite is run at all, here."""
+        return is_ci() or not self.setup.only_in_ci
 
     @cached_property
     def rules(self) -> list[Rule]:
@@ -121,21 +125,19 @@ class SuiteUnderTest:
         outcome = outcome_of(scores, self.rules, gate, self.command)
         return proposed_update(self.path, run_file, outcome) if wants_update() else outcome
 
-    @property
-    def _compares(self) -> bool:
-        """Whether a baseline is used: one is named, or a rule asks for it."""
-        return self._baseline_file.name != BASELINE_FILE or any(isinstance(rule, RelativeRule) for rule in self._stated)
-
     @cached_property
     def _baseline(self) -> Baseline:
-        if not self._compares:
+        if not self.is_wanted:  # what it says is of no use, and need not even be there
             return NO_BASELINE
-        found = load_baseline(self._baseline_file)
-        return found if self._baseline_file.name == BASELINE_FILE else held_against(found, self._stated)
+        return baseline_in_use(self.gates.baseline, self._default_baseline, self._stated)
+
+    @property
+    def _default_baseline(self) -> Path:
+        return (self.config.folder or self.path.parent) / BASELINE_FILE
 
     @property
     def _baseline_file(self) -> Path:
-        return Path(self.gates.baseline or self.config.gates.baseline or self.path.parent / BASELINE_FILE)
+        return self._default_baseline if self.gates.baseline is None else Path(self.gates.baseline)
 
     def _missing(self) -> str | None:
         """What is not there, before anything is run."""
@@ -167,8 +169,7 @@ class SuiteUnderTest:
             yield from _content(self._code)
         if self.setup.corpus is not None:
             yield from _content(self.setup.corpus)
-        if self._compares:
-            yield from _content(self._baseline_file)
+        yield from _content(self._baseline_file)
 
 
 def open_suite(path: Path, config: Config) -> SuiteUnderTest:

@@ -12,8 +12,9 @@ from searchmark.corpora.case_locations import Where
 from searchmark.errors import UsageError
 from searchmark.experiments import Experiment, gate_run
 from searchmark.files.store import check_shape
-from searchmark.gates.baselines import NO_BASELINE, Baseline, held_against, load_baseline, named_baseline
-from searchmark.gates.reading import rules_of
+from searchmark.gates.baselines import baseline_in_use
+from searchmark.gates.looking import LookBook
+from searchmark.gates.reading import look_book, rules_of
 from searchmark.gates.rules import Gate
 from searchmark.options.gate_options import GateOptions
 from searchmark.options.run_options import RunOptions
@@ -39,19 +40,21 @@ def assert_search(
 
     ``agent`` is whatever `load_agent` takes, a function ``(query, k)`` that returns hits for one. ``gates`` are as in a
     config, or the lowest means alone: ``{"P@5": 0.85}``. ``corpus`` is what is searched, where neither the suite nor the
-    function knows that. A ``baseline`` that is given is used: without a rule about it nDCG@10 must not be worse. A result that
-    cannot be relied on raises as well.
+    function knows that. A ``baseline``, or that of the gates, is used: without a rule about it nDCG@10 must not be worse. A
+    result that cannot be relied on raises as well.
     """
     path = None if isinstance(suite, Suite) else Path(suite)
     asked, setup = (suite, NO_SETUP) if isinstance(suite, Suite) else load_suite_with_setup(suite)
     wanted = gate_options_of(gates)
     rules = rules_of(wanted)
-    if not rules:
+    named = wanted.baseline if baseline is None else baseline if isinstance(baseline, Run) else Path(baseline)
+    compared_with = baseline_in_use(named, None, rules)
+    if not rules and not compared_with.rules:
         raise UsageError('there is no rule to check: give gates, such as {"P@5": 0.85}')
     where = _where(agent, asked, corpus, setup, path)
     ran = Experiment(asked, (load_agent(agent),), where, options=options, hidden=() if path is None else (path,)).run()
-    compared_with = baseline_of(wanted.baseline) if baseline is None else held_against(baseline_of(baseline), rules)
-    _, gate = gate_run(ran.suite, ran.runs, rules, baseline=compared_with, corpus=ran.survey)
+    looks = LookBook() if named is None or isinstance(named, Run) else look_book(wanted, rules, Path(named))
+    _, gate = gate_run(ran.suite, ran.runs, rules, baseline=compared_with, looks=looks, corpus=ran.survey)
     if gate is not None and gate.verdict != "passed":
         raise AssertionError(_said(gate, ran.runs[0].agent, ran.suite))
 
@@ -65,13 +68,6 @@ def gate_options_of(gates: GateOptions | Mapping[str, Any]) -> GateOptions:
     known = {each.name for each in fields(GateOptions)}
     content = dict(gates) if known & set(gates) else {"thresholds": dict(gates)}
     return check_shape("gates", TypeAdapter(GateOptions), content)
-
-
-def baseline_of(baseline: Run | AnyPath | None) -> Baseline:
-    """A run as the baseline, or the one in a file."""
-    if baseline is None:
-        return NO_BASELINE
-    return named_baseline(baseline) if isinstance(baseline, Run) else load_baseline(Path(baseline))
 
 
 def _where(agent: Any, suite: Suite, corpus: AnyPath | None, setup: SuiteSetup, path: Path | None) -> Where:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import click
@@ -10,7 +11,7 @@ import click
 from searchmark.analysis.comparison import check_baseline
 from searchmark.analysis.decisions import PRESETS
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._gates import GateChoice, threshold_options, with_next_step
+from searchmark.cli._gates import GateChoice, baseline_file, threshold_options, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import COMPARISON, OUTPUT, WHAT_TO_RUN, Given, config_options, option, option_group, precedence
@@ -89,10 +90,13 @@ def command(
     searchmark compare --gold-set suite.yaml --run bm25.trec --run semantic.json -m nDCG@10 -o report.md
     """
     from searchmark.experiments import compare_runs
+    from searchmark.gates.baselines import baseline_in_use
+    from searchmark.gates.reading import look_book
 
     options = given.over(config.compare)
     asked = [parse_measure(text) for text in wanted.measures]
     rules = gates.rules(config, asked)
+    baseline = baseline_in_use(config.gates.baseline, None, rules, next(iter(asked), None))
     files, github = output_files(wanted.outputs, config.output, comparison=True), github_step(wanted.github, source.path)
     suite = load_suite(source.path, format=source.format, topics=source.topics)
     runs = [load_run(path, format=saved.run_format) for path in saved.run_paths]
@@ -116,9 +120,11 @@ def command(
         options=options,
         tables=PRESETS[compared.preset] if compared.preset else (),
         rules=rules,
+        baseline=baseline,
+        looks=look_book(config.gates, rules, Path(baseline_file(config, None))),
         corpus=survey,
         intersect=compared.intersect,
         same_depth=compared.same_depth,
     )
-    report = with_next_step(report, source.path, () if agents else saved.run_paths)
+    report = with_next_step(report, source.path, () if agents else saved.run_paths, config.gates.baseline, verb="compare")
     return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs, brief=brief, github=github)
