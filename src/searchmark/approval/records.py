@@ -110,3 +110,13 @@ class Approval:
     def circular(self) -> tuple[ChangedExpectation, ...]:
         """The approved expectations that are nothing but the output of the agent under test."""
         return tuple(change for change in self.approved if change.equals_output)
+
+    @property
+    def circular_sentence(self) -> str:
+        """What it means that there are such."""
+        agent, count = self.circular[0].agent, len(self.circular)
+        return (
+            f"circular: what {count} case{'' if count == 1 else 's'} would expect is exactly what {agent} returned. Once "
+            f"approved, this run scores 1.0 there by construction (RR, and R at that depth): the suite can no longer tell "
+            f"whether {agent} is right, only whether it changes."
+        )

@@ -111,7 +111,7 @@ def _summary(decided: Approval) -> Iterator[str]:
         yield f"{done}: {len(decided.approved)} of {_counted(len(proposal.changed), 'changed expectation')}"
     yield from _left(proposal)
     if decided.circular:
-        yield _circular(decided)
+        yield visible(decided.circular_sentence)
     if decided.record is not None and not decided.recorded:
         yield f"{path} is a list of cases and keeps nothing else; put this into the commit message:"
         yield f"  {visible(decided.record.as_sentence())}"
@@ -127,14 +127,6 @@ def _left(proposal: Proposal) -> Iterator[str]:
         yield f"unchanged: {_counted(proposal.unchanged, 'case')}"
     for reason, count in proposal.reasons.items():
         yield f"left alone: {_counted(count, 'case')} ({reason})"
-
-
-def _circular(decided: Approval) -> str:
-    agent, many = visible(decided.circular[0].agent), _counted(len(decided.circular), "case")
-    return (
-        f"circular: what {many} would expect is exactly what {agent} returned. Once approved, this run scores 1.0 there by "
-        f"construction (RR, and R at that depth): the suite can no longer tell whether {agent} is right, only whether it changes."
-    )
 
 
 def _difference(decided: Approval) -> Iterator[str]:
