@@ -73,6 +73,7 @@ def test_a_commented_yaml_changes_in_the_said_lines_and_in_no_other(suite: Path,
     assert changed_lines(CASES, suite.read_text()) == [
         "+      - 'ticket.create_many'    # bulk",
         "-      - 'ticket.create_many'    # bulk",
+        "-      # rarely wanted",
         "-      - ticket.draft",
         '+      - "yes"',
         '-    expectedIds: [permission.list,   "permission.get" ]  # flow',
@@ -106,6 +107,7 @@ approved: 2 of 2 changed expectations
 unchanged: 1 case
 circular: what 2 cases would expect is exactly what engine returned. Once approved, this run scores 1.0 there by construction \
 (RR, and R at that depth): the suite can no longer tell whether engine is right, only whether it changes.
+comments of case 1: '# rarely wanted' went with 'ticket.draft', which is no longer expected
 written: {suite}
 """
     )
@@ -186,6 +188,11 @@ class TestNeverTouched:
             provenance=provenance,
         )
         assert "left alone: 1 case (the run asked for fewer hits than the case expects)" in approved(suite, run).stdout
+        assert suite.read_text() == CASES
+
+    def test_a_case_of_which_the_agent_returned_fewer_hits(self, tmp_path: Path, suite: Path) -> None:
+        run = plain_run(tmp_path / "run.json", _1=["z"], _2=["permission.list", "permission.get"], _3=["b"])
+        assert "left alone: 2 cases (the agent returned fewer hits than the case expects)" in approved(suite, run).stdout
         assert suite.read_text() == CASES
 
     def test_hits_that_do_not_exist_are_not_expected(self, tmp_path: Path, suite: Path) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
 from searchmark.approval.expected import REFUSED, expected_of, why_not
-from searchmark.approval.list_edits import Edit, applied, list_edit
+from searchmark.approval.list_edits import ListEdit, applied, list_edit
 from searchmark.approval.proposing import propose
 from searchmark.approval.record_edits import record_edit
 from searchmark.approval.records import Approval, ApprovalRecord, ChangedExpectation
@@ -52,12 +52,17 @@ def approve(
     today = datetime.now(UTC).date().isoformat()
     record = ApprovalRecord(today, author, _name(run), tuple(change.case for change in approved), reason)
     kept = record_edit(file, record)
-    after = applied(file.text, [*_edits(file, suite, approved), *([kept] if kept else [])])
+    edits = _edits(file, suite, approved)
+    after = applied(file.text, [*(each.edit for each in edits.values()), *([kept] if kept else [])])
     new_content = _encoded(path, after, content)
     _check(file, suite, approved, _decoded(new_content))
     if write:
         _write(path, content, new_content)
-    return Approval(path, proposal, approved, record, recorded=kept is not None, written=write, before=file.text, after=after)
+    return Approval(
+        path, proposal, approved, record,
+        recorded=kept is not None, written=write, before=file.text, after=after,
+        comments=tuple(f"case {case}: {told}" for case, each in edits.items() for told in each.comments),
+    )  # fmt: skip
 
 
 def _refuse_format(path: Path) -> None:
@@ -86,19 +91,18 @@ def _name(run: Run) -> str:
     return f"{run.agent} {run.provenance.id}" if run.provenance.id else run.agent
 
 
-def _edits(file: SuiteText, suite: Suite, approved: Iterable[ChangedExpectation]) -> list[Edit]:
-    return [_edit(file, suite.cases[suite.table.index[change.case]], suite.table.index[change.case], change) for change in approved]
+def _edits(file: SuiteText, suite: Suite, approved: Iterable[ChangedExpectation]) -> dict[str, ListEdit]:
+    return {change.case: _edit(file, suite.table.index[change.case], change) for change in approved}
 
 
-def _edit(file: SuiteText, case: Case, row: int, change: ChangedExpectation) -> Edit:
+def _edit(file: SuiteText, row: int, change: ChangedExpectation) -> ListEdit:
     slots = file.slots(row)
     ranks = {target: rank for rank, target in enumerate(change.before)}
     try:
         order = [ranks[as_text(slot.target.value) or ""] for slot in slots]
     except KeyError:
-        raise file.error(row, f"what {case.id!r} expects is not found in the file; change it by hand") from None
-    after: Sequence[str | None] = [*change.after, *[None] * (len(slots) - len(change.after))]
-    return list_edit(file, slots, [after[rank] for rank in order])
+        raise file.error(row, f"what {change.case!r} expects is not found in the file; change it by hand") from None
+    return list_edit(file, slots, [change.after[rank] for rank in order])
 
 
 def _check(file: SuiteText, suite: Suite, approved: Iterable[ChangedExpectation], after: str) -> None:

@@ -50,5 +50,6 @@ def _told(approval: Approval) -> Iterator[str]:
         yield f"  case {change.case} expected {', '.join(change.before)}; it expects {', '.join(change.after)} now"
     if approval.circular:
         yield approval.circular_sentence
+    yield from (f"comments of {told}" for told in approval.comments)
     if approval.written:
         yield WARNING

@@ -112,6 +112,7 @@ def _summary(decided: Approval) -> Iterator[str]:
     yield from _left(proposal)
     if decided.circular:
         yield visible(decided.circular_sentence)
+    yield from (f"comments of {visible(told)}" for told in decided.comments)
     if decided.record is not None and not decided.recorded:
         yield f"{path} is a list of cases and keeps nothing else; put this into the commit message:"
         yield f"  {visible(decided.record.as_sentence())}"
