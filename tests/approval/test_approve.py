@@ -148,6 +148,11 @@ def test_a_dry_run_shows_the_lines_that_would_change_and_writes_nothing(suite: P
     assert done.stdout.splitlines()[-1] == "nothing is written"
 
 
+def test_the_format_may_be_named(suite: Path, run: Path) -> None:
+    assert approved(suite, run, "--format", "case-list").returncode == 0
+    assert load_suite(suite).cases[0].judgments[0].target == "ticket.create_many"
+
+
 def test_the_author_is_who_git_says(suite: Path, run: Path, tmp_path: Path) -> None:
     (tmp_path / "settings").write_text("[user]\n\tname = Ann Zoë\n\temail = ann@example.org\n", encoding="utf-8")
     settings = environment() | {"GIT_CONFIG_GLOBAL": str(tmp_path / "settings")}
@@ -231,6 +236,34 @@ class TestRefused:
         run = saved(tmp_path / "run.jsonl", answered("1", "x"), provenance=Provenance(suite=identity))
         code, sentence = refused(suite, "--run", run, "--yes", "--author", "Ann")
         assert (code, "2 of 3 cases were not run" in sentence) == (2, True)
+
+    def test_one_shard_of_several(self, suite: Path, tmp_path: Path) -> None:
+        identity = SuiteIdentity("cases", "0" * 64)
+        run = saved(tmp_path / "run.jsonl", answered("1", "x"), provenance=Provenance(suite=identity))
+        assert refused(suite, "--run", run, "--yes", "--author", "Ann") == (
+            2,
+            (
+                "searchmark: the run 'engine' holds a part of the suite 'cases', 1 of 3 cases; give all shards of it, each with a "
+                "--run of its own, or run the agent on the whole suite"
+            ),
+        )
+
+    def test_a_file_that_is_read_only(self, suite: Path, run: Path) -> None:
+        suite.chmod(0o444)
+        code, sentence = refused(suite, "--run", run, "--yes", "--author", "Ann")
+        assert (code, "is read-only, and is left as it is; make it writable first" in sentence) == (4, True)
+        assert approve_in_process(suite, "--run", run, "--dry-run", "--author", "Ann").returncode == 0
+
+    def test_a_file_that_has_other_names(self, suite: Path, run: Path, tmp_path: Path) -> None:
+        os.link(suite, tmp_path / "other.yaml")
+        code, sentence = refused(suite, "--run", run, "--yes", "--author", "Ann")
+        assert (code, "is one of 2 hard links to a file, and the others would stay as they are; copy it first" in sentence) == (
+            4,
+            True,
+        )
+
+    def test_a_format_that_is_named_wrongly(self, suite: Path, run: Path) -> None:
+        assert refused(suite, "--run", run, "--yes", "--author", "Ann", "--format", "gold-set")[0] == 4
 
     def test_a_run_of_a_different_suite(self, suite: Path, tmp_path: Path) -> None:
         identity = SuiteIdentity("others", "0" * 64)

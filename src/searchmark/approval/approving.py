@@ -15,7 +15,7 @@ from searchmark.approval.record_edits import record_edit
 from searchmark.approval.records import Approval, ApprovalRecord, ChangedExpectation
 from searchmark.approval.suite_text import SuiteText
 from searchmark.errors import FormatError, UsageError
-from searchmark.files.store import BOM, atomic_write, check_readable, read_bytes
+from searchmark.files.store import BOM, atomic_write, check_readable, check_replaceable, read_bytes
 from searchmark.records import Case, Run, Suite
 from searchmark.suites import read_suite
 from searchmark.suites.detect import detect
@@ -33,6 +33,7 @@ def approve(
     author: str,
     reason: str | None = None,
     only: Collection[str] = (),
+    format: str | None = None,  # noqa: A002  # as load_suite has it
     write: bool = True,
 ) -> Approval:
     """Make what a run answered what the suite at ``path`` expects, wherever ``decide`` says yes.
@@ -41,9 +42,11 @@ def approve(
     others, and not at all if it was changed by others meanwhile. Without ``write`` all but that is done.
     """
     path = Path(path)
-    _refuse_format(path)
+    _refuse_format(path, format)
+    if write:
+        check_replaceable(path)
     content = read_bytes(path)
-    file, suite = _read(path, _decoded(content))
+    file, suite = _read(path, _decoded(content), format)
     _refuse_all(path, file.format_name, suite)
     proposal = propose(suite, file.format_name, run, only)
     approved = tuple(change for change in proposal.changed if decide(change))
@@ -65,18 +68,18 @@ def approve(
     )  # fmt: skip
 
 
-def _refuse_format(path: Path) -> None:
+def _refuse_format(path: Path, format_name: str | None) -> None:
     """Name the formats that hold what no run can say."""
     check_readable(path)
-    found = detect(Source(path))
+    found = format_name or detect(Source(path))
     if found in REFUSED:
         raise UsageError(f"{path}: the format {found!r} cannot be approved from a run: {REFUSED[found]}; change it by hand")
 
 
-def _read(path: Path, text: str) -> tuple[SuiteText, Suite]:
+def _read(path: Path, text: str, format_name: str | None) -> tuple[SuiteText, Suite]:
     source = Source(path, content=text)
-    format_name = detect(source)
-    return SuiteText(source, format_name), read_suite(source, format_name)
+    found = format_name or detect(source)
+    return SuiteText(source, found), read_suite(source, found)
 
 
 def _refuse_all(path: Path, format_name: str, suite: Suite) -> None:
@@ -110,7 +113,7 @@ def _check(file: SuiteText, suite: Suite, approved: Iterable[ChangedExpectation]
     path = file.source.path
     changes = {change.case: change for change in approved}
     try:
-        _, new = _read(path, after)
+        _, new = _read(path, after, file.format_name)
     except FormatError as error:
         raise UsageError(f"{path} cannot be changed in place, change it by hand: {error.reason}") from error
     for case, now in zip(suite.cases, new.cases, strict=True):

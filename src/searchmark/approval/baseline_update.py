@@ -12,6 +12,7 @@ import numpy as np
 from searchmark.analysis.intervals import SAME
 from searchmark.analysis.scores import Scores
 from searchmark.errors import UsageError
+from searchmark.files.store import check_replaceable
 from searchmark.records import BaselineRecord, Run
 
 NEVER_BELOW = ".searchmark"  # which Git ignores, and which may be removed at any time
@@ -96,7 +97,8 @@ def same_run(one: Run, other: Run) -> bool:
 
 
 def check_location(file: Path) -> None:
-    """Refuse to keep a baseline where it is not under version control."""
+    """Refuse to keep a baseline where it is not under version control, or in a file that must not be replaced."""
+    check_replaceable(file)
     if NEVER_BELOW in (*file.absolute().parts, *file.resolve().parts):
         raise UsageError(
             f"{file} is below {NEVER_BELOW}, which Git ignores; name a file beside the config, with gates.baseline or --against"

@@ -99,6 +99,12 @@ def _refuse_other_queries(suite: Suite, run: Run) -> None:
     """A run that knows what it was asked must have been asked all of this suite and nothing else."""
     asked = run.provenance.suite
     if asked is not None and asked.queries not in (None, suite.hashes["queries"]):
+        answered, cases = set(map(nfc, run.case_ids)), set(map(nfc, suite.table.ids))
+        if asked.name == suite.name and answered < cases:
+            raise Incomparable(
+                f"the run {run.agent!r} holds a part of the suite {suite.name!r}, {len(answered)} of {len(cases)} cases; give all "
+                f"shards of it, each with a --run of its own, or run the agent on the whole suite"
+            )
         raise Incomparable(
             f"the run {run.agent!r} was made for a different suite, or before its cases changed ({asked.name!r}, not "
             f"{suite.name!r} as it is now); run the agent again and approve that run"
