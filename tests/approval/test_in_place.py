@@ -316,6 +316,9 @@ IDS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12
 
 
 class TestAnyId:
+    def test_that_ends_in_a_colon_is_no_key(self, tmp_path: Path) -> None:
+        self.round_trip(tmp_path / "cases.yaml", "cases:\n- query: q\n  expectedIds:\n  - a\n", "b:")
+
     @given(new=IDS, model=st.sampled_from(["a", "'a'", '"a"', "7"]), layout=st.sampled_from([" [{}]", "\n  - {}"]))
     def test_is_read_from_yaml_as_it_was_returned(self, tmp_path: Path, new: str, model: str, layout: str) -> None:
         self.round_trip(tmp_path / "cases.yaml", f"cases:\n- query: q\n  expectedIds:{layout.format(model)}\n", new)
