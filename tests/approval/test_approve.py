@@ -73,6 +73,7 @@ def test_a_commented_yaml_changes_in_the_said_lines_and_in_no_other(suite: Path,
     assert changed_lines(CASES, suite.read_text()) == [
         "+      - 'ticket.create_many'    # bulk",
         "-      - 'ticket.create_many'    # bulk",
+        "-      # rarely wanted",
         "-      - ticket.draft",
         '+      - "yes"',
         '-    expectedIds: [permission.list,   "permission.get" ]  # flow',
@@ -106,6 +107,7 @@ approved: 2 of 2 changed expectations
 unchanged: 1 case
 circular: what 2 cases would expect is exactly what engine returned. Once approved, this run scores 1.0 there by construction \
 (RR, and R at that depth): the suite can no longer tell whether engine is right, only whether it changes.
+comments of case 1: '# rarely wanted' went with 'ticket.draft', which is no longer expected
 written: {suite}
 """
     )
@@ -144,6 +146,11 @@ def test_a_dry_run_shows_the_lines_that_would_change_and_writes_nothing(suite: P
     assert (done.returncode, done.stderr, suite.read_text()) == (0, "", CASES)
     assert '+      - "yes"' in done.stdout.splitlines()
     assert done.stdout.splitlines()[-1] == "nothing is written"
+
+
+def test_the_format_may_be_named(suite: Path, run: Path) -> None:
+    assert approved(suite, run, "--format", "case-list").returncode == 0
+    assert load_suite(suite).cases[0].judgments[0].target == "ticket.create_many"
 
 
 def test_the_author_is_who_git_says(suite: Path, run: Path, tmp_path: Path) -> None:
@@ -188,6 +195,11 @@ class TestNeverTouched:
         assert "left alone: 1 case (the run asked for fewer hits than the case expects)" in approved(suite, run).stdout
         assert suite.read_text() == CASES
 
+    def test_a_case_of_which_the_agent_returned_fewer_hits(self, tmp_path: Path, suite: Path) -> None:
+        run = plain_run(tmp_path / "run.json", _1=["z"], _2=["permission.list", "permission.get"], _3=["b"])
+        assert "left alone: 2 cases (the agent returned fewer hits than the case expects)" in approved(suite, run).stdout
+        assert suite.read_text() == CASES
+
     def test_hits_that_do_not_exist_are_not_expected(self, tmp_path: Path, suite: Path) -> None:
         answer = Answer("3", "ok", (Hit("ghost", 1, valid=False), Hit("b", 2, valid=True), Hit("a", 3, valid=True)))
         done = approved(suite, saved(tmp_path / "run.jsonl", answer))
@@ -224,6 +236,34 @@ class TestRefused:
         run = saved(tmp_path / "run.jsonl", answered("1", "x"), provenance=Provenance(suite=identity))
         code, sentence = refused(suite, "--run", run, "--yes", "--author", "Ann")
         assert (code, "2 of 3 cases were not run" in sentence) == (2, True)
+
+    def test_one_shard_of_several(self, suite: Path, tmp_path: Path) -> None:
+        identity = SuiteIdentity("cases", "0" * 64)
+        run = saved(tmp_path / "run.jsonl", answered("1", "x"), provenance=Provenance(suite=identity))
+        assert refused(suite, "--run", run, "--yes", "--author", "Ann") == (
+            2,
+            (
+                "searchmark: the run 'engine' holds a part of the suite 'cases', 1 of 3 cases; give all shards of it, each with a "
+                "--run of its own, or run the agent on the whole suite"
+            ),
+        )
+
+    def test_a_file_that_is_read_only(self, suite: Path, run: Path) -> None:
+        suite.chmod(0o444)
+        code, sentence = refused(suite, "--run", run, "--yes", "--author", "Ann")
+        assert (code, "is read-only, and is left as it is; make it writable first" in sentence) == (4, True)
+        assert approve_in_process(suite, "--run", run, "--dry-run", "--author", "Ann").returncode == 0
+
+    def test_a_file_that_has_other_names(self, suite: Path, run: Path, tmp_path: Path) -> None:
+        os.link(suite, tmp_path / "other.yaml")
+        code, sentence = refused(suite, "--run", run, "--yes", "--author", "Ann")
+        assert (code, "is one of 2 hard links to a file, and the others would stay as they are; copy it first" in sentence) == (
+            4,
+            True,
+        )
+
+    def test_a_format_that_is_named_wrongly(self, suite: Path, run: Path) -> None:
+        assert refused(suite, "--run", run, "--yes", "--author", "Ann", "--format", "gold-set")[0] == 4
 
     def test_a_run_of_a_different_suite(self, suite: Path, tmp_path: Path) -> None:
         identity = SuiteIdentity("others", "0" * 64)

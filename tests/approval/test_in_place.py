@@ -40,9 +40,11 @@ def targets(path: Path) -> list[list[str]]:
 class TestExamples:
     def test_a_case_list_in_json(self, tmp_path: Path) -> None:
         path = Path(shutil.copy(EXAMPLES / "case_list.json", tmp_path))
-        assert lines_changed_in(path, _1=["ticket.open"], _2=["ticket.create", "ticket.create_many"], _3=["x"]) == [
+        assert lines_changed_in(
+            path, _1=["ticket.open", "ticket.create"], _2=["ticket.create", "ticket.create_many"], _3=["x"]
+        ) == [
             '-  {"query": "create a ticket", "expectedIds": ["ticket.create", "ticket.create_many"], "category": "crud"},',
-            '+  {"query": "create a ticket", "expectedIds": ["ticket.open"], "category": "crud"},',
+            '+  {"query": "create a ticket", "expectedIds": ["ticket.open", "ticket.create"], "category": "crud"},',
         ]
 
     def test_a_case_list_in_yaml(self, tmp_path: Path) -> None:
@@ -98,6 +100,54 @@ class TestExamples:
         assert (done.returncode, complaint in done.stderr, done.stderr.count("\n")) == (4, True, 1), done.stderr
 
 
+class TestComments:
+    """A comment is beside the id that it was beside, or is named."""
+
+    def test_on_lines_above_an_id_they_move_and_go_with_it(self, file) -> None:
+        head = "cases:\n- query: q\n  expectedIds:\n"
+        path = file(
+            "cases.yaml", f"{head}  # about a\n  # and more\n  - a\n\n  # about b\n  - b  # bb\n  # about c\n  - c\n  category: x\n"
+        )
+        decided = approved(path, _1=["b", "x", "a"])
+        rows = "  # about b\n  - b  # bb\n\n  - x\n  # about a\n  # and more\n  - a\n  category: x\n"
+        assert path.read_text().partition("approvals:")[0] == head + rows
+        assert decided.comments == (
+            "case 1: '# about a # and more' moved with 'a'; see whether it is about that alone",
+            "case 1: '# about b' moved with 'b'; see whether it is about that alone",
+            "case 1: '# about c' went with 'c', which is no longer expected",
+        )
+
+    def test_apart_from_every_id_they_stay(self, file) -> None:
+        head = "cases:\n- query: q\n  expectedIds:\n"
+        path = file("cases.yaml", f"{head}  - a\n\n  # the optional ones\n\n  - b\n\n  # the end\n")
+        assert approved(path, _1=["b", "a"]).comments == ()
+        rows = "  - b\n\n  # the optional ones\n\n  - a\n\n  # the end\n"
+        assert path.read_text().partition("approvals:")[0] == head + rows
+
+    @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
+    def test_in_typescript_of_either_kind(self, file, end: str) -> None:
+        head, tail = "export const CASES = [{\n  query: 'q',\n  expectedIds: [\n", "  ],\n}];\n"
+        rows = "    'p', // pp\n    // about q\n    /* blk */ 'q', /* after q */\n    /* about r */\n    'r',\n"
+        path = file("cases.ts", f"{head}{rows}{tail}".replace("\n", end).encode())
+        approved(path, _1=["q", "r", "p"])
+        rows = "    // about q\n    /* blk */ 'q', /* after q */\n    /* about r */\n    'r',\n    'p', // pp\n"
+        assert path.read_bytes().decode().split(end, 1)[1] == f"{head}{rows}{tail}".replace("\n", end)
+
+    @pytest.mark.parametrize(
+        "ids",
+        ["[a,\n    # about b\n    b\n  ]", "[a, # about a\n    b, c]", "[a, # about a\n    b, c\n  ]"],
+    )
+    def test_between_ids_that_share_a_line_they_stay_and_that_is_said(self, file, ids: str) -> None:
+        path = file("cases.yaml", f"cases:\n- query: q\n  expectedIds: {ids}\n")
+        assert approved(path, _1=["b", "a", "c"]).comments == (
+            "case 1: not all comments in the list could be moved; see whether each is beside the right id",
+        )
+
+    def test_within_a_judgment_they_stay_and_that_is_said(self, file) -> None:
+        path = file("s.yaml", "schema_version: 1\ncases:\n- id: c\n  judgments:\n  - target: a  # why\n    rank: 1\n")
+        assert "not all comments" in approved(path, c=["b"]).comments[0]
+
+
 class TestJson:
     def test_the_layout_stays_whatever_it_is(self, file) -> None:
         text = '{\r\n\t"cases" : [ {"query":"q",  "expectedIds":[ "a" ,"b" ]\r\n\t} ],\r\n\t"n": 1.50}'
@@ -112,7 +162,12 @@ class TestJson:
 
     def test_lists_with_a_line_for_each_id(self, file) -> None:
         path = file("cases.json", json.dumps([{"query": "q", "expectedIds": ["a", "b", "c"]}], indent=4))
-        assert lines_changed_in(path, _1=["a", "x"]) == ['-            "b",', '-            "c"', '+            "x"']
+        assert lines_changed_in(path, _1=["a", "x", "b"]) == [
+            '-            "b",',
+            '-            "c"',
+            '+            "x",',
+            '+            "b"',
+        ]
 
     def test_ids_that_are_numbers_stay_numbers(self, file) -> None:
         path = file("cases.json", '[{"query": "q", "expectedIds": [7, 8, 9]}]')
@@ -149,8 +204,8 @@ class TestNative:
             "suite.yaml",
             f"{head}      - {{target: b, rank: 2}}  # bulk\n      - {{rank: 1, target: a}}\n      - {{rank: 3, target: z}}\n",
         )
-        approved(path, c=["b", "x"])
-        rows = "      - {target: x, rank: 2}\n      - {rank: 1, target: b}  # bulk\n"
+        approved(path, c=["b", "x", "w"])
+        rows = "      - {target: x, rank: 2}\n      - {rank: 1, target: b}  # bulk\n      - {rank: 3, target: w}\n"
         assert path.read_text().partition("approvals:")[0] == head + rows
 
     def test_judgments_of_several_lines(self, file) -> None:
@@ -228,7 +283,7 @@ class TestYaml:
     def test_what_others_share_is_not_changed_in_silence(self, file, text: str, named: str) -> None:
         path = file("cases.yaml", text)
         with pytest.raises(UsageError, match=named):
-            approved(path, _1=["b"], _2=["x"])
+            approved(path, _1=["b", "c"], _2=["x"])
         assert path.read_text() == text
 
     def test_a_list_at_the_top_keeps_who_approved_in_a_comment(self, file) -> None:
@@ -261,6 +316,9 @@ IDS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12
 
 
 class TestAnyId:
+    def test_that_ends_in_a_colon_is_no_key(self, tmp_path: Path) -> None:
+        self.round_trip(tmp_path / "cases.yaml", "cases:\n- query: q\n  expectedIds:\n  - a\n", "b:")
+
     @given(new=IDS, model=st.sampled_from(["a", "'a'", '"a"', "7"]), layout=st.sampled_from([" [{}]", "\n  - {}"]))
     def test_is_read_from_yaml_as_it_was_returned(self, tmp_path: Path, new: str, model: str, layout: str) -> None:
         self.round_trip(tmp_path / "cases.yaml", f"cases:\n- query: q\n  expectedIds:{layout.format(model)}\n", new)

@@ -111,6 +111,15 @@ class TestSavedRuns:
         assert update(saved("two.jsonl", q1="a", q2="b"), suite, kept, *ANN) == 4
         assert kept.read_bytes() == before
 
+    def test_never_over_a_file_that_is_read_only(self, suite: str, saved, tmp_path: Path, capsys) -> None:
+        file = tmp_path / "baseline.jsonl"
+        assert update(saved("one.jsonl", q1="xa", q2="b"), suite, file, *ANN) == 0
+        before = file.read_bytes()
+        file.chmod(0o444)
+        assert update(saved("two.jsonl", q1="a", q2="b"), suite, file, *ANN) == 4
+        assert "is read-only, and is left as it is" in capsys.readouterr().err
+        assert file.read_bytes() == before
+
     @pytest.mark.parametrize("name", [".searchmark/baseline.jsonl", "a/.searchmark/b/baseline.jsonl"])
     def test_never_below_the_folder_that_git_ignores(self, suite: str, saved, tmp_path: Path, name: str, capsys) -> None:
         assert update(saved("one.jsonl", q1="a", q2="b"), suite, tmp_path / name, *ANN) == 4

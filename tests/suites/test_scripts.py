@@ -90,6 +90,11 @@ def test_every_extension_and_every_end_of_a_declaration(file, extension: str, en
         ("{}", "BENCHMARK_CASES is not a list"),
         ("[];\nBENCHMARK_CASES.push({})", "line 2: BENCHMARK_CASES is changed after its declaration"),
         ("[];\nBENCHMARK_CASES[0] = {}", "line 2: BENCHMARK_CASES is changed after its declaration"),
+        ("[];\nBENCHMARK_CASES[0].expectedIds = ['z'];", "line 2: BENCHMARK_CASES is changed after its declaration"),
+        ("[];\nBENCHMARK_CASES[0]!['expectedIds'][1] ??= 'z';", "line 2: BENCHMARK_CASES is changed after its declaration"),
+        ("[];\nBENCHMARK_CASES[0]?.expectedIds.sort();", "line 2: BENCHMARK_CASES is changed after its declaration"),
+        ("[];\nBENCHMARK_CASES.length = 0;", "line 2: BENCHMARK_CASES is changed after its declaration"),
+        ("[];\ndelete BENCHMARK_CASES[0];", "line 2: BENCHMARK_CASES is changed after its declaration"),
         ("[];\nconst TEST_CASES = []", "line 2: TEST_CASES is a second list of cases"),
         ("[{query: 'a'}]", "its cases have no expectedIds"),
         ("[]", "its cases have no expectedIds"),
@@ -105,11 +110,34 @@ def test_anything_but_literals_is_one_sentence_with_its_line(file, literal: str,
 
 
 @pytest.mark.parametrize(
-    "text", ["", "export default [];", "export const BENCHMARK_CASES_OLD = []", "let CASES = []", "  // const CASES = []"]
-)
+    "text",
+    [
+        "const HELP = `\nexport const BENCHMARK_CASES = [{query: 'q', expectedIds: ['a']}];\n`;",
+        "const HELP = `${f({a: `b`})}\nexport const BENCHMARK_CASES = [{query: 'q', expectedIds: ['a']}];\n`;",
+        "", "export default [];", "export const BENCHMARK_CASES_OLD = []", "let CASES = []", "  // const CASES = []",
+    ],
+)  # fmt: skip
 def test_a_script_without_cases_says_what_is_looked_for(file, text: str) -> None:
     with pytest.raises(FormatError, match=r"holds no cases; they are read from 'export const BENCHMARK_CASES = \[\.\.\.\]'"):
         load_suite(file("cases.ts", text))
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "const A = `x`; const B = /[`]/g; const C = '`';", "// don't `\n/* ` */", "f(/`/, 4 / 2)", 'const GLOB = "src/*.ts"',
+        "const A = `${`a ${'}'}`} \\` {`;", "const broken = `",
+    ],
+)  # fmt: skip
+def test_what_is_before_a_declaration_does_not_hide_it(file, before: str) -> None:
+    assert len(load_suite(file("cases.ts", f"{before}\nconst CASES = [{{query: 'q', expectedIds: ['a']}}]"))) == 1
+
+
+@pytest.mark.parametrize(
+    "use", [".length >= 3", ".length !== 0", "[0].query === 'q'", ".map(c => c)", "[0].expectedIds.slice().sort()"]
+)
+def test_what_only_looks_at_the_cases_does_not_change_them(file, use: str) -> None:
+    assert len(load_suite(file("cases.ts", f"const CASES = [{{query: 'q', expectedIds: ['a']}}];\nexpect(CASES{use})"))) == 1
 
 
 def test_a_declaration_without_value_is_refused(file) -> None:

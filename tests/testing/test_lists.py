@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,9 +75,29 @@ def test_nothing_scores_zero(results: list[str], relevant: list[str]) -> None:
         ("abc", ["a"], 5, "results must be a list of ids, each of them text"),
         ([1, 2], ["a"], 5, "results must be a list of ids, each of them text"),
         (["a"], "a", 5, "relevant must be a list of ids, each of them text"),
+        ({"a": 1}.keys() | {"b"}, ["a"], 5, "results must be in an order, and a set has none; give a list, best first"),
+        (frozenset("ab"), ["a"], 5, "results must be in an order"),
+        (None, ["a"], 5, "results must be a list of ids, each of them text"),
+        (["a"], ["a"], True, "k must be a whole number of at least 1, not True"),
+        (["a"], ["a"], 2.0, "k must be a whole number of at least 1, not 2.0"),
         (["a"], ["a"], 0, "k must be a whole number of at least 1, not 0"),
     ],
 )
 def test_what_would_be_a_silent_zero_is_refused(results: object, relevant: object, k: int, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         precision_at_k(results, relevant, k)  # type: ignore[arg-type]  # that is the point
+
+
+def test_a_ranking_without_an_order_is_refused() -> None:
+    with pytest.raises(UsageError, match="ranking must be in an order"):
+        all_metrics(["a"], {"a", "b"}, ["a"], 2)  # type: ignore[arg-type]  # that is the point
+
+
+def test_iterators_are_lists() -> None:
+    results, relevant = ["b", "a"], ["a"]
+    assert precision_at_k(iter(results), iter(relevant), 2) == 0.5  # type: ignore[arg-type]  # that is the point
+    assert all_metrics(iter(results), iter(results), iter(relevant), 2) == all_metrics(results, results, relevant, 2)  # type: ignore[arg-type]  # likewise
+
+
+def test_a_cutoff_may_be_a_number_of_numpy() -> None:
+    assert precision_at_k(["a"], ["a"], np.int64(2)) == 0.5  # type: ignore[arg-type]  # that is the point

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
 from searchmark.approval.expected import REFUSED, expected_of, why_not
-from searchmark.approval.list_edits import Edit, applied, list_edit
+from searchmark.approval.list_edits import ListEdit, applied, list_edit
 from searchmark.approval.proposing import propose
 from searchmark.approval.record_edits import record_edit
 from searchmark.approval.records import Approval, ApprovalRecord, ChangedExpectation
 from searchmark.approval.suite_text import SuiteText
 from searchmark.errors import FormatError, UsageError
-from searchmark.files.store import BOM, atomic_write, check_readable, read_bytes
+from searchmark.files.store import BOM, atomic_write, check_readable, check_replaceable, read_bytes
 from searchmark.records import Case, Run, Suite
 from searchmark.suites import read_suite
 from searchmark.suites.detect import detect
@@ -33,6 +33,7 @@ def approve(
     author: str,
     reason: str | None = None,
     only: Collection[str] = (),
+    format: str | None = None,  # noqa: A002  # as load_suite has it
     write: bool = True,
 ) -> Approval:
     """Make what a run answered what the suite at ``path`` expects, wherever ``decide`` says yes.
@@ -41,9 +42,11 @@ def approve(
     others, and not at all if it was changed by others meanwhile. Without ``write`` all but that is done.
     """
     path = Path(path)
-    _refuse_format(path)
+    _refuse_format(path, format)
+    if write:
+        check_replaceable(path)
     content = read_bytes(path)
-    file, suite = _read(path, _decoded(content))
+    file, suite = _read(path, _decoded(content), format)
     _refuse_all(path, file.format_name, suite)
     proposal = propose(suite, file.format_name, run, only)
     approved = tuple(change for change in proposal.changed if decide(change))
@@ -52,26 +55,31 @@ def approve(
     today = datetime.now(UTC).date().isoformat()
     record = ApprovalRecord(today, author, _name(run), tuple(change.case for change in approved), reason)
     kept = record_edit(file, record)
-    after = applied(file.text, [*_edits(file, suite, approved), *([kept] if kept else [])])
+    edits = _edits(file, suite, approved)
+    after = applied(file.text, [*(each.edit for each in edits.values()), *([kept] if kept else [])])
     new_content = _encoded(path, after, content)
     _check(file, suite, approved, _decoded(new_content))
     if write:
         _write(path, content, new_content)
-    return Approval(path, proposal, approved, record, recorded=kept is not None, written=write, before=file.text, after=after)
+    return Approval(
+        path, proposal, approved, record,
+        recorded=kept is not None, written=write, before=file.text, after=after,
+        comments=tuple(f"case {case}: {told}" for case, each in edits.items() for told in each.comments),
+    )  # fmt: skip
 
 
-def _refuse_format(path: Path) -> None:
+def _refuse_format(path: Path, format_name: str | None) -> None:
     """Name the formats that hold what no run can say."""
     check_readable(path)
-    found = detect(Source(path))
+    found = format_name or detect(Source(path))
     if found in REFUSED:
         raise UsageError(f"{path}: the format {found!r} cannot be approved from a run: {REFUSED[found]}; change it by hand")
 
 
-def _read(path: Path, text: str) -> tuple[SuiteText, Suite]:
+def _read(path: Path, text: str, format_name: str | None) -> tuple[SuiteText, Suite]:
     source = Source(path, content=text)
-    format_name = detect(source)
-    return SuiteText(source, format_name), read_suite(source, format_name)
+    found = format_name or detect(source)
+    return SuiteText(source, found), read_suite(source, found)
 
 
 def _refuse_all(path: Path, format_name: str, suite: Suite) -> None:
@@ -86,19 +94,18 @@ def _name(run: Run) -> str:
     return f"{run.agent} {run.provenance.id}" if run.provenance.id else run.agent
 
 
-def _edits(file: SuiteText, suite: Suite, approved: Iterable[ChangedExpectation]) -> list[Edit]:
-    return [_edit(file, suite.cases[suite.table.index[change.case]], suite.table.index[change.case], change) for change in approved]
+def _edits(file: SuiteText, suite: Suite, approved: Iterable[ChangedExpectation]) -> dict[str, ListEdit]:
+    return {change.case: _edit(file, suite.table.index[change.case], change) for change in approved}
 
 
-def _edit(file: SuiteText, case: Case, row: int, change: ChangedExpectation) -> Edit:
+def _edit(file: SuiteText, row: int, change: ChangedExpectation) -> ListEdit:
     slots = file.slots(row)
     ranks = {target: rank for rank, target in enumerate(change.before)}
     try:
         order = [ranks[as_text(slot.target.value) or ""] for slot in slots]
     except KeyError:
-        raise file.error(row, f"what {case.id!r} expects is not found in the file; change it by hand") from None
-    after: Sequence[str | None] = [*change.after, *[None] * (len(slots) - len(change.after))]
-    return list_edit(file, slots, [after[rank] for rank in order])
+        raise file.error(row, f"what {change.case!r} expects is not found in the file; change it by hand") from None
+    return list_edit(file, slots, [change.after[rank] for rank in order])
 
 
 def _check(file: SuiteText, suite: Suite, approved: Iterable[ChangedExpectation], after: str) -> None:
@@ -106,7 +113,7 @@ def _check(file: SuiteText, suite: Suite, approved: Iterable[ChangedExpectation]
     path = file.source.path
     changes = {change.case: change for change in approved}
     try:
-        _, new = _read(path, after)
+        _, new = _read(path, after, file.format_name)
     except FormatError as error:
         raise UsageError(f"{path} cannot be changed in place, change it by hand: {error.reason}") from error
     for case, now in zip(suite.cases, new.cases, strict=True):

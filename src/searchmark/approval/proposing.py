@@ -20,6 +20,7 @@ _REASONS: dict[LeftAloneKind, str] = {
     "timeout": "the agent ran out of time",
     "not_run": "the case was not run",
     "empty": "the agent returned nothing",
+    "fewer": "the agent returned fewer hits than the case expects",
     "too_short": "the run asked for fewer hits than the case expects",
 }
 
@@ -51,8 +52,9 @@ class _Proposing:
         found = list(_existing(case, answer, expected))[:wanted]
         if not found:
             return LeftAlone(case.id, "empty", "the agent returned nothing that exists")
-        if len(found) < wanted and self._was_cut(answer):
-            return LeftAlone(case.id, "too_short", _REASONS["too_short"])
+        if len(found) < wanted:  # what a worse answer lacks is not to be forgotten in silence
+            why: LeftAloneKind = "too_short" if self._was_cut(answer) else "fewer"
+            return LeftAlone(case.id, why, _REASONS[why])
         after = tuple(found if expected.ordered else _in_former_order(expected, found))
         if [_same(target, expected) for target in after] == [_same(target, expected) for target in expected.targets]:
             return None
@@ -97,6 +99,12 @@ def _refuse_other_queries(suite: Suite, run: Run) -> None:
     """A run that knows what it was asked must have been asked all of this suite and nothing else."""
     asked = run.provenance.suite
     if asked is not None and asked.queries not in (None, suite.hashes["queries"]):
+        answered, cases = set(map(nfc, run.case_ids)), set(map(nfc, suite.table.ids))
+        if asked.name == suite.name and answered < cases:
+            raise Incomparable(
+                f"the run {run.agent!r} holds a part of the suite {suite.name!r}, {len(answered)} of {len(cases)} cases; give all "
+                f"shards of it, each with a --run of its own, or run the agent on the whole suite"
+            )
         raise Incomparable(
             f"the run {run.agent!r} was made for a different suite, or before its cases changed ({asked.name!r}, not "
             f"{suite.name!r} as it is now); run the agent again and approve that run"
@@ -127,6 +135,4 @@ def _in_former_order(expected: Expected, found: list[str]) -> Iterator[str]:
     """What is still expected where it was, and new targets in place of those that are gone."""
     new = iter([target for target in found if target not in expected.targets])
     for target in expected.targets:
-        replacement = target if target in found else next(new, None)
-        if replacement is not None:
-            yield replacement
+        yield target if target in found else next(new)

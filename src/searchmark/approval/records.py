@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Literal
 
-LeftAloneKind = Literal["error", "timeout", "not_run", "empty", "too_short", "not_approvable"]
+LeftAloneKind = Literal["error", "timeout", "not_run", "empty", "fewer", "too_short", "not_approvable"]
 
 WARNING = "⚠️ Updated benchmark expectations! Review changes before committing."
 
@@ -94,7 +94,7 @@ class Approval:
     """What was decided and written.
 
     ``record`` is None where nothing was approved, and ``recorded`` False where the file has no room for it. ``before`` and
-    ``after`` are the text of the file.
+    ``after`` are the text of the file. ``comments`` says what became of comments whose meaning only people know.
     """
 
     path: str | PathLike[str]
@@ -105,8 +105,19 @@ class Approval:
     written: bool
     before: str
     after: str
+    comments: tuple[str, ...] = ()
 
     @property
     def circular(self) -> tuple[ChangedExpectation, ...]:
         """The approved expectations that are nothing but the output of the agent under test."""
         return tuple(change for change in self.approved if change.equals_output)
+
+    @property
+    def circular_sentence(self) -> str:
+        """What it means that there are such."""
+        agent, count = self.circular[0].agent, len(self.circular)
+        return (
+            f"circular: what {count} case{'' if count == 1 else 's'} would expect is exactly what {agent} returned. Once "
+            f"approved, this run scores 1.0 there by construction (RR, and R at that depth): the suite can no longer tell "
+            f"whether {agent} is right, only whether it changes."
+        )

@@ -58,6 +58,8 @@ def _may_be_bare(text: str, model: str) -> bool:
     """Whether a text without quotes means itself, and the same kind of thing as its model to any reader of YAML."""
     from ruamel.yaml.error import YAMLError
 
+    if text.endswith(":"):  # a key without a value, where it is an item on a line of its own
+        return False
     try:
         # Between brackets and braces most of all has a meaning.
         ((_, value),) = composed(f"[{{of: {text}}}]").value[0].value

@@ -27,12 +27,15 @@ _left_here: set[str] = set()  # folders that this process could not remove: it t
 
 
 @contextmanager
-def private_folder() -> Iterator[Path]:
-    """An empty folder for the owner alone, removed at the end, or by the next process if this one is killed."""
+def private_folder(prefix: str = "") -> Iterator[Path]:
+    """An empty folder for the owner alone, removed at the end, or by the next process if this one is killed.
+
+    With a ``prefix`` that is as good as random, other processes find it by that.
+    """
     path, parent = _user_folder()
     try:
         _remove_stale(path, parent)
-        lock, held = _created(path)
+        lock, held = _created(path, prefix)
         try:
             yield lock.with_suffix("")
         finally:
@@ -40,6 +43,16 @@ def private_folder() -> Iterator[Path]:
             os.close(held)
     finally:
         os.close(parent)
+
+
+def private_folder_of(prefix: str) -> Path:
+    """The folder that another process of this user has made with this prefix."""
+    path, parent = _user_folder()
+    os.close(parent)
+    found = next((each for each in path.glob(f"{prefix}*") if each.is_dir()), None)
+    if found is None:
+        raise UsageError(f"the folder in {path} that all processes of this session share is not there")
+    return found
 
 
 def remove_left_folders() -> None:
@@ -105,10 +118,10 @@ def _not_private(path: Path) -> UsageError:
     return UsageError(f"{path} is not a folder of this user; remove it, or set TMPDIR to another folder")
 
 
-def _created(parent: Path) -> tuple[Path, int]:
+def _created(parent: Path, prefix: str) -> tuple[Path, int]:
     """A new folder, as the path of its lock file and the lock."""
     with writing_temporary_files():
-        lock, held = create_locked(lambda: parent / f"{secrets.token_hex(8)}{_LOCK}")
+        lock, held = create_locked(lambda: parent / f"{prefix}{secrets.token_hex(8)}{_LOCK}")
         try:
             lock.with_suffix("").mkdir(mode=OWNER_ONLY)
         except BaseException:

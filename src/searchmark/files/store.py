@@ -67,6 +67,20 @@ def atomic_write(path: str | PathLike[str], *, private: bool = False) -> Iterato
         raise
 
 
+def check_replaceable(path: str | PathLike[str]) -> None:
+    """Refuse a file that is protected, or that other names would keep as it was; one that is not there can be made."""
+    try:
+        found = os.stat(path)  # noqa: PTH116  # of any kind of path
+    except OSError:
+        return
+    if not found.st_mode & 0o222 or not os.access(path, os.W_OK):  # the superuser may write to everything
+        raise UsageError(f"{path} is read-only, and is left as it is; make it writable first")
+    if found.st_nlink > 1 and stat.S_ISREG(found.st_mode):
+        raise UsageError(
+            f"{path} is one of {found.st_nlink} hard links to a file, and the others would stay as they are; copy it first"
+        )
+
+
 @contextmanager
 def _naming(path: str | PathLike[str]) -> Iterator[None]:
     try:

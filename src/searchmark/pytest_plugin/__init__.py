@@ -7,6 +7,8 @@ Private: what is meant for others is a name of `searchmark`.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
     from searchmark.pytest_plugin.shared_runs import SharedRuns
 
 SUFFIXES = (".searchmark.yaml", ".searchmark.yml")
-FOLDER = "searchmark_folder"  # what a worker of xdist is told
+SESSION = "searchmark_session"  # what a worker of xdist is told
+NOTES = "searchmark_notes"  # what a worker tells
+_ID = pytest.StashKey[str]()
 _SHARED = pytest.StashKey["SharedRuns"]()
 
 
@@ -39,22 +43,46 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Every worker of xdist is told the same folder."""
-    node.workerinput[FOLDER] = str(runs_of(node.config).folder)
+    """Every worker of xdist is told the same name; what it names is not there before a suite is."""
+    node.workerinput[SESSION] = node.config.stash.setdefault(_ID, _new_id())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
+    """The controller collects nothing itself: it knows of suites by what workers have found, before a test is run."""
+    if any(name.partition("::")[0].endswith(SUFFIXES) for name in ids):
+        runs_of(node.config).prepare()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """What a worker has to say reaches the summary."""
+    notes = getattr(node, "workeroutput", {}).get(NOTES)
+    if notes:
+        runs_of(node.config).note(*notes)
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Expectations are updated when all workers are done."""
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Expectations are updated when all workers are done, and not by a session that was stopped."""
     shared = session.config.stash.get(_SHARED, None)
-    if shared is not None and shared.is_controller and not shared.update_expectations():
+    if shared is None:
+        return
+    if not shared.is_controller:
+        session.config.workeroutput[NOTES] = shared.notes  # type: ignore[attr-defined]  # of xdist
+    elif exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or session.shouldfail or session.shouldstop:
+        shared.leave_expectations()
+    elif not shared.update_expectations():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """What became of the expectations."""
+    """What should not be passed over, and what became of the expectations."""
     shared = config.stash.get(_SHARED, None)
-    for line in shared.updated if shared is not None else ():
+    if shared is None or not shared.notes:
+        return
+    terminalreporter.section("searchmark", yellow=True)
+    for line in shared.notes:
         terminalreporter.write_line(line)
 
 
@@ -78,6 +106,10 @@ def runs_of(config: pytest.Config) -> SharedRuns:
     from searchmark.pytest_plugin.shared_runs import SharedRuns
 
     if _SHARED not in config.stash:
-        told = getattr(config, "workerinput", {}).get(FOLDER)
-        config.stash[_SHARED] = SharedRuns(None if told is None else Path(told))
+        told = getattr(config, "workerinput", {}).get(SESSION)
+        config.stash[_SHARED] = SharedRuns(told or config.stash.setdefault(_ID, _new_id()), is_controller=told is None)
     return config.stash[_SHARED]
+
+
+def _new_id() -> str:
+    return f"session-{os.urandom(8).hex()}-"

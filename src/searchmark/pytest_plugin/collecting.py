@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from searchmark.approval.records import WARNING
 from searchmark.config import load_config
 from searchmark.errors import SearchmarkError
 from searchmark.pytest_plugin.environment import NO_ONNX, names_onnx, wants_update
@@ -17,9 +16,7 @@ from searchmark.pytest_plugin.shared_runs import SharedRuns
 from searchmark.pytest_plugin.suites_under_test import SuiteUnderTest, open_suite
 from searchmark.pytest_plugin.titles import case_title, rule_titles
 
-
-class SearchmarkWarning(pytest.PytestWarning):
-    """Something that a test run should not pass over."""
+NO_RULE = "has no rule: its tests fail only where the agent does; write 'gates' into it or into the config"
 
 
 class NotMet(Exception):
@@ -43,8 +40,10 @@ class SuiteCollector(pytest.File):
             yield CaseItem.from_parent(self, suite=suite, case=case, **self._named(case_title(case)))
         for number, title in enumerate(rule_titles(suite.rules)):
             yield RuleItem.from_parent(self, suite=suite, number=number, **self._named(title))
+        if not suite.rules:
+            self.shared.note(f"{self.nodeid} {NO_RULE}")
         if names_onnx():
-            self.warn(SearchmarkWarning(NO_ONNX))
+            self.shared.note(NO_ONNX)
 
     def _named(self, name: str) -> dict[str, str]:
         """The name with the id that the cache of pytest has for it: from a name alone, brackets would be read otherwise there."""
@@ -69,12 +68,19 @@ class SuiteItem(pytest.Item):
         return self.parent.shared.outcome_of(self.suite)
 
     def setup(self) -> None:
-        """Run the suite, unless that was done; what keeps it from being run is an error, and no failure of a gate."""
+        """What keeps the suite from being run is an error, and no failure of a gate."""
+        try:
+            self.prepare()
+        except (NotRun, SearchmarkError) as error:
+            pytest.fail(str(error), pytrace=False)  # in this phase pytest asks no repr_failure of ours
+
+    def prepare(self) -> None:
+        """Run the suite, unless that was done."""
         if not self.suite.is_wanted:
             pytest.skip("only_in_ci: the environment variable CI is not set")
         missing, broken = self.outcome.missing, self.outcome.broken
         if missing is not None and self.suite.setup.skip_if_missing:
-            self.warn(SearchmarkWarning(f"{self.name} was skipped: {missing}"))
+            self.parent.shared.note(f"{self.parent.nodeid} was skipped: {missing}")
             pytest.skip(missing)
         if missing is not None or broken is not None:
             raise NotRun(missing or broken)
@@ -83,7 +89,7 @@ class SuiteItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """What the gate says, without the way through our code."""
-        expected = isinstance(excinfo.value, NotMet | NotRun | SearchmarkError)
+        expected = isinstance(excinfo.value, NotMet | SearchmarkError)
         return str(excinfo.value) if expected else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
@@ -97,8 +103,8 @@ class CaseItem(SuiteItem):
         super().__init__(**rest)
         self.case = case
 
-    def setup(self) -> None:
-        super().setup()
+    def prepare(self) -> None:
+        super().prepare()
         found = self.outcome.cases[self.case]
         if found.verdict == "error":
             raise NotRun(found.message)
@@ -117,10 +123,9 @@ class CaseItem(SuiteItem):
     def _update(self) -> None:
         left = self.outcome.left_alone.get(self.case)
         if left is not None:
-            self.warn(SearchmarkWarning(f"the expectation of case {self.case} was left alone: {left}"))
-            return
-        self.parent.shared.choose(self.suite, self.case)
-        self.warn(SearchmarkWarning(WARNING))
+            self.parent.shared.note(f"{self.parent.nodeid}: the expectation of case {self.case} was left alone: {left}")
+        else:
+            self.parent.shared.choose(self.suite, self.case)
 
 
 class RuleItem(SuiteItem):
@@ -133,7 +138,7 @@ class RuleItem(SuiteItem):
     def runtest(self) -> None:
         found = self.outcome.rules[self.number]
         if wants_update():
-            self.warn(SearchmarkWarning(f"expectations are updated, so this rule was not checked: {self.name}"))
+            self.parent.shared.note(f"{self.parent.nodeid}: no rule was checked, since expectations are updated")
             return
         if not found.passed:
             raise NotMet(found.message)

@@ -1,7 +1,4 @@
-"""One run per suite and session, however many processes the session has: the first one that needs it makes it, the others wait.
-
-Nothing heavy is imported here: with xdist the controller has a folder ready before it knows of any suite.
-"""
+"""One run per suite and session, however many processes the session has: the first one that needs it makes it, the others wait."""
 
 from __future__ import annotations
 
@@ -22,27 +19,44 @@ RUN, OUTCOME, CHOSEN, SUITE = "run.jsonl", "outcome.json", "chosen.jsonl", "suit
 
 
 class SharedRuns:
-    """The folder of a session, with a folder per suite: its run, and what became of its cases and rules."""
+    """The folder of a session, with a folder per suite: its run, and what became of its cases and rules.
 
-    def __init__(self, told: Path | None) -> None:
-        self._told = told
+    Only the controller makes the folder and removes it: it outlives every worker.
+    """
+
+    def __init__(self, session: str, *, is_controller: bool) -> None:
+        self._session = session
+        self.is_controller = is_controller
         self._until_the_end = ExitStack()
         self._known: dict[str, SuiteOutcome] = {}
-        self.updated: list[str] = []  # what became of the expectations, in sentences
+        self._notes: dict[str, None] = {}
 
     @property
-    def is_controller(self) -> bool:
-        """Whether this process is not a worker, which is told its folder."""
-        return self._told is None
+    def notes(self) -> list[str]:
+        """What a test run should not pass over, in sentences; no warnings, since these become errors on request."""
+        return list(self._notes)
+
+    def note(self, *sentences: str) -> None:
+        """Say something at the end of the session, once."""
+        self._notes.update(dict.fromkeys(sentences))
 
     @cached_property
     def folder(self) -> Path:
         """Made when it is needed; one that is left by a killed session is removed by the next process of ours."""
-        if self._told is not None:
-            return self._told
-        from searchmark.files.private_folders import private_folder
+        from searchmark.files.private_folders import private_folder, private_folder_of
 
-        return self._until_the_end.enter_context(private_folder())
+        if not self.is_controller:
+            return private_folder_of(self._session)
+        return self._until_the_end.enter_context(private_folder(self._session))
+
+    def prepare(self) -> None:
+        """Make the folder before workers look for it; they say themselves why it cannot be used."""
+        from searchmark.errors import SearchmarkError
+
+        try:
+            self.folder.stat()
+        except (SearchmarkError, OSError) as error:
+            self.note(str(error))
 
     def outcome_of(self, suite: SuiteUnderTest) -> SuiteOutcome:
         """What became of a suite; it is run if no process of this session has done so."""
@@ -70,11 +84,19 @@ class SharedRuns:
 
     def update_expectations(self) -> bool:
         """Approve the chosen cases of every suite; False if one could not be."""
-        if "folder" not in self.__dict__:
-            return True
-        told = [_updated(file.parent) for file in sorted(self.folder.glob(f"*/{CHOSEN}"))]
-        self.updated = [each.sentence for each in told]
+        told = [_updated(home) for home in self._chosen()]
+        for each in told:
+            self.note(*each.sentences)
         return all(each.done for each in told)
+
+    def leave_expectations(self) -> None:
+        """Say that nothing is updated, since the session did not end as planned."""
+        for home in self._chosen():
+            self.note(f"{_path(home)}: no expectation was updated, since the session was stopped before its end")
+
+    def _chosen(self) -> list[Path]:
+        """The folders of suites of which a case is to be updated."""
+        return [file.parent for file in sorted(self.folder.glob(f"*/{CHOSEN}"))] if "folder" in self.__dict__ else []
 
     def close(self) -> None:
         self._until_the_end.close()
@@ -88,9 +110,13 @@ class SharedRuns:
 def _updated(home: Path) -> UpdatedSuite:
     from searchmark.pytest_plugin.updating import update_suite
 
-    path = Path(json.loads((home / SUITE).read_text(encoding="utf-8")))
     only = {json.loads(line) for line in (home / CHOSEN).read_text(encoding="utf-8").splitlines()}
-    return update_suite(path, home / RUN, only)
+    return update_suite(_path(home), home / RUN, only)
+
+
+def _path(home: Path) -> Path:
+    """Where the suite is that a folder belongs to."""
+    return Path(json.loads((home / SUITE).read_text(encoding="utf-8")))
 
 
 @contextmanager

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 
 from searchmark.analysis.scores import score
 from searchmark.errors import UsageError
@@ -45,18 +46,19 @@ def ndcg_at_k(results: Sequence[str], relevant: Collection[str] | Mapping[str, i
 
 def all_metrics(results: Sequence[str], ranking: Sequence[str], relevant: Collection[str], k: int) -> RankingMetrics:
     """nDCG@k by an expected ranking, in which the first of n documents has grade n and the last 1; RR and P@k by ``relevant``."""
-    ordered = list(dict.fromkeys(_texts(ranking, "ranking")))
+    results, ordered = _ordered(results, "results"), list(dict.fromkeys(_ordered(ranking, "ranking")))
+    relevant = relevant if isinstance(relevant, Mapping) else _texts(relevant, "relevant")
     grades = {target: len(ordered) - place for place, target in enumerate(ordered)}
     return RankingMetrics(
         ndcg=ndcg_at_k(results, grades, k),
         mrr=reciprocal_rank(results, relevant),
         precision_at_k=precision_at_k(results, relevant, k),
-        k=k,
+        k=_cutoff(k),
     )
 
 
 def _value(results: Sequence[str], grades: Mapping[str, int], measure: str) -> float:
-    hits = tuple(Hit(name, rank) for rank, name in enumerate(_texts(results, "results"), 1))
+    hits = tuple(Hit(name, rank) for rank, name in enumerate(_ordered(results, "results"), 1))
     run = Run.from_answers("results", [Answer(_CASE, "ok" if hits else "empty", hits)])
     return float(score(judge(Suite.from_grades({_CASE: dict(grades)}), run), [measure]).values[0, 0])
 
@@ -67,14 +69,26 @@ def _grades(relevant: Collection[str] | Mapping[str, int]) -> Mapping[str, int]:
     return dict.fromkeys(_texts(relevant, "relevant"), 1)
 
 
-def _texts(ids: Collection[str], name: str) -> Collection[str]:
+def _ordered(ids: Iterable[str], name: str) -> list[str]:
+    """Ids best first; a set has no order, and what it is worth would change from process to process."""
+    if isinstance(ids, set | frozenset):
+        raise UsageError(f"{name} must be in an order, and a set has none; give a list, best first")
+    return _texts(ids, name)
+
+
+def _texts(ids: Iterable[str], name: str) -> list[str]:
     """A text is a collection of texts as well, and what has other ids would meet nothing: both would be a silent 0."""
-    if isinstance(ids, str) or not all(isinstance(each, str) for each in ids):
+    texts = list(ids) if isinstance(ids, Iterable) and not isinstance(ids, str) else None
+    if texts is None or not all(isinstance(each, str) for each in texts):
         raise UsageError(f"{name} must be a list of ids, each of them text")
-    return ids
+    return texts
 
 
 def _cutoff(k: int) -> int:
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+    try:
+        whole = 0 if isinstance(k, bool) else index(k)  # a whole number of NumPy is one too
+    except TypeError:
+        whole = 0
+    if whole < 1:
         raise UsageError(f"k must be a whole number of at least 1, not {k!r}")
-    return k
+    return whole

@@ -43,6 +43,7 @@ def assert_search(
     function knows that. A ``baseline``, or that of the gates, is used: without a rule about it nDCG@10 must not be worse. A
     result that cannot be relied on raises as well.
     """
+    __tracebackhide__ = True
     path = None if isinstance(suite, Suite) else Path(suite)
     asked, setup = (suite, NO_SETUP) if isinstance(suite, Suite) else load_suite_with_setup(suite)
     wanted = gate_options_of(gates)

@@ -12,6 +12,7 @@ import click
 from searchmark.cli._output import show, tell
 from searchmark.errors import UsageError
 from searchmark.reports.quoting import visible
+from searchmark.suites.detect import FORMATS
 
 if TYPE_CHECKING:
     from searchmark.approval.records import Approval, ChangedExpectation, Proposal
@@ -26,13 +27,21 @@ NOT_A_TERMINAL = (
 @click.command("approve", short_help="Make what a run answered what a suite expects, case by case.")
 @click.argument("suite", metavar="SUITE")
 @click.option("--run", "run_paths", metavar="RUN", multiple=True, required=True, help="Saved run; several are the shards of one.")
+@click.option("--format", "format_name", type=click.Choice(tuple(FORMATS)), help="Format of the suite.  [default: detected]")
 @click.option("--case", "cases", metavar="ID", multiple=True, help="Only this case; repeatable.")
 @click.option("--yes", is_flag=True, help="Approve every change without asking.")
 @click.option("--author", metavar="NAME", help="Who approves.  [default: user.name and user.email of Git]")
 @click.option("--reason", metavar="TEXT", help="Why, for those who read the suite later.")
 @click.option("--dry-run", is_flag=True, help="Show every change, and the lines of the file that would change; write nothing.")
 def command(
-    suite: str, run_paths: tuple[str, ...], cases: tuple[str, ...], yes: bool, author: str | None, reason: str | None, dry_run: bool
+    suite: str,
+    run_paths: tuple[str, ...],
+    format_name: str | None,
+    cases: tuple[str, ...],
+    yes: bool,
+    author: str | None,
+    reason: str | None,
+    dry_run: bool,
 ) -> None:
     """Make what a run answered what a suite expects, case by case.
 
@@ -56,7 +65,8 @@ def command(
     if not by:
         raise UsageError("--author is empty; name who approves")
     questions = _Questions(asks)
-    decided = approve(suite, run, questions, author=by, reason=(reason or "").strip() or None, only=cases, write=not dry_run)
+    why = (reason or "").strip() or None
+    decided = approve(suite, run, questions, author=by, reason=why, only=cases, format=format_name, write=not dry_run)
     show("\n".join([*questions.unasked, *_summary(decided)]) + "\n")
     if decided.written:
         from searchmark.approval.records import WARNING
@@ -111,7 +121,8 @@ def _summary(decided: Approval) -> Iterator[str]:
         yield f"{done}: {len(decided.approved)} of {_counted(len(proposal.changed), 'changed expectation')}"
     yield from _left(proposal)
     if decided.circular:
-        yield _circular(decided)
+        yield visible(decided.circular_sentence)
+    yield from (f"comments of {visible(told)}" for told in decided.comments)
     if decided.record is not None and not decided.recorded:
         yield f"{path} is a list of cases and keeps nothing else; put this into the commit message:"
         yield f"  {visible(decided.record.as_sentence())}"
@@ -127,14 +138,6 @@ def _left(proposal: Proposal) -> Iterator[str]:
         yield f"unchanged: {_counted(proposal.unchanged, 'case')}"
     for reason, count in proposal.reasons.items():
         yield f"left alone: {_counted(count, 'case')} ({reason})"
-
-
-def _circular(decided: Approval) -> str:
-    agent, many = visible(decided.circular[0].agent), _counted(len(decided.circular), "case")
-    return (
-        f"circular: what {many} would expect is exactly what {agent} returned. Once approved, this run scores 1.0 there by "
-        f"construction (RR, and R at that depth): the suite can no longer tell whether {agent} is right, only whether it changes."
-    )
 
 
 def _difference(decided: Approval) -> Iterator[str]:

@@ -80,6 +80,7 @@ def update(run_paths: tuple[str, ...], source: SuiteChoice, config: Config, choi
     suite, setup = load_suite_with_setup(source.path, format=source.format, topics=source.topics)
     file = Path(baseline_file(with_gates_of(setup, config), choice.against))
     check_location(file)
+    check_replaceable(file)
     if not choice.yes and not (sys.stdin and sys.stdin.isatty()):
         raise UsageError(NOT_A_TERMINAL)
     former = read_baseline(file)
