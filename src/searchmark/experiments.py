@@ -27,7 +27,7 @@ from searchmark.comparability import comparable
 from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
 from searchmark.corpora.corpus import Survey
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
-from searchmark.gates.baselines import NO_BASELINE, Baseline
+from searchmark.gates.baselines import NO_BASELINE, Baseline, named_baseline
 from searchmark.gates.looking import LookBook
 from searchmark.gates.reach import Reach
 from searchmark.gates.relative import RelativeRule
@@ -198,13 +198,26 @@ def gate_run(
     wanted = [*(list(measures) or default_measures(suite)), *_measures_of(rules)]
     runs = [joined(parts)] if parts else []
     (scores,) = score_runs(suite, runs, wanted, corpus=corpus)
-    tables, missing = [scores], baseline.missing
+    tables, missing = _beside_baseline(scores, suite, runs, rules, wanted, baseline, corpus)
+    return scores, _gate(tables, rules, len(tables) - 1 or None, options, corpus, missing, looks)
+
+
+def _beside_baseline(
+    scores: Scores,
+    suite: Suite,
+    runs: Sequence[Run],
+    rules: Sequence[Rule],
+    measures: Sequence[MeasureLike],
+    baseline: Baseline,
+    corpus: Survey | None,
+) -> tuple[list[Scores], str]:
+    """The scores of a run, with those of the baseline if a rule asks for them; where they do not fit together, why."""
     if baseline.run is not None and any(isinstance(rule, RelativeRule) for rule in rules):
         try:
-            tables = score_runs(suite, [*runs, baseline.run], wanted, corpus=corpus)
+            return score_runs(suite, [*runs, baseline.run], measures, corpus=corpus), baseline.missing
         except (Incomparable, NothingEvaluated) as error:  # the run is worth its report, whatever the baseline is
-            missing = str(error)
-    return scores, _gate(tables, rules, len(tables) - 1 or None, options, corpus, missing, looks)
+            return [scores], str(error)
+    return [scores], baseline.missing
 
 
 def compare_runs(
@@ -263,14 +276,21 @@ def gate_self_test(
     baseline: Baseline = NO_BASELINE,
     options: CompareOptions = CompareOptions(),
     corpus: Survey | None = None,
+    on_progress: Callable[[str], None] = lambda _: None,
 ) -> SelfTest:
-    """What a gate would notice of a run that gets worse, and how often it is red for no reason."""
+    """What a gate would notice of a run that gets worse, and how often it is red for no reason.
+
+    Where no baseline is named, the run is its own.
+    """
     from searchmark.gates.self_test import self_test
 
-    rules = [*rules, *baseline.rules]
-    runs = [joined(parts), *([] if baseline.run is None else [baseline.run])]
-    scores = score_runs(suite, runs, _measures_of(rules) or default_measures(suite), corpus=corpus)
-    return self_test(scores[0], rules, scores[1] if len(scores) > 1 else None, options)
+    rules, runs = [*rules, *baseline.rules], [joined(parts)]
+    wanted = _measures_of(rules) or default_measures(suite)
+    (scores,) = score_runs(suite, runs, wanted, corpus=corpus)
+    held = named_baseline(runs[0]) if baseline is NO_BASELINE else baseline
+    tables, missing = _beside_baseline(scores, suite, runs, rules, wanted, held, corpus)
+    against = tables[1] if len(tables) > 1 else None
+    return self_test(tables[0], rules, against, options, missing_baseline=missing, on_progress=on_progress)
 
 
 def _measures_of(rules: Sequence[Rule]) -> list[AnyMeasure]:
