@@ -255,4 +255,6 @@ def _still(old: RuleResult, new: RuleResult) -> str:
     before, after = (f"{each:.4g}" if isinstance(each, float) else str(each) for each in (old.actual, new.actual))
     if new.bound in POLICIES:
         return f"{new.subject} changes by {after}, which these cases cannot show"
-    return f"{new.subject} goes from {before} to {after}, and is still {new.bound.replace('_', ' ')} {new.expected}"
+    if isinstance(new.expected, str):
+        return f"{new.subject} goes from {before} to {after}, and still passes"
+    return f"{new.subject} goes from {before} to {after}, and is still {new.bound.replace('_', ' ')} {new.expected:.12g}"
