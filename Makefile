@@ -95,6 +95,8 @@ bench: $(READY)  ## compare speed and memory with other tools, side by side
 	$(BIN)/python benchmarks/loading.py
 	$(BIN)/python benchmarks/comparison.py
 	$(BIN)/python benchmarks/verdicts.py
+	$(BIN)/python benchmarks/gates.py
+	$(BIN)/python benchmarks/gate_self_test.py
 	$(BIN)/python benchmarks/running.py
 	$(BIN)/python benchmarks/snapshots.py
 	$(BIN)/python benchmarks/time_travel.py

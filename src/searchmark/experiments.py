@@ -262,8 +262,9 @@ def foresee_gate(
     except NothingEvaluated as error:  # of the run, which is not made yet, nothing of the kind is known
         raise Incomparable(f"the baseline does not fit: {error}; nothing was run") from error
     judged = suite if scores is None else scores.judged.suite
+    family = len({(rule.quantity.measure.name, rule.segment) for rule in relative})
     return [
-        (f"{rule.quantity.words(scores)}{rule.segment.words}", rule.foresight(judged, scores, options.min_effect, len(relative)))
+        (f"{rule.quantity.words(scores)}{rule.segment.words}", rule.foresight(judged, scores, options.min_effect, family))
         for rule in relative
     ]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from searchmark import (
@@ -28,6 +30,7 @@ from searchmark import (
     rules_of,
 )
 from searchmark.gates.baselines import NO_BASELINE, Baseline
+from searchmark.gates.looking import LookBook
 from searchmark.gates.rules import Gate
 from searchmark.records import IndexBuild, Provenance, RunLabel
 
@@ -298,3 +301,88 @@ def test_a_comparison_holds_rules_against_its_baseline() -> None:
     assert report.gate is not None
     assert (report.gate.verdict, report.gate.rules[0].run) == ("failed", "worse")
     assert compare_runs(suite_of(), runs[:2], ["RR"], rules=rules).gate.verdict == "passed"  # type: ignore[union-attr]  # there are rules
+
+
+def errors_in(run: Run, cases: range) -> Run:
+    """The run after the agent failed on some cases."""
+    failed = {f"c{n}" for n in cases}
+    return Run.from_answers(
+        run.label, [replace(each, status="error", hits=()) if each.case in failed else each for each in run.answers]
+    )
+
+
+@pytest.mark.parametrize("policy", ["no-evidence-of-harm", "sequential"])
+def test_a_category_that_crashes_is_a_regression(policy: str) -> None:
+    """Few enough of all cases that the run is trusted."""
+    suite = Suite.from_cases("s", [Case(f"c{n}", f"q{n}", (Judgment("a"),), category="x" if n < 40 else "y") for n in range(1000)])
+    gates = rule(measure="RR", against="baseline", where={"category": "x"}, policy=policy)
+    gate = gate_on(errors_in(run_of(1000, 1000), range(40)), named_baseline(run_of(1000, 1000)), suite, rules=gates)
+    assert gate.verdict == "failed"
+
+
+@pytest.mark.parametrize("policy", ["no-evidence-of-harm", "non-inferior", "sequential"])
+def test_a_measure_that_tells_nothing_of_quality_gets_no_verdict(policy: str) -> None:
+    gates = rule(measure="Judged@10", against="baseline", policy=policy)
+    assert gate_on(run_of(0), named_baseline(run_of(40)), rules=gates).verdict == "unresolvable"
+
+
+def test_a_look_that_is_too_strict_for_the_cases_resolves_nothing(tmp_path: Path) -> None:
+    """Of twelve cases even the loss of all of them is not enough for the level of a late look."""
+    suite, baseline, rules = (
+        suite_of(12),
+        named_baseline(run_of(12, 12)),
+        rules_of(GateOptions(rules=rule(measure="RR", against="baseline", policy="sequential"))),
+    )
+    book = LookBook(tmp_path / "looks.jsonl")
+    verdicts = []
+    for build in range(45):
+        run = replace(run_of(0 if build == 44 else 12, 12), provenance=Provenance(id=f"r{build}"))
+        run = run if build == 44 else replace(run, scores=np.full(len(run.scores), float(build)))  # other answers each time
+        report = evaluate_run(suite, [run], ["RR"], rules=rules, baseline=baseline, looks=book)
+        verdicts.append(report.gate.verdict)  # type: ignore[union-attr]  # there are rules
+    assert verdicts[0] == "passed"
+    assert verdicts[-2:] == ["unresolvable", "unresolvable"]
+
+
+@pytest.mark.parametrize(
+    ("pin", "full", "cut"),
+    [
+        ({"must_not_contain": "b"}, "failed", "untrusted"),
+        ({"must_contain": "b"}, "passed", "untrusted"),
+        ({"must_be_first": "a"}, "passed", "passed"),
+    ],
+)
+def test_what_lies_below_the_depth_is_not_known(pin: dict[str, object], full: str, cut: str) -> None:
+    whole = run_of(40)
+    asked = Provenance(options={"depth": 1})
+    short = Run.from_answers("agent", [replace(each, hits=each.hits[:1]) for each in whole.answers], provenance=asked)
+    found = [gate_on(run, pins=(Pin("c7", **pin),)).verdict for run in (whole, short)]  # type: ignore[arg-type]  # as it comes
+    assert found == [full, cut]
+
+
+@pytest.mark.parametrize("field", ["pins", "known_failures", "thresholds", "each_case"])
+def test_no_rule_passes_on_an_untrusted_run(field: str) -> None:
+    run = errors_in(run_of(40), range(10, 20))
+    rules = {
+        "pins": (Pin("c0", must_be_first="a"),),
+        "known_failures": (KnownFailure("c0", "P@5", 0.9),),
+        "thresholds": {"RR": 0.1},
+        "each_case": {"P@9": 0.0},
+    }
+    assert gate_on(run, **{field: rules[field]}).verdict == "untrusted"
+
+
+def test_a_cost_that_is_known_for_some_answers_is_not_the_total() -> None:
+    known = [
+        replace(each, details=AnswerDetails(cost=0.01) if each.case == "c0" else AnswerDetails()) for each in run_of(40).answers
+    ]
+    (found,) = gate_on(Run.from_answers("agent", known), rules=rule(cost="total", at_most=0.05)).rules
+    assert (found.verdict, found.message) == (
+        "untrusted",
+        "Expected total cost <= 0.05, but there is no such number: it is known for 1 of 40 answers",
+    )
+
+
+def test_a_run_that_finds_nothing_names_its_cases() -> None:
+    (found,) = gate_on(run_of(0), thresholds={"RR": 0.5}).rules
+    assert found.cases == tuple(f"c{n}" for n in range(20))

@@ -20,7 +20,7 @@ from searchmark.analysis.intervals import SAME
 from searchmark.analysis.paired_evidence import Question, Rows, evidence_for, exact_mean
 from searchmark.analysis.power import VerdictRule, cases_needed, detectable_difference
 from searchmark.analysis.scores import Scores, segment_rows, untrusted_because
-from searchmark.analysis.verdicts import Difference, Judgement, PairedEvidence, judge_difference
+from searchmark.analysis.verdicts import Difference, Judgement, PairedEvidence, judge_difference, undone_by_failures
 from searchmark.comparability import Mismatch, check_judged, mismatches
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import parse_measure
@@ -196,6 +196,7 @@ class RunComparison:
             non_inferior=None if evidence.low is None or invalid else evidence.low > -self._options.margin,
             verdict=judgement.verdict,
             reason=judgement.reason,
+            undone=judgement.undone,
         )
 
     def _baseline_mean(self, look: SegmentQuestion) -> float | None:
@@ -218,7 +219,7 @@ class RunComparison:
     def _verdict(self, look: SegmentQuestion, family: Adjusted) -> Judgement:
         found = judge_difference(self._evidence[look], family.p, self._options.min_effect, family.family)
         if self._without_failures(look, family) not in (None, found.verdict):
-            return Judgement("INCONCLUSIVE", "the verdict would be a different one without the cases that failed")
+            return undone_by_failures(found.verdict)
         return found
 
     def _why_exploratory(self, look: SegmentQuestion) -> str:

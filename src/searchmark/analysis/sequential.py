@@ -20,7 +20,7 @@ import numpy as np
 from searchmark.analysis.intervals import FEWEST_CASES, LEAN, Level
 from searchmark.analysis.paired_evidence import Question, Rigour, Rows, evidence_for
 from searchmark.analysis.scores import Scores
-from searchmark.analysis.verdicts import SIGNIFICANT, Judgement, PairedEvidence, Verdict
+from searchmark.analysis.verdicts import SIGNIFICANT, Judgement, PairedEvidence, Verdict, undone_by_failures
 from searchmark.records import ERROR, TIMEOUT
 
 # So many looks spend half of the error, as many again a sixth of it. A loss may come with any build, so that the first looks
@@ -91,5 +91,5 @@ def sequential_verdict(
     if failed.any():
         rest = take_look(baseline, candidate, column, number, everything[~failed], family)
         if judge_look(rest, min_effect).verdict != found.verdict:
-            return look, Judgement("INCONCLUSIVE", "the verdict would be a different one without the cases that failed")
+            return look, undone_by_failures(found.verdict)
     return look, found

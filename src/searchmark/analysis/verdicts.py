@@ -49,10 +49,16 @@ class PairedEvidence:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict and the reason for it."""
+    """A verdict and the reason for it. ``undone``: the one that failed cases alone have made INCONCLUSIVE."""
 
     verdict: Verdict
     reason: str
+    undone: Verdict | None = None
+
+
+def undone_by_failures(verdict: Verdict) -> Judgement:
+    """What becomes of a verdict that would be a different one without the cases that failed."""
+    return Judgement("INCONCLUSIVE", "the verdict would be a different one without the cases that failed", verdict)
 
 
 def significant(evidence: PairedEvidence, p: float | None) -> bool:
@@ -117,7 +123,7 @@ class Difference:
     ``independent`` counts the observations, cases of one origin being one. ``p_holm`` is adjusted for ``family``
     comparisons. ``detectable`` is the smallest true difference that would have shown with 80 % power; ``cases_needed``
     independent cases would show a true difference as large as the observed one with 80 % power, None if no number would;
-    it is ``too_small`` if that is because it does not exceed min_effect.
+    it is ``too_small`` if that is because it does not exceed min_effect. ``undone`` is a verdict that rests on failed cases.
     """
 
     baseline: str
@@ -142,3 +148,4 @@ class Difference:
     non_inferior: bool | None
     verdict: Verdict
     reason: str
+    undone: Verdict | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from searchmark.analysis.declared import Declared
 from searchmark.analysis.scores import Scores, untrusted_because
+from searchmark.comparability import depth_reached
 from searchmark.gates.quantities import MOST_CASES
 from searchmark.gates.rules import Evidence, GateVerdict, PinBound, RuleResult, worst_of
 from searchmark.gates.sentences import SIGNS, named, prefix_for, told_apart, within
@@ -42,10 +43,18 @@ class PinRule:
             return self._result(None, "untrusted", f"{self._subject} cannot be checked: {reason}")
         hits = _hits(scores, self.pin.case)
         met = self.is_met(hits)
+        if met is (self.bound == "must_not_contain") and self._may_be_cut(scores, hits):
+            cut = f"its answer was cut after {len(hits)} hits, before the first {self.pin.k}"
+            return self._result(None, "untrusted", f"{self._subject} cannot be checked: {cut}")
         shown = ", ".join(hits[:SHOWN]) or "nothing"
         wanted = f"{self._subject}: expected {self._words}"
         message = f"{wanted}, and it is so" if met else f"{wanted}, but got {shown}"
         return self._result(hits[0] if hits else None, "passed" if met else "failed", message)
+
+    def _may_be_cut(self, scores: Scores, hits: Sequence[str]) -> bool:
+        """Whether what is asked about the first ``k`` hits may lie below those that are there."""
+        depth = depth_reached(scores.judged.run)
+        return self.bound in ("must_contain", "must_not_contain") and depth is not None and depth <= len(hits) < self.pin.k
 
     def is_met(self, hits: Sequence[str]) -> bool:
         first, k = [normal_path(each) for each in hits], self.pin.k
@@ -173,7 +182,9 @@ def unknown_because(scores: Scores, case: str) -> str | None:
     if row is None:
         return "the suite has no such case"
     status = scores.judged.status[row]
-    return f"it ended with {STATUSES[status]}" if status in _FAILED else None
+    if status in _FAILED:
+        return f"it ended with {STATUSES[status]}"
+    return "; ".join(untrusted_because(scores)) or None
 
 
 def _hits(scores: Scores, case: str) -> list[str]:

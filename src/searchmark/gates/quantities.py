@@ -17,6 +17,12 @@ from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import AnswerDetails
 
 MOST_CASES = 20  # that are named as the cause
+_TIMES: dict[str, Callable[[AnswerDetails], Sequence[float]]] = {
+    "cold": lambda each: each.cold_ms,
+    "warm": lambda each: each.warm_ms,
+    "first_hit": lambda each: () if each.first_hit_ms is None else (each.first_hit_ms,),
+    "index_only": lambda _: (),
+}
 
 
 class GatedNumber(Protocol):
@@ -88,7 +94,7 @@ class MeanOf:
         if mean is None:
             return ()
         badness = values if high_is_bad else -values
-        bad = [row for row in np.argsort(-badness, kind="stable") if badness[row] > (mean if high_is_bad else -mean)]
+        bad = [row for row in np.argsort(-badness, kind="stable") if badness[row] >= (mean if high_is_bad else -mean)]
         return tuple(scores.judged.suite.table.ids[rows[row]] for row in bad[:MOST_CASES])
 
     def _values(self, scores: Scores, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -111,11 +117,21 @@ class LatencyOf:
     words = subject
 
     def value(self, scores: Scores, rows: Rows) -> float | None:
-        found = latencies_in(_details(scores, rows)).get(self.kind)
-        return None if found is None else float(getattr(found, self.percentile))
+        details = _details(scores, rows)
+        found = latencies_in(details).get(self.kind)
+        if found is None or self._known(details) < len(details):
+            return None
+        return float(getattr(found, self.percentile))
 
-    def why_missing(self, scores: Scores) -> str:  # noqa: ARG002  # as above
-        return f"this run has no {self.kind.replace('_', ' ')} latency"
+    def _known(self, details: Sequence[AnswerDetails]) -> int:
+        """How many answers have such a time; a search that failed need not have one."""
+        return sum(bool(_TIMES[self.kind](each)) or each.failure is not None for each in details)
+
+    def why_missing(self, scores: Scores) -> str:
+        details = _details(scores, np.arange(len(scores.judged.suite)))
+        name = f"{self.kind.replace('_', ' ')} latency"
+        known = self._known(details)
+        return f"it is known for {known} of {len(details)} answers" if known else f"this run has no {name}"
 
     def worst(self, scores: Scores, rows: Rows, *, high_is_bad: bool) -> tuple[str, ...]:
         return _extreme(scores, rows, lambda each: max((*each.cold_ms, *each.warm_ms), default=None), high_is_bad)
@@ -135,13 +151,16 @@ class CostOf:
     words = subject
 
     def value(self, scores: Scores, rows: Rows) -> float | None:
-        costs = [each.cost for each in _details(scores, rows) if each.cost is not None]
-        if not costs:
+        details = _details(scores, rows)
+        costs = [each.cost for each in details if each.cost is not None]
+        if not costs or len(costs) < len(details):
             return None
         return fsum(costs) / (len(costs) if self.part == "per_query" else 1)
 
-    def why_missing(self, scores: Scores) -> str:  # noqa: ARG002  # as above
-        return "the agent does not say what its answers cost"
+    def why_missing(self, scores: Scores) -> str:
+        details = scores.judged.run.details or ()
+        known = sum(each.cost is not None for each in details)
+        return f"it is known for {known} of {len(details)} answers" if known else "the agent does not say what its answers cost"
 
     def worst(self, scores: Scores, rows: Rows, *, high_is_bad: bool) -> tuple[str, ...]:
         return _extreme(scores, rows, lambda each: each.cost, high_is_bad)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf
 
 import numpy as np
 
@@ -22,6 +21,20 @@ from searchmark.options.gate_options import Policy
 from searchmark.records import Suite
 
 MARGIN = 0.02
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a comparison showed, and the number of the look."""
+
+    met: bool
+    message: str
+    notes: tuple[str, ...] = ()
+    look: int = 1
+
+    @property
+    def verdict(self) -> GateVerdict:
+        return "passed" if self.met else "failed"
 
 
 @dataclass(frozen=True)
@@ -65,57 +78,52 @@ class RelativeRule:
         if found is None or found.difference is None or found.verdict == "INVALID":
             reason = "no case has a value on both sides" if found is None else found.reason
             return self._result(None, (), "untrusted", f"{words} cannot be compared: {reason}", scores=scores)
-        verdict, message, notes = self._judged(evidence, name, found, words)
+        if not self.quantity.measure.tells_quality:
+            return self._result(found.difference, (), "unresolvable", f"{words} is unresolvable: {found.reason}", scores=scores)
+        look = self._sequential if self.policy == "sequential" else self._seen
+        seen = look(evidence, name, found, words)
+        verdict, message = seen.verdict, seen.message
         # What could not have failed has not passed, and what could not have passed has not failed.
         if evidence.foreseeing and verdict == ("failed" if self.policy == "non-inferior" else "passed"):
-            foreseen = self._foreseen(evidence)
+            before = evidence.scores[evidence.baseline or ""]
+            foreseen = self.foresight(before.judged.suite, before, evidence.min_effect, evidence.family, seen.look)
             if not foreseen.resolvable:
                 verdict, message = "unresolvable", f"{words} is unresolvable: {foreseen.reason}"
         causes = self._losers(evidence, name) if verdict == "failed" else ()
         actual = found.low if self.policy == "non-inferior" else found.difference
-        return self._result(actual, causes, verdict, message, notes, scores)
+        return self._result(actual, causes, verdict, message, seen.notes, scores)
 
-    def _foreseen(self, evidence: Evidence) -> Foresight:
-        """What could have been seen, by what was known before the run."""
-        before = evidence.scores[evidence.baseline or ""]
-        return self.foresight(before.judged.suite, before, evidence.min_effect, max(1, len(evidence.differences)))
-
-    def foresight(self, suite: Suite, baseline: Scores | None, min_effect: float, family: int) -> Foresight:
+    def foresight(self, suite: Suite, baseline: Scores | None, min_effect: float, family: int, look: int = 1) -> Foresight:
         """What this rule could see of a run that is not made yet."""
-        question = GateQuestion(self.policy, min_effect, self.margin, family)
+        question = GateQuestion(self.policy, min_effect, self.margin, family, look)
         return foresee(suite, self.quantity.measure, question, baseline, rows_of(suite, self.segment))
 
-    def _judged(self, evidence: Evidence, name: str, found: Difference, words: str) -> tuple[GateVerdict, str, tuple[str, ...]]:
-        if self.policy == "sequential":
-            return self._looked(evidence, name, found, words)
-        met = (found.low or -inf) > -self.margin if self.policy == "non-inferior" else found.verdict != "REGRESSED"
-        unseen = () if self.policy == "non-inferior" or found.detectable is None else (_unseen(words, found),)
+    def _seen(self, evidence: Evidence, name: str, found: Difference, words: str) -> _Seen:
+        """What the comparison shows."""
         left_behind = evidence.looks.note(*self._looked_at(evidence, name), found, evidence.min_effect)
-        return "passed" if met else "failed", self._sentence(words, found, met), (*unseen, *left_behind)
+        if self.policy == "non-inferior":
+            met = found.low is not None and found.low > -self.margin
+            return _Seen(met, self._non_inferior(words, found, met), left_behind)
+        harmed = "REGRESSED" in (found.verdict, found.undone)
+        unseen = () if found.detectable is None else (_unseen(words, found),)
+        return _Seen(not harmed, _harm(words, found, harmed), (*unseen, *left_behind))
 
-    def _looked(self, evidence: Evidence, name: str, found: Difference, words: str) -> tuple[GateVerdict, str, tuple[str, ...]]:
-        """The verdict of one look among many."""
-        family = max(1, len(evidence.differences))
-        look, judgement, notes = evidence.looks.look(*self._looked_at(evidence, name), found.measure, evidence.min_effect, family)
-        met = judgement.verdict != "REGRESSED"
+    def _sequential(self, evidence: Evidence, name: str, found: Difference, words: str) -> _Seen:
+        """What one look among many shows."""
+        looked_at = self._looked_at(evidence, name)
+        look, judgement, notes = evidence.looks.look(*looked_at, found.measure, evidence.min_effect, evidence.family)
+        harmed = "REGRESSED" in (judgement.verdict, judgement.undone)
         said = f"{look.evidence.mean or 0:+.4f}, look {look.number} at level {look.level:.2g}: {judgement.reason}"
-        start = f"{words} shows no evidence of harm" if met else f"Expected {words} not to be worse, but it REGRESSED"
-        return "passed" if met else "failed", f"{start}: {said}", notes
+        start = f"Expected {words} not to be worse, but it REGRESSED" if harmed else f"{words} shows no evidence of harm"
+        return _Seen(not harmed, f"{start}: {said}", notes, look.number)
 
     def _looked_at(self, evidence: Evidence, name: str) -> tuple[Scores, Scores, CaseSegment]:
         before, after = evidence.scores[evidence.baseline or ""], evidence.scores[name]
         return before, after, named_in(after.judged.suite, self.segment)
 
-    def _sentence(self, words: str, found: Difference, met: bool) -> str:
-        if found.low is None or found.high is None:
-            return f"{words} cannot be shown to be anything: {found.reason}"
-        said = f"{found.difference:+.4f}, interval {found.low:+.4f} to {found.high:+.4f}, {found.cases} cases"
-        if self.policy == "non-inferior":
-            line = f"the lower end above {-self.margin:g}"
-            return f"{words} is non-inferior: {said}, {line}" if met else f"Expected {words}: {line}, but got {said}"
-        if met:
-            return f"{words} shows no evidence of harm: {found.verdict}, {said}"
-        return f"Expected {words} not to be worse, but it REGRESSED: {said}, p {found.p_holm:.4f}"
+    def _non_inferior(self, words: str, found: Difference, met: bool) -> str:
+        line = f"the lower end above {-self.margin:g}"
+        return f"{words} is non-inferior: {_said(found)}, {line}" if met else f"Expected {words}: {line}, but got {_said(found)}"
 
     def _losers(self, evidence: Evidence, name: str) -> tuple[str, ...]:
         """The cases that lost most."""
@@ -139,6 +147,18 @@ class RelativeRule:
         expected = -self.margin if self.policy == "non-inferior" else 0.0
         subject = self.quantity.subject(scores)
         return RuleResult(subject, self.segment.where, self.policy, expected, actual, cases, verdict, message, notes)
+
+
+def _said(found: Difference) -> str:
+    interval = "" if found.low is None or found.high is None else f", interval {found.low:+.4f} to {found.high:+.4f}"
+    return f"{found.difference:+.4f}{interval}, {found.cases} cases"
+
+
+def _harm(words: str, found: Difference, harmed: bool) -> str:
+    if not harmed:
+        return f"{words} shows no evidence of harm: {found.verdict}, {_said(found)}"
+    why = f"p {found.p_holm:.4f}" if found.undone is None else "by cases that failed"
+    return f"Expected {words} not to be worse, but it REGRESSED: {_said(found)}, {why}"
 
 
 def _unseen(words: str, found: Difference) -> str:

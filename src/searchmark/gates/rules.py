@@ -47,6 +47,11 @@ class Evidence:
         return cls(dict(zip(unique_names([scores]), [scores], strict=True)))
 
     @property
+    def family(self) -> int:
+        """How many differences rules have declared."""
+        return max(1, len(self.differences))
+
+    @property
     def candidates(self) -> list[str]:
         """The runs that rules are about."""
         return [name for name in self.scores if name != self.baseline]

@@ -15,6 +15,8 @@ from searchmark.reports import layout, render
 from searchmark.reports.outcome import outcome_of
 from searchmark.reports.quoting import visible, without_commands
 from searchmark.reports.report import Report
+from searchmark.services.environment_secrets import environment_secrets
+from searchmark.services.redaction import scrubbed
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 LARGEST_SUMMARY = 1 << 20  # bytes; GitHub shows nothing of a larger one
@@ -75,7 +77,9 @@ class Annotation(NamedTuple):
 
 
 def _harmless(text: str) -> str:
-    return without_commands(visible(text, LONGEST_ANNOTATION)).replace("::", ":\u200b:")
+    """Secrets go first: behind escapes they would not be found."""
+    clean = scrubbed(text, environment_secrets())
+    return without_commands(visible(clean, LONGEST_ANNOTATION)).replace("::", ":\u200b:")
 
 
 def annotations_of(report: Report, line_of: Callable[[str], SuiteLine | None] = lambda _: None) -> list[Annotation]:
