@@ -22,6 +22,7 @@ from searchmark.gates.quantities import (
     memory_bytes,
     no_ann_recall,
 )
+from searchmark.gates.reach import reachable, telling_margin
 from searchmark.gates.relative import MARGIN, RelativeRule
 from searchmark.gates.rules import PinBound, Rule
 from searchmark.gates.segments import segment_of
@@ -71,7 +72,7 @@ def _rules(rule: GateRule) -> Iterator[Rule]:
     segment = segment_of(rule.where)
     if rule.measure is not None and not rule.bounds:
         quantity = MeanOf(parse_measure(rule.measure), rule.measure)
-        margin = MARGIN if rule.margin is None else rule.margin
+        margin = MARGIN if rule.margin is None else telling_margin(quantity.measure, rule.margin)
         yield RelativeRule(quantity, rule.policy or "no-evidence-of-harm", margin, segment)
     for bound, expected in rule.bounds.items():
         yield NumberRule(_quantity(rule), bound, expected, segment, rule.warn_above, rule.warn_below)
@@ -97,7 +98,9 @@ def _latency(text: str) -> LatencyOf:
 
 
 def _failure(given: str | KnownFailure) -> KnownFailure:
-    return KnownFailure(given) if isinstance(given, str) else given
+    failure = KnownFailure(given) if isinstance(given, str) else given
+    reachable(parse_measure(failure.measure), failure.at_least)
+    return failure
 
 
 def _pin_rules(pin: Pin) -> Iterator[PinRule]:
