@@ -97,6 +97,12 @@ def tried_on_fixtures() -> SelfTest:
     return gate_self_test(suite, [run], [], baseline=load_baseline(EXAMPLE / "baseline_metrics.json"))
 
 
+def test_the_reasons_of_many_rules_are_told_by_the_first_of_them() -> None:
+    even = caught(tried(thresholds={f"P(rel=1)@{k}": 0.01 for k in range(1, 6)}))["category even emptied"]
+    assert even.reason.endswith("; and 2 more rules likewise")
+    assert even.reason.count(" goes from ") == 3
+
+
 def test_a_rule_of_averages_of_fixtures_sees_its_hits_too() -> None:
     suite, run = load_suite(EXAMPLE / "fixtures.json"), load_run(EXAMPLE / "today.json")
     rules = rules_of(GateOptions(rules=(GateRule(own_k="mrr", at_least=0.95),)))

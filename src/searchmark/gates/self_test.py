@@ -34,6 +34,7 @@ OFTEN = 0.8  # caught in so many trials counts as caught
 ALARM_TRIALS = 1000
 TOGETHER = 100  # trials that are worked out at once
 HALF = 0.5
+REASONS_SHOWN = 3
 Mask = NDArray[np.bool_]
 # What a rule looks at: the values of measures, the answers to cases that it names, or the hits of any case.
 Reads = Literal["values", "answers", "hits"]
@@ -248,7 +249,9 @@ def _why_not(before: Gate, after: Gate) -> str:
     changed = [(old, new) for old, new in zip(before.rules, after.rules, strict=True) if old.actual != new.actual]
     if not changed:
         return "no number of this gate changes"
-    return "; ".join(_still(old, new) for old, new in changed)
+    more = len(changed) - REASONS_SHOWN
+    others = [f"and {more} more {'rule' if more == 1 else 'rules'} likewise"] if more > 0 else []
+    return "; ".join([*(_still(old, new) for old, new in changed[:REASONS_SHOWN]), *others])
 
 
 def _still(old: RuleResult, new: RuleResult) -> str:
