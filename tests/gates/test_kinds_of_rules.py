@@ -188,7 +188,7 @@ def test_what_a_lowest_value_of_every_case_is_worth(measure: str, expected: floa
         ),
         (
             {"known_failures": (KnownFailure("c1", "RR", 90),)},
-            "at_least: values of RR lie between 0 and 1: 90 is outside; write 0.9 for 90 %",
+            "at_least of the known failure 'c1': values of RR lie between 0 and 1: 90 is outside; write 0.9 for 90 %",
         ),
     ],
 )

@@ -17,7 +17,7 @@ from searchmark.gates.segments import Rows
 from searchmark.gates.sentences import within
 from searchmark.judging.judge import judge
 from searchmark.measures.grammar import AnyMeasure
-from searchmark.options.gate_options import NumberBound
+from searchmark.options.gate_options import KnownFailure, NumberBound
 from searchmark.records import Answer, Hit, Run, Suite
 
 _NAMED = {"id", "path"}
@@ -175,11 +175,12 @@ def _percent(expected: float, high: float) -> str:
     return f"; write {expected / 100:.12g} for {expected:.12g} %" if meant else ""
 
 
-def reachable(measure: AnyMeasure, at_least: float) -> float:
-    """A lowest value, refused if it lies outside of the range of the measure."""
-    if not measure.low <= at_least <= measure.high:
-        raise UsageError(f"at_least: {outside(measure.name, measure.low, measure.high, at_least)}")
-    return at_least
+def known_failure_in_range(failure: KnownFailure, measure: AnyMeasure) -> KnownFailure:
+    """A known failure, refused if its bound lies outside of the range of its measure: it would fail for ever."""
+    if not measure.low <= failure.at_least <= measure.high:
+        reason = outside(measure.name, measure.low, measure.high, failure.at_least)
+        raise UsageError(f"at_least of the known failure {failure.case!r}: {reason}")
+    return failure
 
 
 def telling_margin(measure: AnyMeasure, margin: float) -> float:

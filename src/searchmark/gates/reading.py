@@ -22,7 +22,7 @@ from searchmark.gates.quantities import (
     memory_bytes,
     no_ann_recall,
 )
-from searchmark.gates.reach import reachable, telling_margin
+from searchmark.gates.reach import known_failure_in_range, telling_margin
 from searchmark.gates.relative import MARGIN, RelativeRule
 from searchmark.gates.rules import PinBound, Rule
 from searchmark.gates.segments import segment_of
@@ -99,8 +99,7 @@ def _latency(text: str) -> LatencyOf:
 
 def _failure(given: str | KnownFailure) -> KnownFailure:
     failure = KnownFailure(given) if isinstance(given, str) else given
-    reachable(parse_measure(failure.measure), failure.at_least)
-    return failure
+    return known_failure_in_range(failure, parse_measure(failure.measure))
 
 
 def _pin_rules(pin: Pin) -> Iterator[PinRule]:
