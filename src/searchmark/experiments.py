@@ -27,7 +27,7 @@ from searchmark.comparability import comparable
 from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
 from searchmark.corpora.corpus import Survey
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
-from searchmark.gates.baselines import NO_BASELINE, Baseline, compares
+from searchmark.gates.baselines import NO_BASELINE, Baseline, compares, named_baseline
 from searchmark.gates.looking import LookBook
 from searchmark.gates.reach import Reach
 from searchmark.gates.relative import RelativeRule
@@ -269,14 +269,21 @@ def gate_self_test(
     baseline: Baseline = NO_BASELINE,
     options: CompareOptions = CompareOptions(),
     corpus: Survey | None = None,
+    on_progress: Callable[[str], None] = lambda _: None,
 ) -> SelfTest:
-    """What a gate would notice of a run that gets worse, and how often it is red for no reason."""
+    """What a gate would notice of a run that gets worse, and how often it is red for no reason.
+
+    Where no baseline is named, the run is its own.
+    """
     from searchmark.gates.self_test import self_test
 
-    rules = [*rules, *baseline.rules]
-    runs = [joined(parts), *([] if baseline.run is None else [baseline.run])]
-    scores = score_runs(suite, runs, _measures_of(rules) or default_measures(suite), corpus=corpus)
-    return self_test(scores[0], rules, scores[1] if len(scores) > 1 else None, options)
+    rules, runs = [*rules, *baseline.rules], [joined(parts)]
+    wanted = _measures_of(rules) or default_measures(suite)
+    (scores,) = score_runs(suite, runs, wanted, corpus=corpus)
+    own = named_baseline(runs[0]) if baseline is NO_BASELINE else baseline
+    held = _held([scores], own, rules, lambda run: score_runs(suite, [*runs, run], wanted, corpus=corpus))
+    against = None if held.baseline is None else held.scores[held.baseline]
+    return self_test(held.scores[0], rules, against, options, missing_baseline=held.missing, on_progress=on_progress)
 
 
 def _measures_of(rules: Sequence[Rule]) -> list[AnyMeasure]:

@@ -9,7 +9,15 @@ import pytest
 
 from searchmark import Answer, Case, Document, Hit, Judgment, Run, Scores, Suite, judge, score
 from searchmark.analysis.comparison import compare
-from searchmark.analysis.foresight import Foresight, GateQuestion, fewest_that_differ, foresee, ties_for_margin
+from searchmark.analysis.foresight import (
+    Foresight,
+    GateQuestion,
+    _Column,
+    _more_alike,
+    fewest_that_differ,
+    foresee,
+    ties_for_margin,
+)
 from searchmark.analysis.intervals import SHOWN, observations
 from searchmark.analysis.paired_statistics import difference_intervals
 from searchmark.analysis.sequential import sequential_verdict
@@ -34,6 +42,10 @@ def run_of(suite: Suite, found: int) -> Scores:
 def ahead(cases: int, found: int, question: GateQuestion = HARM) -> Foresight:
     suite = suite_of(cases)
     return foresee(suite, "RR", question, run_of(suite, found))
+
+
+def _found(suite: Suite, hit: str) -> Scores:
+    return score(judge(suite, Run.from_answers(hit, [Answer(case, "ok", (Hit(hit, 1),)) for case in suite.table.ids])), ["DCG@10"])
 
 
 class TestHarm:
@@ -85,6 +97,23 @@ class TestHarm:
         said = foresee(suite, "RR", HARM, scores)
         assert said.reason.startswith("not even a build that finds nothing would be REGRESSED: ")
         assert not said.resolvable
+
+    def test_what_no_number_of_cases_changes_is_said_without_one(self) -> None:
+        column = _Column(*[observations(np.zeros((10, 1)), None)] * 2, span=1.0, known=True)
+        assert _more_alike(column, HARM) is None
+
+    @pytest.mark.parametrize("question", [HARM, SEQUENTIAL])
+    @pytest.mark.parametrize("grades", [(3, 3), (3, 2)])
+    def test_a_measure_without_a_highest_value_is_judged_by_what_the_baseline_could_lose(
+        self, question: GateQuestion, grades: tuple[int, int]
+    ) -> None:
+        suite = Suite.from_cases("s", [Case(f"q{n}", "", (Judgment("yes", grade=grades[n % 2]),)) for n in range(40)])
+        before, nothing = (_found(suite, hit) for hit in ("yes", "no"))
+        assert compare([before, nothing])[0].differences[0].verdict == "REGRESSED"
+        said = foresee(suite, "DCG@10", question, before)
+        assert (said.resolvable, said.independent) == (True, 40)
+        assert said.detectable is not None
+        assert 0 < said.detectable < 3  # all that there is to lose
 
     def test_losses_of_every_small_suite_never_fire_where_none_can(self) -> None:
         """All builds of four cases that lose nothing, half or all, among twelve."""

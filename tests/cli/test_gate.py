@@ -178,6 +178,18 @@ def test_a_self_test_is_written_as_json(here: Path) -> None:
     assert gate("--self-test", "good.json", "--fail-under", "RR=0.9", "-o", "seen.md") == 4
 
 
+def test_a_self_test_ends_as_the_gate_does_where_the_baseline_is_not_there_or_does_not_fit(here: Path) -> None:
+    (here / "other.json").write_text(json.dumps({"z": ["d1"]}))
+    for baseline in ("nothing.json", "other.json"):
+        assert gate("good.json", "--against", baseline) == 2
+        assert gate("--self-test", "good.json", "--against", baseline) == 2
+
+
+def test_a_self_test_of_a_run_that_fails_shows_no_sizes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate("--self-test", "bad.json", "--fail-under", "RR=0.9") == 2
+    assert "caught" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("config", "reason"),
     [

@@ -263,12 +263,27 @@ def test_answers_that_end_before_the_k_of_a_fixture_are_untrusted(tmp_path: Path
     assert "its k is 3, and the answers end after 2 hits" in rule.message
 
 
+@pytest.mark.parametrize(
+    ("metrics", "more", "note"),
+    [
+        ({"mrr": 1.0}, {"tolerance": 1.0}, "every ranking meets this bound: no MRR is lower than 0"),
+        ({"ndcg": 1.0}, {"regression_thresholds": {"threshold_multiplier": 0}}, "every ranking meets this bound: no NDCG@k is"),
+        ({"precision_at_k": 0.667}, {}, "a random ranking gets 0.6667 on average and meets this bound, so it says nothing"),
+    ],
+)
+def test_what_every_or_a_random_ranking_meets_is_said_with_the_rule_of_a_fixture(
+    tmp_path: Path, metrics: dict[str, float], more: dict[str, Any], note: str
+) -> None:
+    (rule,) = checked(one_case(metrics=metrics, **more), tmp_path)
+    assert [each.startswith(note) for each in rule.notes] == [True]
+
+
 def test_a_run_with_another_model_is_told(tmp_path: Path) -> None:
     agent = AgentIdentity("semantic", description={"embedder": {"model": "hashing"}})
-    (rule,) = checked(one_case(metrics={"mrr": 0.1}, model="BAAI/bge-small"), tmp_path, agent=agent)
+    (rule,) = checked(one_case(metrics={"mrr": 1.0}, model="BAAI/bge-small"), tmp_path, agent=agent)
     assert rule.notes == ("the baseline was made with the model BAAI/bge-small, and this run with hashing",)
     named = replace(agent, description={"embedder": {"model": "bge-small"}})
-    assert checked(one_case(metrics={"mrr": 0.1}, model="BAAI/bge-small"), tmp_path, agent=named)[0].notes == ()
+    assert checked(one_case(metrics={"mrr": 1.0}, model="BAAI/bge-small"), tmp_path, agent=named)[0].notes == ()
 
 
 class TestWithoutRelevant:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,7 +33,9 @@ from searchmark import (
 )
 from searchmark.gates.baselines import NO_BASELINE, Baseline
 from searchmark.gates.looking import LookBook
+from searchmark.gates.reach import Reach
 from searchmark.gates.rules import Gate
+from searchmark.measures.grammar import parse_measure
 from searchmark.records import IndexBuild, Provenance, RunLabel
 
 CASES = 40
@@ -135,11 +139,92 @@ def test_a_warning_is_said_and_fails_nothing() -> None:
         ("P@5", 0.5, "the highest possible P@5 on these cases is 0.4: no ranking can meet this bound"),
         ("P@5", 0.4, None),
         ("RR", 0.0, "every ranking meets this bound: no RR is lower than 0"),
+        ("nDCG@10", 1.0000001, "values of nDCG@10 lie between 0 and 1: 1.0000001 is outside"),
     ],
 )
 def test_what_a_bound_is_worth_is_said_with_the_gate(name: str, expected: float, note: str | None) -> None:
     (found,) = gate_on(run_of(40), thresholds={name: expected}).rules
     assert found.notes == (() if note is None else (note,))
+
+
+@pytest.mark.parametrize(
+    ("bound", "expected", "note"),
+    [
+        ("at_most", 1.0, "every ranking meets this bound: no RR is higher than 1"),
+        ("below", 0.0, "no ranking can meet this bound: no RR is lower than 0"),
+        ("below", 1.0, None),
+        ("at_most", 0.0, None),
+    ],
+)
+def test_what_a_highest_value_is_worth_is_said_as_well(bound: str, expected: float, note: str | None) -> None:
+    (found,) = gate_on(run_of(40), rules=rule(measure="RR", **{bound: expected})).rules
+    assert found.notes == (() if note is None else (note,))
+
+
+@pytest.mark.parametrize(
+    ("measure", "expected", "spared", "note"),
+    [
+        ("RR", 0.0, (), "every ranking meets this bound: no RR is lower than 0"),
+        ("RR", 90.0, (), "values of RR lie between 0 and 1: 90 is outside; write 0.9 for 90 %"),
+        ("RR", 0.9, (), None),
+        ("P@3", 0.65, (), "50 of 50 random rankings meet this bound in every case, so it says nothing about quality"),
+        ("P@3", 0.7, (), "the highest possible P@3 of case c0 is 0.6667: no ranking can meet this bound"),
+        ("P@3", 0.7, [f"c{n}" for n in range(12)], None),
+    ],
+)
+def test_what_a_lowest_value_of_every_case_is_worth(measure: str, expected: float, spared: Sequence[str], note: str | None) -> None:
+    documents = tuple(Document(each, each) for each in ("a", "b", "z"))
+    cases = [Case(f"c{n}", "q", (Judgment("a"), Judgment("b")), documents=documents) for n in range(12)]
+    found = Reach(Suite.from_cases("s", cases), [parse_measure(measure)]).each_case_notes(parse_measure(measure), expected, spared)
+    assert list(found) == ([] if note is None else [note])
+
+
+@pytest.mark.parametrize(
+    ("gates", "reason"),
+    [
+        (
+            {"rules": (GateRule(measure="RR", against="baseline", policy="non-inferior", margin=2),)},
+            "a margin of 2 allows every loss, since none of RR is larger than 1; lower it",
+        ),
+        (
+            {"known_failures": (KnownFailure("c1", "RR", 90),)},
+            "at_least of the known failure 'c1': values of RR lie between 0 and 1: 90 is outside; write 0.9 for 90 %",
+        ),
+    ],
+)
+def test_what_could_never_be_met_or_missed_is_refused(gates: dict[str, object], reason: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(reason)):
+        rules_of(GateOptions(**gates))  # type: ignore[arg-type]  # as it comes
+
+
+def test_a_warning_of_a_rule_that_compares_is_refused() -> None:
+    with pytest.raises(UsageError, match="a warning belongs to rules with a bound"):
+        GateRule(measure="RR", against="baseline", warn_below=0.5)
+
+
+def test_a_measure_without_a_highest_value_takes_any_margin() -> None:
+    assert rules_of(GateOptions(rules=(GateRule(measure="DCG@10", against="baseline", policy="non-inferior", margin=2),)))
+
+
+def test_a_note_names_its_rule_and_one_of_several_rules_is_said_once() -> None:
+    rules = (GateRule(measure="RR", at_least=0.0), GateRule(measure="RR", above=90, where={"category": "odd"}))
+    text = render(
+        evaluate_run(suite_of(), [run_of(40)], rules=rules_of(GateOptions(thresholds={"RR": 0}, rules=rules))), "markdown"
+    )
+    assert "- note: RR \\>= 0 and 1 more rule: every ranking meets this bound: no RR is lower than 0\n" in text
+    assert "- note: RR in category odd \\> 90: values of RR lie between 0 and 1: 90 is outside; write 0.9 for 90 %\n" in text
+
+
+def test_a_note_that_starts_with_its_subject_needs_no_name() -> None:
+    rules = rules_of(GateOptions(rules=(GateRule(latency="warm.p95", at_most=250, warn_above=5),)))
+    text = render(evaluate_run(suite_of(), [run_of(40)], rules=rules))
+    assert "note: latency warm.p95 is 10 ms, above 5 ms: a warning, not a failure\n" in text
+
+
+@pytest.mark.parametrize(("good", "more"), [(0, "and at least 17 more cases"), (30, "and 7 more cases")])
+def test_cases_that_are_not_counted_to_the_end_are_told_as_a_lower_bound(good: int, more: str) -> None:
+    rules = rules_of(GateOptions(thresholds={"RR": 0.99}))
+    assert f"  {more}\n" in render(evaluate_run(suite_of(), [run_of(good)], rules=rules))
 
 
 def test_a_bound_that_a_random_ranking_meets_is_said() -> None:

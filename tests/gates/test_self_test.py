@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
-from searchmark import GateOptions, GateRule, Pin, rules_of
+from pathlib import Path
+
+from searchmark import (
+    Answer,
+    Case,
+    GateOptions,
+    GateRule,
+    Judgment,
+    Pin,
+    Run,
+    Suite,
+    load_run,
+    load_suite,
+    named_baseline,
+    rules_of,
+)
 from searchmark.experiments import gate_self_test
+from searchmark.gates.baselines import load_baseline
 from searchmark.gates.self_test import Caught, SelfTest
 from searchmark.reports.self_test import self_test_text
 from tests.gates.test_kinds_of_rules import run_of, suite_of
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "baselines"
 
 
 def tried(good: int = 40, **gates: object) -> SelfTest:
@@ -55,8 +73,76 @@ def test_without_a_comparison_there_are_no_false_alarms_to_count() -> None:
 
 def test_a_run_that_does_not_pass_tells_nothing_about_its_gate() -> None:
     found = tried(good=0, thresholds={"P@2": 0.4})
-    assert found.verdict == "failed"
-    assert "give it a run that passes" in self_test_text(found)
+    assert (found.verdict, found.caught, found.chance) == ("failed", (), None)
+    assert self_test_text(found).splitlines() == [
+        "the gate on the run as it is: failed",
+        "  Expected P@2 >= 0.4, but got 0",
+        "nothing was tried: only what a run passes can be seen to fail; give it a run that passes",
+    ]
+
+
+def test_rules_that_look_at_hits_see_what_becomes_of_them() -> None:
+    found = caught(tried_on_fixtures())
+    assert {name: each.cases for name, each in found.items()} == {
+        "relevant hits dropped": 1,
+        "first two results swapped": None,
+        "order of the results shuffled": 1,
+        "agent dead": 1,
+    }
+    assert "high_similarity_pair NDCG goes from 1 to 0.9225" in found["first two results swapped"].reason
+
+
+def tried_on_fixtures() -> SelfTest:
+    suite, run = load_suite(EXAMPLE / "fixtures.json"), load_run(EXAMPLE / "today.json")
+    return gate_self_test(suite, [run], [], baseline=load_baseline(EXAMPLE / "baseline_metrics.json"))
+
+
+def test_the_reasons_of_many_rules_are_told_by_the_first_of_them() -> None:
+    even = caught(tried(thresholds={f"P(rel=1)@{k}": 0.01 for k in range(1, 6)}))["category even emptied"]
+    assert even.reason.endswith("; and 2 more rules likewise")
+    assert even.reason.count(" goes from ") == 3
+
+
+def test_a_rule_of_averages_of_fixtures_sees_its_hits_too() -> None:
+    suite, run = load_suite(EXAMPLE / "fixtures.json"), load_run(EXAMPLE / "today.json")
+    rules = rules_of(GateOptions(rules=(GateRule(own_k="mrr", at_least=0.95),)))
+    assert caught(gate_self_test(suite, [run], rules))["relevant hits dropped"].cases == 1
+
+
+def test_a_pin_beside_other_rules_is_told_in_their_order() -> None:
+    found = tried(pins=(Pin("c7", must_contain="a"),), thresholds={"P@2": 0.1})
+    assert caught(found)["category even emptied"].reason == "P@2 goes from 1 to 0.5, and is still at least 0.1"
+    assert caught(found)["category odd emptied"].share == 1.0
+
+
+def test_without_the_file_of_the_baseline_a_comparison_is_untrusted() -> None:
+    rules = rules_of(GateOptions(rules=(GateRule(measure="RR", against="baseline"),)))
+    found = gate_self_test(suite_of(), [run_of(40)], rules, baseline=load_baseline("nothing.jsonl"))
+    assert (found.verdict, found.caught) == ("untrusted", ())
+    assert "there is no file nothing.jsonl" in found.reasons[0]
+
+
+def test_a_baseline_of_another_suite_makes_a_comparison_untrusted() -> None:
+    rules = rules_of(GateOptions(rules=(GateRule(measure="RR", against="baseline"),)))
+    other = named_baseline(Run.from_answers("other", [Answer("z", "empty")]))
+    found = gate_self_test(suite_of(), [run_of(40)], rules, baseline=other)
+    assert found.verdict == "untrusted"
+    assert "answers no case of the suite" in found.reasons[0]
+
+
+def test_only_the_largest_of_many_categories_are_tried() -> None:
+    cases = [Case(f"c{n}", "q", (Judgment("a"), Judgment("b")), category=f"k{min(n, 11):02}") for n in range(40)]
+    found = gate_self_test(Suite.from_cases("s", cases), [run_of(40)], rules_of(GateOptions(thresholds={"P@2": 0.9})))
+    names = [each.mutation for each in found.caught if each.mutation.startswith("category")]
+    assert names == [f"category k{n:02} emptied" for n in (*range(9), 11)]
+    assert "\nonly the 10 largest of 12 categories were tried\n" in self_test_text(found)
+
+
+def test_what_is_tried_is_told_while_it_is() -> None:
+    said: list[str] = []
+    gate_self_test(suite_of(), [run_of(40)], rules_of(GateOptions(thresholds={"P@2": 0.9})), on_progress=said.append)
+    assert said[0] == "1 of 6: relevant hits dropped"
+    assert said[-1] == "false alarms"
 
 
 def test_what_is_not_shown_is_no_false_alarm() -> None:

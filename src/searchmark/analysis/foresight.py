@@ -78,8 +78,9 @@ def foresee(
     suite: Suite, measure: str | AnyMeasure, question: GateQuestion, baseline: Scores | None = None, rows: Rows | None = None
 ) -> Foresight:
     """What a gate on one measure could see, over all cases or some of them."""
-    column = _Column.of_baseline(baseline, measure, rows) if baseline else _Column.of_suite(suite, measure, rows)
-    return _non_inferior(column, question) if question.policy == "non-inferior" else _harm(column, question)
+    unchanged = question.policy == "non-inferior"
+    column = _Column.of_baseline(baseline, measure, rows, unchanged) if baseline else _Column.of_suite(suite, measure, rows)
+    return _non_inferior(column, question) if unchanged else _harm(column, question)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,18 +105,21 @@ class _Column:
         return cls(whole, whole, nothing.measures[0].high - nothing.measures[0].low, known=False)
 
     @classmethod
-    def of_baseline(cls, baseline: Scores, measure: str | AnyMeasure, rows: Rows | None) -> _Column:
+    def of_baseline(cls, baseline: Scores, measure: str | AnyMeasure, rows: Rows | None, unchanged: bool) -> _Column:
+        """Of the scores of a baseline, to be held against an ``unchanged`` build, or else against the worst."""
         name = baseline.known_as(parse_measure(measure))
         if name is None:
             raise UsageError(f"the baseline has no {parse_measure(measure).name}; it has {', '.join(baseline.names)}")
         column = baseline.names.index(name)
         kept, found = _defined(baseline, column, rows), baseline.measures[column]
         values = baseline.values[kept, column]
-        span = measure_span(found, values) if len(kept) else found.high - found.low
-        shares = (values - (found.low if isfinite(found.low) else values.min(initial=0.0))) / span
+        low = found.low if isfinite(found.low) else float(values.min(initial=0.0))
+        # A measure without a highest value spans what both builds reach, as in the comparison: the worst is at the lowest value.
+        span = measure_span(found, values, values if unchanged else np.array([low])) if len(kept) else found.high - found.low
+        shares = (values - low) / span
         losable = np.where(_settled(baseline, found, kept), 0.0, shares)
-        values_of, losable_of = (_observed(each, baseline.judged.suite, kept) for each in (shares, losable))
-        return cls(values_of, losable_of, span, known=True)
+        suite = baseline.judged.suite
+        return cls(_observed(shares, suite, kept), _observed(losable, suite, kept), span, known=True)
 
     @property
     def can_fall(self) -> int:
@@ -148,14 +152,11 @@ def _harm(column: _Column, question: GateQuestion) -> Foresight:
     if blind is not None:
         return Foresight(column.can_fall, smallest, None, False, blind)
     detectable = _detectable(column, question)
-    told = f"{column.can_fall} of {len(column.values)} independent cases can lose something; {_power(detectable)}"
+    seen = "of no loss is it sure that it would be seen with 80 % power"
+    if detectable is not None:
+        seen = f"a loss of {ceil(1000 * detectable) / 1000:g} is seen with 80 % power at the latest"
+    told = f"{column.can_fall} of {len(column.values)} independent cases can lose something; {seen}"
     return Foresight(column.can_fall, smallest, detectable, True, told)
-
-
-def _power(detectable: float | None) -> str:
-    if detectable is None:
-        return "of no loss is it sure that it would be seen with 80 % power"
-    return f"a loss of {ceil(1000 * detectable) / 1000:g} is seen with 80 % power at the latest"
 
 
 def _smallest_p(independent: int, question: GateQuestion) -> float:
@@ -188,7 +189,9 @@ def _singles_until(worth: int, found: Observations) -> int:
     return max(1, ceil(sqrt(max(0.0, half**2 - cases**2 + worth * squares)) - half - SAME))
 
 
-def _needed(cases: int, which: str = "") -> str:
+def _needed(cases: int | None, which: str = "") -> str:
+    if cases is None:
+        return f"{MOST_ORIGINS:,} cases like these would not change that"
     return f"{cases} more independent {'case' if cases == 1 else 'cases'}{which} {'is' if cases == 1 else 'are'} needed"
 
 
@@ -210,8 +213,8 @@ def _some_build_fails(column: _Column, question: GateQuestion) -> bool:
     return bool((significant & (-found.means * span >= question.min_effect)).any())
 
 
-def _more_alike(column: _Column, question: GateQuestion) -> int:
-    """How many more origins, like these, would let the worst build fail."""
+def _more_alike(column: _Column, question: GateQuestion) -> int | None:
+    """How many more origins, like these, would let the worst build fail; None if it takes more than are tried."""
     here = len(column.losable)
 
     def fails(origins: int) -> bool:
@@ -220,7 +223,9 @@ def _more_alike(column: _Column, question: GateQuestion) -> int:
         return _some_build_fails(_Column(alike, alike, column.span, column.known), question)
 
     low, high = here, 2 * here
-    while not fails(high) and high < MOST_ORIGINS:
+    while not fails(high):
+        if high >= MOST_ORIGINS:
+            return None
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
@@ -235,8 +240,7 @@ def _detectable(column: _Column, question: GateQuestion) -> float | None:
     """
     if column.values.worth < 2 * fewest_that_differ(question):
         return None
-    low, high = 0.0, float(column.losable.means[0])
-    shows = _loss_shows(column, question)
+    low, high, shows = 0.0, float(column.losable.means[0]), _loss_shows(column, question)
     if not isfinite(column.span) or not shows(high):
         return None
     for _ in range(_HALVINGS):
@@ -256,7 +260,7 @@ def _loss_shows(column: _Column, question: GateQuestion) -> Callable[[float], bo
     one_case = (0.5 if question.rigour.mid_p else 1.0) / worth
 
     def shows(loss: float) -> bool:
-        after = before - loss
+        after = min(1.0, max(0.0, before - loss))  # rounding apart it is
         error = sqrt(own + after * (1 - after) / worth) if column.known else sqrt(2 * LARGEST_VARIANCE / worth)
         reach = max(AGREEMENT * hypot(critical * error, unseen), question.min_effect / column.span)
         return loss >= reach + one_case + _SPARE * error
@@ -266,9 +270,8 @@ def _loss_shows(column: _Column, question: GateQuestion) -> Callable[[float], bo
 
 def _non_inferior(column: _Column, question: GateQuestion) -> Foresight:
     """Whether a build that answers as the baseline does would pass: ties prove only that a share of losses would have shown."""
-    independent = len(column.values)
+    independent, why_not = len(column.values), _why_not_shown(column, question.margin)
     smallest = _smallest_p(independent, question)
-    why_not = _why_not_shown(column, question.margin)
     if why_not is not None:
         return Foresight(independent, smallest, None, False, why_not)
     told = f"{independent} independent cases: an unchanged build passes, and a true loss of {question.margin:g} seldom does"

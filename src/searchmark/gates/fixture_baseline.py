@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from searchmark.analysis.declared import Declared
 from searchmark.analysis.scores import Scores, untrusted_because
 from searchmark.gates.bounds import NumberRule
 from searchmark.gates.own_k import NAMES, AtOwnK, fixture_of
 from searchmark.gates.pins import unknown_because
+from searchmark.gates.reach import Reach
 from searchmark.gates.rules import Evidence, GateVerdict, Rule, RuleResult, worst_of
 from searchmark.gates.sentences import told_apart, within
 from searchmark.measures.grammar import AnyMeasure
@@ -88,9 +91,9 @@ class FixtureRule:
     def check(self, evidence: Evidence) -> RuleResult:
         if not evidence.candidates:
             return self._untrusted(f"{self._subject(None)} cannot be checked: there is no run")
-        return worst_of([replace(self.check_run(evidence.scores[name]), run=name) for name in evidence.candidates])
+        return worst_of([replace(self.check_run(evidence.scores[name], evidence.reach), run=name) for name in evidence.candidates])
 
-    def check_run(self, scores: Scores) -> RuleResult:
+    def check_run(self, scores: Scores, reach: Reach | None = None) -> RuleResult:
         """What one run makes of it."""
         suite, quantity = scores.judged.suite, AtOwnK(self.metric, (self.fixture,))
         row = row_of(suite, self.fixture)
@@ -104,7 +107,8 @@ class FixtureRule:
             return self._untrusted(f"{subject} cannot be checked: {reason}", case)
         met = within("at_least", actual, self.threshold)
         message = self._kept(subject, actual) if met else self._regression(subject, actual)
-        return self._result(subject, actual, (case,), "passed" if met else "failed", message, self._notes(scores))
+        worth = () if reach is None else reach.notes(quantity, "at_least", self.threshold, np.array([row]))
+        return self._result(subject, actual, (case,), "passed" if met else "failed", message, (*self._notes(scores), *worth))
 
     def _subject(self, k: int | None) -> str:
         cut = f"@{k}" if k and self.metric == "precision" else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,7 @@ import numpy as np
 from searchmark.judging.judge import Judged, target_ranks
 from searchmark.records import Answer, Hit
 
+MOST_CATEGORIES = 10  # that are emptied, each on its own
 Change = Callable[[Answer, frozenset[int], np.random.Generator], Answer]
 
 
@@ -33,9 +35,20 @@ def mutations_of(judged: Judged) -> Iterator[Mutation]:
     yield Mutation("first two results swapped", _first_two_swapped, answered)
     yield Mutation("order of the results shuffled", _shuffled, answered, exchanged=True)
     yield Mutation("agent dead", _dead, answered)
-    for category in sorted({each for each in judged.suite.table.categories or () if each}):
-        of_category = (row for row in answered if (judged.suite.table.categories or ())[row] == category)
-        yield Mutation(f"category {category} emptied", _emptied, tuple(of_category))
+    categories = judged.suite.table.categories or ()
+    for category in sorted(_by_size(judged)[:MOST_CATEGORIES]):
+        yield Mutation(f"category {category} emptied", _emptied, tuple(row for row in answered if categories[row] == category))
+
+
+def categories_left_out(judged: Judged) -> int:
+    """How many categories are too many to be emptied one by one."""
+    return max(0, len(_by_size(judged)) - MOST_CATEGORIES)
+
+
+def _by_size(judged: Judged) -> list[str]:
+    """The categories, the largest first."""
+    counts = Counter(each for each in judged.suite.table.categories or () if each)
+    return sorted(counts, key=lambda category: (-counts[category], category))
 
 
 def mutated_answers(judged: Judged, mutation: Mutation, generator: np.random.Generator) -> dict[int, Answer]:

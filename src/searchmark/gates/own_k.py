@@ -99,7 +99,7 @@ class AtOwnK:
 
     def _values(self, scores: Scores, rows: Rows) -> list[float | None]:
         judged = scores.judged
-        hits = _regraded(judged, self._grades(judged.suite))
+        hits = _regraded(judged, self._grades(judged.suite, rows))
         columns: dict[int, list[float]] = {}
         values: list[float | None] = []
         for row in rows.tolist():
@@ -117,8 +117,8 @@ class AtOwnK:
             return formulas.ndcg(hits, k=k)
         return formulas.reciprocal_rank(hits) if self.metric == "mrr" else formulas.precision(hits, k=k)
 
-    def _grades(self, suite: Suite) -> Ints:
-        return _worth_by_rank(suite) if self.metric == "ndcg" else _relevance(suite, self.fixtures)
+    def _grades(self, suite: Suite, rows: Rows) -> Ints:
+        return _worth_by_rank(suite) if self.metric == "ndcg" else _relevance(suite, self.fixtures, rows)
 
 
 def fixture_of(case: str, fixtures: Sequence[BaselineCase]) -> BaselineCase | None:
@@ -157,10 +157,10 @@ def _targets(suite: Suite, row: int, grades: Any = None) -> set[str]:
     return {suite.judgments.targets[each] for each in range(start, end) if grades is None or grades[each]}
 
 
-def _relevance(suite: Suite, fixtures: Sequence[BaselineCase]) -> Ints:
-    """1 for what is relevant: as the suite says, or as the baseline does where the suite is about the order only."""
+def _relevance(suite: Suite, fixtures: Sequence[BaselineCase], rows: Rows) -> Ints:
+    """1 for what is relevant to some cases: as the suite says, or as the baseline does where the suite is about the order only."""
     relevant = (suite.judgments.grades >= suite.defaults.rel).astype(np.int64)
-    for row in range(len(suite)) if suite.table.order_only is not None else ():
+    for row in rows.tolist() if suite.table.order_only is not None else ():
         if _is_order_only(suite, row):
             known = fixture_of(suite.table.ids[row], fixtures)
             start, end = _rows_of(suite, row)

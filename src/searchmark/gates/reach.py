@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
-from math import fsum, isfinite
+from math import fsum, isfinite, isnan
 
 import numpy as np
 
 from searchmark.analysis.scores import Scores, score
+from searchmark.errors import UsageError
 from searchmark.gates.own_k import AtOwnK
 from searchmark.gates.quantities import MeanOf
 from searchmark.gates.segments import Rows
 from searchmark.gates.sentences import within
 from searchmark.judging.judge import judge
 from searchmark.measures.grammar import AnyMeasure
-from searchmark.options.gate_options import NumberBound
+from searchmark.options.gate_options import KnownFailure, NumberBound
 from searchmark.records import Answer, Hit, Run, Suite
 
 _NAMED = {"id", "path"}
@@ -24,6 +25,7 @@ _BY_SCORE = "InRange"  # tells of scores, which an ideal or a random order does 
 DEEPEST = 100
 MOST_DRAWS = 50
 MOST_HITS = 200_000
+FEWEST_PER_CENT = 2
 
 
 class Reach:
@@ -35,16 +37,11 @@ class Reach:
 
     def notes(self, quantity: MeanOf | AtOwnK, bound: NumberBound, expected: float, rows: Rows) -> Iterator[str]:
         """What has to be known about a bound before it is relied on."""
-        low, high, name = quantity.low, quantity.high, quantity.subject(None)
-        wants_much = bound in ("at_least", "above")
-        if not low <= expected <= high:
-            highest = f"{high:g}" if isfinite(high) else "any number"
-            yield f"values of {name} lie between {low:g} and {highest}: {expected:g} is outside{_percent(expected, high)}"
-            return
-        if not wants_much:
-            return
-        if not _misses(bound, low, expected):
-            yield f"every ranking meets this bound: no {name} is lower than {low:g}"
+        name = quantity.subject(None)
+        settled = _settled_by_range(name, quantity.low, quantity.high, bound, expected)
+        if settled is not None:
+            yield settled
+        if settled is not None or bound in ("at_most", "below"):
             return
         best = self._highest(quantity, rows)
         if best is not None and _misses(bound, best, expected):
@@ -52,6 +49,28 @@ class Reach:
         random = self._by_chance(quantity, rows)
         if random is not None and not _misses(bound, random, expected):
             yield f"a random ranking gets {random:.4g} on average and meets this bound, so it says nothing about quality"
+
+    def each_case_notes(self, measure: AnyMeasure, expected: float, spared: Collection[str] = ()) -> Iterator[str]:
+        """The same about a lowest value of every case but those that are spared."""
+        settled = _settled_by_range(measure.name, measure.low, measure.high, "at_least", expected)
+        if settled is not None:
+            yield settled
+            return
+        for case, value in list(self._values(self._best, measure, spared)):
+            if _misses("at_least", value, expected):
+                yield f"the highest possible {measure.name} of case {case} is {value:.4g}: no ranking can meet this bound"
+                break
+        drawn = [[value for _, value in self._values(scores, measure, spared)] for scores in self._drawn]
+        met = sum(bool(values) and not any(_misses("at_least", each, expected) for each in values) for values in drawn)
+        if 2 * met > len(drawn):
+            yield f"{met} of {len(drawn)} random rankings meet this bound in every case, so it says nothing about quality"
+
+    def _values(self, scores: Scores | None, measure: AnyMeasure, spared: Collection[str]) -> Iterator[tuple[str, float]]:
+        """The cases for which a measure is defined, and its values."""
+        name = None if scores is None else scores.known_as(measure)
+        if scores is not None and name is not None:
+            values = zip(self._suite.table.ids, scores.values[:, scores.names.index(name)].tolist(), strict=True)
+            yield from ((case, value) for case, value in values if case not in spared and not isnan(value))
 
     def _highest(self, quantity: MeanOf | AtOwnK, rows: Rows) -> float | None:
         if isinstance(quantity, AtOwnK):
@@ -131,6 +150,44 @@ def _misses(bound: NumberBound, value: float, expected: float) -> bool:
     return not within(bound, value, expected)
 
 
+def _settled_by_range(name: str, low: float, high: float, bound: NumberBound, expected: float) -> str | None:
+    """What the range of a measure alone says about a bound; None if it says nothing."""
+    if not low <= expected <= high:
+        return outside(name, low, high, expected)
+    wants_much = bound in ("at_least", "above")
+    worst, best, beyond = (low, high, "lower") if wants_much else (high, low, "higher")
+    if not _misses(bound, worst, expected):
+        return f"every ranking meets this bound: no {name} is {beyond} than {worst:g}"
+    if not wants_much and _misses(bound, best, expected):
+        return f"no ranking can meet this bound: no {name} is lower than {best:g}"
+    return None
+
+
+def outside(name: str, low: float, high: float, expected: float) -> str:
+    """That a bound lies outside of the range of a measure."""
+    highest = f"{high:g}" if isfinite(high) else "any number"
+    return f"values of {name} lie between {low:g} and {highest}: {expected:.12g} is outside{_percent(expected, high)}"
+
+
 def _percent(expected: float, high: float) -> str:
     """A hint for those who think in per cent."""
-    return f"; write {expected / 100:g} for {expected:g} %" if high == 1 and 1 < expected <= 100 else ""  # noqa: PLR2004  # per cent
+    meant = high == 1 and FEWEST_PER_CENT <= expected <= 100  # noqa: PLR2004  # per cent
+    return f"; write {expected / 100:.12g} for {expected:.12g} %" if meant else ""
+
+
+def known_failure_in_range(failure: KnownFailure, measure: AnyMeasure) -> KnownFailure:
+    """A known failure, refused if its bound lies outside of the range of its measure: it would fail for ever."""
+    if not measure.low <= failure.at_least <= measure.high:
+        reason = outside(measure.name, measure.low, measure.high, failure.at_least)
+        raise UsageError(f"at_least of the known failure {failure.case!r}: {reason}")
+    return failure
+
+
+def telling_margin(measure: AnyMeasure, margin: float) -> float:
+    """A margin, refused if no loss is larger."""
+    span = measure.high - measure.low
+    if margin >= span:
+        raise UsageError(
+            f"a margin of {margin:g} allows every loss, since none of {measure.name} is larger than {span:g}; lower it"
+        )
+    return margin

@@ -23,6 +23,7 @@ from searchmark.gates.quantities import (
     memory_bytes,
     no_ann_recall,
 )
+from searchmark.gates.reach import known_failure_in_range, telling_margin
 from searchmark.gates.relative import MARGIN, RelativeRule
 from searchmark.gates.rules import Rule
 from searchmark.gates.segments import segment_of
@@ -76,7 +77,7 @@ def _rules(rule: GateRule) -> Iterator[Rule]:
     segment = segment_of(rule.where)
     if rule.measure is not None and not rule.bounds:
         quantity = MeanOf(parse_measure(rule.measure), rule.measure)
-        margin = MARGIN if rule.margin is None else rule.margin
+        margin = MARGIN if rule.margin is None else telling_margin(quantity.measure, rule.margin)
         yield RelativeRule(quantity, rule.policy or "no-evidence-of-harm", margin, segment)
     for bound, expected in rule.bounds.items():
         yield NumberRule(_quantity(rule), bound, expected, segment, rule.warn_above, rule.warn_below)
@@ -102,7 +103,8 @@ def _latency(text: str) -> LatencyOf:
 
 
 def _failure(given: str | KnownFailure) -> KnownFailure:
-    return KnownFailure(given) if isinstance(given, str) else given
+    failure = KnownFailure(given) if isinstance(given, str) else given
+    return known_failure_in_range(failure, parse_measure(failure.measure))
 
 
 def _pin_rules(pin: Pin) -> Iterator[PinRule]:

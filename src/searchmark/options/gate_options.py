@@ -103,6 +103,8 @@ class GateRule:
             raise UsageError("'against: baseline' is for measures; latency and the like take a bound")
         if self.bounds:
             raise UsageError("a rule has a bound, or 'against: baseline', not both; write two rules")
+        if self.warn_above is not None or self.warn_below is not None:
+            raise UsageError("a warning belongs to rules with a bound, not to 'against: baseline'")
         if self.margin is not None and self.policy != "non-inferior":
             raise UsageError("a margin belongs to the policy non-inferior")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from searchmark.gates.rules import RuleResult
 from searchmark.gates.sentences import SIGNS, told_apart
 from searchmark.options.gate_options import POLICIES
@@ -23,8 +25,8 @@ def _row(rule: RuleResult) -> tuple[Text, ...]:
 
 
 def rule_subject(rule: RuleResult) -> str:
-    """What a rule is about, and of which cases."""
-    return "".join([rule.subject, *(f" in {by} {value}" for by, value in rule.where.items())])
+    """What a rule is about, and of which cases; a metric of a fixture is named after it."""
+    return "".join([rule.subject, *(f" in {by} {value}" for by, value in rule.where.items() if by != "fixture")])
 
 
 def rule_name(rule: RuleResult) -> str:
@@ -49,3 +51,14 @@ def actual_text(rule: RuleResult) -> str:
     if rule.bound in POLICIES:
         return f"{rule.actual:+.4f}"
     return told_apart(rule.actual, rule.expected) if isinstance(rule.expected, float | int) else f"{rule.actual:.4g}"
+
+
+def rule_notes(report: Report) -> Iterator[str]:
+    """What the rules of a gate are worth: each note with the rule that it is about, unless it starts with its subject."""
+    about: dict[str, list[RuleResult]] = {}
+    for rule in report.gate.rules if report.gate else ():
+        for note in rule.notes:
+            about.setdefault(note, []).append(rule)
+    for note, rules in about.items():
+        others = "" if len(rules) == 1 else f" and {len(rules) - 1} more {'rule' if len(rules) == 2 else 'rules'}"  # noqa: PLR2004
+        yield note if note.startswith(rules[0].subject) else f"{rule_name(rules[0])}{others}: {note}"

@@ -8,6 +8,7 @@ from searchmark.analysis.comparison import Pair
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.scores import Summary
 from searchmark.analysis.verdicts import Difference
+from searchmark.gates.quantities import MOST_CASES
 from searchmark.gates.rules import RuleResult
 from searchmark.records import IndexBuild
 from searchmark.reports.cells import (
@@ -29,6 +30,7 @@ from searchmark.reports.cells import (
     WinsTiesLosses,
     table,
 )
+from searchmark.reports.gate_rows import rule_notes
 from searchmark.reports.report import AgentSummary, CaseSummary, Report
 from searchmark.reports.snapshot_effect import AffectedCase, SnapshotEffect
 from searchmark.reports.standing import beaten_by, letters
@@ -265,14 +267,13 @@ def _how_many(rules: list[RuleResult]) -> str:
 
 def gate_lines(report: Report) -> Iterator[str]:
     """What else is to be said of a gate: each rule that is not met, the cases that caused it, and what its rules are worth."""
-    rules = report.gate.rules if report.gate else ()
-    bad = [rule for rule in rules if rule.verdict != "passed"]
+    bad = [rule for rule in (report.gate.rules if report.gate else ()) if rule.verdict != "passed"]
     for rule in bad:
         if len(bad) > 1:
             yield f"{rule.verdict}: {_first_line(rule)}"
         yield from (f"  {line}" for line in rule.message.split("\n")[1:])
         yield from (f"  {line}" for line in cause_lines(report, rule))
-    yield from dict.fromkeys(f"note: {note}" for rule in rules for note in rule.notes)
+    yield from (f"note: {note}" for note in rule_notes(report))
 
 
 def _first_line(rule: RuleResult) -> str:
@@ -288,7 +289,8 @@ def cause_lines(report: Report, rule: RuleResult) -> Iterator[str]:
         expected = listed([each.target for each in found.expected])
         yield f"{case}{query}: expected {expected}; got {listed([hit.id for hit in found.hits])}"
     if len(known) > CAUSES_SHOWN:
-        yield f"and {_counted(len(known) - CAUSES_SHOWN, 'more case')}"
+        kept = "" if len(rule.cases) < MOST_CASES else "at least "  # there may be more
+        yield f"and {kept}{_counted(len(known) - CAUSES_SHOWN, 'more case')}"
 
 
 def listed(names: list[str]) -> str:

@@ -5,19 +5,31 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
+from searchmark.gates.mutations import MOST_CATEGORIES
 from searchmark.gates.self_test import Caught, Chance, SelfTest
 from searchmark.reports.quoting import visible
 
 
 def self_test_text(found: SelfTest) -> str:
-    """One line per mutation: from which size on it is caught, or why it is not."""
-    width = max((len(each.mutation) for each in found.caught), default=0)
-    lines = [f"the gate on the run as it is: {found.verdict}"]
-    if found.verdict != "passed":
-        lines.append("a gate that is not passed as it is notices nothing new; give it a run that passes")
-    lines += [f"  {each.mutation.ljust(width)}  {_sentence(each)}" for each in found.caught]
-    lines += _chance(found.chance)
+    """One line per mutation: from which size on it is caught, or why it is not; none where the run itself is not passed."""
+    lines = [f"the gate on the run as it is: {found.verdict}", *(_tried(found) if found.verdict == "passed" else _not_tried(found))]
     return "".join(f"{visible(line)}\n" for line in lines)
+
+
+def _not_tried(found: SelfTest) -> list[str]:
+    reasons = (reason.split("\n", 1)[0] for reason in found.reasons)
+    return [
+        *(f"  {reason}" for reason in reasons),
+        "nothing was tried: only what a run passes can be seen to fail; give it a run that passes",
+    ]
+
+
+def _tried(found: SelfTest) -> list[str]:
+    width = max((len(each.mutation) for each in found.caught), default=0)
+    lines = [f"  {each.mutation.ljust(width)}  {_sentence(each)}" for each in found.caught]
+    if found.left_out:
+        lines.append(f"only the {MOST_CATEGORIES} largest of {MOST_CATEGORIES + found.left_out} categories were tried")
+    return [*lines, *_chance(found.chance)]
 
 
 def _chance(found: Chance | None) -> list[str]:

@@ -17,6 +17,7 @@ from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, optio
 from searchmark.cli._output import harmless, show, tell
 from searchmark.config import Config
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, Incomparable, NothingEvaluated, UsageError
+from searchmark.files.store import check_replaceable
 from searchmark.options.gate_options import BASELINE_FILE
 from searchmark.options.option import Option
 

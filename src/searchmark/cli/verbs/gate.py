@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +15,7 @@ from searchmark.cli._corpus import survey_of
 from searchmark.cli._gates import GATE, GateAgainst, baseline_file, gate_options, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
-from searchmark.cli._output import STDOUT, deliver, github_step, output_files, show
+from searchmark.cli._output import STDOUT, deliver, github_step, harmless, output_files, show
 from searchmark.config import Config
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.files.meanwhile import Meanwhile
@@ -84,7 +87,11 @@ def command(
     corpus = searched.corpus or (None if setup.corpus is None else str(setup.corpus))
     survey = survey_of(suite, corpus, searched.mapping)
     if self_test:
-        return _tried(gate_self_test(suite, runs.result(), rules, baseline=baseline, options=config.compare, corpus=survey), files)
+        with _trying() as say:
+            found = gate_self_test(
+                suite, runs.result(), rules, baseline=baseline, options=config.compare, corpus=survey, on_progress=say
+            )
+        return _tried(found, files)
     report = evaluate_run(
         suite,
         runs.result(),
@@ -98,6 +105,19 @@ def command(
     )
     report = with_next_step(report, source.path, run_paths, baseline_file(config, gates.against))
     return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs, github=github)
+
+
+@contextmanager
+def _trying() -> Iterator[Callable[[str], None]]:
+    """What is being tried, on a terminal only."""
+    if not sys.stderr or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status(Text("self-test")) as status:
+        yield lambda name: status.update(Text(f"self-test, {harmless(name)}"))
 
 
 def _tried(found: SelfTest, files: list[Path]) -> int:
