@@ -243,6 +243,7 @@ def foresee_gate(
     rules: Sequence[Rule],
     baseline: Baseline = NO_BASELINE,
     options: CompareOptions = CompareOptions(),
+    looks: LookBook = LookBook(),  # noqa: B008  # frozen
     corpus: Survey | None = None,
 ) -> list[tuple[str, Foresight]]:
     """What the rules that compare could see of a run that is not made yet, each with the name of its measure."""
@@ -255,9 +256,10 @@ def foresee_gate(
         raise Incomparable(f"the baseline does not fit: {error}; nothing was run") from error
     judged = suite if scores is None else scores.judged.suite
     family = len({(rule.quantity.measure.name, rule.segment) for rule in relative})
+    numbers = [rule.next_look(scores, looks) for rule in relative]
     return [
-        (f"{rule.quantity.words(scores)}{rule.segment.words}", rule.foresight(judged, scores, options.min_effect, family))
-        for rule in relative
+        (f"{rule.quantity.words(scores)}{rule.segment.words}", rule.foresight(judged, scores, options.min_effect, family, number))
+        for rule, number in zip(relative, numbers, strict=True)
     ]
 
 

@@ -134,7 +134,7 @@ def test_every_verb_with_a_report_tells_the_step(verb: str, tmp_path: Path) -> N
     assert done.returncode == 1, done.stderr
     assert summary.read_text().startswith("## ❌")
     shown = {"gate": "evaluate", "evaluate": "evaluate", "compare": "compare"}[verb]
-    step = f"searchmark {shown} --gold-set examples/quickstart/suite.yaml --run examples/quickstart/bm25.trec"
+    step = f"searchmark {shown} --gold-set examples/quickstart/suite.yaml --no-config --run examples/quickstart/bm25.trec"
     assert f"next: {step}" in done.stderr
     assert f"```sh\n{step}" in summary.read_text()
     (first, *_) = [line for line in done.stderr.splitlines() if line.startswith("::")]

@@ -131,11 +131,11 @@ def _said_again(names: Sequence[str]) -> Iterator[str]:
                 yield from (name,) if each is True else (name, str(each))
 
 
-def say_what_is_foreseen(suite: Suite, rules: Sequence[Rule], baseline: Baseline, config: Config) -> None:
+def say_what_is_foreseen(suite: Suite, rules: Sequence[Rule], baseline: Baseline, config: Config, looks: LookBook) -> None:
     """Say what the gate could see, before hours of searching; stop if it could see nothing."""
     from searchmark.experiments import foresee_gate
 
-    for words, foreseen in foresee_gate(suite, rules, baseline, config.compare):
+    for words, foreseen in foresee_gate(suite, rules, baseline, config.compare, looks):
         if not foreseen.resolvable:
             raise Unresolvable(f"gate unresolvable: {words} against the baseline: {foreseen.reason}; nothing was run")
         if baseline.run is None:

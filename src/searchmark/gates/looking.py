@@ -34,6 +34,13 @@ class LookBook:
             looks.record(subject, build, look.evidence)
             return look, judgement, _left_behind(looks, subject, min_effect)
 
+    def next_number(self, before: Scores, measure: str, segment: CaseSegment) -> int:
+        """Which look the next new build will be."""
+        if self.path is None or not self.path.exists():
+            return 1
+        with open_looks(self.path) as looks:
+            return 1 + max((look.number for look in looks.looks_at(_subject(before, measure, segment))), default=0)
+
     def note(self, before: Scores, after: Scores, segment: CaseSegment, found: Difference, min_effect: float) -> tuple[str, ...]:
         """Write down a look of a rule that does not count them, for the note alone."""
         if self.path is None:

@@ -145,7 +145,11 @@ class EachCaseRule:
         return ()
 
     def check(self, evidence: Evidence) -> RuleResult:
-        return _worst_run(evidence, self.check_run) or self._result(self.asked, None, (), "untrusted", "there is no run to check")
+        found = _worst_run(evidence, self.check_run)
+        if found is None:
+            return self._result(self.asked, None, (), "untrusted", "there is no run to check")
+        worth = () if evidence.reach is None else evidence.reach.each_case_notes(self.measure, self.expected, self.spared)
+        return replace(found, notes=tuple(worth))
 
     def check_run(self, scores: Scores) -> RuleResult:
         cases = [case for case in scores.judged.suite.table.ids if case not in self.spared]

@@ -12,6 +12,7 @@ from searchmark.analysis.foresight import Foresight, GateQuestion, foresee
 from searchmark.analysis.intervals import SAME
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.verdicts import Difference
+from searchmark.gates.looking import LookBook
 from searchmark.gates.quantities import MOST_CASES, MeanOf
 from searchmark.gates.rules import Evidence, GateVerdict, RuleResult, worst_of
 from searchmark.gates.segments import EVERYTHING, CaseSegment, named_in, rows_of
@@ -92,6 +93,12 @@ class RelativeRule:
         causes = self._losers(evidence, name) if verdict == "failed" else ()
         actual = found.low if self.policy == "non-inferior" else found.difference
         return self._result(actual, causes, verdict, message, seen.notes, scores)
+
+    def next_look(self, baseline: Scores | None, looks: LookBook) -> int:
+        """Which look at a build the next one will be, where looks count."""
+        if baseline is None or self.policy != "sequential":
+            return 1
+        return looks.next_number(baseline, self.quantity.subject(baseline), named_in(baseline.judged.suite, self.segment))
 
     def foresight(self, suite: Suite, baseline: Scores | None, min_effect: float, family: int, look: int = 1) -> Foresight:
         """What this rule could see of a run that is not made yet."""

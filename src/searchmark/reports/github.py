@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from searchmark.errors import UsageError
 from searchmark.reports import layout, render
+from searchmark.reports.gate_rows import rule_notes
 from searchmark.reports.outcome import outcome_of
 from searchmark.reports.quoting import visible, without_commands
 from searchmark.reports.report import Report
@@ -106,7 +107,7 @@ def _errors(report: Report, line_of: Callable[[str], SuiteLine | None]) -> Itera
 
 
 def _warnings(report: Report) -> Iterator[Annotation]:
-    for text in dict.fromkeys(note for rule in (report.gate.rules if report.gate else ()) for note in rule.notes):
+    for text in rule_notes(report):
         yield Annotation("warning", "Search gate", text)
     for note in report.notes:
         if note.severity == "warning":

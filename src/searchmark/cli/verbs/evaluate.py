@@ -77,7 +77,7 @@ def command(
     if gates.bisect and not rules and not baseline.rules:
         raise UsageError("--bisect needs a rule that tells good from bad: --fail-under, --gate, or a section 'gates' in the config")
     if not saved.run_paths:
-        say_what_is_foreseen(suite, rules, baseline, config)
+        say_what_is_foreseen(suite, rules, baseline, config, gates.looks(config, rules))
         live = with_corpus(live, setup)
         specs = agent_specs([agent], config, live) if agent else (agent_of_suite(setup, config, live),)
         told = told_by(source, saved, files)
