@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from searchmark import Answer, Case, GateOptions, GateRule, Hit, Judgment, Run, Suite, rules_of
+from searchmark import Answer, Case, Document, GateOptions, GateRule, Hit, Judgment, Run, Suite, rules_of
 from searchmark.experiments import gate_self_test
 
 SEED = 20261116
@@ -77,17 +77,31 @@ def drawn(setting: Setting) -> tuple[Suite, Run]:
     return Suite.from_cases("drawn", cases), Run.from_answers("agent", answers)
 
 
+def five_fixtures() -> tuple[Suite, Run]:
+    """Three documents each, two of them relevant, and answers in the expected order."""
+    cases, answers = [], []
+    for number in range(5):
+        ids = [f"f{number}-d{place}" for place in range(3)]
+        judgments = tuple(
+            Judgment(each, grade=grade, rank=rank) for each, grade, rank in zip(ids, (2, 1, 0), (1, 2, 3), strict=True)
+        )
+        documents = tuple(Document(each, each) for each in ids)
+        cases.append(Case(f"f{number}", f"f{number}", judgments, category="a", documents=documents))
+        answers.append(Answer(f"f{number}", "ok", tuple(Hit(each, rank) for rank, each in enumerate(ids, 1))))
+    return Suite.from_cases("fixtures", cases), Run.from_answers("agent", answers)
+
+
 def main() -> None:
     print("| gate | " + " | ".join(SHOWN) + " | false alarms |")
     print("|---" * (len(SHOWN) + 2) + "|")
-    for setting in SETTINGS:
-        suite, run = drawn(setting)
-        found = gate_self_test(suite, [run], rules_of(setting.gates))
+    fixtures = ("`semantic-fixtures`, 5 fixtures", GateOptions(preset="semantic-fixtures"), five_fixtures())
+    for name, gates, (suite, run) in (fixtures, *((setting.name, setting.gates, drawn(setting)) for setting in SETTINGS)):
+        found = gate_self_test(suite, [run], rules_of(gates))
         caught = {each.mutation: each for each in found.caught}
-        cells = ["not visible" if caught[name].share is None else f"{caught[name].share:.0%}" for name in SHOWN]
+        cells = ["not visible" if caught[each].share is None else f"{caught[each].share:.0%}" for each in SHOWN]
         chance = found.chance
         alarms = "none possible" if chance is None or chance.red is None else f"{chance.red} of {chance.trials:,}"
-        print(f"| {setting.name} ({found.verdict}) | " + " | ".join(cells) + f" | {alarms} |", flush=True)
+        print(f"| {name} ({found.verdict}) | " + " | ".join(cells) + f" | {alarms} |", flush=True)
 
 
 if __name__ == "__main__":
