@@ -27,6 +27,7 @@ from searchmark import (
     UsageError,
     compare_runs,
     evaluate_run,
+    load_corpus,
     named_baseline,
     render,
     rules_of,
@@ -471,3 +472,12 @@ def test_a_cost_that_is_known_for_some_answers_is_not_the_total() -> None:
 def test_a_run_that_finds_nothing_names_its_cases() -> None:
     (found,) = gate_on(run_of(0), thresholds={"RR": 0.5}).rules
     assert found.cases == tuple(f"c{n}" for n in range(20))
+
+
+def test_a_pin_on_a_document_that_is_not_there_says_so(tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_text('{"id": "a", "text": "a"}\n{"id": "b", "text": "b"}\n')
+    survey = load_corpus(tmp_path / "docs.jsonl").survey
+    rules = rules_of(GateOptions(pins=(Pin("c7", must_not_contain=("z", "x")),)))
+    report = evaluate_run(suite_of(), [run_of(40)], ["RR"], rules=rules, corpus=survey)
+    (found,) = report.gate.rules  # type: ignore[union-attr]  # there are rules
+    assert found.notes == ("z is not among the documents that were searched", "x is not among the documents that were searched")

@@ -34,7 +34,11 @@ class PinRule:
         return ()
 
     def check(self, evidence: Evidence) -> RuleResult:
-        return _worst_run(evidence, self.check_run) or self._result(None, "untrusted", f"{self._subject}: there is no run to check")
+        found = _worst_run(evidence, self.check_run)
+        if found is None:
+            return self._result(None, "untrusted", f"{self._subject}: there is no run to check")
+        lacking = [] if evidence.reach is None else evidence.reach.lacking(self.wanted)
+        return replace(found, notes=tuple(f"{each} is not among the documents that were searched" for each in lacking))
 
     def check_run(self, scores: Scores) -> RuleResult:
         """What one run makes of it."""

@@ -84,6 +84,10 @@ class Reach:
         values = [value for scores in self._drawn if (value := quantity.value(scores, rows)) is not None]
         return fsum(values) / len(values) if values else None
 
+    def lacking(self, ids: Sequence[str]) -> list[str]:
+        """Those that are not among the documents, where these are known."""
+        return [] if self._corpus is None else [each for each in ids if each not in self._corpus]
+
     def _mean(self, scores: Scores | None, quantity: MeanOf, rows: Rows) -> float | None:
         return None if scores is None or scores.known_as(quantity.measure) is None else quantity.value(scores, rows)
 
