@@ -14,6 +14,8 @@ from searchmark.agents.agent import AgentSpec
 from searchmark.pytest_plugin.environment import with_real_embeddings
 from tests.pytest_plugin.support import run_pytest, shop
 
+pytestmark = pytest.mark.slow  # each is a session of pytest of its own
+
 SMALL = """
 schema_version: 1
 agent: shop.py:search
@@ -112,7 +114,6 @@ class Database:
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("what", MISSING)
 def test_what_is_missing_is_an_error(tmp_path: Path, what: str) -> None:
     suite, reason = MISSING[what]
@@ -123,7 +124,6 @@ def test_what_is_missing_is_an_error(tmp_path: Path, what: str) -> None:
     assert reason in done.output
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("what", MISSING)
 def test_what_is_missing_is_a_skip_with_a_warning_where_the_suite_says_so(tmp_path: Path, what: str) -> None:
     suite, reason = MISSING[what]
@@ -136,7 +136,6 @@ def test_what_is_missing_is_a_skip_with_a_warning_where_the_suite_says_so(tmp_pa
     assert done.code == 0
 
 
-@pytest.mark.slow
 def test_an_agent_that_is_there_and_cannot_start_is_never_skipped(tmp_path: Path) -> None:
     broken = "class Broken:\n    def initialize(self, corpus): raise ValueError('wrong password')\n    def retrieve(self, query, k): return []\n"
     shop(tmp_path, SMALL.replace("shop.py:search", "broken.py:Broken") + "skip_if_missing: true\n")
@@ -146,7 +145,6 @@ def test_an_agent_that_is_there_and_cannot_start_is_never_skipped(tmp_path: Path
     assert "ValueError: wrong password" in done.output
 
 
-@pytest.mark.slow
 def test_an_agent_whose_file_is_not_there_is_a_mistake_and_never_skipped(tmp_path: Path) -> None:
     outcomes, output = outcomes_of(tmp_path, SMALL.replace("shop.py", "shpo.py") + "skip_if_missing: true\n")
     assert outcomes == dict.fromkeys(BOTH, "error")
@@ -165,7 +163,6 @@ cases:
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("environment", "outcome"), [({}, "failure"), ({"USE_REAL_EMBEDDINGS": "1"}, "passed")], ids=str)
 def test_fake_embeddings_become_real_ones_on_request(tmp_path: Path, environment: dict[str, str], outcome: str) -> None:
     assert outcomes_of(tmp_path, VECTORS, **environment)[0]["case[car]"] == outcome

@@ -8,6 +8,8 @@ import pytest
 
 from tests.pytest_plugin.support import SUITE, in_git, run_pytest, shop
 
+pytestmark = pytest.mark.slow  # each is a session of pytest of its own
+
 WARNING = "⚠️ Updated benchmark expectations! Review changes before committing."
 HEAD, CASES = SUITE.split("gates:")[0], "cases:" + SUITE.split("cases:")[1]
 UPDATE = {"UPDATE_BENCHMARK_EXPECTATIONS": "true"}
@@ -26,7 +28,6 @@ def test_updated_expectations_are_written_and_said(tmp_path: Path) -> None:
     assert "search.searchmark.yaml: 3 expectations updated" in done.output
 
 
-@pytest.mark.slow
 def test_only_the_cases_that_were_selected_are_updated(tmp_path: Path) -> None:
     folder = shop(tmp_path, SUITE)
     in_git(folder)
@@ -36,7 +37,6 @@ def test_only_the_cases_that_were_selected_are_updated(tmp_path: Path) -> None:
     assert "{id: honey, query: honey, judgments: [{target: honey.md, grade: 1}]}" in text
 
 
-@pytest.mark.slow
 def test_nothing_is_updated_from_a_run_that_is_untrusted(tmp_path: Path) -> None:
     before = SUITE + "  - {id: coffee, query: coffee, judgments: [{target: coffee.md, grade: 1}]}\n"
     folder = shop(tmp_path, before)
@@ -47,7 +47,6 @@ def test_nothing_is_updated_from_a_run_that_is_untrusted(tmp_path: Path) -> None
     assert (folder / "search.searchmark.yaml").read_text() == before
 
 
-@pytest.mark.slow
 def test_an_update_without_an_author_is_an_error(tmp_path: Path) -> None:
     folder = shop(tmp_path, SUITE)
     done = run_pytest(folder, UPDATE_BENCHMARK_EXPECTATIONS="1", GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1")
