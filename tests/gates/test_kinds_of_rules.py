@@ -481,3 +481,17 @@ def test_a_pin_on_a_document_that_is_not_there_says_so(tmp_path: Path) -> None:
     report = evaluate_run(suite_of(), [run_of(40)], ["RR"], rules=rules, corpus=survey)
     (found,) = report.gate.rules  # type: ignore[union-attr]  # there are rules
     assert found.notes == ("z is not among the documents that were searched", "x is not among the documents that were searched")
+
+
+def test_a_run_with_too_few_values_is_unresolvable_whatever_the_baseline_has() -> None:
+    """Of scores that the candidate gives in five cases alone, nothing can be shown."""
+    suite = Suite.from_cases("s", [Case(f"c{n}", f"q{n}", (Judgment("a", score_range=(0.0, 1.0)),)) for n in range(40)])
+    scored, short = (
+        Run.from_answers("agent", [Answer(f"c{n}", "ok", (Hit("a", 1, 0.5 if n < known else None),)) for n in range(40)])
+        for known in (40, 5)
+    )
+    gates = rule(measure="InRange", against="baseline")
+    assert gate_on(scored, named_baseline(scored), suite, rules=gates).verdict == "passed"
+    gate = gate_on(short, named_baseline(scored), suite, rules=gates)
+    assert gate.verdict == "unresolvable"
+    assert gate.rules[0].message.endswith("is unresolvable: worth fewer than 10 independent cases")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from searchmark.gates.bounds import NumberRule
 from searchmark.gates.own_k import NAMES, AtOwnK, fixture_of
 from searchmark.gates.pins import unknown_because
 from searchmark.gates.reach import Reach
-from searchmark.gates.rules import Evidence, GateVerdict, Rule, RuleResult, worst_of
+from searchmark.gates.rules import Evidence, GateVerdict, Rule, RuleResult, worst_run
 from searchmark.gates.sentences import told_apart, within
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.gate_options import FIXTURE_METRICS, FixtureMetric
@@ -91,7 +91,7 @@ class FixtureRule:
     def check(self, evidence: Evidence) -> RuleResult:
         if not evidence.candidates:
             return self._untrusted(f"{self._subject(None)} cannot be checked: there is no run")
-        return worst_of([replace(self.check_run(evidence.scores[name], evidence.reach), run=name) for name in evidence.candidates])
+        return worst_run(evidence, lambda name: self.check_run(evidence.scores[name], evidence.reach))
 
     def check_run(self, scores: Scores, reach: Reach | None = None) -> RuleResult:
         """What one run makes of it."""

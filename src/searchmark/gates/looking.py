@@ -39,7 +39,7 @@ class LookBook:
         if self.path is None or not self.path.exists():
             return 1
         with open_looks(self.path) as looks:
-            return 1 + max((look.number for look in looks.looks_at(_subject(before, measure, segment))), default=0)
+            return looks.next_number(_subject(before, measure, segment))
 
     def note(self, before: Scores, after: Scores, segment: CaseSegment, found: Difference, min_effect: float) -> tuple[str, ...]:
         """Write down a look of a rule that does not count them, for the note alone."""

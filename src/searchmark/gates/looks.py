@@ -106,10 +106,14 @@ class LookFile:
 
     def number_of(self, subject: Subject, build: Build) -> int:
         """The number of the look at a build: the one that it has, or the next one."""
+        same = next((look.number for look in self.looks_at(subject) if _same(look, build)), None)
+        return same or self.next_number(subject)
+
+    def next_number(self, subject: Subject) -> int:
+        """The number of the look at a build that was not looked at yet."""
         earlier = self.looks_at(subject)
-        same = next((look.number for look in earlier if _same(look, build)), None)
         # Branches that were merged may both have a look of one number: all of them count.
-        return same or max(len(earlier), *(look.number for look in earlier), 0) + 1
+        return max(len(earlier), *(look.number for look in earlier), 0) + 1
 
     def record(self, subject: Subject, build: Build, evidence: PairedEvidence) -> RecordedLook:
         """Write a look down, safely on disk; one that is there already stays as it is."""

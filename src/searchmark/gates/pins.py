@@ -9,7 +9,7 @@ from searchmark.analysis.declared import Declared
 from searchmark.analysis.scores import Scores, untrusted_because
 from searchmark.comparability import depth_reached
 from searchmark.gates.quantities import MOST_CASES
-from searchmark.gates.rules import Evidence, GateVerdict, PinBound, RuleResult, worst_of
+from searchmark.gates.rules import Evidence, GateVerdict, PinBound, RuleResult, worst_run
 from searchmark.gates.sentences import SIGNS, named, prefix_for, told_apart, within
 from searchmark.judging.spelling import normal_path
 from searchmark.measures.grammar import AnyMeasure, parse_measure
@@ -202,6 +202,7 @@ def _hits(scores: Scores, case: str) -> list[str]:
 
 def _worst_run(evidence: Evidence, check: Callable[[Scores], RuleResult]) -> RuleResult | None:
     names = evidence.candidates
-    found = [replace(check(evidence.scores[name]), run=name) for name in names]
-    results = [replace(each, message=f"{prefix_for(each.run or '', names)}{each.message}") for each in found]
-    return worst_of(results) if results else None
+    if not names:
+        return None
+    found = worst_run(evidence, lambda name: check(evidence.scores[name]))
+    return replace(found, message=f"{prefix_for(found.run or '', names)}{found.message}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from searchmark.analysis.scores import Scores
 from searchmark.analysis.verdicts import Difference
 from searchmark.gates.looking import LookBook
 from searchmark.gates.quantities import MOST_CASES, MeanOf
-from searchmark.gates.rules import Evidence, GateVerdict, RuleResult, worst_of
+from searchmark.gates.rules import Evidence, GateVerdict, RuleResult, worst_run
 from searchmark.gates.segments import EVERYTHING, CaseSegment, named_in, rows_of
 from searchmark.gates.sentences import prefix_for
 from searchmark.measures.grammar import AnyMeasure
@@ -62,7 +62,7 @@ class RelativeRule:
         if evidence.baseline is None or not evidence.candidates:
             words = f"{self.quantity.words(None)}{self.segment.words}"
             return self._result(None, (), "untrusted", f"{words} cannot be held against the baseline: {evidence.missing_baseline}")
-        return worst_of([replace(self._check(evidence, name), run=name) for name in evidence.candidates])
+        return worst_run(evidence, lambda name: self._check(evidence, name))
 
     def _declared(self, scores: Scores, name: str) -> Declared | None:
         measure = scores.known_as(self.quantity.measure)
@@ -90,6 +90,8 @@ class RelativeRule:
             foreseen = self.foresight(before.judged.suite, before, evidence.min_effect, evidence.family, seen.look)
             if not foreseen.resolvable:
                 verdict, message = "unresolvable", f"{words} is unresolvable: {foreseen.reason}"
+        if verdict == "passed" and found.low is None:  # the run has fewer values than could be foreseen
+            verdict, message = "unresolvable", f"{words} is unresolvable: {found.reason}"
         causes = self._losers(evidence, name) if verdict == "failed" else ()
         actual = found.low if self.policy == "non-inferior" else found.difference
         return self._result(actual, causes, verdict, message, seen.notes, scores)

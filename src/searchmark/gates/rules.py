@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
@@ -132,6 +132,7 @@ def gate_of(results: Iterable[RuleResult]) -> Gate:
     return Gate(VERDICTS[worst], kept)
 
 
-def worst_of(results: Sequence[RuleResult]) -> RuleResult:
-    """The worst of several results of one rule; the first of them where all are alike."""
+def worst_run(evidence: Evidence, check: Callable[[str], RuleResult]) -> RuleResult:
+    """What a rule says of the run that meets it least; of the first of them where all are alike."""
+    results = [replace(check(name), run=name) for name in evidence.candidates]
     return max(results, key=lambda result: VERDICTS.index(result.verdict))
