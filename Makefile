@@ -9,7 +9,7 @@ READY := $(VENV)/ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest test-models test-semantic-real test-slow test-hostile test-install check format bench soak docs lock dist clean
+.PHONY: help demo test test-oldest test-models test-browser test-semantic-real test-slow test-hostile test-install check format bench soak docs lock dist clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -59,6 +59,13 @@ test-models: $(READY)  ## run the tests that need a real transformer; installs i
 	$(UV_INSTALL) --python $(VENV)-models/bin/python -r locks/models.txt
 	$(BIN)/uv pip install --python $(VENV)-models/bin/python $(OURSELVES)
 	$(VENV)-models/bin/python -m pytest -m models -W 'default::DeprecationWarning' tests/models
+
+# CHROMIUM=path takes another one than that of the machine.
+test-browser: $(READY)  ## drive the page of a report in a real Chromium (Debian: apt install chromium), fails without it
+	$(PYTHON) -m venv $(VENV)-browser
+	$(UV_INSTALL) --python $(VENV)-browser/bin/python -r locks/browser.txt
+	$(BIN)/uv pip install --python $(VENV)-browser/bin/python $(OURSELVES)
+	$(VENV)-browser/bin/python -m pytest -m browser tests/browser
 
 test-semantic-real: test-models  ## run semantic search with real embeddings (all-MiniLM-L6-v2), as CI does on pull requests and on main
 
@@ -117,6 +124,7 @@ lock: $(READY)  ## renew the locked versions and hashes (LOCK_OPTIONS=--upgrade 
 	$(LOCK) --group installer -o locks/installer.txt
 	$(LOCK) pyproject.toml --group dev -o locks/dev.txt
 	$(LOCK) pyproject.toml --group dev --group bench -c locks/dev.txt -o locks/bench.txt
+	$(LOCK) pyproject.toml --group dev --group browser -c locks/dev.txt -o locks/browser.txt
 	$(LOCK) pyproject.toml --group dev --group models --extra transformers -c locks/dev.txt -o locks/models.txt
 	$(LOCK) pyproject.toml -c locks/dev.txt -o locks/runtime.txt
 	$(LOCK) --group build --group release -c locks/dev.txt -o locks/release.txt
@@ -134,4 +142,4 @@ dist: $(READY)  ## build wheel and source archive into dist/, with the list of a
 	  -o dist/searchmark.cdx.json $(VENV)-package/bin/python
 
 clean:  ## remove the virtual environment and everything generated
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models $(VENV)-release $(VENV)-package dist demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models $(VENV)-browser $(VENV)-release $(VENV)-package dist demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -36,6 +36,7 @@ from searchmark.judging.judge import judge
 from searchmark.measures.grammar import AnyMeasure, cut_measures, parse_measure, parse_measures
 from searchmark.options.compare_options import CompareOptions, DecisionTable
 from searchmark.options.experiment_options import CaseSelection, Resumption
+from searchmark.options.report_options import ReportOptions
 from searchmark.options.run_options import RunOptions
 from searchmark.records import Run, RunLabel, Suite
 from searchmark.reports import Report, build_comparison, build_report
@@ -173,13 +174,14 @@ def evaluate_run(
     looks: LookBook = LookBook(),  # noqa: B008  # frozen
     options: CompareOptions = CompareOptions(),
     corpus: Survey | None = None,
+    detail: ReportOptions = ReportOptions(),  # noqa: B008  # frozen
 ) -> Report:
     """The report on one run, whole or in shards, checked by rules if there are any; ``baseline`` is for those that ask for one.
 
     A baseline may have rules of its own, which are checked as well.
     """
     scores, gate = gate_run(suite, parts, rules, measures, baseline=baseline, looks=looks, options=options, corpus=corpus)
-    return build_report(scores, by or default_splits(suite), gate, corpus)
+    return build_report(scores, by or default_splits(suite), gate, corpus, detail)
 
 
 def gate_run(
@@ -216,6 +218,7 @@ def compare_runs(
     corpus: Survey | None = None,
     intersect: bool = False,
     same_depth: bool = False,
+    detail: ReportOptions = ReportOptions(),  # noqa: B008  # frozen
 ) -> Report:
     """The report on several runs of one suite, each held against the others or against the one that the options name.
 
@@ -235,7 +238,7 @@ def compare_runs(
     among = _Held(scores, _baseline_of(scores, rules, options))
     held = among if baseline is NO_BASELINE else _held(scores, baseline, rules, scored)
     gate = _gate(held, rules, options, corpus, looks)
-    return build_comparison(scores, pairs, splits, decided, corpus, gate)
+    return build_comparison(scores, pairs, splits, decided, corpus, gate, detail)
 
 
 def foresee_gate(

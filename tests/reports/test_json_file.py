@@ -26,8 +26,10 @@ from searchmark import (
     score,
 )
 from searchmark.errors import FormatError
+from searchmark.options.report_options import ReportOptions
 from searchmark.records import IndexBuild, RunLabel, TrustEvent
 from searchmark.reports import Report, write_report
+from searchmark.reports.case_records import CaseFacts
 from searchmark.runs.join import completed, joined
 from tests.reports.samples import HOSTILE, WATCHED_SUITE, comparison_of, report_of, watched_run
 
@@ -47,10 +49,10 @@ class TestJson:
         assert agent["measures"]["mine"]["definition"] == "0.5*P@5 + 0.5*RR"
         assert set(agent["segments"]["category"]) == {"x", "y"}
         assert (agent["name"], agent["snapshot"], agent["repeat"]) == ("agent", None, 1)
-        assert agent["cases"]["c1"]["hits"] == [{"id": "a", "score": 9.5}, {"id": "b", "score": 0.1}]
+        assert agent["cases"]["c1"]["hits"] == [{"id": "a", "score": 9.5, "grade": 2}, {"id": "b", "score": 0.1, "grade": 1}]
         assert agent["cases"]["c1"]["expected"] == [
-            {"target": "a", "match": "id", "grade": 2},
-            {"target": "b", "match": "id", "grade": 1},
+            {"target": "a", "match": "id", "grade": 2, "rank": 1},
+            {"target": "b", "match": "id", "grade": 1, "rank": 2},
         ]
         assert all(list(note) == ["code", "severity", "message", "cases", "why", "fix"] for note in data["notes"])
 
@@ -196,3 +198,36 @@ class TestDivision:
         events = (TrustEvent("not_started", "no such file"), TrustEvent("corpus_changed", "shop changed"))
         shards = [watched_run(CASES[:6], trust=events[1:]), watched_run(CASES[6:], 1, trust=events[:1])]
         assert self.text(joined(shards)) == self.text(joined(shards[::-1]))
+
+
+class TestWhatAReportKeepsOfACase:
+    def suite(self) -> Suite:
+        return Suite.from_cases(
+            "s", [Case("c", "q", (Judgment("b", grade=2), Judgment("x")), category="k", tags=("t",), origin="o")]
+        )
+
+    def run(self) -> Run:
+        return Run.from_answers("a", [Answer("c", "ok", tuple(Hit(f"d{n}", n) for n in range(1, 12)) + (Hit("b", 12),))])
+
+    def test_the_rank_of_every_target_is_known_below_the_hits_that_are_shown(self) -> None:
+        report = build_report(score(judge(self.suite(), self.run()), ["RR"]))
+        case = report.agents["a"].cases["c"]
+        assert [(each.target, each.rank) for each in case.expected] == [("b", 12), ("x", None)]
+        assert len(case.hits) == 10
+
+    def test_all_hits_are_kept_on_request(self, tmp_path: Path) -> None:
+        report = build_report(score(judge(self.suite(), self.run()), ["RR"]), options=ReportOptions(hits=0))
+        write_report(report, tmp_path / "r.json")
+        hits = read_report(tmp_path / "r.json").agents["a"].cases["c"].hits
+        assert [hit.grade for hit in hits] == [None] * 11 + [2]
+        assert render(read_report(tmp_path / "r.json"), "json") == render(report, "json")
+
+    def test_a_hit_that_does_not_exist_says_so(self) -> None:
+        report = build_report(score(judge(self.suite(), self.run(), {"d1", "b", "x"}), ["RR"]))
+        assert [hit.missing for hit in report.agents["a"].cases["c"].hits[:2]] == [False, True]
+        assert json.loads(render(report, "json"))["agents"]["a"]["cases"]["c"]["hits"][1]["missing"] is True
+
+    def test_what_the_suite_says_of_a_case_is_read_back(self, tmp_path: Path) -> None:
+        report = build_report(score(judge(self.suite(), self.run()), ["RR"]))
+        write_report(report, tmp_path / "r.json")
+        assert read_report(tmp_path / "r.json").cases["c"] == CaseFacts("k", ("t",), "o")

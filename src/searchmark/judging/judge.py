@@ -37,6 +37,7 @@ class Judged:
     Per case: ``status``, whether it has an answer (``answerable``), whether all its targets are known by id
     (``complete``), whether its judgments are paths (``has_paths``) and whether they say what is relevant (``graded``).
     ``dropped`` counts what did not take part, None where that is not known. ``hits`` is what of the matches the formulas see.
+    ``valid`` says of every hit of the run whether it exists, None if that is not known.
     """
 
     suite: Suite
@@ -49,6 +50,7 @@ class Judged:
     has_paths: NDArray[np.bool_]
     graded: NDArray[np.bool_]
     dropped: dict[str, int | None]
+    valid: NDArray[np.bool_] | None = None
 
 
 def judge(suite: Suite, run: Run, corpus: Collection[str] | None = None, folder: Path | None = None) -> Judged:
@@ -68,7 +70,7 @@ def judge(suite: Suite, run: Run, corpus: Collection[str] | None = None, folder:
     answerable, graded = (_unmarked(suite, marks) for marks in (suite.table.unanswerable, suite.table.order_only))
     hits = _graded_hits(suite, run, matches, np.where(answerable, np.nan, (status == EMPTY).astype(float)))
     dropped = _dropped(suite, run, matches, existing) | {"invalid": None if valid is None else int((~valid).sum())}
-    return Judged(suite, run, matches, hits, status, answerable, ~kinds.described, kinds.paths, graded, dropped)
+    return Judged(suite, run, matches, hits, status, answerable, ~kinds.described, kinds.paths, graded, dropped, valid)
 
 
 def _unmarked(suite: Suite, marks: NDArray[np.bool_] | None) -> NDArray[np.bool_]:

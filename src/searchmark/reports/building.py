@@ -10,7 +10,8 @@ from searchmark.analysis.scores import Scores
 from searchmark.corpora.corpus import Survey
 from searchmark.gates.rules import Gate
 from searchmark.options.compare_options import DecisionTable
-from searchmark.reports.case_columns import ExpectedTargets
+from searchmark.options.report_options import ReportOptions
+from searchmark.reports.case_columns import ExpectedTargets, FactColumns, HitText
 from searchmark.reports.notes import Note, told_apart
 from searchmark.reports.report import AgentSummary, Report
 from searchmark.reports.run_notes import comparability_notes, corpus_difference, depth_notes, noise_notes, run_notes
@@ -19,13 +20,20 @@ from searchmark.reports.snapshot_effect import snapshot_effects
 from searchmark.reports.summaries import agent_summary, suite_summary
 
 
-def build_report(scores: Scores, by: Iterable[str] = (), gate: Gate | None = None, corpus: Survey | None = None) -> Report:
-    """Everything to be said about one agent's scores; ``by`` names what the cases are split by."""
+def build_report(
+    scores: Scores,
+    by: Iterable[str] = (),
+    gate: Gate | None = None,
+    corpus: Survey | None = None,
+    options: ReportOptions = ReportOptions(),  # noqa: B008  # frozen
+    text_of: HitText | None = None,
+) -> Report:
+    """Everything to be said about one agent's scores; ``by`` names what the cases are split by, ``text_of`` reads documents."""
     suite = scores.judged.suite
     (name,) = unique_names([scores])
-    agent = agent_summary(scores, by, ExpectedTargets.of(suite))
+    agent = agent_summary(scores, by, ExpectedTargets.of(suite), options, text_of)
     notes = (*_notes(scores, agent, corpus), *corpus_notes(corpus))
-    return Report(suite_summary(suite, corpus), {name: agent}, gate, notes)
+    return Report(suite_summary(suite, corpus), {name: agent}, FactColumns(suite.table), gate, notes)
 
 
 def build_comparison(
@@ -35,18 +43,21 @@ def build_comparison(
     tables: Iterable[DecisionTable] = (),
     corpus: Survey | None = None,
     gate: Gate | None = None,
+    options: ReportOptions = ReportOptions(),  # noqa: B008  # frozen
+    text_of: HitText | None = None,
 ) -> Report:
     """Everything to be said about several runs on one suite, decisions by ``tables`` included."""
     suite, by = scores[0].judged.suite, tuple(by)
     named = dict(zip(unique_names(scores), scores, strict=True))
     expected = ExpectedTargets.of(suite)
-    agents = {name: agent_summary(each, by, expected) for name, each in named.items()}
+    agents = {name: agent_summary(each, by, expected, options, text_of) for name, each in named.items()}
     runs = {name: each.judged.run for name, each in named.items()}
     means = {name: {key: summary.mean for key, summary in agent.measures.items()} for name, agent in agents.items()}
     notes = told_apart({name: list(_notes(each, agents[name], corpus)) for name, each in named.items()})
     return Report(
         suite=suite_summary(suite, corpus),
         agents=agents,
+        cases=FactColumns(suite.table),
         gate=gate,
         notes=(*comparability_notes(pairs), *notes, *noise_notes(runs, means), *corpus_notes(corpus)),
         pairs=tuple(pairs),

@@ -5,22 +5,32 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise, repeat
+from itertools import islice, pairwise, repeat
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
 import numpy as np
 
-from searchmark.files.store import json_number
+from searchmark.files.store import json_number, plain_json
 from searchmark.measures.formulas import Floats, Ints
 from searchmark.records import MATCHES, NOTHING_KNOWN, STATUSES, CaseTable
 from searchmark.records.id_columns import Texts, are_plain, texts_at
-from searchmark.reports.case_columns import HITS_SHOWN, CaseColumns
-from searchmark.reports.report import CaseSummary, ShownHit
+from searchmark.reports.case_columns import NOT_JUDGED, CaseColumns
+from searchmark.reports.case_records import CaseFacts, CaseSummary, ExpectedTarget, ShownHit
 
 # Cases that are written at once: bounds the number of strings that are held.
 _AT_ONCE = 1 << 10
 
+
+class _Grades(dict[int, str]):
+    """Grades as JSON has them, each made once."""
+
+    def __missing__(self, grade: int) -> str:
+        self[grade] = "" if grade == NOT_JUDGED else f', "grade": {grade}'
+        return self[grade]
+
+
+_GRADES = _Grades()
 _encoded = json.JSONEncoder(allow_nan=False).encode
 
 # Between these, polars writes a number as Python does, in a third of the time.
@@ -29,10 +39,10 @@ _SHORTEST, _LONGEST = 1e-4, 1e16
 
 def case_entries(cases: Mapping[str, CaseSummary]) -> Iterator[list[str]]:
     """Every case as ``"id": {...}``, many at a time."""
-    if isinstance(cases, CaseColumns):
+    if isinstance(cases, CaseColumns) and cases.text_of is None:
         writer = _ColumnWriter(cases)
         yield from (writer.entries(begin, min(begin + _AT_ONCE, len(cases))) for begin in range(0, len(cases), _AT_ONCE))
-    elif cases:  # a report that was read from a file
+    elif cases:  # read from a file, or with texts
         yield [f"{quoted(case)}: {json.dumps(_case_data(summary))}" for case, summary in cases.items()]
 
 
@@ -53,13 +63,31 @@ def _case_data(case: CaseSummary) -> dict[str, Any]:
         "measures": with_numbers(case.measures),
         "undefined": dict(case.undefined),
         "hits": [_hit_data(hit) for hit in case.hits],
-        "expected": [{"target": each.target, "match": each.match, "grade": each.grade} for each in case.expected],
+        "expected": [_target_data(each) for each in case.expected],
         **details,
     }
 
 
 def _hit_data(hit: ShownHit) -> dict[str, Any]:
-    return {"id": hit.id, "score": json_number(hit.score)} | ({} if hit.lines is None else {"lines": list(hit.lines)})
+    more = {
+        "lines": None if hit.lines is None else list(hit.lines),
+        "grade": hit.grade,
+        "missing": hit.missing or None,
+        "text": hit.text,
+    }
+    return {"id": hit.id, "score": json_number(hit.score)} | {key: value for key, value in more.items() if value is not None}
+
+
+def _target_data(each: ExpectedTarget) -> dict[str, Any]:
+    rank = {} if each.rank is None else {"rank": each.rank}
+    return {"target": each.target, "match": each.match, "grade": each.grade} | rank
+
+
+def fact_entries(facts: Mapping[str, CaseFacts]) -> Iterator[list[str]]:
+    """What the suite says of every case as ``"id": {...}``, many at a time."""
+    entries = ((case, plain) for case, each in facts.items() if (plain := plain_json(each)))
+    while batch := list(islice(entries, _AT_ONCE)):
+        yield [f"{quoted(case)}: {json.dumps(plain)}" for case, plain in batch]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,22 +136,36 @@ class _ColumnWriter:
     def _hits(self, begin: int, end: int) -> Iterable[str]:
         """What every case got."""
         run = self.cases.scores.judged.run
-        rows, starts = run.first_rows(self.cases.answers[begin:end], HITS_SHOWN)
+        rows, starts = run.first_rows(self.cases.answers[begin:end], self._limit)
         ids, scores = _quoted_at(run.ids, rows), self._numbers(run.scores[rows])
         if run.first_line is not None:
             lines = ((run.lines_of(row), score) for row, score in zip(rows.tolist(), scores, strict=True))
             scores = [f'{score}, "lines": {json.dumps(known)}' if known else score for known, score in lines]
-        return _joined([f'{{"id": {name}, "score": {score}}}' for name, score in zip(ids, scores, strict=True)], starts)
+        graded = map(_GRADES.__getitem__, self.cases.grades_at(rows))
+        columns = zip(ids, scores, graded, self._missing(rows), strict=True)
+        return _joined([f'{{"id": {name}, "score": {score}{grade}{missing}}}' for name, score, grade, missing in columns], starts)
+
+    @property
+    def _limit(self) -> int:
+        return self.cases.scores.judged.run.longest if self.cases.limit is None else self.cases.limit
+
+    def _missing(self, rows: Ints) -> Iterable[str]:
+        valid = self.cases.scores.judged.valid
+        return repeat("", len(rows)) if valid is None else ("" if good else ', "missing": true' for good in valid[rows].tolist())
 
     def _expected(self, begin: int, end: int) -> Iterable[str]:
         """What every case should have got."""
         expected = self.cases.expected
         starts = expected.starts[begin : end + 1]
         rows = expected.rows[starts[0] : starts[-1]]
-        targets = _quoted_at(expected.suite.judgments.targets, rows)
+        targets, ranks = _quoted_at(expected.suite.judgments.targets, rows), self.cases.target_ranks[rows].tolist()
         ways = [f', "match": {quoted(how)}, "grade": ' for how in MATCHES]
-        columns = zip(targets, expected.match_of(rows), expected.grades_of(rows), strict=True)
-        return _joined([f'{{"target": {name}{ways[match]}{grade}}}' for name, match, grade in columns], starts - starts[0])
+        columns = zip(targets, expected.match_of(rows), expected.grades_of(rows), ranks, strict=True)
+        texts = [
+            f'{{"target": {name}{ways[match]}{grade}, "rank": {rank}}}' if rank else f'{{"target": {name}{ways[match]}{grade}}}'
+            for name, match, grade, rank in columns
+        ]
+        return _joined(texts, starts - starts[0])
 
     def _details(self, begin: int, end: int) -> Iterable[str]:
         details = self.cases.scores.judged.run.details

@@ -16,7 +16,7 @@ from typing import Any
 from searchmark.errors import FormatError
 from searchmark.files.store import check_shape, parse_json, plain_json, read_text
 from searchmark.records import IndexBuild
-from searchmark.reports.case_entries import case_entries, with_numbers
+from searchmark.reports.case_entries import case_entries, fact_entries, with_numbers
 from searchmark.reports.report import REPORT_SCHEMA, AgentSummary, Report, Summaries
 
 # Down to this depth every entry has a line of its own: that is where single measures and cases are.
@@ -28,6 +28,7 @@ def to_json(report: Report) -> Iterator[str]:
     data: dict[str, Any] = {
         "schema_version": report.schema_version,
         "suite": asdict(report.suite),
+        **({"cases": fact_entries(report.cases)} if report.cases else {}),
         "agents": {name: _agent_data(agent) for name, agent in report.agents.items()},
         "notes": [asdict(note) for note in report.notes],
     }
@@ -38,6 +39,9 @@ def to_json(report: Report) -> Iterator[str]:
         "decisions": [asdict(decision) for decision in report.decisions],
         "snapshot_effects": [asdict(effect) for effect in report.snapshot_effects],
         "next_step": report.next_step,
+        "recommendations": [asdict(each) for each in report.recommendations],
+        "drifts": [asdict(each) for each in report.drifts],
+        "trends": [plain_json(each) for each in report.trends],
     }
     data |= {name: with_numbers(part) for name, part in optional.items() if part}
     return chain(_laid_out(data, DEPTH), "\n")
@@ -78,6 +82,7 @@ def _agent_data(agent: AgentSummary) -> dict[str, Any]:
         "repeat": agent.repeat,
         "status": agent.status,
         "run": plain_json(agent.run),
+        "versions": plain_json(agent.versions),
         "counts": dict(agent.counts),
         "dropped": dict(agent.dropped),
         "measures": _measure_data(agent.measures),
@@ -87,6 +92,7 @@ def _agent_data(agent: AgentSummary) -> dict[str, Any]:
         },
         **_price_data(agent),
         "worst": list(agent.worst),
+        "best": list(agent.best),
         "cases": case_entries(agent.cases),
     }
 
@@ -98,6 +104,7 @@ def _price_data(agent: AgentSummary) -> dict[str, Any]:
         "index": _index_data(agent.index),
         "start_seconds": agent.start_seconds,
         "cost": with_numbers(agent.cost),
+        "similarity": {kind: with_numbers(asdict(spread)) for kind, spread in agent.similarity.items()},
     }
     return {name: part for name, part in parts.items() if part not in (None, {})}
 

@@ -14,10 +14,11 @@ from searchmark.gates.pins import EVERY_CASE
 from searchmark.gates.rules import RuleResult
 from searchmark.gates.sentences import SIGNS, told_apart, within
 from searchmark.reports import layout
+from searchmark.reports.case_records import CaseSummary
 from searchmark.reports.gate_rows import rule_name
 from searchmark.reports.outcome import outcome_of
 from searchmark.reports.quoting import xml_text
-from searchmark.reports.report import AgentSummary, CaseSummary, Report
+from searchmark.reports.report import AgentSummary, Report
 
 GATE = "gate"
 _ANSWERED = ("ok", "empty")

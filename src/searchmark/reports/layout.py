@@ -11,6 +11,7 @@ from searchmark.analysis.verdicts import Difference
 from searchmark.gates.quantities import MOST_CASES
 from searchmark.gates.rules import RuleResult
 from searchmark.records import IndexBuild
+from searchmark.reports.case_records import CaseSummary
 from searchmark.reports.cells import (
     UNDEFINED,
     Bytes,
@@ -31,7 +32,7 @@ from searchmark.reports.cells import (
     table,
 )
 from searchmark.reports.gate_rows import rule_notes
-from searchmark.reports.report import AgentSummary, CaseSummary, Report
+from searchmark.reports.report import AgentSummary, Report
 from searchmark.reports.snapshot_effect import AffectedCase, SnapshotEffect
 from searchmark.reports.standing import beaten_by, letters
 

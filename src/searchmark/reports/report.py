@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from searchmark.analysis.comparison import Pair
 from searchmark.analysis.decisions import Decision
+from searchmark.analysis.drifts import Drift
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.scores import Summary
+from searchmark.analysis.similarity import Spread
+from searchmark.analysis.trends import Trend
 from searchmark.files.schemas import Schema
 from searchmark.gates.rules import Gate
-from searchmark.records import NOTHING_KNOWN, AgentIdentity, AnswerDetails, Environment, IndexBuild, Match, SearchedRepository
+from searchmark.records import AgentIdentity, Environment, IndexBuild, SearchedRepository
+from searchmark.records.versions import Versions
+from searchmark.reports.case_records import CaseFacts, CaseSummary
 from searchmark.reports.notes import Note
+from searchmark.reports.recommendations import Recommendation
 from searchmark.reports.snapshot_effect import SnapshotEffect
 
 REPORT_SCHEMA = Schema("report", 1)
@@ -29,36 +35,7 @@ class SuiteSummary:
     name: str
     hashes: Mapping[str, str | None]
     cases: int
-
-
-@dataclass(frozen=True, slots=True)
-class ShownHit:
-    """An entry of an answer as it is shown."""
-
-    id: str
-    score: float | None = None
-    lines: tuple[int, int] | None = None
-
-
-class ExpectedTarget(NamedTuple):
-    """A target that is worth something to a case. A tuple, since there may be a million of them."""
-
-    target: str
-    match: Match
-    grade: int
-
-
-@dataclass(frozen=True)
-class CaseSummary:
-    """One case: what was asked, what came back, what was expected, what it scored, and why not where it did not."""
-
-    status: str
-    query: str | None
-    measures: Mapping[str, float | None]
-    undefined: Mapping[str, str]
-    hits: tuple[ShownHit, ...]
-    expected: tuple[ExpectedTarget, ...] = ()
-    details: AnswerDetails = NOTHING_KNOWN
+    kind: str | None = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +58,10 @@ class RunSummary:
 
 @dataclass(frozen=True)
 class AgentSummary:
-    """One run of one agent on the suite. ``name`` is the agent's; several runs of a report may share it."""
+    """One run of one agent on the suite. ``name`` is the agent's; several runs of a report may share it.
+
+    ``worst`` and ``best`` are cases by the first measure. ``similarity`` is how the scores of the first hits are distributed.
+    """
 
     name: str
     status: Literal["ok", "untrusted", "failed"]
@@ -91,12 +71,15 @@ class AgentSummary:
     segments: Mapping[str, Mapping[str, Summaries]]
     cases: Mapping[str, CaseSummary]
     worst: tuple[str, ...] = ()
+    best: tuple[str, ...] = ()
     snapshot: str | None = None
     repeat: int = 1
     latency_ms: Mapping[str, Latency] = field(default_factory=dict)
     index: IndexBuild | None = None
     start_seconds: float | None = None
     cost: Mapping[str, float] = field(default_factory=dict)
+    similarity: Mapping[str, Spread] = field(default_factory=dict)
+    versions: Versions = Versions()  # noqa: RUF009  # frozen
     run: RunSummary = RunSummary()  # frozen
 
 
@@ -104,16 +87,21 @@ class AgentSummary:
 class Report:
     """All that is known about one evaluation or comparison. The keys of ``agents`` are display names, each unique.
 
-    ``notes`` are the sentences that a reader must not miss, and ``next_step`` is the command that shows every case of a
-    gate that is not passed.
+    ``cases`` is what the suite says of each case, where it says anything. ``notes`` are the sentences that a reader must not
+    miss, and ``next_step`` is the command that shows every case of a gate that is not passed. ``drifts`` and ``trends`` are
+    what the archive tells of earlier runs.
     """
 
     suite: SuiteSummary
     agents: Mapping[str, AgentSummary]
+    cases: Mapping[str, CaseFacts] = field(default_factory=dict)
     gate: Gate | None = None
     notes: tuple[Note, ...] = ()
     pairs: tuple[Pair, ...] = ()
     decisions: tuple[Decision, ...] = ()
     snapshot_effects: tuple[SnapshotEffect, ...] = ()
     next_step: str | None = None
+    recommendations: tuple[Recommendation, ...] = ()
+    drifts: tuple[Drift, ...] = ()
+    trends: tuple[Trend, ...] = ()
     schema_version: int = REPORT_SCHEMA.version

@@ -10,13 +10,15 @@ import numpy as np
 from searchmark.analysis.latencies import latencies_of
 from searchmark.analysis.prices import total_cost
 from searchmark.analysis.scores import Scores, segment_rows, untrusted_because
+from searchmark.analysis.similarity import similarity_of
 from searchmark.corpora.corpus import Survey
+from searchmark.options.report_options import ReportOptions
 from searchmark.records import Run, Suite
-from searchmark.reports.case_columns import CaseColumns, ExpectedTargets
+from searchmark.reports.case_columns import CaseColumns, ExpectedTargets, HitText
 from searchmark.reports.report import AgentSummary, RunSummary, SuiteSummary, Summaries
 from searchmark.reports.score_notes import DROPPED
 
-WORST_SHOWN = 5
+EXAMPLES = 5  # the worst and the best
 
 
 def suite_summary(suite: Suite, corpus: Survey | None) -> SuiteSummary:
@@ -24,7 +26,13 @@ def suite_summary(suite: Suite, corpus: Survey | None) -> SuiteSummary:
     return SuiteSummary(suite.name, hashes, len(suite))
 
 
-def agent_summary(scores: Scores, by: Iterable[str], expected: ExpectedTargets) -> AgentSummary:
+def agent_summary(
+    scores: Scores,
+    by: Iterable[str],
+    expected: ExpectedTargets,
+    options: ReportOptions = ReportOptions(),  # noqa: B008  # frozen
+    text_of: HitText | None = None,
+) -> AgentSummary:
     """All numbers of one run; ``expected`` are the targets of its suite."""
     run = scores.judged.run
     return AgentSummary(
@@ -34,14 +42,16 @@ def agent_summary(scores: Scores, by: Iterable[str], expected: ExpectedTargets) 
         dropped=_in_order(scores.judged.dropped),
         measures=scores.summaries(),
         segments={field_name: _segment(scores, field_name) for field_name in by},
-        cases=CaseColumns(scores, expected),
+        cases=CaseColumns(scores, expected, options.limit, text_of if options.hit_texts else None),
         worst=_worst(scores),
+        best=_best(scores),
         snapshot=run.label.snapshot,
         repeat=run.label.repeat,
         latency_ms=latencies_of(run),
         index=run.provenance.index,
         start_seconds=next(iter(run.provenance.start_seconds), None),
         cost=cost_of(run),
+        similarity=similarity_of(run),
         run=run_summary(run),
     )
 
@@ -87,7 +97,16 @@ def _worst(scores: Scores) -> tuple[str, ...]:
     if not scores.measures:
         return ()
     values = scores.values[:, 0]
-    order = np.argsort(values, kind="stable")[:WORST_SHOWN]  # NaN comes last
+    order = np.argsort(values, kind="stable")[:EXAMPLES]  # NaN comes last
     high = scores.measures[0].high
     perfect = high if math.isfinite(high) else np.max(values, initial=0.0, where=~np.isnan(values))
     return tuple(scores.judged.suite.table.ids[row] for row in order if values[row] < perfect)
+
+
+def _best(scores: Scores) -> tuple[str, ...]:
+    """The cases with the highest values of the first measure, as long as they are worth anything; the first of equals first."""
+    if not scores.measures:
+        return ()
+    values = scores.values[:, 0]
+    order = np.argsort(-values, kind="stable")[:EXAMPLES]  # NaN comes last
+    return tuple(scores.judged.suite.table.ids[row] for row in order if values[row] > 0)

@@ -22,6 +22,7 @@ from searchmark.errors import UsageError
 from searchmark.measures.grammar import parse_measure
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.option import Option
+from searchmark.options.report_options import ReportOptions
 from searchmark.records import display_names
 from searchmark.runs import load_run
 from searchmark.suites import load_suite
@@ -63,6 +64,7 @@ class ComparedCases:
 @config_options(CompareOptions, "given", COMPARISON, "compare")
 @option_group(ComparedCases, "compared", COMPARISON)
 @option_group(ReportChoice, "wanted", OUTPUT)
+@option_group(ReportOptions, "detail", OUTPUT)
 @threshold_options
 @option(OUTPUT, "--brief", is_flag=True, help="Print only the verdicts; files hold everything.")
 def command(
@@ -75,6 +77,7 @@ def command(
     given: Given[CompareOptions],
     compared: ComparedCases,
     wanted: ReportChoice,
+    detail: ReportOptions,
     gates: GateChoice,
     brief: bool,
 ) -> int:
@@ -125,6 +128,7 @@ def command(
         corpus=survey,
         intersect=compared.intersect,
         same_depth=compared.same_depth,
+        detail=detail,
     )
     report = with_next_step(report, source.path, () if agents else saved.run_paths, config.gates.baseline, verb="compare")
     return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs, brief=brief, github=github)

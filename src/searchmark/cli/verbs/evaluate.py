@@ -14,6 +14,7 @@ from searchmark.config import Config
 from searchmark.errors import UsageError
 from searchmark.files.meanwhile import Meanwhile
 from searchmark.measures.grammar import parse_measure
+from searchmark.options.report_options import ReportOptions
 from searchmark.runs import load_run
 from searchmark.suites import load_suite_with_setup
 
@@ -40,6 +41,7 @@ EITHER = "name either the agent to run (--agent) or the saved run to score (--ru
 @config_option(WHAT_TO_RUN, "defaults and agents")
 @live_options
 @option_group(ReportChoice, "wanted", OUTPUT)
+@option_group(ReportOptions, "detail", OUTPUT)
 @gate_options
 def command(
     source: SuiteChoice,
@@ -48,6 +50,7 @@ def command(
     config: Config,
     live: LiveOptions,
     wanted: ReportChoice,
+    detail: ReportOptions,
     gates: GateAgainst,
 ) -> int:
     """Run an agent on a suite, or score a saved run.
@@ -97,6 +100,7 @@ def command(
         looks=gates.looks(config, rules),
         options=config.compare,
         corpus=survey,
+        detail=detail,
     )
     saved_runs = saved.run_paths or ((live.save_run,) if live.save_run else ())
     report = with_next_step(report, source.path, saved_runs, baseline_file(config, gates.against))
