@@ -18,7 +18,7 @@ from searchmark.reports.report import Report
 
 BINS = 10
 LARGEST = 1e200  # what is larger is as good as infinite: exponential gains of absurd grades
-LATENCIES = ("warm", "cold")
+LATENCIES = ("warm", "cold")  # the usual one first
 # Round numbers within a power of ten; the finer ones where the others would make too few bins to show a shape.
 _COARSE, _FINE = (1, 2, 5), (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 _FEWEST_BINS = 6
@@ -59,11 +59,16 @@ def histogram(report: Report, quantity: str) -> tuple[Histogram, ...]:
     together = np.concatenate([np.empty(0), *known.values()])
     if not len(together):
         return ()
-    edges = _time_edges(together) if timed else _edges(report, quantity, together)
+    edges = time_edges(together) if timed else _edges(report, quantity, together)
     return tuple(
         Histogram(run, quantity, "ms" if timed else "", edges, _counts(found, edges), len(values[run]) - len(found))
         for run, found in known.items()
     )
+
+
+def usual_latency(report: Report) -> str:
+    """The latency that most runs have, warm rather than cold: one is never held against the other."""
+    return max(LATENCIES, key=lambda kind: sum(kind in agent.latency_ms for agent in report.agents.values()))
 
 
 def _counts(values: Floats, edges: Sequence[float]) -> tuple[int, ...]:
@@ -124,10 +129,10 @@ def _spaced(low: float, step: float, bins: int) -> tuple[float, ...]:
     return tuple(round(low + step * number, _DIGITS) for number in range(bins + 1))
 
 
-def _time_edges(values: Floats) -> tuple[float, ...]:
-    """Round numbers from below the shortest time to above the longest."""
-    low = max(_SHORTEST_MS, float(values.min()))
-    high = max(low, float(values.max()))
+def time_edges(milliseconds: Floats | Sequence[float]) -> tuple[float, ...]:
+    """Round numbers from below the shortest time to above the longest, 1-2-5 where that makes bins enough."""
+    low = max(_SHORTEST_MS, float(np.min(milliseconds)))
+    high = max(low, float(np.max(milliseconds)))
     coarse = _round_numbers(low, high, _COARSE)
     return coarse if len(coarse) > _FEWEST_BINS else _round_numbers(low, high, _FINE)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from searchmark.reports.distributions import usual_latency
 from searchmark.reports.measured import leading_measure
 from searchmark.reports.report import Report
 
-KINDS = ("warm", "cold")  # the usual latency first
 FEWEST = 2
 
 
@@ -38,16 +38,11 @@ class Frontier:
 def frontier(report: Report) -> Frontier | None:
     """The leading measure against the median latency of each run; None where fewer than two runs have both."""
     measure = leading_measure(report)
-    kind = _common_kind(report)
+    kind = usual_latency(report)
     rows = [] if measure is None else _rows(report, measure, kind)
     if measure is None or len(rows) < FEWEST:
         return None
     return Frontier(measure, f"{kind} p50 ms", tuple(FrontierPoint(*row, not _is_dominated(row, rows)) for row in rows))
-
-
-def _common_kind(report: Report) -> str:
-    """The latency that most runs have: a warm one is never held against a cold one."""
-    return max(KINDS, key=lambda kind: sum(kind in agent.latency_ms for agent in report.agents.values()))
 
 
 Row = tuple[str, float, float | None, float | None, float]
