@@ -17,6 +17,7 @@ from searchmark.options.option import Option, Setting, check_fields
 from searchmark.options.run_options import RunOptions
 from searchmark.options.sensitive import Address, KeyVariable, RepositoryPath, WrittenFolder
 from searchmark.options.strict import strict_record
+from searchmark.records.versions import Versions
 
 # Headings in the help of ``generate``.
 WHICH_FILES, QUERIES = "Which files", "Queries"
@@ -132,6 +133,7 @@ class Config:
     gates: GateOptions = GateOptions()
     agents: tuple[Annotated[AgentSpec, AgentChoice], ...] = ()
     output: OutputConfig = OutputConfig()
+    versions: Versions = Versions()
 
     @property
     def folder(self) -> Path | None:

@@ -58,9 +58,7 @@ def _refuse_one_name_for_two(patterns: Mapping[str, str]) -> None:
     for name, pattern in patterns.items():
         other = seen.setdefault(pattern, name)
         if other != name:
-            raise UsageError(
-                f"output.file_name gives {other!r} and {name!r} one file, {pattern!r}; name them differently"
-            )
+            raise UsageError(f"output.file_name gives {other!r} and {name!r} one file, {pattern!r}; name them differently")
 
 
 def _pattern(name: str, named: str | Mapping[str, str] | None) -> str:

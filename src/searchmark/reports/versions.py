@@ -12,7 +12,7 @@ from searchmark.records.model_names import models_in
 from searchmark.records.versions import Versions
 from searchmark.reports.report import RunSummary, SuiteSummary
 
-_NOT_OF_THE_INDEX = ("embedder", "model", "chunking", "top_k")
+_NOT_OF_THE_INDEX = ("embedder", "chunking", "top_k")  # the number of hits that are wanted is no part of an index
 
 
 def versions_of(suite: SuiteSummary, run: RunSummary, declared: Versions) -> Versions:
@@ -44,12 +44,14 @@ def _chunking(agent: AgentIdentity) -> str | None:
 
 def _index(agent: AgentIdentity) -> str | None:
     """What the agent says of how it searches, beside model and chunking; or else its options."""
-    return _written(_of_the_index(agent.description)) or _written(_of_the_index(agent.config))
+    told = (_of_the_index(each) for each in (agent.description, agent.config))
+    return next(filter(None, (_written({name: each[name] for name in each if name != "model"}) for each in told)), None)
 
 
 def _of_the_index(said: Mapping[str, Any]) -> dict[str, Any]:
-    known = {name: value for name, value in said.items() if name not in _NOT_OF_THE_INDEX and "chunk" not in name}
-    return {name: _of_the_index(value) if isinstance(value, Mapping) else value for name, value in known.items() if value is not None}
+    """Without what is not known, and without what has a version of its own."""
+    own = {name: said[name] for name in said if name not in _NOT_OF_THE_INDEX and "chunk" not in name and said[name] is not None}
+    return {name: _of_the_index(value) if isinstance(value, Mapping) else value for name, value in own.items()}
 
 
 def _written(options: Mapping[str, Any]) -> str | None:

@@ -129,6 +129,7 @@ def command(
         intersect=compared.intersect,
         same_depth=compared.same_depth,
         detail=detail,
+        versions=config.versions,
     )
     report = with_next_step(report, source.path, () if agents else saved.run_paths, config.gates.baseline, verb="compare")
     return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, brief=brief, github=github)

@@ -102,6 +102,7 @@ def command(
         options=config.compare,
         corpus=survey,
         detail=detail,
+        versions=config.versions,
     )
     saved_runs = saved.run_paths or ((live.save_run,) if live.save_run else ())
     report = with_next_step(report, source.path, saved_runs, baseline_file(config, gates.against))

@@ -103,6 +103,7 @@ def command(
         looks=gates.looks(config, rules),
         options=config.compare,
         corpus=survey,
+        versions=config.versions,
     )
     report = with_next_step(report, source.path, run_paths, baseline_file(config, gates.against))
     return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, github=github)
