@@ -101,6 +101,7 @@ bench: $(READY)  ## compare speed and memory with other tools, side by side
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/loading.py
 	$(BIN)/python benchmarks/comparison.py
+	$(BIN)/python benchmarks/reports.py
 	$(BIN)/python benchmarks/verdicts.py
 	$(BIN)/python benchmarks/gates.py
 	$(BIN)/python benchmarks/gate_self_test.py

@@ -14,13 +14,13 @@ from searchmark.errors import UsageError
 
 def test_a_directory_gets_every_configured_format(tmp_path: Path) -> None:
     config = OutputConfig(directory=str(tmp_path), formats=("json", "csv", "text"))
-    assert [file.name for file in output_files((), config)] == ["report.json", "report.csv", "report.txt"]
+    assert [file.path.name for file in output_files((), config)] == ["report.json", "report.csv", "report.txt"]
 
 
 def test_a_format_that_shows_only_comparisons_is_written_of_comparisons_only(tmp_path: Path) -> None:
     config = OutputConfig(directory=str(tmp_path), formats=("json", "latex"))
-    assert [file.name for file in output_files((), config)] == ["report.json"]
-    assert [file.name for file in output_files((), config, comparison=True)] == ["report.json", "report.tex"]
+    assert [file.path.name for file in output_files((), config)] == ["report.json"]
+    assert [file.path.name for file in output_files((), config, comparison=True)] == ["report.json", "report.tex"]
 
 
 def test_an_unknown_format_in_the_config_is_refused() -> None:

@@ -204,3 +204,17 @@ def test_after_some_failures_in_a_row_the_rest_is_not_run(corpus: Path) -> None:
     ).runs[0]
     assert [answer.status for answer in run.answers] == ["error", "error", "error", "not_run", "not_run"]
     assert (run.details_of(4).failure or "").startswith("3 consecutive failures, the last one: ValueError")
+
+
+def test_an_agent_that_raises_leaves_the_calls_that_led_there(corpus: Path) -> None:
+    run = ask("raises", corpus)
+    details = run.details_of(run.index[TRIGGER])
+    assert details.failure == "ValueError: the index is sad"
+    innermost = (details.traceback or "").split("\n")[-1]
+    assert innermost.startswith(f'File "{HERE / "faulty.py"}", line ')
+    assert "server.py" not in (details.traceback or "")
+
+
+def test_a_traceback_of_a_thousand_calls_keeps_the_innermost(corpus: Path) -> None:
+    run = ask("recurses", corpus)
+    assert len((run.details_of(run.index[TRIGGER]).traceback or "").split("\n")) == 20

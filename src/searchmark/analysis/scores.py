@@ -16,9 +16,15 @@ from searchmark.judging.judge import Judged
 from searchmark.judging.score_ranges import no_range_because
 from searchmark.measures.formulas import Floats, scores_in_range
 from searchmark.measures.grammar import AnyMeasure, CaseTraits, computed_nan_reason, parse_measures, undefined_reason
-from searchmark.records import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT, CaseTable, Suite, TrustKind
+from searchmark.records import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT, CaseTable, Suite, SuiteKind, TrustKind
 
 DEFAULT_MEASURES = ("nDCG@10", "RR", "R@10", "P@5", "Success@5", "Judged@10")
+MEASURES_OF: Mapping[SuiteKind, tuple[str, ...]] = {
+    "gold-set": ("nDCG@10", "RR", "R@10", "F1@10", "F1"),
+    "case-list": ("P@5", "R@5", "RR@5", "Relevance"),
+    "labels": ("nDCG@10", "R@10", "P@10", "RR@10"),
+    "symbols": ("P@5", "P@10", "RR@10", "Success@5"),
+}
 ERROR_LIMIT = 0.05
 SPLIT_BY_DEFAULT = ("category", "tag")
 
@@ -123,8 +129,8 @@ def score(judged: Judged, measures: Iterable[str | AnyMeasure] | None = None) ->
 
 
 def default_measures(suite: Suite) -> list[str]:
-    """The usual measures, and those that the suite's own judgments ask for."""
-    names = list(DEFAULT_MEASURES)
+    """The usual measures of suites of its kind, and those that the suite's own judgments ask for."""
+    names = list(DEFAULT_MEASURES if suite.kind is None else MEASURES_OF[suite.kind])
     if suite.table.unanswerable is not None:
         names.append("Abstain")
     if suite.judgments.ranks is not None:

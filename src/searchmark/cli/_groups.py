@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
@@ -19,6 +19,9 @@ from searchmark.options.option import Option, option_fields
 from searchmark.options.run_options import RunOptions
 from searchmark.runs import FORMATS as RUN_FORMATS
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
+
+if TYPE_CHECKING:
+    from searchmark.reports.file_names import ReportFile
 
 NEARLY = 0.85  # alike enough to be a mistake in typing, as difflib counts
 
@@ -105,6 +108,7 @@ class ReportChoice:
     ] = False
 
 
-def told_by(suite: SuiteChoice, saved: SavedRuns, reports: Iterable[Path]) -> list[Path]:
+def told_by(suite: SuiteChoice, saved: SavedRuns, reports: Iterable[ReportFile]) -> list[Path]:
     """The files that tell an agent what is right, or what others have answered; that of the suite first."""
-    return [Path(path) for path in (suite.path, suite.topics, *saved.run_paths, *reports) if path is not None]
+    earlier = [path for report in reports for path in report.existing()]
+    return [Path(path) for path in (suite.path, suite.topics, *saved.run_paths, *earlier) if path is not None]

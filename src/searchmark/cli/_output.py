@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from searchmark.errors import EXIT_GATE_FAILED, EXIT_NOTHING_EVALUATED, EXIT_OK,
 
 if TYPE_CHECKING:
     from searchmark.reports import Report
+    from searchmark.reports.file_names import ReportFile
     from searchmark.reports.github import SuiteLines
 
 
@@ -67,28 +68,35 @@ def text_for_terminal(report: Report, *, brief: bool = False) -> str:
     return to_text(report, brief=brief, colour="NO_COLOR" not in os.environ, width=shutil.get_terminal_size((WIDTH, 0)).columns)
 
 
-def output_files(outputs: tuple[str, ...], config: OutputConfig = OutputConfig(), *, comparison: bool = False) -> list[Path]:
+def now() -> datetime:
+    """The time of a command: asked for once, when it begins."""
+    return datetime.now(UTC)
+
+
+def output_files(outputs: tuple[str, ...], config: OutputConfig = OutputConfig(), *, comparison: bool = False) -> list[ReportFile]:
     """Every file that is to be written; refused before any work is done if one cannot be."""
-    from searchmark.reports import renderer_of
+    from searchmark.reports.file_names import files_in
 
-    formats = {name: renderer_of(name) for name in config.formats}
-    named = [f"report{each.suffixes[0]}" for each in formats.values() if comparison or not each.only_comparisons]
+    in_folder = files_in(Path(), config, comparison=comparison)  # checks the formats, whatever is written
     wanted = outputs or ((config.directory,) if config.directory else ())
-    return [file for output in wanted if output != STDOUT for file in _files(output, named, comparison)]
+    if in_folder and config.file_name is not None and not wanted:
+        raise UsageError("output.file_name names files, and nothing says where: set output.directory, or say -o FOLDER/")
+    return [file for output in wanted if output != STDOUT for file in _files(output, config, comparison)]
 
 
-def _files(output: str, named: Iterable[str], comparison: bool) -> list[Path]:
+def _files(output: str, config: OutputConfig, comparison: bool) -> list[ReportFile]:
     """One file, or every format in a directory."""
     from searchmark.reports import format_of, renderer_of
+    from searchmark.reports.file_names import ReportFile, files_in
 
     path = Path(output)
     if output.endswith("/") or path.is_dir() or not path.suffix:
-        return [path / name for name in named]
+        return files_in(path, config, comparison=comparison)
     if renderer_of(format_of(path)).only_comparisons and not comparison:
         raise UsageError(f"{path}: this format shows a comparison, and evaluate reports on one run")
     if path.exists() and not path.is_file():
         raise UsageError(f"{path} cannot be written: it is not a file")
-    return [path]
+    return [ReportFile(path, format_of(path))]
 
 
 @dataclass(frozen=True)
@@ -121,16 +129,27 @@ def exit_code(report: Report) -> int:
 
 
 def deliver(
-    report: Report, files: list[Path], *, json_on_stdout: bool, brief: bool = False, github: GithubStep | None = None
+    report: Report,
+    files: list[ReportFile],
+    time: datetime,
+    *,
+    json_on_stdout: bool,
+    brief: bool = False,
+    github: GithubStep | None = None,
 ) -> int:
-    """Write the files, print the report, say what was written, and tell a script what it means."""
-    from searchmark.reports import render, write_report
+    """Write the files, print the report, say what was written, and tell a script what it means.
 
+    ``time`` is that of the command, which names of files may hold.
+    """
+    from searchmark.reports import render, write_report
+    from searchmark.reports.file_names import name_values
+
+    values = name_values(report, time)
     for file in files:
-        write_report(report, file)
+        write_report(report, file.at(values), file.format)
     show(render(report, "json") if json_on_stdout else text_for_terminal(report, brief=brief))
     for file in files:
-        tell(f"written: {file}")
+        tell(f"written: {file.at(values)}")
     if report.next_step is not None:
         tell(f"next: {report.next_step} shows every case")
     if github is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,12 +10,14 @@ from annotated_types import Ge, Gt
 
 from searchmark.agents.agent import AgentChoice, AgentSpec
 from searchmark.errors import UsageError
+from searchmark.files.name_patterns import check_pattern
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.gate_options import GateOptions
 from searchmark.options.option import Option, Setting, check_fields
 from searchmark.options.run_options import RunOptions
 from searchmark.options.sensitive import Address, KeyVariable, RepositoryPath, WrittenFolder
 from searchmark.options.strict import strict_record
+from searchmark.records.versions import Versions
 
 # Headings in the help of ``generate``.
 WHICH_FILES, QUERIES = "Which files", "Queries"
@@ -48,11 +51,21 @@ class RewriterConfig:
 
 @strict_record
 class OutputConfig:
-    """The section ``output``: where reports go when the command line names no file, and as what."""
+    """The section ``output``: where reports go when the command line names no file, and as what.
+
+    ``file_name``: what they are called in a folder, one name for all formats or one for each, with placeholders such as
+    ``{date}``. docs/outputs.md lists them.
+    """
 
     directory: WrittenFolder | None = None
     formats: tuple[str, ...] = ("json", "markdown")  # names of reports.RENDERERS, checked where reports are written
+    file_name: str | Mapping[str, str] | None = None
     generate_visualizations: bool = False
+
+    def __post_init__(self) -> None:
+        named = self.file_name
+        for pattern in named.values() if isinstance(named, Mapping) else [named] if named is not None else []:
+            check_pattern(pattern)
 
 
 @strict_record
@@ -120,6 +133,7 @@ class Config:
     gates: GateOptions = GateOptions()
     agents: tuple[Annotated[AgentSpec, AgentChoice], ...] = ()
     output: OutputConfig = OutputConfig()
+    versions: Versions = Versions()
 
     @property
     def folder(self) -> Path | None:

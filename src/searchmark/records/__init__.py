@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         Defaults,
         Gain,
         Suite,
+        SuiteKind,
     )
 
 __all__ = [
@@ -111,6 +112,7 @@ __all__ = [
     "Status",
     "Suite",
     "SuiteIdentity",
+    "SuiteKind",
     "TrustEvent",
     "TrustKind",
     "display_names",
@@ -166,6 +168,7 @@ _HOMES = {
         "Defaults",
         "Gain",
         "Suite",
+        "SuiteKind",
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

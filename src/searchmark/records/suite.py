@@ -20,6 +20,8 @@ from searchmark.records.id_columns import text_list
 from searchmark.records.judgments import Judgment, JudgmentTable, judgment_table
 
 Gain = Literal["linear", "exp"]
+# Where cases were collected in a way that asks for measures of its own.
+SuiteKind = Literal["gold-set", "case-list", "labels", "symbols"]
 
 
 @strict_record(slots=True)
@@ -93,7 +95,8 @@ class Suite:
     """A named set of cases with their judgments: what a search system is asked, and what is right.
 
     ``model`` names the embedding model that score ranges belong to. ``dropped`` counts what a reader
-    had to leave out, by reason.
+    had to leave out, by reason. ``kind`` is the way in which its cases were collected: it decides on default measures, and is
+    part of no digest.
     """
 
     name: str
@@ -104,6 +107,7 @@ class Suite:
     model: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
+    kind: SuiteKind | None = None
 
     @classmethod
     def from_cases(cls, name: str, cases: Iterable[Case], **rest: Any) -> Suite:
@@ -141,7 +145,7 @@ class Suite:
         """The same suite with these cases alone."""
         if len(wanted) >= len(self) and all(case in wanted for case in self.table.ids):
             return self
-        rest = {name: getattr(self, name) for name in ("defaults", "description", "model", "metadata", "dropped")}
+        rest = {name: getattr(self, name) for name in ("defaults", "description", "model", "metadata", "dropped", "kind")}
         return Suite.from_cases(self.name, [case for case in self.cases if case.id in wanted], **rest)
 
     @cached_property
@@ -160,7 +164,7 @@ class Suite:
 
     @property
     def _identity(self) -> tuple[object, ...]:
-        return (self.name, self.defaults, self.description, self.model, self.metadata)
+        return (self.name, self.kind, self.defaults, self.description, self.model, self.metadata)
 
     __hash__ = None  # type: ignore[assignment]  # holds arrays: compared by value, never a key
 

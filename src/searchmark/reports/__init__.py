@@ -82,11 +82,11 @@ def _ends(path: Path, suffix: str) -> bool:
     return path.name[1:].lower().endswith(suffix)
 
 
-def write_report(report: Report, path: str | PathLike[str]) -> None:
-    """Write a report in the format that the extension names."""
+def write_report(report: Report, path: str | PathLike[str], format: str | None = None) -> None:  # noqa: A002  # as above
+    """Write a report, in the format that the extension names unless one is named here."""
     from searchmark.files.store import write_text
 
-    write_text(path, _pieces(report, format_of(Path(path))))
+    write_text(path, _pieces(report, format or format_of(Path(path))))
 
 
 def without_known_secrets(report: Report) -> Report:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from searchmark.analysis.comparison import Pair, unique_names
 from searchmark.analysis.decisions import decide
@@ -11,13 +12,15 @@ from searchmark.corpora.corpus import Survey
 from searchmark.gates.rules import Gate
 from searchmark.options.compare_options import DecisionTable
 from searchmark.options.report_options import ReportOptions
+from searchmark.records.versions import Versions
 from searchmark.reports.case_columns import ExpectedTargets, FactColumns, HitText
 from searchmark.reports.notes import Note, told_apart
-from searchmark.reports.report import AgentSummary, Report
+from searchmark.reports.report import AgentSummary, Report, SuiteSummary
 from searchmark.reports.run_notes import comparability_notes, corpus_difference, depth_notes, noise_notes, run_notes
 from searchmark.reports.score_notes import corpus_notes, score_notes, trust_notes
 from searchmark.reports.snapshot_effect import snapshot_effects
 from searchmark.reports.summaries import agent_summary, suite_summary
+from searchmark.reports.versions import versions_of
 
 
 def build_report(
@@ -27,13 +30,18 @@ def build_report(
     corpus: Survey | None = None,
     options: ReportOptions = ReportOptions(),  # noqa: B008  # frozen
     text_of: HitText | None = None,
+    declared: Versions = Versions(),  # noqa: B008  # frozen
 ) -> Report:
-    """Everything to be said about one agent's scores; ``by`` names what the cases are split by, ``text_of`` reads documents."""
+    """Everything to be said about one agent's scores; ``by`` names what the cases are split by, ``text_of`` reads documents.
+
+    ``declared`` are the versions that its config names.
+    """
     suite = scores.judged.suite
     (name,) = unique_names([scores])
-    agent = agent_summary(scores, by, ExpectedTargets.of(suite), options, text_of)
+    about = suite_summary(suite, corpus)
+    agent = _versioned(agent_summary(scores, by, ExpectedTargets.of(suite), options, text_of), about, declared)
     notes = (*_notes(scores, agent, corpus), *corpus_notes(corpus))
-    return Report(suite_summary(suite, corpus), {name: agent}, FactColumns(suite.table), gate, notes)
+    return Report(about, {name: agent}, FactColumns(suite.table), gate, notes)
 
 
 def build_comparison(
@@ -45,17 +53,19 @@ def build_comparison(
     gate: Gate | None = None,
     options: ReportOptions = ReportOptions(),  # noqa: B008  # frozen
     text_of: HitText | None = None,
+    declared: Versions = Versions(),  # noqa: B008  # frozen
 ) -> Report:
     """Everything to be said about several runs on one suite, decisions by ``tables`` included."""
     suite, by = scores[0].judged.suite, tuple(by)
     named = dict(zip(unique_names(scores), scores, strict=True))
-    expected = ExpectedTargets.of(suite)
-    agents = {name: agent_summary(each, by, expected, options, text_of) for name, each in named.items()}
+    about, expected = suite_summary(suite, corpus), ExpectedTargets.of(suite)
+    summaries = {name: agent_summary(each, by, expected, options, text_of) for name, each in named.items()}
+    agents = {name: _versioned(each, about, declared) for name, each in summaries.items()}
     runs = {name: each.judged.run for name, each in named.items()}
     means = {name: {key: summary.mean for key, summary in agent.measures.items()} for name, agent in agents.items()}
     notes = told_apart({name: list(_notes(each, agents[name], corpus)) for name, each in named.items()})
     return Report(
-        suite=suite_summary(suite, corpus),
+        suite=about,
         agents=agents,
         cases=FactColumns(suite.table),
         gate=gate,
@@ -64,6 +74,10 @@ def build_comparison(
         decisions=tuple(decide(table, pairs, named) for table in tables),
         snapshot_effects=tuple(snapshot_effects(named)),
     )
+
+
+def _versioned(agent: AgentSummary, suite: SuiteSummary, declared: Versions) -> AgentSummary:
+    return replace(agent, versions=versions_of(suite, agent.run, declared))
 
 
 def _notes(scores: Scores, agent: AgentSummary, corpus: Survey | None) -> Iterable[Note]:

@@ -47,14 +47,17 @@ class _RequestFailed(Exception):
     """A request did not end well; ``status`` is what that makes of a case.
 
     ``ms`` is how long the search took: the deadline if it had to be ended, None if it never began. ``doubted``: that is our own
-    time, since the worker's is not to be believed.
+    time, since the worker's is not to be believed. ``where`` is where in its code the agent was.
     """
 
-    def __init__(self, status: Status, reason: str, ms: float | None = None, *, doubted: bool = False) -> None:
+    def __init__(
+        self, status: Status, reason: str, ms: float | None = None, *, doubted: bool = False, where: str | None = None
+    ) -> None:
         super().__init__(reason)
         self.status: Status = status
         self.ms = ms
         self.doubted = doubted
+        self.where = where
 
 
 class Session:
@@ -181,7 +184,8 @@ class Session:
         self._in_a_row += 1
         self._give_up_at_the_limit(str(failure))
         samples = () if ms is None else (ms,)
-        details = AnswerDetails(cold_ms=samples, failure=str(failure), doubted_times=int(failure.doubted and ms is not None))
+        doubted = int(failure.doubted and ms is not None)
+        details = AnswerDetails(cold_ms=samples, failure=str(failure), traceback=failure.where, doubted_times=doubted)
         return Outcome(failure.status, details=details)
 
     def _unprepared(self, failure: _RequestFailed) -> Outcome:
@@ -277,7 +281,8 @@ class Session:
             ms, doubted = self._time(reply, message["query"]) if timed else (None, False)
             if reply.get("spent"):
                 self._lose("out of memory")
-            raise _RequestFailed("error", explained(reply["failed"], self._launch.withheld), ms, doubted=doubted)
+            reason = explained(reply["failed"], self._launch.withheld)
+            raise _RequestFailed("error", reason, ms, doubted=doubted, where=reply.get("traceback"))
         return reply
 
     def _problem(self, operation: str, reply: dict[str, Any]) -> str | None:

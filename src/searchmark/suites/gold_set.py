@@ -35,7 +35,7 @@ def suite_of_rows(name: str, rows: Iterable[Mapping[str, Any]], metadata: Mappin
 def _suite(name: str, path: Path, entries: Iterable[Entry], metadata: Mapping[str, Any]) -> Suite:
     cases = [_case(entry) for entry in entries]
     check_cases(path, cases, "test_cases")
-    return Suite.from_cases(name, cases, metadata=metadata)
+    return Suite.from_cases(name, cases, kind="gold-set", metadata=metadata)
 
 
 def _case(entry: Entry) -> Case:
@@ -54,7 +54,7 @@ def write_gold_set(suite: Suite, path: str | PathLike[str]) -> Iterator[str]:
     """Write a gold set; yields what it could not hold."""
     with atomic_write(path) as file:
         write_rows(file, "test_cases", (row_text(_row(case)) for case in suite.cases), suite.metadata)
-    return losses(suite, match="path", queries=True, groups=True, fields=True, metadata=True, origins=True)
+    return losses(suite, match="path", queries=True, groups=True, fields=True, metadata=True, origins=True, kind="gold-set")
 
 
 def _row(case: Case) -> dict[str, Any]:

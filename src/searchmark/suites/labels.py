@@ -32,7 +32,7 @@ def read_labels(source: Source, queries: Path | None = None) -> Suite:
     cases = [case for case in cases if case.judgments]
     check_cases(source.path, cases)
     dropped = {"queries_without_judgments": len(unjudged)} if unjudged else {}
-    return Suite.from_cases(name, cases, defaults=DEFAULTS, dropped=dropped)
+    return Suite.from_cases(name, cases, kind="labels", defaults=DEFAULTS, dropped=dropped)
 
 
 def read_queries(path: Path) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from searchmark.errors import UsageError
-from searchmark.records import Defaults, Suite
+from searchmark.records import Defaults, Suite, SuiteKind
 
 
 def losses(
@@ -20,8 +20,9 @@ def losses(
     metadata: bool = False,
     origins: bool = False,
     unjudged: bool = True,
+    kind: SuiteKind | None = None,
 ) -> Iterator[str]:
-    """One sentence for each thing that is in the suite; the flags say what the format can hold."""
+    """One sentence for each thing that is in the suite; the flags say what the format can hold, ``kind`` what it is read as."""
     cases = list(suite.cases)
     judgments = [judgment for case in cases for judgment in case.judgments]
     counts = {
@@ -43,6 +44,7 @@ def losses(
         "inline documents": 0 if documents else sum(len(case.documents) for case in cases),
         "the suite's metadata": 0 if metadata else int(bool(suite.metadata)),
         "the suite's defaults for rel and gain": int(suite.defaults != Defaults()),
+        "the suite's kind, which decides on default measures": int(suite.kind not in (None, kind)),
         "the suite's description or model": int(bool(suite.description or suite.model)),
     }
     return (f"{what}: {count}" if count > 1 else what for what, count in counts.items() if count)

@@ -16,7 +16,7 @@ from searchmark.files.schemas import Schema
 from searchmark.files.store import check_shape, write_text
 from searchmark.options.gate_options import GateOptions
 from searchmark.options.strict import strict_record
-from searchmark.records import Case, Defaults, Suite
+from searchmark.records import Case, Defaults, Suite, SuiteKind
 from searchmark.suites.checks import check_cases
 from searchmark.suites.source import Source
 
@@ -34,6 +34,7 @@ class SuiteFile:
 
     schema_version: int
     name: str | None = None
+    kind: SuiteKind | None = None
     description: str | None = None
     defaults: Defaults = Defaults()
     model: str | None = None
@@ -107,6 +108,7 @@ def _suite(path: Path, content: SuiteFile) -> Suite:
     return Suite.from_cases(
         content.name or path.stem,
         content.cases,
+        kind=content.kind,
         defaults=content.defaults,
         description=content.description,
         model=content.model,
@@ -136,6 +138,7 @@ def _header(suite: Suite) -> dict[str, Any]:
     return {
         "schema_version": SUITE_SCHEMA.version,
         "name": suite.name,
+        "kind": suite.kind,
         "description": suite.description,
         "defaults": asdict(suite.defaults),
         "model": suite.model,

@@ -20,7 +20,7 @@ def read_symbols(source: Source) -> Suite:
     names = _category_names(top)
     cases = [_case(entry, number, names) for number, entry in enumerate(source.entries(), 1)]
     check_cases(source.path, cases, "queries")
-    return Suite.from_cases(source.path.stem, cases, metadata=top.rest(*LISTS))
+    return Suite.from_cases(source.path.stem, cases, kind="symbols", metadata=top.rest(*LISTS))
 
 
 def _category_names(top: Entry) -> dict[str, str]:

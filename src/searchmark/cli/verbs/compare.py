@@ -15,7 +15,7 @@ from searchmark.cli._gates import GateChoice, baseline_file, threshold_options, 
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import COMPARISON, OUTPUT, WHAT_TO_RUN, Given, config_options, option, option_group, precedence
-from searchmark.cli._output import STDOUT, deliver, github_step, output_files
+from searchmark.cli._output import STDOUT, deliver, github_step, now, output_files
 from searchmark.cli._variadic import VariadicCommand
 from searchmark.config import Config
 from searchmark.errors import UsageError
@@ -96,7 +96,7 @@ def command(
     from searchmark.gates.baselines import baseline_in_use
     from searchmark.gates.reading import look_book
 
-    options = given.over(config.compare)
+    time, options = now(), given.over(config.compare)
     asked = [parse_measure(text) for text in wanted.measures]
     rules = gates.rules(config, asked)
     baseline = baseline_in_use(config.gates.baseline, None, rules, next(iter(asked), None))
@@ -129,6 +129,7 @@ def command(
         intersect=compared.intersect,
         same_depth=compared.same_depth,
         detail=detail,
+        versions=config.versions,
     )
     report = with_next_step(report, source.path, () if agents else saved.run_paths, config.gates.baseline, verb="compare")
-    return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs, brief=brief, github=github)
+    return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, brief=brief, github=github)

@@ -9,7 +9,7 @@ from searchmark.cli._gates import GateAgainst, baseline_file, gate_options, say_
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_of_suite, agent_specs, live_options, refuse_live_options, run_shown, with_corpus
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
-from searchmark.cli._output import STDOUT, deliver, github_step, output_files
+from searchmark.cli._output import STDOUT, deliver, github_step, now, output_files
 from searchmark.config import Config
 from searchmark.errors import UsageError
 from searchmark.files.meanwhile import Meanwhile
@@ -64,6 +64,7 @@ def command(
     """
     from searchmark.experiments import evaluate_run
 
+    time = now()
     files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
     asked = [parse_measure(text) for text in wanted.measures]
     if agent and saved.run_paths:
@@ -101,7 +102,8 @@ def command(
         options=config.compare,
         corpus=survey,
         detail=detail,
+        versions=config.versions,
     )
     saved_runs = saved.run_paths or ((live.save_run,) if live.save_run else ())
     report = with_next_step(report, source.path, saved_runs, baseline_file(config, gates.against))
-    return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs, github=github)
+    return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, github=github)

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -15,8 +14,8 @@ from searchmark.cli._corpus import survey_of
 from searchmark.cli._gates import GATE, GateAgainst, baseline_file, gate_options, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
-from searchmark.cli._output import STDOUT, deliver, github_step, harmless, output_files, show
-from searchmark.config import Config
+from searchmark.cli._output import STDOUT, deliver, github_step, harmless, now, output_files, show
+from searchmark.config import Config, OutputConfig
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.files.meanwhile import Meanwhile
 from searchmark.files.store import write_text
@@ -28,6 +27,7 @@ from searchmark.suites import load_suite_with_setup
 
 if TYPE_CHECKING:
     from searchmark.gates.self_test import SelfTest
+    from searchmark.reports.file_names import ReportFile
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,8 @@ def command(
     """
     from searchmark.experiments import evaluate_run, gate_self_test
 
-    files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
+    time, output = now(), OutputConfig() if self_test else config.output  # of a self-test only what the command line names
+    files, github = output_files(wanted.outputs, output), github_step(wanted.github, source.path)
     asked = [parse_measure(text) for text in wanted.measures]
     runs = Meanwhile(lambda: [load_run(path, format=searched.run_format) for path in run_paths])
     suite, setup = load_suite_with_setup(source.path, format=source.format, topics=source.topics)
@@ -102,9 +103,10 @@ def command(
         looks=gates.looks(config, rules),
         options=config.compare,
         corpus=survey,
+        versions=config.versions,
     )
     report = with_next_step(report, source.path, run_paths, baseline_file(config, gates.against))
-    return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs, github=github)
+    return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, github=github)
 
 
 @contextmanager
@@ -120,13 +122,13 @@ def _trying() -> Iterator[Callable[[str], None]]:
         yield lambda name: status.update(Text(f"self-test, {harmless(name)}"))
 
 
-def _tried(found: SelfTest, files: list[Path]) -> int:
+def _tried(found: SelfTest, files: list[ReportFile]) -> int:
     """Show what a gate can see; one that a run does not pass as it is cannot be tried."""
     from searchmark.reports.self_test import self_test_json, self_test_text
 
     for file in files:
-        if file.suffix != ".json":
-            raise UsageError(f"{file}: a self-test is written as .json")
-        write_text(file, self_test_json(found))
+        if file.format != "json":
+            raise UsageError(f"{file.path}: a self-test is written as .json")
+        write_text(file.path, self_test_json(found))
     show(self_test_text(found))
     return EXIT_OK if found.verdict == "passed" else EXIT_UNTRUSTED

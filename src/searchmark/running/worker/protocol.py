@@ -18,6 +18,7 @@ LONGEST_ID = 4096
 LONGEST_METADATA = 4096
 LONGEST_DESCRIPTION = 1 << 14  # characters of JSON; several arms describe themselves in it
 LONGEST_REASON = 500
+LONGEST_TRACEBACK = 4000
 LONGEST_DIGEST = 256
 LARGEST_COUNT = 1 << 53  # what a float still holds exactly: nanoseconds of three months, bytes of 9 PB
 LARGEST_AMOUNT = 1e15
@@ -100,6 +101,10 @@ def _is_reason(value: Any, _: int) -> bool:
     return type(value) is str and len(value) <= LONGEST_REASON
 
 
+def _is_traceback(value: Any, _: int) -> bool:
+    return value is None or (type(value) is str and len(value) <= LONGEST_TRACEBACK)
+
+
 def _is_digest(value: Any, _: int) -> bool:
     return value is None or (type(value) is str and len(value) <= LONGEST_DIGEST)
 
@@ -121,7 +126,12 @@ def _is_small(value: Any, longest: int) -> bool:
 
 
 _Check = tuple[Callable[[Any, int], bool], bool]
-_FAILURE: dict[str, _Check] = {"failed": (_is_reason, True), "ns": (_is_size, False), "spent": (_is_flag, False)}
+_FAILURE: dict[str, _Check] = {
+    "failed": (_is_reason, True),
+    "traceback": (_is_traceback, False),
+    "ns": (_is_size, False),
+    "spent": (_is_flag, False),
+}
 _SHAPES: dict[str, dict[str, _Check]] = {
     "load": {"code": (_is_digest, True), "resets": (_is_flag, True)},
     "prepare": {

@@ -20,7 +20,7 @@ from searchmark.errors import SearchmarkError, UsageError, shortened
 from searchmark.files.plain_data import is_too_deep
 from searchmark.running.worker.answers import Found, Reply, finite, plain_answer
 from searchmark.running.worker.process_tree import limit_memory, peak_memory
-from searchmark.running.worker.protocol import DEEPEST, LARGEST_COUNT, LONGEST_DESCRIPTION, LONGEST_REASON
+from searchmark.running.worker.protocol import DEEPEST, LARGEST_COUNT, LONGEST_DESCRIPTION, LONGEST_REASON, LONGEST_TRACEBACK
 from searchmark.services.network import network_forbidden
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from searchmark.corpora.walk import HistoryWalk
 
 T = TypeVar("T")
+_FRAMES_SHOWN = 20
 
 
 class Server:
@@ -58,19 +59,21 @@ class Server:
         try:
             return self._operations[request["op"]](request)
         except MemoryError as error:
-            return {**self._failed(_said(error)), "spent": True}
+            return {**self._failed(_said(error), error), "spent": True}
         except SearchmarkError as error:
             return self._failed(shortened(str(error), LONGEST_REASON))
         except KeyboardInterrupt as error:
             if self._spec is not None:  # Ctrl-C is meant for this process
                 raise
-            return self._failed(_said(error))
+            return self._failed(_said(error), error)
         except BaseException as error:  # noqa: BLE001  # an agent may raise anything, SystemExit included
-            return self._failed(_said(error))
+            return self._failed(_said(error), error)
 
-    def _failed(self, reason: str) -> Reply:
-        """Why a request failed; with a time only if it was a search, and that had begun."""
-        return {"failed": reason} | ({} if self._search_ns is None else {"ns": self._search_ns})
+    def _failed(self, reason: str, raised: BaseException | None = None) -> Reply:
+        """Why a request failed, and where in the agent; with a time only if it was a search, and that had begun."""
+        where = None if raised is None else _frames_of(raised)
+        timed = {} if self._search_ns is None else {"ns": self._search_ns}
+        return {"failed": reason} | timed | ({"traceback": where} if where else {})
 
     @property
     def agent(self) -> RetrievalAgent:
@@ -226,3 +229,14 @@ def _whole(value: Any) -> int | None:
 
 def _said(error: BaseException) -> str:
     return shortened(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, LONGEST_REASON)
+
+
+def _frames_of(error: BaseException) -> str:
+    """Where in the code of the agent an error arose, the innermost call last; without its lines, which would have to be read."""
+    frames, here = [], error.__traceback__
+    while here is not None:
+        code = here.tb_frame.f_code
+        if code.co_filename != __file__:
+            frames.append(f'File "{code.co_filename}", line {here.tb_lineno}, in {code.co_name}')
+        here = here.tb_next
+    return "\n".join(frames[-_FRAMES_SHOWN:])[-LONGEST_TRACEBACK:]
