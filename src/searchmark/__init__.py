@@ -74,6 +74,8 @@ if TYPE_CHECKING:
     from searchmark.reports import build_report as build_report
     from searchmark.reports import read_report as read_report
     from searchmark.reports import render as render
+    from searchmark.reports.charts import Chart as Chart
+    from searchmark.reports.charts import write_charts as write_charts
     from searchmark.runs import load_run as load_run
     from searchmark.runs import save_run as save_run
     from searchmark.runs import save_runs as save_runs
@@ -109,6 +111,7 @@ _HOMES = {
     ),
     "registry": ("load_agent",),
     "reports": ("build_comparison", "build_report", "Note", "read_report", "render", "Report"),
+    "reports.charts": ("Chart", "write_charts"),
     "runs": ("load_run", "save_run", "save_runs"),
     "runs.join": ("joined",),
     "suites": ("load_suite", "save_suite"),

@@ -103,6 +103,7 @@ class ReportChoice:
             "PATH",
         ),
     ] = ()
+    charts: Annotated[bool, Option("Draw charts beside every Markdown report, and show them in it.", ("--charts",))] = False
     github: Annotated[
         bool, Option("Add the report to the summary of the step in GitHub Actions, and at most ten annotations.", ("--github",))
     ] = False

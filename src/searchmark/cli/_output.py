@@ -99,6 +99,13 @@ def _files(output: str, config: OutputConfig, comparison: bool) -> list[ReportFi
     return [ReportFile(path, format_of(path))]
 
 
+def charts_wanted(asked: bool, config: OutputConfig, files: list[ReportFile]) -> bool:
+    """Whether charts are drawn; refused before any work is done if no report could show them."""
+    if asked and not any(file.format == "markdown" for file in files):
+        raise UsageError("--charts draws charts for a Markdown report, and none is written; add -o report.md")
+    return asked or config.generate_visualizations
+
+
 @dataclass(frozen=True)
 class GithubStep:
     """The step of a workflow that a report is for: the file of its summary, and where cases are written."""
@@ -135,6 +142,7 @@ def deliver(
     *,
     json_on_stdout: bool,
     brief: bool = False,
+    charts: bool = False,
     github: GithubStep | None = None,
 ) -> int:
     """Write the files, print the report, say what was written, and tell a script what it means.
@@ -150,11 +158,27 @@ def deliver(
     show(render(report, "json") if json_on_stdout else text_for_terminal(report, brief=brief))
     for file in files:
         tell(f"written: {file.at(values)}")
+    if charts:
+        _draw_charts(report, [file.at(values) for file in files if file.format == "markdown"])
     if report.next_step is not None:
         tell(f"next: {report.next_step} shows every case")
     if github is not None:
         _tell_github(report, github)
     return exit_code(report)
+
+
+def _draw_charts(report: Report, markdown_files: list[Path]) -> None:
+    """Beside reports that are written already: whatever is missing here, they are there."""
+    from searchmark.reports.charts import charts_beside, lacking
+
+    why = lacking()
+    if why is not None:
+        tell(f"no charts: {why}")
+        return
+    for file in markdown_files:
+        drawn = charts_beside(report, file)
+        names = ", ".join(chart.name for chart in drawn)
+        tell(f"written: {drawn[0].files[0].parent}/: {names}" if drawn else "no charts: the report has no values to draw")
 
 
 def _tell_github(report: Report, step: GithubStep) -> None:

@@ -15,7 +15,7 @@ from searchmark.cli._gates import GateChoice, baseline_file, threshold_options, 
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import COMPARISON, OUTPUT, WHAT_TO_RUN, Given, config_options, option, option_group, precedence
-from searchmark.cli._output import STDOUT, deliver, github_step, now, output_files
+from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, now, output_files
 from searchmark.cli._variadic import VariadicCommand
 from searchmark.config import Config
 from searchmark.errors import UsageError
@@ -101,6 +101,7 @@ def command(
     rules = gates.rules(config, asked)
     baseline = baseline_in_use(config.gates.baseline, None, rules, next(iter(asked), None))
     files, github = output_files(wanted.outputs, config.output, comparison=True), github_step(wanted.github, source.path)
+    charts = charts_wanted(wanted.charts, config.output, files)
     suite = load_suite(source.path, format=source.format, topics=source.topics)
     runs = [load_run(path, format=saved.run_format) for path in saved.run_paths]
     if agents:
@@ -132,4 +133,4 @@ def command(
         versions=config.versions,
     )
     report = with_next_step(report, source.path, () if agents else saved.run_paths, config.gates.baseline, verb="compare")
-    return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, brief=brief, github=github)
+    return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, brief=brief, charts=charts, github=github)

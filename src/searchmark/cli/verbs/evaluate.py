@@ -9,7 +9,7 @@ from searchmark.cli._gates import GateAgainst, baseline_file, gate_options, say_
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_of_suite, agent_specs, live_options, refuse_live_options, run_shown, with_corpus
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
-from searchmark.cli._output import STDOUT, deliver, github_step, now, output_files
+from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, now, output_files
 from searchmark.config import Config
 from searchmark.errors import UsageError
 from searchmark.files.meanwhile import Meanwhile
@@ -66,6 +66,7 @@ def command(
 
     time = now()
     files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
+    charts = charts_wanted(wanted.charts, config.output, files)
     asked = [parse_measure(text) for text in wanted.measures]
     if agent and saved.run_paths:
         raise UsageError(EITHER)
@@ -106,4 +107,4 @@ def command(
     )
     saved_runs = saved.run_paths or ((live.save_run,) if live.save_run else ())
     report = with_next_step(report, source.path, saved_runs, baseline_file(config, gates.against))
-    return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, github=github)
+    return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, charts=charts, github=github)

@@ -14,7 +14,7 @@ from searchmark.cli._corpus import survey_of
 from searchmark.cli._gates import GATE, GateAgainst, baseline_file, gate_options, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
-from searchmark.cli._output import STDOUT, deliver, github_step, harmless, now, output_files, show
+from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, harmless, now, output_files, show
 from searchmark.config import Config, OutputConfig
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.files.meanwhile import Meanwhile
@@ -75,6 +75,7 @@ def command(
 
     time, output = now(), OutputConfig() if self_test else config.output  # of a self-test only what the command line names
     files, github = output_files(wanted.outputs, output), github_step(wanted.github, source.path)
+    charts = charts_wanted(wanted.charts, output, files)
     asked = [parse_measure(text) for text in wanted.measures]
     runs = Meanwhile(lambda: [load_run(path, format=searched.run_format) for path in run_paths])
     suite, setup = load_suite_with_setup(source.path, format=source.format, topics=source.topics)
@@ -106,7 +107,7 @@ def command(
         versions=config.versions,
     )
     report = with_next_step(report, source.path, run_paths, baseline_file(config, gates.against))
-    return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, github=github)
+    return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, charts=charts, github=github)
 
 
 @contextmanager

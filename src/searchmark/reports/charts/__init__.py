@@ -1,4 +1,7 @@
-"""Charts of a report as PNG and SVG, drawn with matplotlib, which is loaded when one is drawn."""
+"""Charts of a report as PNG and SVG, drawn with matplotlib, which is loaded when one is drawn.
+
+Private: what is meant for others is a name of `searchmark`.
+"""
 
 from __future__ import annotations
 

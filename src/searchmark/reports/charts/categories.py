@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from searchmark.analysis.scores import Summary
-from searchmark.reports.charts.picture import Picture, joined, look_of, mean_text, shown, whiskers
+from searchmark.reports.charts.picture import Picture, joined, mean_text, shown, style_of, whiskers
 from searchmark.reports.measured import leading_measure
 from searchmark.reports.report import Report
 
@@ -79,8 +79,8 @@ def _draw(figure: Figure, report: Report, measure: str, means: Means, groups: li
 
 
 def _draw_run(axes: Axes, run: str, row: int, bars: dict[float, Summary], thickness: float) -> None:
-    look = look_of(row)
-    axes.barh(list(bars), [each.mean or 0 for each in bars.values()], thickness, label=shown(run), **look.bar)
+    style = style_of(row)
+    axes.barh(list(bars), [each.mean or 0 for each in bars.values()], thickness, label=shown(run), **style.bar)
     for position, each in bars.items():
         ends = None if each.mean is None else whiskers(each.mean, each.low, each.high)
         if ends is not None:

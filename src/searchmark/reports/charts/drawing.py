@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from searchmark.reports.charts.picture import WIDTH, Picture
-from searchmark.reports.quoting import visible
+from searchmark.reports.charts.picture import WIDTH, Picture, shown
 
 DOTS_PER_INCH = 144
 LONGEST_TITLE = 90
@@ -50,11 +49,11 @@ def drawn(picture: Picture, suite: str, formats: tuple[str, ...]) -> dict[str, b
     with _own_settings():
         figure = Figure(figsize=(WIDTH, picture.height), layout="constrained")
         picture.draw(figure)
-        title = visible(f"{picture.title}: {suite}", LONGEST_TITLE)
+        title = shown(f"{picture.title}: {suite}", LONGEST_TITLE)
         figure.suptitle(title, x=0.01, horizontalalignment="left", fontsize=11, fontweight="bold")
         figure.draw_without_rendering()  # lays it out, once for all formats
         figure.set_layout_engine("none")
-        return {each: _bytes(figure, each, title, visible(picture.alt)) for each in formats}
+        return {each: _bytes(figure, each, title, shown(picture.alt, None)) for each in formats}
 
 
 def _bytes(figure: Any, format: str, title: str, alt: str) -> bytes:  # noqa: A002  # the word that users know

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from searchmark.reports.cells import Milliseconds
-from searchmark.reports.charts.picture import Picture, joined, look_of, mean_text, shown, whiskers
+from searchmark.reports.charts.picture import Picture, joined, mean_text, shown, style_of, whiskers
 from searchmark.reports.distributions import Histogram, histogram, usual_latency
 from searchmark.reports.measured import leading_measure, measure_named, measure_names
 from searchmark.reports.report import Report
@@ -115,9 +115,9 @@ def _stacked(
 
 
 def _bars(axes: Axes, found: Histogram, row: int) -> None:
-    look = look_of(row)
+    style = style_of(row)
     widths = [right - left for left, right in pairwise(found.edges)]
-    axes.bar(found.edges[:-1], found.counts, widths, align="edge", **look.bar)
+    axes.bar(found.edges[:-1], found.counts, widths, align="edge", **style.bar)
 
 
 def _scale(axes: Axes, found: tuple[Histogram, ...], label: str) -> None:

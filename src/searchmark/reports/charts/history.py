@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from searchmark.analysis.trends import Trend
 from searchmark.reports.cells import Number
-from searchmark.reports.charts.picture import Picture, joined, look_of, shown, whiskers
+from searchmark.reports.charts.picture import Picture, joined, shown, style_of, whiskers
 from searchmark.reports.measured import leading_measure
 from searchmark.reports.report import Report
 
@@ -46,14 +46,14 @@ def _draw(figure: Figure, trends: list[Trend]) -> None:
 
 
 def _draw_trend(axes: Axes, found: Trend, row: int) -> None:
-    look = look_of(row)
+    style = style_of(row)
     means = [each.mean for each in found.points]
     if found.low is not None and found.high is not None:
         axes.axhspan(found.low, found.high, facecolor="0.88", zorder=0)
     axes.plot(range(len(means)), means, color="black", linewidth=1)
     for position, each in enumerate(found.points):
         ends = whiskers(each.mean, each.low, each.high)
-        axes.errorbar([position], [each.mean], yerr=ends, capsize=3, elinewidth=1, **look.mark(filled=not each.worse))
+        axes.errorbar([position], [each.mean], yerr=ends, capsize=3, elinewidth=1, **style.mark(filled=not each.worse))
     step = -(-len(means) // MOST_TICKS)
     axes.set_xticks(range(0, len(means), step), [f"{each.time:%Y-%m-%d}" for each in found.points[::step]])
     axes.set_title(f"{shown(found.agent)}: {Number(means[-1]).text} in the last of n = {len(means)} runs", loc="left")

@@ -29,7 +29,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Look:
+class RunStyle:
     """How one run is drawn: each of these tells it apart, also without the others."""
 
     colour: str
@@ -52,14 +52,22 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _HATCHES = ("", "////", "----", "xxxx", "\\\\\\\\", "++++", "..")  # few dots: in an SVG each is a path
 
 
-def look_of(row: int) -> Look:
+def style_of(row: int) -> RunStyle:
     """That of the run in this row of the report, the same in every chart; the cycles differ in length, so that pairs are unique."""
-    return Look(_COLOURS[row % len(_COLOURS)], _MARKERS[row % len(_MARKERS)], _HATCHES[row % len(_HATCHES)])
+    return RunStyle(_COLOURS[row % len(_COLOURS)], _MARKERS[row % len(_MARKERS)], _HATCHES[row % len(_HATCHES)])
 
 
-def shown(name: str, width: int = LONGEST_NAME) -> str:
-    """A name of a stranger as a chart shows it: on one line, nothing invisible, cut."""
-    return visible(name, width)
+# Characters that XML does not have, and an SVG cannot.
+_NOT_IN_XML = str.maketrans({"\ufffe": r"\ufffe", "\uffff": r"\uffff"})
+
+
+def shown(text: str, width: int | None = LONGEST_NAME) -> str:
+    """A stranger's text as a chart shows it: on one line, nothing invisible, cut.
+
+    A legend leaves out what begins with an underscore, unless a space is before it.
+    """
+    found = visible(text, width).translate(_NOT_IN_XML)
+    return f" {found}" if found.startswith("_") else found
 
 
 def mean_text(found: Summary) -> str:

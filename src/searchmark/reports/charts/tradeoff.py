@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from searchmark.reports.cells import Interval, Milliseconds, Number
-from searchmark.reports.charts.picture import Picture, joined, look_of, shown, whiskers
+from searchmark.reports.charts.picture import Picture, joined, shown, style_of, whiskers
 from searchmark.reports.distributions import time_edges
 from searchmark.reports.frontier import Frontier, FrontierPoint, frontier
 from searchmark.reports.report import Report
@@ -73,11 +73,11 @@ def _draw_frontier(axes: Axes, found: Frontier) -> None:
 
 def _draw_point(axes: Axes, point: FrontierPoint, row: int, cases: int) -> None:
     """Filled on the frontier, hollow below it."""
-    look = look_of(row)
+    style = style_of(row)
     axes.errorbar(
         [max(point.latency_ms, time_edges([point.latency_ms])[0])], [point.quality], whiskers(point.quality, point.low, point.high),
         markersize=9, capsize=4, elinewidth=1, label=f"{shown(point.run)}: {_numbers(point)}, n = {cases}",
-        **look.mark(filled=point.on_frontier),
+        **style.mark(filled=point.on_frontier),
     )  # fmt: skip
 
 

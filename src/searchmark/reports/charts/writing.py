@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -70,7 +71,8 @@ def _written(name: str, picture: Picture, suite: str, folder: Path, formats: tup
 
 def _remove(name: str, folder: Path) -> None:
     for suffix in FORMATS:
-        (folder / f"{name}.{suffix}").unlink(missing_ok=True)
+        with suppress(OSError):  # whoever cannot remove it cannot write there either, and is told so
+            (folder / f"{name}.{suffix}").unlink(missing_ok=True)
 
 
 def _without_secrets(report: Report) -> Report:
