@@ -63,7 +63,7 @@ def _draw(figure: Figure, report: Report, found: Frontier) -> None:
 
 
 def _draw_frontier(axes: Axes, found: Frontier) -> None:
-    """A staircase: between two of its runs nothing better is known than the slower one offers."""
+    """A staircase: until the next run is affordable, the one before it is the best that is known."""
     kept = sorted({(each.latency_ms, each.quality) for each in found.points if each.on_frontier})
     axes.step(
         [time for time, _ in kept], [quality for _, quality in kept], where="post", color="0.45", linestyle="dashed", linewidth=1.2,
