@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from searchmark.measures.formulas import Floats, Ints
 from searchmark.measures.grammar import UNANSWERABLE
-from searchmark.records import ERROR, MATCHES, NOTHING_KNOWN, STATUSES, TIMEOUT, AnswerDetails
+from searchmark.records import ERROR, MATCHES, NOTHING_KNOWN, STATUSES, TIMEOUT
 from searchmark.records.id_columns import texts_at
 from searchmark.reports.case_columns import CaseColumns
 from searchmark.reports.case_records import CaseSummary
@@ -82,23 +82,20 @@ def _of_columns(cases: CaseColumns) -> CaseArrays:
 
 def _unreachable(cases: CaseColumns) -> Marks:
     expected, marks = cases.expected, np.zeros(len(cases.expected.rows), bool)
-    for row, each in _details(cases, np.arange(len(cases))):
-        if each.unreachable:
-            first, last = expected.starts[row : row + 2].tolist()
-            names = texts_at(expected.suite.judgments.targets, expected.rows[first:last])
-            marks[first:last] = [name in each.unreachable for name in names]
+    run, table = cases.scores.judged.run, cases.scores.judged.suite.table
+    known = ((case, each.unreachable) for case, each in zip(run.case_ids, run.details or (), strict=False) if each.unreachable)
+    for row, missing in ((table.index[case], missing) for case, missing in known if case in table.index):
+        first, last = expected.starts[row : row + 2].tolist()
+        names = texts_at(expected.suite.judgments.targets, expected.rows[first:last])
+        marks[first:last] = [name in missing for name in names]
     return marks
 
 
 def _failures(cases: CaseColumns) -> dict[int, str]:
-    rows = np.flatnonzero(np.isin(cases.scores.judged.status, (ERROR, TIMEOUT)))
-    return {row: each.failure for row, each in _details(cases, rows) if each.failure}
-
-
-def _details(cases: CaseColumns, rows: Ints) -> Iterator[tuple[int, AnswerDetails]]:
-    details = cases.scores.judged.run.details
-    answers = () if details is None else zip(rows.tolist(), cases.answers[rows].tolist(), strict=True)
-    return ((row, details[answer]) for row, answer in answers if details is not None and answer >= 0)
+    judged = cases.scores.judged
+    rows = np.flatnonzero(np.isin(judged.status, (ERROR, TIMEOUT))) if judged.run.details is not None else np.zeros(0, np.int64)
+    known = ((row, judged.run.details_of(int(cases.answers[row])).failure) for row in rows.tolist() if cases.answers[row] >= 0)
+    return {row: failure for row, failure in known if failure}
 
 
 def _narrowness_of_columns(cases: CaseColumns) -> Floats:

@@ -182,8 +182,10 @@ class FactColumns(Mapping[str, CaseFacts]):
 
     def _field(self, names: tuple[str, ...]) -> tuple[str | None, ...] | None:
         """The first of some fields that a case has as a text."""
-        found = tuple(next(filter(None, (_text(row.get(name)) for name in names)), None) for row in self.table.fields or ())
-        return found if any(found) else None
+        found: list[str | None] = [None] * len(self.table)
+        for name in names:
+            found = [known or _text(row.get(name)) for known, row in zip(found, self.table.fields or (), strict=False)]
+        return tuple(found) if any(found) else None
 
 
 def _text(value: object) -> str | None:

@@ -14,6 +14,8 @@ from searchmark.measures.formulas import Ints
 from searchmark.reports.case_columns import FactColumns
 from searchmark.reports.case_records import CaseFacts
 
+Rows = dict[str, list[int]]
+Column = Sequence[str | None] | None
 GroupKind = Literal["typos", "language", "category"]
 
 MOST_WORDS = 3  # a longer label is about more than typos
@@ -45,56 +47,75 @@ class CaseGroup:
 
 @dataclass(frozen=True, eq=False)
 class FactTable:
-    """What the suite says of every case, one row each; a column is empty if it says nothing of the kind.
+    """What the suite says of its cases: for each category, tag, variation and language the rows of its cases.
 
-    ``origins`` are numbers: cases of one origin are one observation, and one without an origin is its own.
+    ``origins`` has a number for each case: those of one origin are one observation, and one without an origin is its own.
     """
 
-    categories: Sequence[str | None]
-    labels: Sequence[Iterable[str]]
-    languages: Sequence[str | None]
+    categories: Rows
+    tags: Rows
+    variations: Rows
+    languages: Rows
     origins: Ints
 
     @classmethod
     def of(cls, facts: Mapping[str, CaseFacts], ids: Sequence[str]) -> FactTable:
         """The facts in the order of these cases."""
         if isinstance(facts, FactColumns) and facts.table.ids == ids:
-            return cls._of_columns(facts)
+            table = facts.table
+            return cls.of_columns(table.categories, table.tags, facts.variations, facts.languages, table.origins, len(ids))
         rows = [facts.get(case, _NOTHING) for case in ids]
-        labels = [(*each.tags, *filter(None, (each.category, each.variation))) for each in rows]
-        origins = [each.origin for each in rows]
-        return cls([each.category for each in rows], labels, [each.language for each in rows], _numbered(origins))
+        single = (tuple(getattr(each, name) for each in rows) for name in ("category", "variation", "language", "origin"))
+        category, variation, language, origin = single
+        return cls.of_columns(category, tuple(each.tags for each in rows), variation, language, origin, len(ids))
 
     @classmethod
-    def _of_columns(cls, facts: FactColumns) -> FactTable:
-        table = facts.table
-        none = (None,) * len(table)
-        texts = zip(table.tags or ((),) * len(table), table.categories or none, facts.variations or none, strict=True)
-        labels = [(*tags, *filter(None, (category, variation))) for tags, category, variation in texts]
-        return cls(table.categories or (), labels, facts.languages or (), _numbered(table.origins or none))
+    def of_columns(
+        cls, category: Column, tags: Sequence[Iterable[str]] | None, variation: Column, language: Column, origin: Column, size: int
+    ) -> FactTable:
+        """The facts of so many cases; a column is None where no case has any."""
+        tagged: Rows = {}
+        for row, found in enumerate(tags or ()):
+            for tag in found:
+                tagged.setdefault(tag, []).append(row)
+        return cls(_rows(category), tagged, _rows(variation), _rows(language), _numbered(origin or (None,) * size))
 
     def groups(self) -> Iterator[CaseGroup]:
         """All groups that something could be said about, those of one kind together."""
-        typos = [row for row, labels in enumerate(self.labels) if any(map(_is_typo, labels))]
+        labels = (self.categories, self.tags, self.variations)
+        typos = [rows for labelled in labels for label, rows in labelled.items() if _is_typo(label)]
         if typos:
-            yield CaseGroup("typos", "typos", np.array(typos))
-        yield from _by_value("language", map(self._languages_of, range(len(self.labels))))
-        yield from _by_value("category", ({name} if name and not _has_kind(name) else () for name in self.categories))
+            yield CaseGroup("typos", "typos", np.unique(np.concatenate(typos)))
+        yield from _groups("language", self._languages())
+        yield from _groups("category", {name: [rows] for name, rows in self.categories.items() if not _has_kind(name)})
 
-    def _languages_of(self, row: int) -> set[str]:
-        said = self.languages[row] if self.languages else None
-        return {said.lower()} if said else {found for label in self.labels[row] if (found := _language(label))}
+    def _languages(self) -> dict[str, list[list[int]]]:
+        """The cases of each language, by their field; where no case has one by tags and categories."""
+        found: dict[str, list[list[int]]] = {}
+        if self.languages:
+            for name, rows in self.languages.items():
+                found.setdefault(name.lower(), []).append(rows)
+            return found
+        for labelled in (self.categories, self.tags):
+            for label, rows in labelled.items():
+                if language := _language(label):
+                    found.setdefault(language, []).append(rows)
+        return found
 
 
 _NOTHING = CaseFacts()
 
 
-def _by_value(kind: GroupKind, values: Iterable[Iterable[str]]) -> Iterator[CaseGroup]:
-    rows: dict[str, list[int]] = {}
-    for row, found in enumerate(values):
-        for value in found:
+def _rows(column: Column) -> Rows:
+    rows: Rows = {}
+    for row, value in enumerate(column or ()):
+        if value:
             rows.setdefault(value, []).append(row)
-    return (CaseGroup(kind, value, np.array(rows[value])) for value in sorted(rows))
+    return rows
+
+
+def _groups(kind: GroupKind, rows: Mapping[str, list[list[int]]]) -> Iterator[CaseGroup]:
+    return (CaseGroup(kind, name, np.unique(np.concatenate(rows[name]))) for name in sorted(rows))
 
 
 def _numbered(origins: Sequence[str | None]) -> Ints:

@@ -46,6 +46,17 @@ class Count:
 
 
 @dataclass(frozen=True, eq=False)
+class PerOrigin:
+    """How many cases of each of some origins failed, of how many."""
+
+    failed: Ints
+    sizes: Ints
+
+    def plus(self, other: PerOrigin) -> PerOrigin:
+        return PerOrigin(self.failed + other.failed, self.sizes + other.sizes)
+
+
+@dataclass(frozen=True, eq=False)
 class Answered:
     """The cases of a run that were answered, also with nothing, and can be judged: which of them failed.
 
@@ -71,36 +82,31 @@ class Answered:
 
     def observed(self, rows: Ints) -> tuple[Count, Count]:
         """The same in observations; an origin with cases on both sides is one on each."""
-        origins, failing, sizes = self.by_origin(rows)
-        all_failing, all_sizes = self._all_origins
-        left = all_failing[origins] - failing, all_sizes[origins] - sizes
-        others = (
-            _observations(all_failing, all_sizes),
-            _observations(all_failing[origins], all_sizes[origins]),
-            _observations(*left),
-        )
-        whole, touched, rest = others
-        outside = Count(whole.failed - touched.failed + rest.failed, whole.size - touched.size + rest.size)
-        return _observations(failing, sizes), outside
+        inside, beside = self.by_origin(rows)
+        whole, within = _observations(self._origins), _observations(inside.plus(beside))
+        rest = _observations(beside)
+        return _observations(inside), Count(whole.failed - within.failed + rest.failed, whole.size - within.size + rest.size)
 
-    def by_origin(self, rows: Ints) -> tuple[Ints, Ints, Ints]:
-        """The origins of some cases, and for each how many of these failed, of how many."""
+    def by_origin(self, rows: Ints) -> tuple[PerOrigin, PerOrigin]:
+        """For each origin of some cases how many of these failed, of how many, and the same of its other cases."""
         rows = rows[self.measured[rows]]
         origins, which, sizes = np.unique(self.origins[rows], return_inverse=True, return_counts=True)
-        return origins, _bincount(which[self.failed[rows]], len(origins)), sizes.astype(np.int64)
+        inside = PerOrigin(_bincount(which[self.failed[rows]], len(origins)), sizes.astype(np.int64))
+        whole = self._origins
+        return inside, PerOrigin(whole.failed[origins] - inside.failed, whole.sizes[origins] - inside.sizes)
 
     @cached_property
-    def _all_origins(self) -> tuple[Ints, Ints]:
+    def _origins(self) -> PerOrigin:
         size = len(self.measured)
-        return _bincount(self.origins[self.failed], size), _bincount(self.origins[self.measured], size)
+        return PerOrigin(_bincount(self.origins[self.failed], size), _bincount(self.origins[self.measured], size))
 
 
 def _bincount(numbers: Ints, size: int) -> Ints:
     return np.bincount(numbers, minlength=size).astype(np.int64)
 
 
-def _observations(failing: Ints, sizes: Ints) -> Count:
-    return Count(int((2 * failing > sizes).sum()), int((sizes > 0).sum()))
+def _observations(found: PerOrigin) -> Count:
+    return Count(int((2 * found.failed > found.sizes).sum()), int((found.sizes > 0).sum()))
 
 
 def group_advice(runs: Sequence[Answered], facts: FactTable) -> Iterator[Recommendation]:
@@ -129,14 +135,10 @@ def _twins(run: Answered, group: CaseGroup) -> Count | None:
     """Cases with a typo beside those of the same origin without: in how many pairs the typo fails more, of how many that differ."""
     if group.kind != "typos":
         return None
-    others = np.setdiff1d(np.arange(len(run.measured)), group.rows)
-    varied, original = _shares(*run.by_origin(group.rows)), _shares(*run.by_origin(others))
-    gaps = [varied[origin] - original[origin] for origin in varied.keys() & original.keys()]
-    return Count(sum(gap > 0 for gap in gaps), sum(gap != 0 for gap in gaps)) if gaps else None
-
-
-def _shares(origins: Ints, failing: Ints, sizes: Ints) -> dict[int, float]:
-    return dict(zip(origins.tolist(), (failing / sizes).tolist(), strict=True))
+    varied, original = run.by_origin(group.rows)
+    paired = original.sizes > 0
+    gaps = varied.failed[paired] * original.sizes[paired] - original.failed[paired] * varied.sizes[paired]
+    return Count(int((gaps > 0).sum()), int((gaps != 0).sum())) if len(gaps) else None
 
 
 def _fails_beside_its_twins(twins: Count | None, level: float) -> bool:
