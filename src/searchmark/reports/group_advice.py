@@ -34,7 +34,7 @@ _ADVICE: dict[GroupKind, str] = {
 
 
 @dataclass(frozen=True)
-class Count:
+class FailureCount:
     """How many failed, of how many."""
 
     failed: int
@@ -75,17 +75,17 @@ class Answered:
         measured = np.isin(cases.status, (OK, EMPTY)) & (~cases.unanswerable | ~np.isnan(cases.column("Abstain")))
         return cls(run, cases, origins, measured, failed(cases) & measured)
 
-    def count(self, rows: Ints) -> tuple[Count, Count]:
+    def count(self, rows: Ints) -> tuple[FailureCount, FailureCount]:
         """The cases in some rows, and all others."""
         size, fails = int(self.measured[rows].sum()), int(self.failed[rows].sum())
-        return Count(fails, size), Count(int(self.failed.sum()) - fails, int(self.measured.sum()) - size)
+        return FailureCount(fails, size), FailureCount(int(self.failed.sum()) - fails, int(self.measured.sum()) - size)
 
-    def observed(self, rows: Ints) -> tuple[Count, Count]:
+    def observed(self, rows: Ints) -> tuple[FailureCount, FailureCount]:
         """The same in observations; an origin with cases on both sides is one on each."""
         inside, beside = self.by_origin(rows)
         whole, within = _observations(self._origins), _observations(inside.plus(beside))
         rest = _observations(beside)
-        return _observations(inside), Count(whole.failed - within.failed + rest.failed, whole.size - within.size + rest.size)
+        return _observations(inside), FailureCount(whole.failed - within.failed + rest.failed, whole.size - within.size + rest.size)
 
     def by_origin(self, rows: Ints) -> tuple[PerOrigin, PerOrigin]:
         """For each origin of some cases how many of these failed, of how many, and the same of its other cases."""
@@ -105,8 +105,8 @@ def _bincount(numbers: Ints, size: int) -> Ints:
     return np.bincount(numbers, minlength=size).astype(np.int64)
 
 
-def _observations(found: PerOrigin) -> Count:
-    return Count(int((2 * found.failed > found.sizes).sum()), int((found.sizes > 0).sum()))
+def _observations(found: PerOrigin) -> FailureCount:
+    return FailureCount(int((2 * found.failed > found.sizes).sum()), int((found.sizes > 0).sum()))
 
 
 def group_advice(runs: Sequence[Answered], facts: FactTable) -> Iterator[Recommendation]:
@@ -131,21 +131,21 @@ def _fails_as_a_group(run: Answered, group: CaseGroup, level: float) -> bool:
     return hypergeometric_tail(inside.failed, inside.size, marked, total) <= level
 
 
-def _twins(run: Answered, group: CaseGroup) -> Count | None:
+def _twins(run: Answered, group: CaseGroup) -> FailureCount | None:
     """Cases with a typo beside those of the same origin without: in how many pairs the typo fails more, of how many that differ."""
     if group.kind != "typos":
         return None
     varied, original = run.by_origin(group.rows)
     paired = original.sizes > 0
     gaps = varied.failed[paired] * original.sizes[paired] - original.failed[paired] * varied.sizes[paired]
-    return Count(int((gaps > 0).sum()), int((gaps != 0).sum())) if len(gaps) else None
+    return FailureCount(int((gaps > 0).sum()), int((gaps != 0).sum())) if len(gaps) else None
 
 
-def _fails_beside_its_twins(twins: Count | None, level: float) -> bool:
+def _fails_beside_its_twins(twins: FailureCount | None, level: float) -> bool:
     return twins is not None and twins.failed >= FEWEST_CASES and binomial_tail(twins.failed, twins.size, 0.5) <= level
 
 
-def _said(run: Answered, group: CaseGroup, twins: Count | None) -> Recommendation:
+def _said(run: Answered, group: CaseGroup, twins: FailureCount | None) -> Recommendation:
     inside, outside = run.count(group.rows)
     which = {"typos": "with typos", "language": f"in the language {group.name!r}", "category": f"of the category {group.name!r}"}
     seen = (
