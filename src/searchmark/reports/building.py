@@ -15,6 +15,7 @@ from searchmark.options.report_options import ReportOptions
 from searchmark.records.versions import Versions
 from searchmark.reports.case_columns import ExpectedTargets, FactColumns, HitText
 from searchmark.reports.notes import Note, told_apart
+from searchmark.reports.recommendations import recommend
 from searchmark.reports.report import AgentSummary, Report, SuiteSummary
 from searchmark.reports.run_notes import comparability_notes, corpus_difference, depth_notes, noise_notes, run_notes
 from searchmark.reports.score_notes import corpus_notes, score_notes, trust_notes
@@ -41,7 +42,7 @@ def build_report(
     about = suite_summary(suite, corpus)
     agent = _versioned(agent_summary(scores, by, ExpectedTargets.of(suite), options, text_of), about, declared)
     notes = (*_notes(scores, agent, corpus), *corpus_notes(corpus))
-    return Report(about, {name: agent}, FactColumns(suite.table), gate, notes)
+    return _advised(Report(about, {name: agent}, FactColumns(suite.table), gate, notes))
 
 
 def build_comparison(
@@ -64,7 +65,7 @@ def build_comparison(
     runs = {name: each.judged.run for name, each in named.items()}
     means = {name: {key: summary.mean for key, summary in agent.measures.items()} for name, agent in agents.items()}
     notes = told_apart({name: list(_notes(each, agents[name], corpus)) for name, each in named.items()})
-    return Report(
+    report = Report(
         suite=about,
         agents=agents,
         cases=FactColumns(suite.table),
@@ -74,6 +75,11 @@ def build_comparison(
         decisions=tuple(decide(table, pairs, named) for table in tables),
         snapshot_effects=tuple(snapshot_effects(named)),
     )
+    return _advised(report)
+
+
+def _advised(report: Report) -> Report:
+    return replace(report, recommendations=recommend(report))
 
 
 def _versioned(agent: AgentSummary, suite: SuiteSummary, declared: Versions) -> AgentSummary:

@@ -18,9 +18,9 @@ from searchmark.files.schemas import Schema
 from searchmark.gates.rules import Gate
 from searchmark.records import AgentIdentity, Environment, IndexBuild, SearchedRepository
 from searchmark.records.versions import Versions
+from searchmark.reports.advice import Recommendation
 from searchmark.reports.case_records import CaseFacts, CaseSummary
 from searchmark.reports.notes import Note
-from searchmark.reports.recommendations import Recommendation
 from searchmark.reports.snapshot_effect import SnapshotEffect
 
 REPORT_SCHEMA = Schema("report", 1)
@@ -30,12 +30,13 @@ Summaries = Mapping[str, Summary]
 
 @dataclass(frozen=True)
 class SuiteSummary:
-    """Which suite this was, to the digit."""
+    """Which suite this was, to the digit. ``rel`` is the lowest grade that counts as relevant, unless a measure says otherwise."""
 
     name: str
     hashes: Mapping[str, str | None]
     cases: int
     kind: str | None = None
+    rel: int = 1
 
 
 @dataclass(frozen=True)
