@@ -32,8 +32,16 @@ SCORES = tuple(part for part in QUALITY if part != "judgments")
 SPEED = tuple(part for part in _PARTS if part != "judgments")
 
 
+def system_of(known: Fingerprints, parts: Collection[str] = QUALITY) -> tuple[str | None, ...] | None:
+    """What is equal for runs of which nothing is known to differ that could matter; None where nothing is known."""
+    values = tuple(getattr(known, part) for part in _PARTS if part in parts)
+    return values if any(value is not None for value in values) else None
+
+
 def causes(now: Fingerprints, before: Sequence[Fingerprints], parts: Collection[str] = QUALITY) -> tuple[str, ...]:
     """What differs from one or more earlier runs, the oldest first, in words; what is not known is not different."""
+    if all(each == now for each in before):
+        return ()
     return tuple(words for part in _PARTS if part in parts and (words := _difference(part, now, before)))
 
 
@@ -51,8 +59,9 @@ def _short(value: str) -> str:
     return shortened(value, LONGEST_NAME)
 
 
-def cause_words(found: Sequence[str], now: Fingerprints, before: Sequence[Fingerprints]) -> str:
-    """The end of a sentence: what may have moved a number."""
+def cause_words(found: Sequence[str], now: Fingerprints, before: Sequence[Fingerprints], *, moved: bool = True) -> str:
+    """The end of a sentence: what may have moved a number, or what else differs where it may not have ``moved`` at all."""
     if found:
-        return f"likely cause: {found[0]}" if len(found) == 1 else f"likely causes: {', '.join(found)}"
+        what = f"likely cause{'s' * (len(found) > 1)}" if moved else "what else differs"
+        return f"{what}: {', '.join(found)}"
     return NOTHING_CHANGED if now.known and any(each.known for each in before) else NOT_KNOWN

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from math import inf
 from statistics import median
 from typing import Literal
 
-from searchmark.analysis.causes import QUALITY, SCORES, SPEED, cause_words, causes
+from searchmark.analysis.causes import QUALITY, SCORES, SPEED, cause_words, causes, system_of
 from searchmark.analysis.noise import SMALLEST_EFFECT, Band, followed
-from searchmark.analysis.past import Fingerprints, PastRun, oldest_first
+from searchmark.analysis.past import Fingerprints, PastRun, distinct, meaning_of, oldest_first
 from searchmark.options.drift_options import DRIFT_LIMIT
 
 WINDOW = timedelta(days=7)
@@ -43,12 +44,18 @@ class Drift:
 
 @dataclass(frozen=True)
 class _Quantity:
-    """A number that every run may have: how it is written, what may move it, and below which change its noise is never told."""
+    """A number that every run may have: what may move it, its unit, the least half of its noise band, and its range.
+
+    A formula that keeps its name and gets another ``definition`` is another number.
+    """
 
     name: str
     parts: Collection[str]
     unit: str = ""
     floor: float = 0.0
+    lowest: float = 0.0
+    highest: float = inf
+    definition: str | None = None
 
     def written(self, value: float) -> str:
         return f"{value:.3g} {self.unit}" if self.unit else f"{value:.4f}"
@@ -58,7 +65,7 @@ _Numbers = dict[_Quantity, float]
 
 
 def drifts_of(run: str, current: PastRun, past: Sequence[PastRun], limit: float = DRIFT_LIMIT) -> list[Drift]:
-    """What of a run is further than ``limit`` from the median of comparable runs of the seven days before, else from the last one."""
+    """What is further than ``limit`` from the median of the comparable runs of the seven days before, else from the last one."""
     if not current.trusted:
         return []
     earlier = _comparable(current, past)
@@ -84,7 +91,7 @@ def _before(current: PastRun, past: Sequence[PastRun]) -> list[PastRun]:
     """The earlier runs of the same agent at the same snapshot, the oldest first; those of its own entry are not earlier."""
     mine = (current.agent, current.snapshot)
     known = [each for each in past if (each.agent, each.snapshot) == mine and each.entry != current.entry]
-    return [each for each in oldest_first(known) if each.time < current.time and not (each.id and each.id == current.id)]
+    return [each for each in distinct(oldest_first(known)) if each.time < current.time and not (each.id and each.id == current.id)]
 
 
 def _comparable(current: PastRun, past: Sequence[PastRun]) -> list[PastRun]:
@@ -104,12 +111,14 @@ def _numbers(run: PastRun) -> _Numbers:
 def _qualities(run: PastRun) -> Iterator[tuple[_Quantity, float]]:
     for name, summary in run.measures.items():
         if summary.mean is not None:
-            yield _Quantity(name, QUALITY, floor=SMALLEST_EFFECT), summary.mean
+            meant = meaning_of(name, summary)
+            low, high = (-inf, inf) if meant is None else (meant.low, meant.high)
+            yield _Quantity(name, QUALITY, "", SMALLEST_EFFECT, low, high, summary.definition), summary.mean
 
 
 def _score_spreads(run: PastRun) -> Iterator[tuple[_Quantity, float]]:
     for depth, spread in run.similarity.items():
-        yield _Quantity(f"scores {depth} mean", SCORES), spread.mean
+        yield _Quantity(f"scores {depth} mean", SCORES, lowest=-inf), spread.mean
         if spread.std is not None:
             yield _Quantity(f"scores {depth} std", SCORES), spread.std
 
@@ -146,6 +155,8 @@ def _told(run: str, current: PastRun, moved: _Moved, earlier: Sequence[PastRun])
     band = _band(moved, current, earlier)
     known = [each.fingerprints for each in moved.reference]
     found = causes(current.fingerprints, known, moved.quantity.parts)
+    noise: Noise = "unknown" if band is None else "outside" if band.side_of(moved.now) else "within"
+    why = cause_words(found, current.fingerprints, known, moved=noise != "within")
     told = f"{moved.quantity.name} of {run} {_movement(moved)}, {_noise_words(moved, band)}"
     return Drift(
         run=run,
@@ -155,8 +166,8 @@ def _told(run: str, current: PastRun, moved: _Moved, earlier: Sequence[PastRun])
         change=moved.change,
         runs=tuple(each.entry for each in moved.reference),
         cause=", ".join(found) or None,
-        sentence=f"{told}; {cause_words(found, current.fingerprints, known)}",
-        noise="unknown" if band is None else "outside" if band.side_of(moved.now) else "within",
+        sentence=f"{told}; {why}",
+        noise=noise,
         low=None if band is None else band.low,
         high=None if band is None else band.high,
     )
@@ -166,24 +177,25 @@ def _movement(moved: _Moved) -> str:
     verb = "rose" if moved.now > moved.before else "fell"
     size = f"from 0 by {abs(moved.now):.4g} (absolute)" if moved.change is None else f"by {abs(moved.change):.1%}"
     written = moved.quantity.written
-    source = "the last comparable run" if len(moved.reference) == 1 else f"the median of {len(moved.reference)} runs"
-    return f"{verb} {size} to {written(moved.now)} ({source}: {written(moved.before)})"
+    runs = moved.reference
+    source = f"the last run, {runs[0].entry}" if len(runs) == 1 else f"the median of {len(runs)} runs of the seven days before"
+    return f"{verb} {size} to {written(moved.now)} ({written(moved.before)} in {source})"
 
 
 def _noise_words(moved: _Moved, band: Band | None) -> str:
     if band is None:
         return "and whether that is noise is not known"
     bounds = f"{moved.quantity.written(band.low)} to {moved.quantity.written(band.high)}"
-    return f"outside the noise band of {bounds}" if band.side_of(moved.now) else f"within the noise band of {bounds}"
+    return f"outside the noise band of {bounds}" if band.side_of(moved.now) else f"within noise (the band is {bounds})"
 
 
 def _band(moved: _Moved, current: PastRun, earlier: Sequence[PastRun]) -> Band | None:
     """The band of the runs before, as far as they are a series: asked, judged and, for times, run on a machine like this one."""
     like = _series(current.fingerprints, earlier, moved.quantity.parts)
     known = [(each, value) for each in like if (value := _numbers(each).get(moved.quantity)) is not None]
-    systems = [each.fingerprints if each.fingerprints.known else None for each, _ in known]
-    values = [value for _, value in known]
-    return followed([*values, moved.now], [*systems, current.fingerprints], moved.quantity.floor).band
+    systems = [system_of(each.fingerprints, moved.quantity.parts) for each, _ in known]
+    band = followed([*(value for _, value in known), moved.now], [*systems, None], moved.quantity.floor).band
+    return None if band is None else band.between(moved.quantity.lowest, moved.quantity.highest)
 
 
 def _series(now: Fingerprints, earlier: Sequence[PastRun], parts: Collection[str]) -> list[PastRun]:

@@ -5,7 +5,8 @@ always gives the same answers has no noise at all. What there is shows between o
 of successive differences (von Neumann's), since one step or a slow decline adds little to it; it is taken from runs of which
 nothing is known to differ where there are enough of them, else from all runs, and then includes how much changes of the
 system usually do. The band is a prediction interval around the mean of the level that the runs are on, and never narrower
-than a floor. Two runs above it begin a new level. One run outside proves nothing: it is taken for noise unless others follow.
+than a floor. Two runs above it begin a new level. One run outside proves nothing: it is taken for noise unless others follow,
+and then the band reaches as far as that run for a while: answers that are lost now and then are no loss.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ OUTSIDE = 0.02  # how often the next run of the same system is outside its band,
 FEWEST_RUNS = 3  # before there is a band
 ENOUGH_REPEATS = 6  # pairs of runs of which nothing is known to differ
 # So many runs in a row must be below the band: the fewer runs came before, the less is known of what the system may do.
-WELL_KNOWN = 7
+WELL_KNOWN = 10
 IN_A_ROW, IN_A_ROW_EARLY = 2, 3
+REMEMBERED = 30  # runs of a level whose values are all within the band
 _ROUNDING = 1e-9
 
 
@@ -41,6 +43,10 @@ class Band:
         """-1 below, 1 above, 0 within the band."""
         slack = _ROUNDING * max(abs(self.low), abs(self.high))
         return (value > self.high + slack) - (value < self.low - slack)
+
+    def between(self, lowest: float, highest: float) -> Band:
+        """The part of it that a number can have."""
+        return Band(max(self.low, lowest), min(self.high, highest), self.runs)
 
 
 @dataclass(frozen=True)
@@ -91,9 +97,8 @@ class _Follower:
     values: Sequence[float]
     systems: Sequence[Hashable | None]
     floor: float
+    level: list[int] = field(default_factory=list)
     total: float = 0.0
-    runs: int = 0
-    last: int | None = None
     usual: _Spread = field(default_factory=_Spread)
     repeats: _Spread = field(default_factory=_Spread)
     outside: list[int] = field(default_factory=list)
@@ -102,12 +107,14 @@ class _Follower:
 
     def band(self) -> Band | None:
         spread = self.repeats if self.repeats.count >= ENOUGH_REPEATS else self.usual
-        if self.runs < FEWEST_RUNS and spread is self.usual:
+        runs = len(self.level)
+        if runs < FEWEST_RUNS and spread is self.usual:
             return None
-        centre = self.total / self.runs
-        noise = _t(spread.degrees) * spread.deviation * sqrt(1 + 1 / self.runs)
+        centre = self.total / runs
+        noise = _t(spread.degrees) * spread.deviation * sqrt(1 + 1 / runs)
         half = max(self.floor, noise)
-        return Band(centre - half, centre + half, self.runs)
+        seen = [self.values[run] for run in self.level[-REMEMBERED:]]
+        return Band(min(centre - half, *seen), max(centre + half, *seen), runs)
 
     def follow(self, run: int) -> Band | None:
         band = self.band()
@@ -127,7 +134,7 @@ class _Follower:
 
     @property
     def confirmed(self) -> bool:
-        return len(self.outside) >= (IN_A_ROW if self.runs >= WELL_KNOWN else IN_A_ROW_EARLY)
+        return len(self.outside) >= (IN_A_ROW if len(self.level) >= WELL_KNOWN else IN_A_ROW_EARLY)
 
     def _settle(self) -> None:
         """What came back, or went to the other side, before it was confirmed was noise; a stretch that was worse is over."""
@@ -137,18 +144,20 @@ class _Follower:
         self.outside = []
 
     def _begin_level(self) -> None:
-        self.total, self.runs, self.last, self.side = 0.0, 0, None, 0
+        self.level, self.total, self.side = [], 0.0, 0
         for run in self.outside:
             self._join(run)
         self.outside = []
 
     def _join(self, run: int) -> None:
-        if self.last is not None:
-            difference = self.values[run] - self.values[self.last]
-            self.usual.add(difference, self.last, run)
-            if self.systems[run] is not None and self.systems[run] == self.systems[self.last]:
-                self.repeats.add(difference, self.last, run)
-        self.total, self.runs, self.last = self.total + self.values[run], self.runs + 1, run
+        if self.level:
+            last = self.level[-1]
+            difference = self.values[run] - self.values[last]
+            self.usual.add(difference, last, run)
+            if self.systems[run] is not None and self.systems[run] == self.systems[last]:
+                self.repeats.add(difference, last, run)
+        self.level.append(run)
+        self.total += self.values[run]
 
 
 def followed(values: Sequence[float], systems: Sequence[Hashable | None], floor: float = SMALLEST_EFFECT) -> Followed:

@@ -9,6 +9,8 @@ from datetime import datetime
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.scores import Summary
 from searchmark.analysis.similarity import Spread
+from searchmark.errors import UsageError
+from searchmark.measures.grammar import AnyMeasure, parse_measure
 
 
 @dataclass(frozen=True)
@@ -61,13 +63,26 @@ class PastRun:
     repeat: int = 1
 
 
+def meaning_of(measure: str, summary: Summary) -> AnyMeasure | None:
+    """The measure or formula behind a name; None where this version does not know it."""
+    try:
+        return parse_measure(summary.definition or measure)
+    except UsageError:
+        return None
+
+
 def oldest_first(past: Iterable[PastRun]) -> list[PastRun]:
-    """Every run once, in the order in which they were made, whatever the order of the entries."""
-    known: dict[str, PastRun] = {}
-    ordered = sorted(past, key=lambda run: (run.time, run.entry, run.agent, run.snapshot or "", run.repeat, run.id or ""))
-    return [run for run in ordered if run.id is None or known.setdefault(_key(run), run) is run]
+    """Runs in the order in which they were made, whatever the order of the entries."""
+    return sorted(past, key=lambda run: (run.time, run.entry, run.agent, run.snapshot or "", run.repeat, run.id or ""))
 
 
-def _key(run: PastRun) -> str:
-    """A run that was judged by other judgments is another result, though it is the same run."""
-    return "\n".join((run.id or "", run.agent, run.snapshot or "", str(run.repeat), run.fingerprints.judgments or ""))
+def distinct(ordered: Iterable[PastRun]) -> list[PastRun]:
+    """Every result once: a run that is in several entries, such as a baseline, is no repeat of itself."""
+    known: dict[tuple[object, ...], PastRun] = {}
+    return [run for run in ordered if run.id is None or known.setdefault(_result(run), run) is run]
+
+
+def _result(run: PastRun) -> tuple[object, ...]:
+    """A run that was judged by other judgments is another result."""
+    asked = run.fingerprints
+    return run.id, run.agent, run.snapshot, run.repeat, asked.queries, asked.judgments

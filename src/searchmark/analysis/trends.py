@@ -6,20 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from searchmark.analysis.causes import QUALITY, cause_words, causes
+from searchmark.analysis.causes import cause_words, causes, system_of
 from searchmark.analysis.noise import Band, Followed, followed
-from searchmark.analysis.past import PastRun, oldest_first
+from searchmark.analysis.past import PastRun, distinct, meaning_of, oldest_first
 from searchmark.analysis.scores import Summary
-from searchmark.errors import UsageError
-from searchmark.measures.grammar import parse_measure
 
 
 @dataclass(frozen=True)
 class TrendPoint:
     """One run: its mean, and the interval of the mean where there is one. ``worse`` since it left the noise band downwards.
 
-    ``changed`` is what is known to differ from the run before, in words. ``begins``: a new series begins here, since queries or
-    judgments are others than before, so that no earlier run says anything about this one.
+    ``changed`` is what is known to differ from the run before, in words. ``begins``: a new series begins here, since queries,
+    judgments, cases or the formula are others than before, so that no earlier run says anything about this one.
     """
 
     entry: str
@@ -78,9 +76,13 @@ def trends_of(past: Sequence[PastRun]) -> list[Trend]:
 def _trends(runs: Sequence[PastRun]) -> Iterator[Trend]:
     trusted = [run for run in runs if run.trusted]
     for line in dict.fromkeys(line for run in trusted for line in _lines(run)):
-        known = [(run, summary) for run in trusted if (summary := line.of(run)) is not None and summary.mean is not None]
+        known = distinct(run for run in trusted if _is_defined(line.of(run)))
         if known:
-            yield _Told(line, [run for run, _ in known], [summary for _, summary in known]).trend(len(runs) - len(trusted))
+            yield _Told(line, known).trend(left_out=len(runs) - len(trusted))
+
+
+def _is_defined(summary: Summary | None) -> bool:
+    return summary is not None and summary.mean is not None
 
 
 def _lines(run: PastRun) -> Iterator[_Line]:
@@ -93,31 +95,42 @@ def _lines(run: PastRun) -> Iterator[_Line]:
 class _Told:
     """One line: its runs in order, how they were judged, and what is said about that."""
 
-    def __init__(self, line: _Line, runs: Sequence[PastRun], summaries: Sequence[Summary]) -> None:
-        self._line, self._runs, self._summaries = line, runs, summaries
-        self._means = [summary.mean or 0.0 for summary in summaries]
-        self._begins = [not run or not self._continues(run) for run in range(len(runs))]
-        self._start = max(run for run, begins in enumerate(self._begins) if begins)
+    def __init__(self, line: _Line, runs: Sequence[PastRun]) -> None:
+        self._line, self._runs = line, runs
+        self._summaries = [summary for run in runs if (summary := line.of(run)) is not None]
+        self._means = [summary.mean or 0.0 for summary in self._summaries]
+        self._measure = meaning_of(line.measure, self._summaries[-1])
+        self._starts = [run for run in range(len(runs)) if not run or self._breaks(run)]
         self._series = [self._followed(*bounds) for bounds in self._stretches()]
 
-    def _continues(self, run: int) -> bool:
-        """Whether a run was asked and judged as the one before; a formula may keep its name and mean something else."""
-        now, before = self._runs[run].fingerprints, self._runs[run - 1].fingerprints
-        same_formula = self._summaries[run].definition == self._summaries[run - 1].definition
-        return same_formula and not causes(now, [before], ("queries", "judgments"))
+    @property
+    def _start(self) -> int:
+        """Where the last series begins."""
+        return self._starts[-1]
+
+    @property
+    def _tells_quality(self) -> bool:
+        return self._measure is not None and self._measure.tells_quality
+
+    def _breaks(self, run: int) -> tuple[str, ...]:
+        """Why a run cannot be held against the one before: a formula may keep its name, and a segment may get other cases."""
+        now, before = self._summaries[run], self._summaries[run - 1]
+        found = causes(self._runs[run].fingerprints, [self._runs[run - 1].fingerprints], ("queries", "judgments"))
+        if now.cases + now.undefined != before.cases + before.undefined and not found:
+            found = ("other cases",)
+        return found if now.definition == before.definition else (*found, "another formula")
 
     def _stretches(self) -> Iterable[tuple[int, int]]:
-        starts = [run for run, begins in enumerate(self._begins) if begins]
-        return zip(starts, [*starts[1:], len(self._runs)], strict=True)
+        return zip(self._starts, [*self._starts[1:], len(self._runs)], strict=True)
 
     def _followed(self, start: int, end: int) -> Followed:
-        systems = [run.fingerprints if run.fingerprints.known else None for run in self._runs[start:end]]
+        systems = [system_of(run.fingerprints) for run in self._runs[start:end]]
         return followed(self._means[start:end], systems)
 
     def trend(self, left_out: int) -> Trend:
         run, last = self._runs[-1], self._series[-1]
-        band = last.band
-        since = last.worse_from if _tells_quality(self._line.measure, self._summaries[-1]) else None
+        band = self._band(last)
+        since = last.worse_from if self._tells_quality else None
         return Trend(
             agent=run.agent,
             measure=self._line.measure,
@@ -132,9 +145,13 @@ class _Told:
             left_out=left_out,
         )
 
+    def _band(self, last: Followed) -> Band | None:
+        if last.band is None or self._measure is None:
+            return last.band
+        return last.band.between(self._measure.low, self._measure.high)
+
     def _points(self) -> Iterator[TrendPoint]:
         worse = [each for series in self._series for each in series.worse]
-        quality = _tells_quality(self._line.measure, self._summaries[-1])
         for number, (run, summary) in enumerate(zip(self._runs, self._summaries, strict=True)):
             yield TrendPoint(
                 entry=run.entry,
@@ -142,9 +159,9 @@ class _Told:
                 mean=self._means[number],
                 low=summary.low,
                 high=summary.high,
-                worse=quality and worse[number],
+                worse=self._tells_quality and worse[number],
                 changed=self._changed(number),
-                begins=number > 0 and self._begins[number],
+                begins=number > 0 and number in self._starts,
             )
 
     def _changed(self, run: int) -> tuple[str, ...]:
@@ -161,14 +178,14 @@ class _Told:
         return f"{self._line.measure} of {agent}{where}"
 
     def _told_of_loss(self, last: Followed, band: Band | None) -> Iterator[str]:
-        if band is None or not _tells_quality(self._line.measure, self._summaries[-1]):
+        if band is None or not self._tells_quality:
             return
         bounds = f"the noise band of {band.low:.4f} to {band.high:.4f}"
         if last.worse_from is not None:
             first = self._start + last.worse_from
             now, before = self._runs[first].fingerprints, [self._runs[first - 1].fingerprints]
             yield f"has been worse since {_named(self._runs[first])}: {self._means[-1]:.4f} in the last run, below {bounds}"
-            yield cause_words(causes(now, before, QUALITY), now, before)
+            yield cause_words(causes(now, before), now, before)
         elif last.outside is not None and self._means[-1] < band.low:
             runs = len(self._runs) - self._start - last.outside
             count = "one run proves" if runs == 1 else f"{runs} runs after so few prove"
@@ -176,18 +193,8 @@ class _Told:
 
     def _told_of_start(self) -> Iterator[str]:
         if self._start:
-            now, before = self._runs[self._start].fingerprints, [self._runs[self._start - 1].fingerprints]
-            why = causes(now, before, ("queries", "judgments")) or ("another formula",)
-            yield f"starts again with {_named(self._runs[self._start])}: {' and '.join(why)} than before"
+            yield f"starts again with {_named(self._runs[self._start])}: {' and '.join(self._breaks(self._start))} than before"
 
 
 def _named(run: PastRun) -> str:
     return f"{run.entry} ({run.time:%Y-%m-%d})"
-
-
-def _tells_quality(name: str, summary: Summary) -> bool:
-    """Whether less of a measure is worse; one that this version does not know was defined by an agent or a later version."""
-    try:
-        return parse_measure(summary.definition or name).tells_quality
-    except UsageError:
-        return False
