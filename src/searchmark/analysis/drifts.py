@@ -58,7 +58,9 @@ class _Quantity:
     definition: str | None = None
 
     def written(self, value: float) -> str:
-        return f"{value:.3g} {self.unit}" if self.unit else f"{value:.4f}"
+        if not self.unit:
+            return f"{value:.4f}"
+        return f"{value:.3g} {self.unit}" if value < 100 else f"{value:,.0f} {self.unit}"  # noqa: PLR2004  # three digits at least
 
 
 _Numbers = dict[_Quantity, float]
