@@ -157,6 +157,11 @@ class TestBreaks:
     def test_what_is_not_known_is_not_different(self) -> None:
         assert not trend_of([past_run(0), past_run(1, differs={"judgments": None})]).points[-1].begins
 
+    def test_a_run_that_does_not_know_is_no_bridge(self) -> None:
+        judgments = ("j1", None, "j2")
+        found = trend_of([past_run(day, differs={"judgments": each}) for day, each in enumerate(judgments)])
+        assert [point.begins for point in found.points] == [False, False, True]
+
     def test_a_loss_after_a_break_is_held_against_the_new_series(self) -> None:
         later = [past_run(day, 0.5 if day < 15 else 0.4, {"judgments": "j2"}) for day in range(10, 18)]
         found = trend_of([*history([0.8] * 10), *later])

@@ -18,7 +18,7 @@ from math import sqrt
 
 import numpy as np
 
-from searchmark.analysis.distributions import beta_quantile
+from searchmark.analysis.distributions import beta_quantile, t_quantile
 
 SMALLEST_EFFECT = 0.01  # the smallest difference of means that matters, as in a comparison
 OUTSIDE = 0.02  # how often the next run of the same system is outside its band, on either side
@@ -28,6 +28,7 @@ ENOUGH_REPEATS = 6  # pairs of runs of which nothing is known to differ
 WELL_KNOWN = 10
 IN_A_ROW, IN_A_ROW_EARLY = 2, 3
 REMEMBERED = 30  # runs of a level whose values are all within the band
+MANY_DEGREES = 9.0
 _ROUNDING = 1e-9
 
 
@@ -176,6 +177,8 @@ def followed(values: Sequence[float], systems: Sequence[Hashable | None], floor:
 
 @cache
 def _t(degrees: float) -> float:
-    """Student's t that is exceeded on either side with the probability OUTSIDE, by way of the beta distribution."""
+    """Student's t that is exceeded on either side with the probability OUTSIDE; exact for few degrees of freedom."""
+    if degrees >= MANY_DEGREES:
+        return t_quantile(1 - OUTSIDE / 2, degrees)
     x = beta_quantile(OUTSIDE, np.array([degrees / 2]), np.array([0.5])).item()
     return sqrt(degrees * (1 / x - 1))

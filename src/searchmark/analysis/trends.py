@@ -8,8 +8,10 @@ from datetime import datetime
 
 from searchmark.analysis.causes import cause_words, causes, system_of
 from searchmark.analysis.noise import Band, Followed, followed
-from searchmark.analysis.past import PastRun, distinct, meaning_of, oldest_first
+from searchmark.analysis.past import Fingerprints, PastRun, distinct, meaning_of, oldest_first
 from searchmark.analysis.scores import Summary
+
+ASKED = ("queries", "judgments")
 
 
 @dataclass(frozen=True)
@@ -115,10 +117,18 @@ class _Told:
     def _breaks(self, run: int) -> tuple[str, ...]:
         """Why a run cannot be held against the one before: a formula may keep its name, and a segment may get other cases."""
         now, before = self._summaries[run], self._summaries[run - 1]
-        found = causes(self._runs[run].fingerprints, [self._runs[run - 1].fingerprints], ("queries", "judgments"))
+        found = causes(self._runs[run].fingerprints, [self._asked_before(run)], ASKED)
         if now.cases + now.undefined != before.cases + before.undefined and not found:
             found = ("other cases",)
         return found if now.definition == before.definition else (*found, "another formula")
+
+    def _asked_before(self, run: int) -> Fingerprints:
+        """The last queries and judgments that are known: a run between that knows neither does not bridge two series."""
+        return Fingerprints(**{part: self._last_known(part, run) for part in ASKED})
+
+    def _last_known(self, part: str, before: int) -> str | None:
+        values = (getattr(self._runs[run].fingerprints, part) for run in range(before - 1, -1, -1))
+        return next((value for value in values if value is not None), None)
 
     def _stretches(self) -> Iterable[tuple[int, int]]:
         return zip(self._starts, [*self._starts[1:], len(self._runs)], strict=True)
