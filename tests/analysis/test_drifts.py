@@ -65,6 +65,17 @@ class TestReference:
         ]
         assert drift(past_run(3, 0.7), past).before == 0.8
 
+    @pytest.mark.parametrize(
+        ("part", "by_values", "by_times"),
+        [("judgments", ("e02",), ("e00", "e01", "e02")), ("machine", ("e00", "e01", "e02"), ("e02",))],
+    )
+    def test_is_of_like_runs_where_there_are_some(self, part: str, by_values: tuple[str], by_times: tuple[str]) -> None:
+        other = {part: "other"}
+        past = [timed(0, 5, differs=other), timed(1, 5, differs=other), timed(2, 10)]
+        current = past_run(3, 0.7, latency_ms={"warm": latency(12)})
+        found = {each.quantity: each.runs for each in drifts_of("bm25", current, past)}
+        assert found == {"nDCG@10": by_values, "latency warm p50": by_times}
+
     def test_a_renamed_suite_is_the_same(self) -> None:
         assert drift(past_run(3, 0.7), [past_run(0, suite="old name")]).runs == ("e00",)
 
@@ -130,10 +141,10 @@ class TestSentences:
         past = [timed(day, p50) for day, p50 in enumerate([10, 12, 9, 11, 10, 12, 9])]
         found = drift(timed(7, 11.5, differs={"code": "k2"}), past)
         assert found.noise == "within"
-        # Squared differences 4 + 9 + 4 + 1 + 4 + 9 over 12, 72/17 degrees of freedom: 73/7 ± 3.64 * 1.607 * sqrt(8/7).
+        # Squared differences 4 + 9 + 4 + 1 + 4 + 9 over 12, 72/17 degrees of freedom: 10 ± 3.64 * 1.607 * sqrt(1 + pi/14).
         assert found.sentence == (
             "latency warm p50 of bm25 rose by 15.0% to 11.5 ms (10 ms in the median of 7 runs of the seven days before), "
-            "within noise (the band is 4.18 ms to 16.7 ms); what else differs: other code of the agent"
+            "within noise (the band is 3.54 ms to 16.5 ms); what else differs: other code of the agent"
         )
 
     def test_say_where_noise_is_not_known(self) -> None:
@@ -187,6 +198,11 @@ class TestSentences:
 
     def test_long_times_are_told_in_whole_milliseconds(self) -> None:
         assert " to 12,345 ms (9,000 ms in " in drift(timed(1, 12345.4), [timed(0, 9000)]).sentence
+
+    def test_a_new_level_is_no_noise_of_the_old_one(self) -> None:
+        past = [replace(run, time=START) for run in history([0.7] * 11 + [0.8] * 2)]
+        found = drift(past_run(13, 0.8, time=START + timedelta(days=1)), past)
+        assert (found.before, found.noise) == (0.7, "outside")
 
     def test_judgments_change_no_time(self) -> None:
         assert drift(timed(1, 15, differs={"judgments": "j2"}), [timed(0, 10)]).cause is None

@@ -10,8 +10,8 @@ from statistics import median
 from typing import Literal
 
 from searchmark.analysis.causes import QUALITY, SCORES, SPEED, cause_words, causes, system_of
-from searchmark.analysis.noise import SMALLEST_EFFECT, Band, followed
-from searchmark.analysis.past import Fingerprints, PastRun, distinct, meaning_of, oldest_first
+from searchmark.analysis.noise import SMALLEST_EFFECT, Band, band_around
+from searchmark.analysis.past import PastRun, distinct, meaning_of, oldest_first
 from searchmark.options.drift_options import DRIFT_LIMIT
 
 WINDOW = timedelta(days=7)
@@ -26,7 +26,7 @@ class Drift:
 
     ``quantity`` is what moved, such as ``nDCG@10`` or ``latency warm p95``; ``change`` is relative, None where what it was is 0.
     ``runs`` are the entries of the archive that ``before`` is the median of; ``cause`` is what else differs, None if nothing
-    is known to. ``noise``: where it is with respect to the noise band of earlier runs, from ``low`` to ``high``.
+    is known to. ``noise``: where it is with respect to the noise band around ``before``, from ``low`` to ``high``.
     """
 
     run: str
@@ -70,11 +70,9 @@ def drifts_of(run: str, current: PastRun, past: Sequence[PastRun], limit: float 
     """What is further than ``limit`` from the median of the comparable runs of the seven days before, else from the last one."""
     if not current.trusted:
         return []
-    earlier = _comparable(current, past)
-    reference = [each for each in earlier if each.time >= current.time - WINDOW] or earlier[-1:]
-    numbers = [(each, _numbers(each)) for each in reference]
-    found = (_moved(quantity, now, numbers, limit) for quantity, now in _numbers(current).items())
-    return [_told(run, current, moved, earlier) for moved in found if moved is not None]
+    earlier = [(each, _numbers(each)) for each in _comparable(current, past)]
+    found = (_Moved(quantity, now, current, earlier) for quantity, now in _numbers(current).items())
+    return [_told(run, moved) for moved in found if moved.reference and moved.size > limit * (1 + _ROUNDING)]
 
 
 def not_compared(run: str, current: PastRun, past: Sequence[PastRun]) -> str | None:
@@ -132,34 +130,51 @@ def _latencies(run: PastRun) -> Iterator[tuple[_Quantity, float]]:
             yield _Quantity(f"latency {kind} p95", SPEED, "ms"), found.p95
 
 
-@dataclass(frozen=True)
 class _Moved:
-    quantity: _Quantity
-    now: float
-    before: float
-    reference: tuple[PastRun, ...]
+    """One number of a run, held against those before; ``reference`` are the runs that ``before`` is the median of.
+
+    Like is held against like where the last seven days have it: values against those by the same judgments, times against
+    those on the same machine. ``band`` is the noise around what was before, None where too little is known of it.
+    """
+
+    def __init__(self, quantity: _Quantity, now: float, current: PastRun, earlier: Sequence[tuple[PastRun, _Numbers]]) -> None:
+        self.quantity, self.now, self.current = quantity, now, current
+        known = [(run, numbers[quantity]) for run, numbers in earlier if quantity in numbers]
+        self._like = [(run, value) for run, value in known if self._is_like(run)]
+        reference = self._recent(self._like) or self._recent(known) or known[-1:]
+        self.reference = tuple(run for run, _ in reference)
+        self.before = median(value for _, value in reference) if reference else now
+
+    def _is_like(self, run: PastRun) -> bool:
+        decisive = [part for part in ("judgments", "machine") if part in self.quantity.parts]
+        return not causes(self.current.fingerprints, [run.fingerprints], decisive)
+
+    def _recent(self, known: Sequence[tuple[PastRun, float]]) -> list[tuple[PastRun, float]]:
+        return [(run, value) for run, value in known if run.time >= self.current.time - WINDOW]
 
     @property
     def change(self) -> float | None:
         return (self.now - self.before) / abs(self.before) if self.before else None
 
+    @property
+    def size(self) -> float:
+        return abs(self.now if self.change is None else self.change)
 
-def _moved(quantity: _Quantity, now: float, numbers: Sequence[tuple[PastRun, _Numbers]], limit: float) -> _Moved | None:
-    known = [(run, values[quantity]) for run, values in numbers if quantity in values]
-    if not known:
-        return None
-    moved = _Moved(quantity, now, median(value for _, value in known), tuple(run for run, _ in known))
-    size = abs(now if moved.change is None else moved.change)
-    return moved if size > limit * (1 + _ROUNDING) else None
+    @property
+    def band(self) -> Band | None:
+        if not all(map(self._is_like, self.reference)):
+            return None
+        systems = [system_of(run.fingerprints, self.quantity.parts) for run, _ in self._like]
+        values = [value for _, value in self._like]
+        band = band_around(self.before, len(self.reference), values, systems, self.quantity.floor)
+        return None if band is None else band.between(self.quantity.lowest, self.quantity.highest)
 
 
-def _told(run: str, current: PastRun, moved: _Moved, earlier: Sequence[PastRun]) -> Drift:
-    band = _band(moved, current, earlier)
-    known = [each.fingerprints for each in moved.reference]
-    found = causes(current.fingerprints, known, moved.quantity.parts)
+def _told(run: str, moved: _Moved) -> Drift:
+    band, now, before = moved.band, moved.current.fingerprints, [each.fingerprints for each in moved.reference]
     noise: Noise = "unknown" if band is None else "outside" if band.side_of(moved.now) else "within"
-    why = cause_words(found, current.fingerprints, known, moved=noise != "within")
-    told = f"{moved.quantity.name} of {run} {_movement(moved)}, {_noise_words(moved, band)}"
+    found = causes(now, before, moved.quantity.parts)
+    why = cause_words(found, now, before, moved=noise != "within")
     return Drift(
         run=run,
         quantity=moved.quantity.name,
@@ -168,7 +183,7 @@ def _told(run: str, current: PastRun, moved: _Moved, earlier: Sequence[PastRun])
         change=moved.change,
         runs=tuple(each.entry for each in moved.reference),
         cause=", ".join(found) or None,
-        sentence=f"{told}; {why}",
+        sentence=f"{moved.quantity.name} of {run} {_movement(moved)}, {_noise_words(moved, band)}; {why}",
         noise=noise,
         low=None if band is None else band.low,
         high=None if band is None else band.high,
@@ -178,8 +193,7 @@ def _told(run: str, current: PastRun, moved: _Moved, earlier: Sequence[PastRun])
 def _movement(moved: _Moved) -> str:
     verb = "rose" if moved.now > moved.before else "fell"
     size = f"from 0 by {abs(moved.now):.4g} (absolute)" if moved.change is None else f"by {abs(moved.change):.1%}"
-    written = moved.quantity.written
-    runs = moved.reference
+    written, runs = moved.quantity.written, moved.reference
     source = f"the last run, {runs[0].entry}" if len(runs) == 1 else f"the median of {len(runs)} runs of the seven days before"
     return f"{verb} {size} to {written(moved.now)} ({written(moved.before)} in {source})"
 
@@ -189,17 +203,3 @@ def _noise_words(moved: _Moved, band: Band | None) -> str:
         return "and whether that is noise is not known"
     bounds = f"{moved.quantity.written(band.low)} to {moved.quantity.written(band.high)}"
     return f"outside the noise band of {bounds}" if band.side_of(moved.now) else f"within noise (the band is {bounds})"
-
-
-def _band(moved: _Moved, current: PastRun, earlier: Sequence[PastRun]) -> Band | None:
-    """The band of the runs before, as far as they are a series: asked, judged and, for times, run on a machine like this one."""
-    like = _series(current.fingerprints, earlier, moved.quantity.parts)
-    known = [(each, value) for each in like if (value := _numbers(each).get(moved.quantity)) is not None]
-    systems = [system_of(each.fingerprints, moved.quantity.parts) for each, _ in known]
-    band = followed([*(value for _, value in known), moved.now], [*systems, None], moved.quantity.floor).band
-    return None if band is None else band.between(moved.quantity.lowest, moved.quantity.highest)
-
-
-def _series(now: Fingerprints, earlier: Sequence[PastRun], parts: Collection[str]) -> list[PastRun]:
-    decisive = [part for part in ("judgments", "machine") if part in parts]
-    return [each for each in earlier if not causes(now, [each.fingerprints], decisive)]

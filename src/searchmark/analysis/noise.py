@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from math import sqrt
+from math import pi, sqrt
 
 import numpy as np
 
@@ -106,14 +106,19 @@ class _Follower:
     side: int = 0
     worse: set[int] = field(default_factory=set)
 
+    @property
+    def spread(self) -> _Spread:
+        return self.repeats if self.repeats.count >= ENOUGH_REPEATS else self.usual
+
+    def half(self, centre_variance: float) -> float:
+        """Half of the band around a centre that itself varies so much, in variances of a run."""
+        return max(self.floor, _t(self.spread.degrees) * self.spread.deviation * sqrt(1 + centre_variance))
+
     def band(self) -> Band | None:
-        spread = self.repeats if self.repeats.count >= ENOUGH_REPEATS else self.usual
         runs = len(self.level)
-        if runs < FEWEST_RUNS and spread is self.usual:
+        if runs < FEWEST_RUNS and self.spread is self.usual:
             return None
-        centre = self.total / runs
-        noise = _t(spread.degrees) * spread.deviation * sqrt(1 + 1 / runs)
-        half = max(self.floor, noise)
+        centre, half = self.total / runs, self.half(1 / runs)
         seen = [self.values[run] for run in self.level[-REMEMBERED:]]
         return Band(min(centre - half, *seen), max(centre + half, *seen), runs)
 
@@ -173,6 +178,23 @@ def followed(values: Sequence[float], systems: Sequence[Hashable | None], floor:
         worse_from=begins if confirmed else None,
         outside=None if confirmed else begins,
     )
+
+
+def band_around(
+    median: float, runs: int, values: Sequence[float], systems: Sequence[Hashable | None], floor: float = SMALLEST_EFFECT
+) -> Band | None:
+    """Between which values one more run would be if it were of the system that ``runs`` runs with this median were of.
+
+    ``values`` and ``systems`` are of all runs that tell how large the noise is, from the oldest to the newest.
+    """
+    if len(values) < FEWEST_RUNS:
+        return None
+    follower = _Follower(values, systems, floor)
+    for run in range(len(values)):
+        follower.follow(run)
+    # The median of many varies by pi / 2 more than their mean, and that of one or two is their mean.
+    half = follower.half((1 if runs < FEWEST_RUNS else pi / 2) / runs)
+    return Band(median - half, median + half, len(values))
 
 
 @cache

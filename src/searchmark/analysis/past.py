@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from datetime import datetime
+from functools import cache
 
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.scores import Summary
@@ -65,8 +66,13 @@ class PastRun:
 
 def meaning_of(measure: str, summary: Summary) -> AnyMeasure | None:
     """The measure or formula behind a name; None where this version does not know it."""
+    return _parsed(summary.definition or measure)
+
+
+@cache
+def _parsed(text: str) -> AnyMeasure | None:
     try:
-        return parse_measure(summary.definition or measure)
+        return parse_measure(text)
     except UsageError:
         return None
 
