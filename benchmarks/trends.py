@@ -1,6 +1,7 @@
 """What "worse since" claims, by simulation: false alarms in histories that do not change, and how soon a loss is noticed.
 
-A history is the mean of one measure, run after run, on the same cases. `--trials N` makes it shorter.
+A history is the mean of one measure, run after run, on the same cases. `--trials N` makes it shorter. The numbers of the rule
+were chosen on UNCHANGED with SEED; FRESH_SEED, and what only FRESH has, were not looked at before they were settled.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from searchmark.analysis.noise import followed
 
-SEED = 20_261_116
+SEED, FRESH_SEED = 20_261_116, 7_041_776
 TRIALS = 2_000
 LENGTHS = (10, 30, 100)
 BAR = 0.05
@@ -30,8 +31,8 @@ class Population:
     name: str
     noise: Callable[[np.random.Generator, tuple[int, int]], Histories]
 
-    def histories(self, trials: int, runs: int) -> Histories:
-        return LEVEL + self.noise(np.random.default_rng(SEED), (trials, runs))
+    def histories(self, trials: int, runs: int, seed: int = SEED) -> Histories:
+        return LEVEL + self.noise(np.random.default_rng(seed), (trials, runs))
 
 
 def normal(deviation: float) -> Population:
@@ -60,6 +61,17 @@ UNCHANGED = (
     flips(100, 10, 0.1),
     Population("0.1 lost in 5 % of runs", lambda rng, shape: -0.1 * (rng.random(shape) < 0.05)),
 )
+FRESH = (
+    *UNCHANGED,
+    normal(0.007),
+    Population("uniform, ±0.02", lambda rng, shape: rng.uniform(-0.02, 0.02, shape)),
+    Population("skewed (exponential), 0.02", lambda rng, shape: -rng.exponential(0.02, shape)),
+    flips(20, 1, 0.08),
+    flips(50, 1, 0.15),
+    flips(50, 2, 0.08),
+    flips(50, 5, 0.05),
+    flips(30, 2, 0.15),
+)
 SYSTEMS: dict[str, Callable[[int], list[int]]] = {
     "nothing known differs": lambda runs: [0] * runs,
     "other code in each run": lambda runs: list(range(runs)),
@@ -67,14 +79,14 @@ SYSTEMS: dict[str, Callable[[int], list[int]]] = {
 }
 
 
-def false_alarms(trials: int) -> bool:
+def false_alarms(populations: tuple[Population, ...], trials: int, seed: int) -> bool:
     """How often an unchanged history is called worse after any of its runs, and how often after its last one."""
-    print(f"false alarms in unchanged histories ({trials:,} trials, seed {SEED}): after any run (after the last)")
+    print(f"false alarms in unchanged histories ({trials:,} trials, seed {seed}): after any run (after the last)")
     print(f"  {'runs':<28}{'systems':<28}" + "".join(f"{runs:>18}" for runs in LENGTHS))
     worst = 0.0
-    for population in UNCHANGED:
+    for population in populations:
         for name, systems in SYSTEMS.items():
-            shares = [_alarm_shares(population, systems, trials, runs) for runs in LENGTHS]
+            shares = [_alarm_shares(population.histories(trials, runs, seed), systems(runs)) for runs in LENGTHS]
             print(
                 f"  {population.name:<28}{name:<28}" + "".join(f"{ever:>10.2%} ({last:.2%})" for ever, last in shares), flush=True
             )
@@ -83,9 +95,8 @@ def false_alarms(trials: int) -> bool:
     return worst <= BAR
 
 
-def _alarm_shares(population: Population, systems: Callable[[int], list[int]], trials: int, runs: int) -> tuple[float, float]:
-    known = systems(runs)
-    found = [followed(row, known) for row in population.histories(trials, runs).tolist()]
+def _alarm_shares(histories: Histories, systems: list[int]) -> tuple[float, float]:
+    found = [followed(row, systems) for row in histories.tolist()]
     return float(np.mean([any(each.worse) for each in found])), float(np.mean([each.worse_from is not None for each in found]))
 
 
@@ -134,10 +145,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=TRIALS)
     trials = parser.parse_args().trials
-    good = false_alarms(trials)
+    good = [false_alarms(UNCHANGED, trials, SEED), false_alarms(FRESH, trials, FRESH_SEED)]
     noticed(trials)
     declines(trials)
-    sys.exit(not good)
+    sys.exit(not all(good))
 
 
 if __name__ == "__main__":

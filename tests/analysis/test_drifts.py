@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -147,6 +148,13 @@ class TestSentences:
             "within noise (the band is 3.54 ms to 16.5 ms); what else differs: other code of the agent"
         )
 
+    def test_say_where_there_is_no_noise(self) -> None:
+        past = [past_run(day, similarity={"top_1": Spread(0.5, None, 30)}) for day in range(7)]
+        assert drift(past_run(7, similarity={"top_1": Spread(0.6, None, 30)}), past).sentence == (
+            "scores top_1 mean of bm25 rose by 20.0% to 0.6000 (0.5000 in the median of 7 runs of the seven days before), "
+            "and earlier runs show no noise; nothing that is known has changed"
+        )
+
     def test_say_where_noise_is_not_known(self) -> None:
         assert drift(past_run(9, 0.7), [past_run(0, 0.8)]).sentence == (
             "nDCG@10 of bm25 fell by 12.5% to 0.7000 (0.8000 in the last run, e00), "
@@ -246,6 +254,11 @@ class TestOptions:
     def test_a_limit_of_0_is_refused(self) -> None:
         with pytest.raises(UsageError, match="limit must be a number above 0, not 0"):
             DriftOptions(limit=0)
+
+
+def test_the_sentence_in_the_docs_is_what_is_said() -> None:
+    found = drift(past_run(7, 0.7, {"model": "large"}), WEEK)
+    assert f"> {found.sentence}\n" in Path("docs/drift.md").read_text()
 
 
 def test_a_week_is_seven_days_to_the_second() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -131,6 +132,10 @@ class TestWorseSince:
         sentence = trend_of([replace(run, snapshot="parent") for run in LOSS]).sentence
         assert sentence is not None
         assert sentence.startswith("nDCG@10 of bm25@parent has been worse")
+
+
+def test_the_sentence_in_the_docs_is_what_is_said() -> None:
+    assert f"> {trend_of(LOSS).sentence}\n" in Path("docs/drift.md").read_text()
 
 
 class TestBreaks:

@@ -201,5 +201,8 @@ def _movement(moved: _Moved) -> str:
 def _noise_words(moved: _Moved, band: Band | None) -> str:
     if band is None:
         return "and whether that is noise is not known"
-    bounds = f"{moved.quantity.written(band.low)} to {moved.quantity.written(band.high)}"
+    low, high = map(moved.quantity.written, (band.low, band.high))
+    if low == high:
+        return "and earlier runs show no noise"
+    bounds = f"{low} to {high}"
     return f"outside the noise band of {bounds}" if band.side_of(moved.now) else f"within noise (the band is {bounds})"
