@@ -20,7 +20,7 @@ _MOST_STEPS = 100
 _log_gamma = np.frompyfunc(lgamma, 1, 1)
 
 
-def t_quantile(share: float, degrees: int) -> float:
+def t_quantile(share: float, degrees: float) -> float:
     """Quantile of Student's t by Hill's expansion (1970); within 0.001 from nine degrees on, and 0.01 far out in the tail."""
     z = NORMAL.inv_cdf(share)
     terms = (

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from math import inf
+from statistics import median
+from typing import Literal
+
+from searchmark.analysis.causes import QUALITY, SCORES, SPEED, cause_words, causes, system_of
+from searchmark.analysis.noise import SMALLEST_EFFECT, Band, band_around
+from searchmark.analysis.past import PastRun, distinct, meaning_of, oldest_first
+from searchmark.options.drift_options import DRIFT_LIMIT
+
+WINDOW = timedelta(days=7)
+_ROUNDING = 1e-9  # 0.95 is not further than 5 % from 1
+
+Noise = Literal["within", "outside", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -11,7 +26,7 @@ class Drift:
 
     ``quantity`` is what moved, such as ``nDCG@10`` or ``latency warm p95``; ``change`` is relative, None where what it was is 0.
     ``runs`` are the entries of the archive that ``before`` is the median of; ``cause`` is what else differs, None if nothing
-    is known to.
+    is known to. ``noise``: where it is with respect to the noise band around ``before``, from ``low`` to ``high``.
     """
 
     run: str
@@ -22,3 +37,172 @@ class Drift:
     runs: tuple[str, ...]
     cause: str | None
     sentence: str
+    noise: Noise = "unknown"
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    """A number that every run may have: what may move it, its unit, the least half of its noise band, and its range.
+
+    A formula that keeps its name and gets another ``definition`` is another number.
+    """
+
+    name: str
+    parts: Collection[str]
+    unit: str = ""
+    floor: float = 0.0
+    lowest: float = 0.0
+    highest: float = inf
+    definition: str | None = None
+
+    def written(self, value: float) -> str:
+        if not self.unit:
+            return f"{value:.4f}"
+        return f"{value:.3g} {self.unit}" if value < 100 else f"{value:,.0f} {self.unit}"  # noqa: PLR2004  # three digits at least
+
+
+_Numbers = dict[_Quantity, float]
+
+
+def drifts_of(run: str, current: PastRun, past: Sequence[PastRun], limit: float = DRIFT_LIMIT) -> list[Drift]:
+    """What is further than ``limit`` from the median of the comparable runs of the seven days before, else from the last one."""
+    if not current.trusted:
+        return []
+    earlier = [(each, _numbers(each)) for each in _comparable(current, past)]
+    found = (_Moved(quantity, now, current, earlier) for quantity, now in _numbers(current).items())
+    return [_told(run, moved) for moved in found if moved.reference and moved.size > limit * (1 + _ROUNDING)]
+
+
+def not_compared(run: str, current: PastRun, past: Sequence[PastRun]) -> str | None:
+    """Why no drift could be found, in a sentence; None if the run was compared with others, or there are no others."""
+    others = [each for each in _before(current, past) if each.suite == current.suite]
+    if not others or (current.trusted and _comparable(current, past)):
+        return None
+    if not current.trusted:
+        return f"{run} is not compared with earlier runs: its result cannot be trusted"
+    if not any(each.trusted for each in others):
+        return f"{run} is not compared with earlier runs: none of their results can be trusted"
+    return f"{run} is not compared with earlier runs: they were asked other queries"
+
+
+def _before(current: PastRun, past: Sequence[PastRun]) -> list[PastRun]:
+    """The earlier runs of the same agent at the same snapshot, the oldest first; those of its own entry are not earlier."""
+    mine = (current.agent, current.snapshot)
+    known = [each for each in past if (each.agent, each.snapshot) == mine and each.entry != current.entry]
+    return [each for each in distinct(oldest_first(known)) if each.time < current.time and not (each.id and each.id == current.id)]
+
+
+def _comparable(current: PastRun, past: Sequence[PastRun]) -> list[PastRun]:
+    return [each for each in _before(current, past) if each.trusted and _asked_the_same(each, current)]
+
+
+def _asked_the_same(one: PastRun, other: PastRun) -> bool:
+    """A suite may have been renamed, and one name may have been given to others; only where digests lack it decides."""
+    first, second = one.fingerprints.queries, other.fingerprints.queries
+    return one.suite == other.suite if first is None or second is None else first == second
+
+
+def _numbers(run: PastRun) -> _Numbers:
+    return dict((*_qualities(run), *_score_spreads(run), *_latencies(run)))
+
+
+def _qualities(run: PastRun) -> Iterator[tuple[_Quantity, float]]:
+    for name, summary in run.measures.items():
+        if summary.mean is not None:
+            meant = meaning_of(name, summary)
+            low, high = (-inf, inf) if meant is None else (meant.low, meant.high)
+            yield _Quantity(name, QUALITY, "", SMALLEST_EFFECT, low, high, summary.definition), summary.mean
+
+
+def _score_spreads(run: PastRun) -> Iterator[tuple[_Quantity, float]]:
+    for depth, spread in run.similarity.items():
+        yield _Quantity(f"scores {depth} mean", SCORES, lowest=-inf), spread.mean
+        if spread.std is not None:
+            yield _Quantity(f"scores {depth} std", SCORES), spread.std
+
+
+def _latencies(run: PastRun) -> Iterator[tuple[_Quantity, float]]:
+    for kind in ("cold", "warm"):
+        if (found := run.latency_ms.get(kind)) is not None:
+            yield _Quantity(f"latency {kind} p50", SPEED, "ms"), found.p50
+            yield _Quantity(f"latency {kind} p95", SPEED, "ms"), found.p95
+
+
+class _Moved:
+    """One number of a run, held against those before; ``reference`` are the runs that ``before`` is the median of.
+
+    Like is held against like where the last seven days have it: values against those by the same judgments, times against
+    those on the same machine. ``band`` is the noise around what was before, None where too little is known of it.
+    """
+
+    def __init__(self, quantity: _Quantity, now: float, current: PastRun, earlier: Sequence[tuple[PastRun, _Numbers]]) -> None:
+        self.quantity, self.now, self.current = quantity, now, current
+        known = [(run, numbers[quantity]) for run, numbers in earlier if quantity in numbers]
+        self._like = [(run, value) for run, value in known if self._is_like(run)]
+        reference = self._recent(self._like) or self._recent(known) or known[-1:]
+        self.reference = tuple(run for run, _ in reference)
+        self.before = median(value for _, value in reference) if reference else now
+
+    def _is_like(self, run: PastRun) -> bool:
+        decisive = [part for part in ("judgments", "machine") if part in self.quantity.parts]
+        return not causes(self.current.fingerprints, [run.fingerprints], decisive)
+
+    def _recent(self, known: Sequence[tuple[PastRun, float]]) -> list[tuple[PastRun, float]]:
+        return [(run, value) for run, value in known if run.time >= self.current.time - WINDOW]
+
+    @property
+    def change(self) -> float | None:
+        return (self.now - self.before) / abs(self.before) if self.before else None
+
+    @property
+    def size(self) -> float:
+        return abs(self.now if self.change is None else self.change)
+
+    @property
+    def band(self) -> Band | None:
+        if not all(map(self._is_like, self.reference)):
+            return None
+        systems = [system_of(run.fingerprints, self.quantity.parts) for run, _ in self._like]
+        values = [value for _, value in self._like]
+        band = band_around(self.before, len(self.reference), values, systems, self.quantity.floor)
+        return None if band is None else band.between(self.quantity.lowest, self.quantity.highest)
+
+
+def _told(run: str, moved: _Moved) -> Drift:
+    band, now, before = moved.band, moved.current.fingerprints, [each.fingerprints for each in moved.reference]
+    noise: Noise = "unknown" if band is None else "outside" if band.side_of(moved.now) else "within"
+    found = causes(now, before, moved.quantity.parts)
+    why = cause_words(found, now, before, moved=noise != "within")
+    return Drift(
+        run=run,
+        quantity=moved.quantity.name,
+        before=moved.before,
+        now=moved.now,
+        change=moved.change,
+        runs=tuple(each.entry for each in moved.reference),
+        cause=", ".join(found) or None,
+        sentence=f"{moved.quantity.name} of {run} {_movement(moved)}, {_noise_words(moved, band)}; {why}",
+        noise=noise,
+        low=None if band is None else band.low,
+        high=None if band is None else band.high,
+    )
+
+
+def _movement(moved: _Moved) -> str:
+    verb = "rose" if moved.now > moved.before else "fell"
+    size = f"from 0 by {abs(moved.now):.4g} (absolute)" if moved.change is None else f"by {abs(moved.change):.1%}"
+    written, runs = moved.quantity.written, moved.reference
+    source = f"the last run, {runs[0].entry}" if len(runs) == 1 else f"the median of {len(runs)} runs of the seven days before"
+    return f"{verb} {size} to {written(moved.now)} ({written(moved.before)} in {source})"
+
+
+def _noise_words(moved: _Moved, band: Band | None) -> str:
+    if band is None:
+        return "and whether that is noise is not known"
+    low, high = map(moved.quantity.written, (band.low, band.high))
+    if low == high:
+        return "and earlier runs show no noise"
+    bounds = f"{low} to {high}"
+    return f"outside the noise band of {bounds}" if band.side_of(moved.now) else f"within noise (the band is {bounds})"

@@ -1,0 +1,173 @@
+"""Trends: points in order, the noise band, and since which run a measure is worse, in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from searchmark.analysis.past import Fingerprints, PastRun
+from searchmark.analysis.trends import Trend, trends_of
+from tests.analysis.histories import START, history, past_run, summary
+
+LOSS = [*history([0.8] * 10), past_run(10, 0.7, {"model": "large"}), past_run(11, 0.71, {"model": "large"})]
+
+
+def trend_of(past: list[PastRun]) -> Trend:
+    (found,) = trends_of(past)
+    return found
+
+
+class TestTrends:
+    def test_points_have_mean_and_interval_of_each_run(self) -> None:
+        point = trend_of(history([0.8, 0.9])).points[1]
+        assert (point.entry, point.time, point.mean) == ("e01", START + timedelta(days=1), 0.9)
+        assert (point.low, point.high) == pytest.approx((0.85, 0.95))
+
+    def test_name_agent_suite_measure_and_band(self) -> None:
+        found = trend_of(history([0.8] * 5))
+        assert (found.agent, found.suite, found.measure, found.where) == ("bm25", "demo", "nDCG@10", {})
+        assert (found.low, found.high) == pytest.approx((0.79, 0.81))
+        assert (found.worse_since, found.sentence) == (None, None)
+
+    def test_the_band_ends_where_the_measure_does(self) -> None:
+        assert trend_of(history([1.0] * 5)).high == 1.0
+
+    def test_nothing_is_followed_without_runs(self) -> None:
+        assert trends_of([]) == []
+
+    def test_every_segment_is_followed_by_itself(self) -> None:
+        runs = [
+            past_run(day, segments={"category": {"x": {"RR": summary(mean)}}}) for day, mean in enumerate([0.5] * 10 + [0.2] * 2)
+        ]
+        whole, part = trends_of(runs)
+        assert (whole.where, whole.worse_since) == ({}, None)
+        assert (part.where, part.measure, part.worse_since) == ({"category": "x"}, "RR", "e10")
+        assert part.sentence == (
+            "RR of bm25, category x has been worse since e10 (2026-05-11): 0.2000 in the last run, "
+            "below the noise band of 0.4900 to 0.5100; nothing that is known has changed"
+        )
+
+    def test_agents_snapshots_and_suites_are_kept_apart(self) -> None:
+        runs = [past_run(0), past_run(1, agent="other"), past_run(2, snapshot="head"), past_run(3, suite="second")]
+        assert [(found.agent, found.snapshot, found.suite) for found in trends_of(runs)] == [
+            ("bm25", None, "demo"),
+            ("other", None, "demo"),
+            ("bm25", "head", "demo"),
+            ("bm25", None, "second"),
+        ]
+
+    def test_runs_that_cannot_be_trusted_are_left_out_and_counted(self) -> None:
+        found = trend_of([past_run(0), past_run(1, 0.1, trusted=False)])
+        assert ([point.entry for point in found.points], found.left_out) == (["e00"], 1)
+
+    def test_a_run_without_a_value_is_no_point(self) -> None:
+        assert [point.entry for point in trend_of([past_run(0), past_run(1, None)]).points] == ["e00"]
+
+    def test_a_run_in_several_entries_is_one_point(self) -> None:
+        baseline = past_run(0, id="run-1")
+        found = trend_of([replace(baseline, entry="e05"), baseline, past_run(1, id="run-2")])
+        assert [point.entry for point in found.points] == ["e00", "e01"]
+
+    @given(st.lists(st.floats(0, 1), max_size=25), st.randoms(use_true_random=False))
+    def test_the_order_of_entries_changes_nothing(self, means: list[float], random: Random) -> None:
+        runs = history(means)
+        shuffled = random.sample(runs, len(runs))
+        assert trends_of(shuffled) == trends_of(runs)
+
+
+class TestWorseSince:
+    def test_names_the_first_run_and_its_likely_cause(self) -> None:
+        found = trend_of(LOSS)
+        assert found.worse_since == "e10"
+        assert [point.entry for point in found.points if point.worse] == ["e10", "e11"]
+        assert found.points[10].changed == ("another model (small, now large)",)
+        assert found.sentence == (
+            "nDCG@10 of bm25 has been worse since e10 (2026-05-11): 0.7100 in the last run, "
+            "below the noise band of 0.7900 to 0.8100; likely cause: another model (small, now large)"
+        )
+
+    def test_all_that_changed_is_named(self) -> None:
+        changed = {"corpus": "c2", "code": "k2"}
+        sentence = trend_of([*history([0.8] * 10), past_run(10, 0.7, changed), past_run(11, 0.7, changed)]).sentence
+        assert sentence is not None
+        assert sentence.endswith("; likely causes: another corpus, other code of the agent")
+
+    def test_a_machine_explains_no_quality(self) -> None:
+        machine = {"machine": "2 cores"}
+        sentence = trend_of([*history([0.8] * 10), past_run(10, 0.7, machine), past_run(11, 0.7, machine)]).sentence
+        assert sentence is not None
+        assert sentence.endswith("; nothing that is known has changed")
+
+    def test_of_runs_that_know_nothing_of_themselves_no_cause_is_told(self) -> None:
+        runs = [replace(run, fingerprints=Fingerprints()) for run in history([0.8] * 10 + [0.7] * 2)]
+        sentence = trend_of(runs).sentence
+        assert sentence is not None
+        assert sentence.endswith("; what else has changed is not known")
+
+    def test_one_run_below_the_band_is_told_as_that(self) -> None:
+        found = trend_of(LOSS[:11])
+        assert found.worse_since is None
+        assert (
+            found.sentence
+            == "nDCG@10 of bm25 is below the noise band of 0.7900 to 0.8100 in the last run (0.7000); one run proves no trend"
+        )
+
+    def test_two_runs_after_a_few_are_told_as_that(self) -> None:
+        assert trend_of(history([0.8] * 4 + [0.7] * 2)).sentence == (
+            "nDCG@10 of bm25 is below the noise band of 0.7900 to 0.8100 in the last run (0.7000); 2 runs after so few prove no trend"
+        )
+
+    def test_more_judged_hits_are_not_better(self) -> None:
+        runs = [past_run(day, measures={"Judged@10": summary(mean)}) for day, mean in enumerate([0.8] * 10 + [0.5] * 3)]
+        found = trend_of(runs)
+        assert (found.worse_since, found.sentence, any(point.worse for point in found.points)) == (None, None, False)
+
+    def test_a_snapshot_is_named(self) -> None:
+        sentence = trend_of([replace(run, snapshot="parent") for run in LOSS]).sentence
+        assert sentence is not None
+        assert sentence.startswith("nDCG@10 of bm25@parent has been worse")
+
+
+def test_the_sentence_in_the_docs_is_what_is_said() -> None:
+    assert f"> {trend_of(LOSS).sentence}\n" in Path("docs/drift.md").read_text()
+
+
+class TestBreaks:
+    @pytest.mark.parametrize(
+        ("run", "why"),
+        [
+            (past_run(10, 0.5, {"judgments": "j2"}), "other judgments"),
+            (past_run(10, 0.5, {"queries": "q2"}), "other queries"),
+            (past_run(10, 0.5, {"queries": "q2", "judgments": "j2"}), "other queries and other judgments"),
+            (past_run(10, measures={"nDCG@10": summary(0.5, definition="0.5*P@5")}), "another formula"),
+            (past_run(10, measures={"nDCG@10": summary(0.5, cases=31)}), "other cases"),
+        ],
+        ids=["judgments", "queries", "both", "formula", "cases"],
+    )
+    def test_other_questions_begin_a_new_series(self, run: PastRun, why: str) -> None:
+        found = trend_of([*history([0.8] * 10), run])
+        assert (found.low, found.worse_since, found.points[-1].begins) == (None, None, True)
+        assert found.sentence == f"nDCG@10 of bm25 starts again with e10 (2026-05-11): {why} than before"
+
+    def test_another_corpus_does_not(self) -> None:
+        found = trend_of([*history([0.8] * 10), past_run(10, 0.8, {"corpus": "c2"})])
+        assert (found.points[-1].begins, found.points[-1].changed) == (False, ("another corpus",))
+
+    def test_what_is_not_known_is_not_different(self) -> None:
+        assert not trend_of([past_run(0), past_run(1, differs={"judgments": None})]).points[-1].begins
+
+    def test_a_run_that_does_not_know_is_no_bridge(self) -> None:
+        judgments = ("j1", None, "j2")
+        found = trend_of([past_run(day, differs={"judgments": each}) for day, each in enumerate(judgments)])
+        assert [point.begins for point in found.points] == [False, False, True]
+
+    def test_a_loss_after_a_break_is_held_against_the_new_series(self) -> None:
+        later = [past_run(day, 0.5 if day < 15 else 0.4, {"judgments": "j2"}) for day in range(10, 18)]
+        found = trend_of([*history([0.8] * 10), *later])
+        assert (found.worse_since, found.low) == ("e15", pytest.approx(0.49))
