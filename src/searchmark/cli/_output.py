@@ -135,9 +135,10 @@ def deliver(
     *,
     json_on_stdout: bool,
     brief: bool = False,
+    per_case: bool = False,
     github: GithubStep | None = None,
 ) -> int:
-    """Write the files, print the report, say what was written, and tell a script what it means.
+    """Write the files, print the report or the values of every case, say what was written, and tell a script what it means.
 
     ``time`` is that of the command, which names of files may hold.
     """
@@ -147,7 +148,10 @@ def deliver(
     values = name_values(report, time)
     for file in files:
         write_report(report, file.at(values), file.format)
-    show(render(report, "json") if json_on_stdout else text_for_terminal(report, brief=brief))
+    if per_case:
+        _show_cases(report)
+    else:
+        show(render(report, "json") if json_on_stdout else text_for_terminal(report, brief=brief))
     for file in files:
         tell(f"written: {file.at(values)}")
     if report.next_step is not None:
@@ -155,6 +159,15 @@ def deliver(
     if github is not None:
         _tell_github(report, github)
     return exit_code(report)
+
+
+def _show_cases(report: Report) -> None:
+    from searchmark.reports import without_known_secrets
+    from searchmark.reports.per_case import to_per_case, undefined_values
+
+    show("".join(to_per_case(without_known_secrets(report))))
+    if undefined := undefined_values(report):
+        tell(f"undefined values, which have no line: {undefined}; reports give the reason for each")
 
 
 def _tell_github(report: Report, step: GithubStep) -> None:
