@@ -67,25 +67,24 @@ def text_for_terminal(report: Report, *, brief: bool = False) -> str:
     return to_text(report, brief=brief, colour="NO_COLOR" not in os.environ, width=shutil.get_terminal_size((WIDTH, 0)).columns)
 
 
-def output_files(outputs: tuple[str, ...], config: OutputConfig = OutputConfig(), *, comparison: bool = False) -> list[Path]:
+def output_files(outputs: tuple[str, ...], config: OutputConfig = OutputConfig()) -> list[Path]:
     """Every file that is to be written; refused before any work is done if one cannot be."""
     from searchmark.reports import renderer_of
 
     formats = {name: renderer_of(name) for name in config.formats}
-    named = [f"report{each.suffixes[0]}" for each in formats.values() if comparison or not each.only_comparisons]
+    named = [f"report{each.suffixes[0]}" for each in formats.values()]
     wanted = outputs or ((config.directory,) if config.directory else ())
-    return [file for output in wanted if output != STDOUT for file in _files(output, named, comparison)]
+    return [file for output in wanted if output != STDOUT for file in _files(output, named)]
 
 
-def _files(output: str, named: Iterable[str], comparison: bool) -> list[Path]:
+def _files(output: str, named: Iterable[str]) -> list[Path]:
     """One file, or every format in a directory."""
-    from searchmark.reports import format_of, renderer_of
+    from searchmark.reports import format_of
 
     path = Path(output)
     if output.endswith("/") or path.is_dir() or not path.suffix:
         return [path / name for name in named]
-    if renderer_of(format_of(path)).only_comparisons and not comparison:
-        raise UsageError(f"{path}: this format shows a comparison, and evaluate reports on one run")
+    format_of(path)
     if path.exists() and not path.is_file():
         raise UsageError(f"{path} cannot be written: it is not a file")
     return [path]
