@@ -73,30 +73,29 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def output_files(outputs: tuple[str, ...], config: OutputConfig = OutputConfig(), *, comparison: bool = False) -> list[ReportFile]:
+def output_files(outputs: tuple[str, ...], config: OutputConfig = OutputConfig()) -> list[ReportFile]:
     """Every file that is to be written; refused before any work is done if one cannot be."""
     from searchmark.reports.file_names import files_in
 
-    in_folder = files_in(Path(), config, comparison=comparison)  # checks the formats, whatever is written
+    in_folder = files_in(Path(), config)  # checks the formats, whatever is written
     wanted = outputs or ((config.directory,) if config.directory else ())
     if in_folder and config.file_name is not None and not wanted:
         raise UsageError("output.file_name names files, and nothing says where: set output.directory, or say -o FOLDER/")
-    return [file for output in wanted if output != STDOUT for file in _files(output, config, comparison)]
+    return [file for output in wanted if output != STDOUT for file in _files(output, config)]
 
 
-def _files(output: str, config: OutputConfig, comparison: bool) -> list[ReportFile]:
+def _files(output: str, config: OutputConfig) -> list[ReportFile]:
     """One file, or every format in a directory."""
-    from searchmark.reports import format_of, renderer_of
+    from searchmark.reports import format_of
     from searchmark.reports.file_names import ReportFile, files_in
 
     path = Path(output)
     if output.endswith("/") or path.is_dir() or not path.suffix:
-        return files_in(path, config, comparison=comparison)
-    if renderer_of(format_of(path)).only_comparisons and not comparison:
-        raise UsageError(f"{path}: this format shows a comparison, and evaluate reports on one run")
+        return files_in(path, config)
+    found = format_of(path)
     if path.exists() and not path.is_file():
         raise UsageError(f"{path} cannot be written: it is not a file")
-    return [ReportFile(path, format_of(path))]
+    return [ReportFile(path, found)]
 
 
 @dataclass(frozen=True)

@@ -36,11 +36,10 @@ class ReportFile:
         return [self.path] if self.pattern is None else sorted(files_like(self.path, self.pattern))
 
 
-def files_in(folder: Path, config: OutputConfig, *, comparison: bool) -> list[ReportFile]:
-    """One file for each configured format that has something to show."""
-    shown = [name for name in config.formats if comparison or not renderer_of(name).only_comparisons]
+def files_in(folder: Path, config: OutputConfig) -> list[ReportFile]:
+    """One file for each configured format."""
     _refuse_names_of_nothing(config)
-    patterns = {name: _pattern(name, config.file_name) for name in dict.fromkeys(shown)}
+    patterns = {name: _pattern(name, config.file_name) for name in dict.fromkeys(config.formats)}
     _refuse_one_name_for_two(patterns)
     named = config.file_name is not None
     return [ReportFile(folder if named else folder / name, each, name if named else None) for each, name in patterns.items()]
@@ -63,7 +62,7 @@ def _refuse_one_name_for_two(patterns: Mapping[str, str]) -> None:
 
 def _pattern(name: str, named: str | Mapping[str, str] | None) -> str:
     """The name of the file of a format, with its extension: in full, where one name is for all formats; or else its last part."""
-    extension = RENDERERS[name].suffixes[0]
+    extension = renderer_of(name).suffixes[0]
     if isinstance(named, str):
         return _without_extension(named) + extension
     if named is None or name not in named:
