@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ class ReportFile:
 
     def at(self, values: Mapping[str, str]) -> Path:
         """Where it is written, by the values of the placeholders."""
-        return self.path if self.pattern is None else self.path / filled(self.pattern, values)
+        return self.path if self.pattern is None else _below(self.path, self.path / filled(self.pattern, values))
 
     def existing(self) -> list[Path]:
         """The file, or those that earlier reports have left under its pattern: they tell what is right."""
@@ -41,8 +42,17 @@ def files_in(folder: Path, config: OutputConfig) -> list[ReportFile]:
     _refuse_names_of_nothing(config)
     patterns = {name: _pattern(name, config.file_name) for name in dict.fromkeys(config.formats)}
     _refuse_one_name_for_two(patterns)
+    for pattern in patterns.values():  # as far as it is known; the rest when it is
+        _below(folder, folder / Path(*takewhile(lambda part: "{" not in part, Path(pattern).parent.parts)))
     named = config.file_name is not None
     return [ReportFile(folder if named else folder / name, each, name if named else None) for each, name in patterns.items()]
+
+
+def _below(folder: Path, path: Path) -> Path:
+    """A path that a pattern gives; refused if a link leads it out of the folder."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise UsageError(f"{path} cannot be written: a link leads out of {folder}, where output.file_name must stay")
+    return path
 
 
 def _refuse_names_of_nothing(config: OutputConfig) -> None:
