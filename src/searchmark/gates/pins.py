@@ -10,9 +10,10 @@ from searchmark.analysis.scores import Scores, untrusted_because
 from searchmark.comparability import depth_reached
 from searchmark.gates.quantities import MOST_CASES
 from searchmark.gates.rules import Evidence, GateVerdict, PinBound, RuleResult, worst_run
-from searchmark.gates.sentences import SIGNS, named, prefix_for, told_apart, within
+from searchmark.gates.sentences import SIGNS, prefix_for, told_apart, within
 from searchmark.judging.spelling import normal_path
 from searchmark.measures.grammar import AnyMeasure, parse_measure
+from searchmark.measures.words import named
 from searchmark.options.gate_options import KnownFailure, Pin
 from searchmark.records import ERROR, NOT_RUN, STATUSES, TIMEOUT
 
