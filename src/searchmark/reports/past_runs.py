@@ -1,0 +1,108 @@
+"""From a report to what an archive tells of it later: numbers, and fingerprints of all that could explain them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from searchmark.analysis.past import Fingerprints, PastRun
+from searchmark.files.store import plain_json
+from searchmark.options.run_options import CHANGE_NO_ANSWER
+from searchmark.records import AgentIdentity, Environment
+from searchmark.reports.report import AgentSummary, Report, SuiteSummary
+
+GIGABYTE = 1e9
+
+
+def past_runs(entry: str, time: datetime, report: Report) -> list[PastRun]:
+    """Every run of a report, which needs no cases. A run that knows when it was started is as old as that, not as its entry."""
+    return [_past_run(entry, time, report.suite, agent) for agent in report.agents.values()]
+
+
+def _past_run(entry: str, time: datetime, suite: SuiteSummary, agent: AgentSummary) -> PastRun:
+    return PastRun(
+        entry=entry,
+        time=_aware(agent.run.started or time),
+        suite=suite.name,
+        agent=agent.name,
+        trusted=agent.status == "ok",
+        measures=agent.measures,
+        segments=agent.segments,
+        latency_ms=agent.latency_ms,
+        similarity=agent.similarity,
+        fingerprints=_fingerprints(suite, agent),
+        id=agent.run.id,
+        snapshot=agent.snapshot,
+        repeat=agent.repeat,
+    )
+
+
+def _fingerprints(suite: SuiteSummary, agent: AgentSummary) -> Fingerprints:
+    run, declared = agent.run, agent.versions
+    who = run.agent or AgentIdentity("")
+    asked = {name: value for name, value in run.options.items() if name not in CHANGE_NO_ANSWER or name == "jobs"}
+    return Fingerprints(
+        model=_all_of(who.model, declared.model_version),
+        chunking=_all_of(*_said(who.description, "chunking"), declared.chunking_config),
+        index=_all_of(*_said(who.description, "index"), declared.index_params),
+        corpus=run.corpus or suite.hashes.get("corpus") or declared.dataset_version,
+        queries=suite.hashes.get("queries"),
+        judgments=suite.hashes.get("judgments"),
+        code=who.code,
+        options=None if run.agent is None else _digest({"source": who.source, "config": _without(who.config, who.model)}),
+        asking=_digest(asked) if asked else None,
+        version=run.version,
+        packages=None if run.environment is None else _digest([run.environment.python, dict(run.environment.packages)]),
+        machine=None if run.environment is None else _machine(run.environment),
+    )
+
+
+def _all_of(*known: str | None) -> str | None:
+    """What is observed and what is declared, each once."""
+    return ", ".join(dict.fromkeys(filter(None, known))) or None
+
+
+def _said(description: Any, key: str) -> Iterator[str]:
+    """What an agent, or any of its arms, says under one key."""
+    if isinstance(description, Mapping):
+        for name, value in description.items():
+            if name == key:
+                yield value if isinstance(value, str) else _text(value)
+            else:
+                yield from _said(value, key)
+
+
+def _without(config: Any, model: str | None) -> Any:
+    """Options without the name of the model, which is told by itself."""
+    if isinstance(config, Mapping):
+        return {name: _without(value, model) for name, value in config.items()}
+    if isinstance(config, list | tuple):
+        return [_without(value, model) for value in config]
+    return None if model is not None and config == model else config
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(_text(value).encode()).hexdigest()
+
+
+def _text(value: Any) -> str:
+    """As JSON; of a Python object among the options only the type is the same in the next run."""
+    return json.dumps(plain_json(value), sort_keys=True, default=lambda each: type(each).__qualname__)
+
+
+def _aware(time: datetime) -> datetime:
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _machine(environment: Environment) -> str | None:
+    """What decides on times and is the same after a restart."""
+    memory = environment.memory_bytes
+    known = (
+        environment.cpu,
+        f"{environment.cores} cores" if environment.cores else None,
+        f"{memory / GIGABYTE:.0f} GB" if memory else None,
+    )
+    return ", ".join(filter(None, known)) or None
