@@ -25,8 +25,12 @@ class Entry:
 
     def may_be_of(self, suite: str) -> bool:
         """Whether this could be about a suite of this name; it is not if the folder says otherwise."""
-        found = _NAME.fullmatch(self.folder)
-        return found is not None and found["about"].startswith(f"{file_name(suite)}_")
+        return self.about.startswith(f"{file_name(suite)}_")
+
+    @property
+    def about(self) -> str:
+        """The suite and the agents, as file names have them."""
+        return self.folder.partition("_")[2].rpartition("_")[0]
 
 
 def parse_entry(folder: str) -> Entry | None:

@@ -50,13 +50,14 @@ class Archive:
     def entries(self) -> list[Entry]:
         """Every entry, the newest first."""
         try:
-            names = os.listdir(self.folder)  # noqa: PTH208  # names alone, of which there may be thousands
+            with os.scandir(self.folder) as found:
+                names = [each.name for each in found if each.is_dir(follow_symlinks=False)]
         except FileNotFoundError:
             return []
         except OSError as error:
             raise UsageError(f"the archive {self.folder} cannot be read: {error.strerror}") from error
-        found = (entry for name in names if (entry := parse_entry(name)) is not None)
-        return sorted(found, key=lambda entry: (entry.time, entry.folder), reverse=True)
+        entries = (entry for name in names if (entry := parse_entry(name)) is not None)
+        return sorted(entries, key=lambda entry: (entry.time, entry.folder), reverse=True)
 
     def find(self, name: str) -> Entry:
         """The one entry that a name means."""
@@ -75,6 +76,10 @@ class Archive:
     def path(self, entry: Entry | str) -> Path:
         """The folder of an entry."""
         return self.folder / (self.find(entry) if isinstance(entry, str) else entry).folder
+
+    def holds(self, entry: Entry) -> bool:
+        """Whether a folder with the name of an entry has anything of one in it."""
+        return any(os.path.lexists(self.path(entry) / part) for part in (SUMMARY, REPORT))
 
     def summary(self, entry: Entry | str) -> Report:
         """The report of an entry without single cases and trends."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of
 from searchmark.cli._gates import GateAgainst, baseline_file, gate_options, say_what_is_foreseen, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
@@ -42,6 +43,7 @@ EITHER = "name either the agent to run (--agent) or the saved run to score (--ru
 @live_options
 @option_group(ReportChoice, "wanted", OUTPUT)
 @option_group(ReportOptions, "detail", OUTPUT)
+@archive_options
 @gate_options
 def command(
     source: SuiteChoice,
@@ -51,6 +53,7 @@ def command(
     live: LiveOptions,
     wanted: ReportChoice,
     detail: ReportOptions,
+    kept: Kept,
     gates: GateAgainst,
 ) -> int:
     """Run an agent on a suite, or score a saved run.
@@ -79,11 +82,12 @@ def command(
     baseline = gates.baseline(config, rules, asked)
     if gates.bisect and not rules and not baseline.rules:
         raise UsageError("--bisect needs a rule that tells good from bad: --fail-under, --gate, or a section 'gates' in the config")
+    archive = kept.in_use(config, by_default=not saved.run_paths and not gates.bisect)
     if not saved.run_paths:
         say_what_is_foreseen(suite, rules, baseline, config, gates.looks(config, rules))
         live = with_corpus(live, setup)
         specs = agent_specs([agent], config, live) if agent else (agent_of_suite(setup, config, live),)
-        told = told_by(source, saved, files)
+        told = [*told_by(source, saved, files), kept.folder(config)]
         ran = run_shown(live.experiment(suite, specs, config, told), live.save_run)
         suite, parts, survey = ran.suite, list(ran.runs), ran.survey
     else:
@@ -104,4 +108,5 @@ def command(
     )
     saved_runs = saved.run_paths or ((live.save_run,) if live.save_run else ())
     report = with_next_step(report, source.path, saved_runs, baseline_file(config, gates.against))
+    report = archived(report, parts, archive)
     return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs, github=github)
