@@ -58,7 +58,7 @@ _Numbers = dict[_Quantity, float]
 
 
 def drifts_of(run: str, current: PastRun, past: Sequence[PastRun], limit: float = DRIFT_LIMIT) -> list[Drift]:
-    """What of a run is further than ``limit`` from the median of comparable runs of the seven days before, else from the last one."""
+    """What of a run is further than ``limit`` from the median of the seven days before, else from the last comparable run."""
     if not current.trusted:
         return []
     earlier = _comparable(current, past)

@@ -16,7 +16,7 @@ _ID_LENGTH = 8
 
 
 @dataclass(frozen=True)
-class Entry:
+class ArchiveEntry:
     """One report in the archive. ``folder`` is the name of its folder, ``time`` when it was archived, to the millisecond."""
 
     id: str
@@ -33,7 +33,7 @@ class Entry:
         return self.folder.partition("_")[2].rpartition("_")[0]
 
 
-def parse_entry(folder: str) -> Entry | None:
+def parse_entry(folder: str) -> ArchiveEntry | None:
     """The entry that a folder of this name holds; None for a name that is not one of an entry."""
     found = _NAME.fullmatch(folder)
     if found is None:
@@ -42,16 +42,16 @@ def parse_entry(folder: str) -> Entry | None:
         time = datetime.strptime(found["time"], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
     except ValueError:
         return None
-    return Entry(found["id"], time.replace(microsecond=int(found["milliseconds"]) * 1000), folder)
+    return ArchiveEntry(found["id"], time.replace(microsecond=int(found["milliseconds"]) * 1000), folder)
 
 
-def new_entry(report: Report, time: datetime, attempt: int = 0) -> Entry:
+def new_entry(report: Report, time: datetime, attempt: int = 0) -> ArchiveEntry:
     """What the entry of a report that is archived at this time is called; another ``attempt`` has another id."""
     at = time.astimezone(UTC)
     about = f"{file_name(report.suite.name)}_{file_name('+'.join(report.agents))}"
     digest = _digest([at.isoformat(), str(attempt), *_told_apart_by(report)])
     stamp = f"{at:%Y%m%dT%H%M%S}{at.microsecond // 1000:03}Z"
-    return Entry(digest, at, f"{stamp}_{about}_{digest}")
+    return ArchiveEntry(digest, at, f"{stamp}_{about}_{digest}")
 
 
 def _told_apart_by(report: Report) -> Iterable[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from searchmark.archive.entries import Entry
+from searchmark.archive.entries import ArchiveEntry
 from searchmark.archive.store import Archive
 from searchmark.errors import FormatError
 from searchmark.reports.outcome import outcome_of
@@ -24,7 +24,7 @@ class EntrySelection:
     since: datetime | None = None
     until: datetime | None = None
 
-    def may_take(self, entry: Entry) -> bool:
+    def may_take(self, entry: ArchiveEntry) -> bool:
         """What the name of an entry says, before anything is read."""
         wanted = self.suite is None or entry.may_be_of(self.suite)
         return wanted and (self.since is None or self.since <= entry.time) and (self.until is None or entry.time < self.until)
@@ -48,7 +48,7 @@ class HistoryRow:
     drifts: int = 0
 
 
-def summaries(archive: Archive, selection: EntrySelection, warn: Warn) -> Iterator[tuple[Entry, Report]]:
+def summaries(archive: Archive, selection: EntrySelection, warn: Warn) -> Iterator[tuple[ArchiveEntry, Report]]:
     """The summaries of the entries that are wanted, the newest first; a damaged one is named and left out."""
     for entry in filter(selection.may_take, archive.entries()):
         try:
@@ -61,7 +61,7 @@ def summaries(archive: Archive, selection: EntrySelection, warn: Warn) -> Iterat
             yield entry, report
 
 
-def history_rows(entry: Entry, report: Report, agent: str | None = None) -> Iterator[HistoryRow]:
+def history_rows(entry: ArchiveEntry, report: Report, agent: str | None = None) -> Iterator[HistoryRow]:
     """One row per run of an entry, or those of one agent."""
     for name, summary in report.agents.items():
         if agent in (None, name, summary.name):

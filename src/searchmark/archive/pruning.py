@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from searchmark.archive.entries import Entry
+from searchmark.archive.entries import ArchiveEntry
 from searchmark.archive.store import Archive
 from searchmark.errors import FormatError
 
@@ -33,7 +33,7 @@ class Pinned:
 class Outdated:
     """An entry that has been kept long enough; one that is ``pinned`` stays."""
 
-    entry: Entry
+    entry: ArchiveEntry
     pinned: bool
 
 
@@ -48,7 +48,7 @@ def outdated(archive: Archive, retention: Retention, pinned: Pinned = Pinned()) 
             yield Outdated(entry, _is_pinned(archive, entry, pinned))
 
 
-def _is_pinned(archive: Archive, entry: Entry, pinned: Pinned) -> bool:
+def _is_pinned(archive: Archive, entry: ArchiveEntry, pinned: Pinned) -> bool:
     folder = archive.path(entry).resolve()
     if any(folder in file.resolve().parents for file in pinned.files):
         return True

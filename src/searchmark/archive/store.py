@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import gzip
 import os
+import stat
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,10 +19,10 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
-from searchmark.archive.entries import Entry, new_entry, parse_entry
+from searchmark.archive.entries import ArchiveEntry, new_entry, parse_entry
 from searchmark.archive.unfinished_entries import unfinished_entry
 from searchmark.errors import FormatError, UsageError
-from searchmark.files.folders import make_private_folder
+from searchmark.files.folders import OWNER_ONLY, make_private_folder
 from searchmark.files.our_folder import keep_out_of_git
 from searchmark.files.store import atomic_write, file_name, read_bytes, write_text
 from searchmark.options.experiment_options import OUR_FOLDER
@@ -47,7 +48,7 @@ class Archive:
     def __init__(self, folder: str | PathLike[str]) -> None:
         self.folder = Path(folder)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[ArchiveEntry]:
         """Every entry, the newest first."""
         try:
             with os.scandir(self.folder) as found:
@@ -59,7 +60,7 @@ class Archive:
         entries = (entry for name in names if (entry := parse_entry(name)) is not None)
         return sorted(entries, key=lambda entry: (entry.time, entry.folder), reverse=True)
 
-    def find(self, name: str) -> Entry:
+    def find(self, name: str) -> ArchiveEntry:
         """The one entry that a name means."""
         entries = self.entries()
         if name == LATEST and entries:
@@ -73,27 +74,27 @@ class Archive:
                 raise UsageError(f"{name!r} is the beginning of {len(found)} entries of the archive {self.folder}: {several}")
         raise UsageError(f"the archive {self.folder} has no entry {name!r}; 'searchmark history' lists those that there are")
 
-    def path(self, entry: Entry | str) -> Path:
+    def path(self, entry: ArchiveEntry | str) -> Path:
         """The folder of an entry."""
         return self.folder / (self.find(entry) if isinstance(entry, str) else entry).folder
 
-    def holds(self, entry: Entry) -> bool:
+    def holds(self, entry: ArchiveEntry) -> bool:
         """Whether a folder with the name of an entry has anything of one in it."""
         return any(os.path.lexists(self.path(entry) / part) for part in (SUMMARY, REPORT))
 
-    def summary(self, entry: Entry | str) -> Report:
+    def summary(self, entry: ArchiveEntry | str) -> Report:
         """The report of an entry without single cases and trends."""
         return read_report(self.path(entry) / SUMMARY)
 
-    def report(self, entry: Entry | str) -> Report:
+    def report(self, entry: ArchiveEntry | str) -> Report:
         """The whole report of an entry."""
         return read_entry(self.path(entry))
 
-    def runs(self, entry: Entry | str) -> list[Path]:
+    def runs(self, entry: ArchiveEntry | str) -> list[Path]:
         """The files of the raw runs of an entry."""
         return sorted((self.path(entry) / RUNS).glob("*.jsonl"))
 
-    def run(self, entry: Entry | str, name: str) -> Run:
+    def run(self, entry: ArchiveEntry | str, name: str) -> Run:
         """A raw run of an entry, by the name that it has in the report."""
         return load_run(self.path(entry) / RUNS / _run_file(name))
 
@@ -104,11 +105,12 @@ class Archive:
             if self.folder.parent.name == OUR_FOLDER:
                 keep_out_of_git(self.folder.parent)
             with unfinished_entry(self.folder) as unfinished:
-                unfinished.mkdir()
+                unfinished.mkdir(OWNER_ONLY)
                 _write(unfinished, report, runs)
+                _share(unfinished, stat.S_IMODE(self.folder.stat().st_mode) & 0o777)
                 return self._named(unfinished, report, time).id
 
-    def _named(self, unfinished: Path, report: Report, time: datetime) -> Entry:
+    def _named(self, unfinished: Path, report: Report, time: datetime) -> ArchiveEntry:
         """Give a complete entry its name, or the next one where another process was faster."""
         for attempt in range(100):
             entry = new_entry(report, time, attempt)
@@ -121,7 +123,7 @@ class Archive:
                 return entry
         raise UsageError(f"the archive {self.folder} has a hundred entries of this report already")
 
-    def remove(self, entry: Entry) -> None:
+    def remove(self, entry: ArchiveEntry) -> None:
         """Remove an entry, which is hidden first: a process that is killed leaves no half of one."""
         with self._writing(), unfinished_entry(self.folder) as hidden:
             try:
@@ -172,6 +174,13 @@ def _write(folder: Path, report: Report, runs: Sequence[Run]) -> None:
             packed.write(piece.encode("utf-8", "surrogateescape"))
     for name, run in zip(display_names([run.label for run in runs]), runs, strict=True):
         save_run(without_environment_secrets(run), folder / RUNS / _run_file(name))
+
+
+def _share(folder: Path, mode: int) -> None:
+    """Let those read an entry who can read the archive: our own folder is for its owner alone, another may be a team's."""
+    for path in folder.rglob("*"):
+        path.chmod(mode if path.is_dir() else mode & 0o666)
+    folder.chmod(mode)
 
 
 def _run_file(name: str) -> str:

@@ -16,7 +16,7 @@ from searchmark.reports.cells import Cell, Interval, Number, Table, Text, table
 from searchmark.reports.quoting import csv_text, visible
 
 LEADING = 2  # measures of each run in the table; files have all of them
-_LONGEST_CELL = 60
+_LONGEST_CELL = 90
 _TIME = "%Y-%m-%d %H:%M"
 
 
