@@ -12,6 +12,7 @@ from searchmark.records import MATCHES, STATUSES, AnswerDetails
 from searchmark.reports.case_records import CaseSummary, ShownHit
 from searchmark.reports.cells import three_digits
 from searchmark.reports.failed import failed_because
+from searchmark.reports.measured import measure_names
 from searchmark.reports.quoting import visible
 from searchmark.reports.report import AgentSummary, Report
 
@@ -83,7 +84,7 @@ class CaseColumnsOfPage:
         self.report = report
         self.texts = Texts()
         self.ids = list(dict.fromkeys(case for agent in report.agents.values() for case in agent.cases))
-        self.measures = list(dict.fromkeys(name for agent in report.agents.values() for name in agent.measures))
+        self.measures = measure_names(report)
 
     def heads(self) -> dict[str, Any]:
         """Everything but the answers."""

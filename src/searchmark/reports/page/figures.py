@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 
+WHOLE = 100.0
 MARGIN = 2.0  # per cent that stay free at either end
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _MOST_TICKS = 5
 _FLAT = 1e-12  # a range below this has no inside
 _SHORTEST_MS = 1e-3
+# Of labels, in per cent of a drawing on a wide screen: from the point to its text, a letter, a line.
+ASIDE, LETTER, LINE = 1.6, 1.1, 6.0
 
 
 @dataclass(frozen=True)
@@ -140,10 +143,38 @@ def path_lines(points: Sequence[tuple[float, float]]) -> tuple[Line, ...]:
     return tuple(Line(*one, *other) for one, other in pairwise(points))
 
 
-def apart(heights: Sequence[float], least: float) -> list[float]:
-    """The heights moved as little as keeps them apart, from the top down, so that labels do not cover each other."""
-    moved = list(heights)
-    last = float("-inf")
-    for index in sorted(range(len(heights)), key=lambda each: heights[each]):
-        moved[index] = last = max(heights[index], last + least)
-    return [round(each, 2) for each in moved]
+@dataclass(frozen=True)
+class Label:
+    """Where the text beside a point begins or ends."""
+
+    x: float
+    y: float
+    anchor: str
+
+    def covers(self, other: Label, width: float, other_width: float) -> bool:
+        """Whether two texts of these widths lie on each other."""
+        left, other_left = self._left(width), other._left(other_width)
+        beside = left + width < other_left or other_left + other_width < left
+        return not beside and abs(self.y - other.y) < LINE
+
+    def _left(self, width: float) -> float:
+        return self.x - (width if self.anchor == "end" else 0.0)
+
+
+def labels(points: Sequence[tuple[float, float, str]]) -> list[Label]:
+    """A label for each point, to its right or left, as high as the point or a little above or below, where there is room."""
+    placed: list[tuple[Label, float]] = []
+    for x, y, text in points:
+        width = LETTER * len(text)
+        found = list(_possible(x, y, width))
+        free = (label for label in found if not any(label.covers(other, width, taken) for other, taken in placed))
+        placed.append((next(free, found[0]), width))
+    return [label for label, _ in placed]
+
+
+def _possible(x: float, y: float, width: float) -> Iterator[Label]:
+    """The best one first."""
+    right, left = (x + ASIDE, "start"), (x - ASIDE, "end")
+    sides = (left, right) if x + ASIDE + width > WHOLE else (right, left)
+    for lines in (0.0, 0.8, -0.8, 1.6, -1.6):
+        yield from (Label(round(at, 2), round(y + lines * LINE, 2), anchor) for at, anchor in sides)

@@ -10,12 +10,10 @@ from searchmark.analysis.trends import Trend, TrendPoint
 from searchmark.reports.cells import Interval, Milliseconds, Number
 from searchmark.reports.distributions import LATENCIES, Histogram, histogram
 from searchmark.reports.frontier import Frontier, frontier
-from searchmark.reports.measured import leading_measure
-from searchmark.reports.page.figures import Bar, Line, Scale, Tick, apart, bars, path_lines, scale_of, time_scale
+from searchmark.reports.measured import leading_measure, measure_names
+from searchmark.reports.page.figures import Bar, Label, Line, Scale, Tick, bars, labels, path_lines, scale_of, time_scale
 from searchmark.reports.report import Report
 
-_LABEL_HEIGHT = 7.0  # per cent of the drawing
-_RIGHT = 62.0  # per cent from which on a label is left of its point
 _TICK_EVERY = 4
 
 
@@ -47,8 +45,7 @@ def distributions(report: Report) -> list[Distribution]:
 
 
 def _quantities(report: Report) -> Iterator[str]:
-    names = dict.fromkeys(name for agent in report.agents.values() for name in agent.measures)
-    quality = next((name for name in names if name == "F1" or name.startswith("F1@")), leading_measure(report))
+    quality = next((name for name in measure_names(report) if name == "F1" or name.startswith("F1@")), leading_measure(report))
     yield from () if quality is None else (quality,)
     timed = (kind for kind in LATENCIES if any(kind in agent.latency_ms for agent in report.agents.values()))
     yield from islice(timed, 1)
@@ -82,9 +79,7 @@ class ScatterPoint:
     low: float | None
     high: float | None
     on_frontier: bool
-    label_x: float
-    label_y: float
-    anchor: str
+    label: Label
     title: str
 
 
@@ -115,11 +110,10 @@ def scatter(report: Report) -> Scatter | None:
 
 
 def _points(found: Frontier, across: Scale, upwards: Scale) -> tuple[ScatterPoint, ...]:
-    heights = apart([upwards.up(point.quality) for point in found.points], _LABEL_HEIGHT)
+    at = [(across.at(point.latency_ms), upwards.up(point.quality)) for point in found.points]
+    beside = labels([(x, y, point.run) for (x, y), point in zip(at, found.points, strict=True)])
     made = []
-    for point, label_y in zip(found.points, heights, strict=True):
-        x = across.at(point.latency_ms)
-        on_left = x > _RIGHT
+    for point, (x, y), label in zip(found.points, at, beside, strict=True):
         title = (
             f"{point.run}: {found.measure} {Number(point.quality).text} ({Interval(point.low, point.high).text}), "
             f"{Milliseconds(point.latency_ms).text}"
@@ -128,13 +122,11 @@ def _points(found: Frontier, across: Scale, upwards: Scale) -> tuple[ScatterPoin
             ScatterPoint(
                 run=point.run,
                 x=x,
-                y=upwards.up(point.quality),
+                y=y,
                 low=_end(upwards, point.low),
                 high=_end(upwards, point.high),
                 on_frontier=point.on_frontier,
-                label_x=round(x + (-1.6 if on_left else 1.6), 2),
-                label_y=label_y,
-                anchor="end" if on_left else "start",
+                label=label,
                 title=title,
             )
         )

@@ -10,8 +10,9 @@ from searchmark.analysis.comparison import Pair
 from searchmark.analysis.verdicts import Difference
 from searchmark.gates.sentences import SIGNS, told_apart
 from searchmark.reports import layout
-from searchmark.reports.cells import Interval, Number, Table
+from searchmark.reports.cells import Interval, Number, SegmentMean, Table
 from searchmark.reports.gate_rows import rule_table
+from searchmark.reports.measured import leading_measure, measure_names
 from searchmark.reports.notes import Note
 from searchmark.reports.outcome import Outcome, outcome_of
 from searchmark.reports.page.figures import Tick, Whisker, scale_of, whisker
@@ -20,8 +21,7 @@ from searchmark.reports.page.pictures import Distribution, History, Scatter, dis
 from searchmark.reports.report import Report
 from searchmark.reports.targets import TargetLine, targets
 
-_HEADLINES: dict[Outcome, str] = {
-    "measured": "Measured",
+_HEADLINES: dict[str, str] = {
     "passed": "Gate passed",
     "failed": "Gate failed",
     "unresolvable": "Gate cannot be decided",
@@ -30,7 +30,7 @@ _HEADLINES: dict[Outcome, str] = {
 }
 # Which of the page's colours a word gets; each also has a sign of its own.
 _TONES = {
-    "passed": "good", "IMPROVED": "good", "EQUIVALENT": "calm", "measured": "calm", "INCONCLUSIVE": "open", "failed": "bad",
+    "passed": "good", "IMPROVED": "good", "EQUIVALENT": "calm", "EXPLORATORY": "calm", "measured": "calm", "INCONCLUSIVE": "open", "failed": "bad",
     "REGRESSED": "bad", "unresolvable": "open", "untrusted": "bad", "nothing evaluated": "bad", "INVALID": "bad",
 }  # fmt: skip
 _SIGNS = {"good": "▲", "bad": "▼", "open": "◇", "calm": "="}
@@ -100,15 +100,20 @@ class Page:
 
     @property
     def headline(self) -> str:
-        return _HEADLINES[self.outcome]
+        """The result in a few words: how the gate ended, or else the verdicts, or else the leading number."""
+        if self.outcome != "measured":
+            return _HEADLINES[self.outcome]
+        return _counted_verdicts(self.report.pairs) or _leading_number(self.report)
 
     @property
     def sentence(self) -> str:
-        """What comes behind the headline: the gate in a sentence, or how the comparisons ended."""
+        """What comes behind the headline: the gate in a sentence, or what was compared."""
         gate = layout.gate_sentence(self.report)
         if gate is not None:
             return f"{gate[0].upper()}{gate[1:]}."
-        return _counted_verdicts(self.report.pairs) or "No gate was asked for."
+        count = len(self.verdicts)
+        compared = f"{count} comparison{'' if count == 1 else 's'} by {self.report.pairs[0].primary}. " if count else ""
+        return f"{compared}No gate was asked for."
 
     @property
     def about(self) -> str:
@@ -151,8 +156,7 @@ class Page:
 
     @property
     def dot_plots(self) -> list[DotPlot]:
-        names = dict.fromkeys(name for agent in self.report.agents.values() for name in agent.measures)
-        return [_dot_plot(self.report, measure) for measure in names]
+        return [_dot_plot(self.report, measure) for measure in measure_names(self.report)]
 
     @property
     def standing(self) -> Table:
@@ -213,10 +217,13 @@ def page_of(report: Report) -> Page:
 def _counted_verdicts(pairs: Sequence[Pair]) -> str | None:
     """How many pairs ended in which verdict on the measure they were compared for; None without pairs."""
     found = [difference.verdict for pair in pairs for difference in _primary(pair)]
-    if not found:
-        return None
-    counts = ", ".join(f"{found.count(word)} {word.lower()}" for word in dict.fromkeys(found))
-    return f"{len(found)} comparison{'' if len(found) == 1 else 's'} by {pairs[0].primary}: {counts}."
+    return ", ".join(f"{found.count(word)} {word.lower()}" for word in dict.fromkeys(found)) or None
+
+
+def _leading_number(report: Report) -> str:
+    measure = leading_measure(report) or ""
+    found = next((agent.measures[measure] for agent in report.agents.values() if measure in agent.measures), None)
+    return "Measured" if found is None else f"{measure} {SegmentMean(found.mean, Interval(found.low, found.high), None).text}"
 
 
 def _primary(pair: Pair) -> list[Difference]:
