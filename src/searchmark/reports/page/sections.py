@@ -30,9 +30,10 @@ _HEADLINES: dict[str, str] = {
 }
 # Which of the page's colours a word gets; each also has a sign of its own.
 _TONES = {
-    "passed": "good", "IMPROVED": "good", "EQUIVALENT": "calm", "EXPLORATORY": "calm", "measured": "calm", "INCONCLUSIVE": "open", "failed": "bad",
-    "REGRESSED": "bad", "unresolvable": "open", "untrusted": "bad", "nothing evaluated": "bad", "INVALID": "bad",
-}  # fmt: skip
+    **dict.fromkeys(("passed", "IMPROVED"), "good"),
+    **dict.fromkeys(("measured", "EQUIVALENT", "EXPLORATORY"), "calm"),
+    **dict.fromkeys(("failed", "untrusted", "nothing evaluated", "REGRESSED", "INVALID"), "bad"),
+}
 _SIGNS = {"good": "▲", "bad": "▼", "open": "◇", "calm": "="}
 
 
