@@ -154,7 +154,7 @@ class TestArchive:
 
     def test_a_full_disk_keeps_no_part_of_an_entry(self, folder: Path) -> None:
         archived = evaluate(folder, "--archive-folder", "runs")
-        before, full, freed = on_a_disk(folder, archived, {"fill": 12_288}, archived, {"free": True}, archived)
+        before, full, freed = on_a_disk(folder, archived, {"fill": 12_288}, archived, {"free": True}, archived, size="4m")
         assert (before["code"], full["code"], freed["code"]) == (0, 0, 0), full["said"]
         assert "searchmark: the archive runs cannot be written: No space left on device; the report is not archived" in full["said"]
         assert full["files"] == before["files"]
