@@ -83,7 +83,7 @@ class Archive:
         return any(os.path.lexists(self.path(entry) / part) for part in (SUMMARY, REPORT))
 
     def summary(self, entry: ArchiveEntry | str) -> Report:
-        """The report of an entry without single cases and trends."""
+        """The report of an entry without single cases, trends and the segments of pairs."""
         return read_report(self.path(entry) / SUMMARY)
 
     def report(self, entry: ArchiveEntry | str) -> Report:
@@ -162,9 +162,13 @@ def is_entry(folder: Path) -> bool:
 
 
 def without_cases(report: Report) -> Report:
-    """The part of a report that is read when entries are listed; trends are computed from the entries themselves."""
+    """The part of a report that is read when entries are listed; trends are computed from the entries themselves.
+
+    Segments of pairs are most of what is left of a comparison, and no list shows them.
+    """
     agents = {name: replace(agent, cases={}) for name, agent in report.agents.items()}
-    return replace(report, agents=agents, cases={}, trends=())
+    pairs = tuple(replace(pair, segments={}, telling=()) for pair in report.pairs)
+    return replace(report, agents=agents, cases={}, pairs=pairs, trends=())
 
 
 def _write(folder: Path, report: Report, runs: Sequence[Run]) -> None:
