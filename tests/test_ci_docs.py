@@ -104,6 +104,32 @@ def test_the_workflow_tells_the_step_and_the_job_of_gitlab_names_the_junit_file(
     assert (project / "report" / "report.xml").is_file()
 
 
+def archive_steps(name: str) -> list[str]:
+    """The commands of the workflow that hands on the archive, without the installation."""
+    (job,) = _jobs(YAML(typ="safe").load(block(f"workflow: {name} archive")))
+    steps = [step["run"] for step in job.get("steps", ()) if "run" in step] or [*job["script"], *job["after_script"]]
+    assert steps[0] == INSTALL
+    return steps[1:]
+
+
+def _jobs(workflow: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(workflow.get("jobs", workflow).values())
+
+
+@pytest.mark.parametrize("name", ["github", "gitlab"])
+def test_builds_that_hand_on_the_archive_know_the_ones_before(project: Path, name: str) -> None:
+    assert ".searchmark/runs" in block(f"workflow: {name} archive")
+    shutil.rmtree(project / ".searchmark")
+    for _ in range(2):
+        for command in archive_steps(name):
+            done = bash(command, project)
+            assert done.returncode == 0, done.stderr
+    done = bash("searchmark history", project)
+    assert len(done.stdout.splitlines()) == 3, done.stdout
+    rows = (project / "report" / "trends.csv").read_text().splitlines()
+    assert len([row for row in rows if ",,nDCG@10," in row]) == 2
+
+
 @pytest.mark.parametrize("name", ["github", "gitlab"])
 def test_the_examples_clone_the_whole_history(name: str) -> None:
     assert {"github": "fetch-depth: 0", "gitlab": "GIT_DEPTH: 0"}[name] in block(f"workflow: {name}")

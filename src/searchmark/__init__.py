@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from searchmark.analysis.comparison import compare as compare
     from searchmark.analysis.scores import Scores as Scores
     from searchmark.analysis.scores import score as score
+    from searchmark.archive.past import with_history as with_history
+    from searchmark.archive.store import Archive as Archive
     from searchmark.comparability import comparable as comparable
     from searchmark.config import DatasetConfig as DatasetConfig
     from searchmark.corpora.case_locations import Where as Where
@@ -88,6 +90,8 @@ _HOMES = {
     "agents.agent": ("AgentSpec", "RetrievalAgent", "RetrievalResult"),
     "analysis.comparison": ("compare",),
     "analysis.scores": ("score", "Scores"),
+    "archive.past": ("with_history",),
+    "archive.store": ("Archive",),
     "comparability": ("comparable",),
     "config": ("DatasetConfig",),
     "corpora.case_locations": ("Where",),

@@ -111,7 +111,7 @@ UNDELETABLE = "open(SCRATCH + '/x', 'w').close()\n        subprocess.run(['chatt
 )
 def test_whatever_an_agent_makes_of_its_temporary_folder_this_run_and_the_next_work(here: Path, evil: str, left: int) -> None:
     Path("mine.py").write_text(AGENT.replace("{0}", evil))
-    said = searchmark(*EVALUATE, "--agent=mine.py:Mine", "--output=report.json")
+    said = searchmark(*EVALUATE, "--agent=mine.py:Mine", "--output=report.json", "--no-archive")
     assert said == "written: report.json\n"
     searchmark("doctor")
     searchmark(*EVALUATE, "--agent=bm25")

@@ -12,6 +12,7 @@ import pytest
 from searchmark.cli._variadic import spread
 from searchmark.cli.main import main
 from searchmark.runs import load_run
+from tests.support.archives import texts_below
 from tests.support.small_histories import git
 
 HERE = Path(__file__).parent
@@ -329,8 +330,8 @@ def test_secrets_of_the_config_reach_no_file(shop: Path) -> None:
     Path("searchmark.yaml").write_text("agents: [{name: Mine, config: {api_key: very-secret}}]\n")
     named = ("--config", "searchmark.yaml")
     assert evaluate("--agent", "mine.py:Mine", "--repo", "shop", "--save-run", "run.jsonl", *named)[0] == 0
-    for file in (*Path().glob("*.json*"), *Path(".searchmark").iterdir()):
-        assert "very-secret" not in file.read_text()
+    for text in (*map(Path.read_text, Path().glob("*.json*")), *texts_below(Path(".searchmark"))):
+        assert "very-secret" not in text
     assert load_run("run.jsonl").provenance.agent.config == {"api_key": "(removed)"}
 
 

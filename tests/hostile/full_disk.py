@@ -1,7 +1,8 @@
 """What commands leave behind on a file system that is full: ``unshare -rm python full_disk.py FOLDER BYTES < commands.json``.
 
 The file system is made here, in a mount namespace of our own, and goes with this process. Commands are lists of arguments of
-searchmark; between them the filler can be removed. What is printed is JSON: for each command its exit code, what it said, and
+searchmark; between them the filler can be removed, and the file system made
+read-only. What is printed is JSON: for each command its exit code, what it said, and
 all files that are there afterwards with their digests.
 """
 
@@ -25,6 +26,9 @@ def main(folder: str, size: str) -> None:
 def _done(step: dict[str, object]) -> dict[str, object]:
     if "fill" in step:
         return _filled(int(str(step["fill"])))
+    if "read_only" in step:
+        subprocess.run(["mount", "-o", "remount,ro", os.getcwd()], check=True)  # noqa: PTH109  # a command of the system
+        return {}
     if "free" in step:
         Path("filler").unlink()
         return {}

@@ -60,7 +60,7 @@ def evaluate(folder: Path, *more: str, journal: Path | None = None, **environmen
             "--num-runs",
             "1",
         ),
-        *("--journal", str(journal or folder / "journal"), *more),
+        *("--journal", str(journal or folder / "journal"), *(() if "--archive-folder" in more else ("--no-archive",)), *more),
     ]
     environment = {
         "TMPDIR": str(folder / "tmp"),
@@ -147,3 +147,34 @@ def test_a_full_cache_changes_no_answer(folder: Path) -> None:
     )
     assert full["code"] == 0, full["said"]
     assert json.loads((folder / "report.json").read_text())["agents"]["bm25"]["counts"]["ok"] == 120
+
+
+class TestArchive:
+    """The report is worth more than its entry in the archive, unless that was asked for."""
+
+    def test_a_full_disk_keeps_no_part_of_an_entry(self, folder: Path) -> None:
+        archived = evaluate(folder, "--archive-folder", "runs")
+        before, full, freed = on_a_disk(folder, archived, {"fill": 12_288}, archived, {"free": True}, archived, size="4m")
+        assert (before["code"], full["code"], freed["code"]) == (0, 0, 0), full["said"]
+        assert "searchmark: the archive runs cannot be written: No space left on device; the report is not archived" in full["said"]
+        assert full["files"] == before["files"]
+        assert len(freed["files"]) == 2 * len(before["files"])
+
+    def test_one_that_was_asked_for_must_be_written(self, folder: Path) -> None:
+        asked = evaluate(folder, "--archive-folder", "runs", "--archive")
+        (full,) = on_a_disk(folder, {"fill": 12_288}, asked)
+        assert (full["code"], full["files"]) == (4, {})
+        assert full["said"].endswith("searchmark: the archive runs cannot be written: No space left on device\n")
+
+    def test_a_read_only_archive_is_listed_and_not_written(self, folder: Path) -> None:
+        archived, prune = (
+            evaluate(folder, "--archive-folder", "runs"),
+            ["history", "prune", "--keep", "0", "--archive-folder", "runs"],
+        )
+        listed = ["history", "--archive-folder", "runs"]
+        before, *after = on_a_disk(folder, archived, {"read_only": True}, archived, {"run": listed}, {"run": prune})
+        assert [each["code"] for each in after] == [0, 0, 4]
+        assert "the archive runs cannot be written: Read-only file system; the report is not archived" in after[0]["said"]
+        assert "bm25" in after[1]["said"]
+        assert after[2]["said"] == "searchmark: the archive runs cannot be written: Read-only file system\n"
+        assert after[2]["files"] == before["files"]

@@ -22,7 +22,11 @@ from typing import IO
 
 ROOT = Path(__file__).parents[2]
 IMPORTED = (
-    *(f"searchmark.cli.verbs.{verb}" for verb in ("agents", "compare", "convert", "doctor", "evaluate", "generate", "measures")),
+    *(
+        f"searchmark.cli.verbs.{verb}"
+        for verb in ("agents", "compare", "convert", "doctor", "evaluate", "generate", "history", "measures", "report")
+    ),
+    "searchmark.archive.past",
     "searchmark.experiments",
     "searchmark.mining.mine",
     "searchmark.reports.text",

@@ -14,7 +14,9 @@ import click
 from searchmark.cli._options import PREFIX, Command, option, variable_of, with_options
 from searchmark.config import DatasetConfig, load_config
 from searchmark.errors import UsageError
+from searchmark.options.archive_options import ArchiveOptions
 from searchmark.options.compare_options import CompareOptions
+from searchmark.options.drift_options import DriftOptions
 from searchmark.options.option import Option, option_fields
 from searchmark.options.run_options import RunOptions
 from searchmark.runs import FORMATS as RUN_FORMATS
@@ -56,7 +58,13 @@ def config_option(section: str, contents: str) -> Callable[[Command], Command]:
 
 def mistyped_variables(environment: Iterable[str]) -> Iterator[str]:
     """A sentence for every variable that sets nothing and is nearly the name of one that does."""
-    sections = {"compare": CompareOptions, "dataset": DatasetConfig, "evaluation": RunOptions}
+    sections: dict[str, type] = {
+        "archive": ArchiveOptions,
+        "compare": CompareOptions,
+        "dataset": DatasetConfig,
+        "drift": DriftOptions,
+        "evaluation": RunOptions,
+    }
     known = [variable_of(table, each.name) for table, section in sections.items() for each in option_fields(section)]
     for name in sorted(environment):
         near = get_close_matches(name, known, 1, NEARLY) if name.startswith(PREFIX) and name not in known else []

@@ -34,6 +34,8 @@ VERBS = {
     "gate": "Check a saved run against the rules of a gate.",
     "baseline": "Show or update what runs are held against.",
     "approve": "Make what a run answered what a suite expects, case by case.",
+    "report": "Show a report in another format, or in the browser.",
+    "history": "List archived runs, show trends, remove old ones.",
     "convert": "Write a suite in another format.",
     "agents": "List the agents, or show one with its options.",
     "measures": "List every measure with its definition.",

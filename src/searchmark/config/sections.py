@@ -11,7 +11,9 @@ from annotated_types import Ge, Gt
 from searchmark.agents.agent import AgentChoice, AgentSpec
 from searchmark.errors import UsageError
 from searchmark.files.name_patterns import check_pattern
+from searchmark.options.archive_options import ArchiveOptions
 from searchmark.options.compare_options import CompareOptions
+from searchmark.options.drift_options import DriftOptions
 from searchmark.options.gate_options import GateOptions
 from searchmark.options.option import Option, Setting, check_fields
 from searchmark.options.run_options import RunOptions
@@ -127,8 +129,10 @@ class DatasetConfig:
 class Config:
     """The whole file."""
 
+    archive: ArchiveOptions = ArchiveOptions()
     compare: CompareOptions = CompareOptions()
     dataset: DatasetConfig = DatasetConfig()
+    drift: DriftOptions = DriftOptions()
     evaluation: RunOptions = RunOptions()
     gates: GateOptions = GateOptions()
     agents: tuple[Annotated[AgentSpec, AgentChoice], ...] = ()

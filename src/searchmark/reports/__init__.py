@@ -19,8 +19,8 @@ from searchmark.reports.notes import Note
 from searchmark.reports.report import Report
 
 __all__ = [
-    "RENDERERS", "Note", "Renderer", "Report", "build_comparison", "build_report", "format_of", "read_report", "render",
-    "renderer_of", "suffixes", "without_known_secrets", "write_report",
+    "RENDERERS", "Note", "Renderer", "Report", "build_comparison", "build_report", "format_of", "pieces_of", "read_report",
+    "render", "renderer_of", "suffixes", "without_known_secrets", "write_report",
 ]  # fmt: skip
 
 
@@ -45,6 +45,7 @@ RENDERERS = {
     "markdown": Renderer("markdown", "to_markdown", (".md", ".markdown")),
     "comment": Renderer("comment", "to_comment", (".comment.md",)),
     "junit": Renderer("junit", "to_junit", (".xml",)),
+    "html": Renderer("page", "to_html", (".html", ".htm")),
     "text": Renderer("text", "to_text", (".txt",)),
     "summary": Renderer("summary", "to_summary", (".summary.txt",)),
     "csv": Renderer("csv_file", "to_csv", (".csv",)),
@@ -61,7 +62,7 @@ def renderer_of(format: str) -> Renderer:  # noqa: A002  # the word that users k
 
 def render(report: Report, format: str = "text") -> str:  # noqa: A002  # the word that users know
     """A report in one of the formats that ``RENDERERS`` names."""
-    return "".join(_pieces(report, format))
+    return "".join(pieces_of(report, format))
 
 
 def suffixes() -> list[str]:
@@ -86,7 +87,7 @@ def write_report(report: Report, path: str | PathLike[str], format: str | None =
     """Write a report, in the format that the extension names unless one is named here."""
     from searchmark.files.store import write_text
 
-    write_text(path, _pieces(report, format or format_of(Path(path))))
+    write_text(path, pieces_of(report, format or format_of(Path(path))))
 
 
 def without_known_secrets(report: Report) -> Report:
@@ -108,7 +109,7 @@ def _known_secrets(report: Report) -> frozenset[str]:
     return unless_known(environment_secrets(), (case for agent in report.agents.values() for case in agent.cases))
 
 
-def _pieces(report: Report, format: str) -> Iterator[str]:  # noqa: A002  # as above
+def pieces_of(report: Report, format: str) -> Iterator[str]:  # noqa: A002  # as above
     """The text, piece by piece, without secrets of the environment: a saved run may hold what its agent once said."""
     from searchmark.services.redaction import scrubbed
 

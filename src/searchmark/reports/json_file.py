@@ -9,15 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from functools import cache
 from itertools import chain
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from searchmark.errors import FormatError
 from searchmark.files.store import check_shape, parse_json, plain_json, read_text
 from searchmark.records import IndexBuild
 from searchmark.reports.case_entries import case_entries, fact_entries, with_numbers
 from searchmark.reports.report import REPORT_SCHEMA, AgentSummary, Report, Summaries
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 # Down to this depth every entry has a line of its own: that is where single measures and cases are.
 DEPTH = 4
@@ -122,9 +126,20 @@ def _measure_data(summaries: Summaries) -> dict[str, Any]:
 
 def read_report(path: str | PathLike[str]) -> Report:
     """Read a report that was written as JSON."""
-    from pydantic import TypeAdapter
+    return parse_report(path, read_text(path))
 
-    data = parse_json(path, read_text(path))
+
+def parse_report(path: str | PathLike[str], text: str) -> Report:
+    """The report in the text of a file."""
+    data = parse_json(path, text)
     if not isinstance(data, dict):
         raise FormatError(path, None, "is not a report")
-    return check_shape(path, TypeAdapter(Report), REPORT_SCHEMA.upgraded(path, data))
+    return check_shape(path, _adapter(), REPORT_SCHEMA.upgraded(path, data))
+
+
+@cache
+def _adapter() -> TypeAdapter[Report]:
+    """Made once: an archive holds a thousand reports."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Report)

@@ -22,8 +22,7 @@ from typing import Any
 from searchmark.errors import FormatError, Incomparable, UsageError
 from searchmark.files.folders import make_private_folder
 from searchmark.files.locks import lock_file
-from searchmark.files.store import atomic_write
-from searchmark.options.experiment_options import OUR_FOLDER
+from searchmark.files.our_folder import keep_out_of_git
 from searchmark.running.events import WorkerEvent
 from searchmark.running.journal_lines import JOURNAL_SCHEMA, JournalEntry, JournalReader, Sealer, has_answers, text, whole_size
 
@@ -160,7 +159,7 @@ def _opened(path: Path) -> int:
     """The file, locked; it must still be the one that lies there when the lock is ours."""
     try:
         make_private_folder(path.parent)
-        _keep_out_of_git(path.parent)
+        keep_out_of_git(path.parent)
     except OSError as error:
         raise _unwritable(path, error) from error
     try:
@@ -175,13 +174,6 @@ def _opened(path: Path) -> int:
 
 def _unwritable(path: Path, error: OSError) -> UsageError:
     return UsageError(f"{path} cannot be written: {error.strerror}; name a different folder with --journal")
-
-
-def _keep_out_of_git(folder: Path) -> None:
-    ignore = folder / ".gitignore"
-    if folder.name == OUR_FOLDER and not ignore.exists():
-        with atomic_write(ignore, private=True) as file:
-            file.write(b"*\n")
 
 
 def _run_start(path: Path, header: Mapping[str, Any]) -> RunStart:

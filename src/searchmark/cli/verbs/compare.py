@@ -10,7 +10,8 @@ import click
 
 from searchmark.analysis.comparison import check_baseline
 from searchmark.analysis.decisions import PRESETS
-from searchmark.cli._corpus import survey_of
+from searchmark.cli._archive import Kept, archive_options, archived
+from searchmark.cli._corpus import survey_of, texts_of_hits
 from searchmark.cli._gates import GateChoice, baseline_file, threshold_options, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
@@ -65,6 +66,7 @@ class ComparedCases:
 @option_group(ComparedCases, "compared", COMPARISON)
 @option_group(ReportChoice, "wanted", OUTPUT)
 @option_group(ReportOptions, "detail", OUTPUT)
+@archive_options
 @threshold_options
 @option(OUTPUT, "--brief", is_flag=True, help="Print only the verdicts; files hold everything.")
 def command(
@@ -78,6 +80,7 @@ def command(
     compared: ComparedCases,
     wanted: ReportChoice,
     detail: ReportOptions,
+    kept: Kept,
     gates: GateChoice,
     brief: bool,
 ) -> int:
@@ -106,7 +109,8 @@ def command(
     runs = [load_run(path, format=saved.run_format) for path in saved.run_paths]
     if agents:
         specs = agent_specs(agents, config, live)
-        experiment = live.experiment(suite, specs, config, told_by(source, saved, files), repeats=2 if repeat_agent else 1)
+        told = [*told_by(source, saved, files), kept.folder(config)]
+        experiment = live.experiment(suite, specs, config, told, repeats=2 if repeat_agent else 1)
         # An unknown name should be noticed before hours of searching.
         check_baseline(options.baseline, display_names([*(run.label for run in runs), *experiment.labels]))
         ran = run_shown(experiment, live.save_run)
@@ -131,6 +135,8 @@ def command(
         same_depth=compared.same_depth,
         detail=detail,
         versions=config.versions,
+        text_of=texts_of_hits(detail, suite, live.searched(config, Path(source.path)), runs),
     )
     report = with_next_step(report, source.path, () if agents else saved.run_paths, config.gates.baseline, verb="compare")
+    report = archived(report, runs, kept.in_use(config, by_default=bool(agents)))
     return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, brief=brief, charts=charts, github=github)

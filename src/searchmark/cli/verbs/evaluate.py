@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from searchmark.cli._corpus import survey_of
+from searchmark.cli._archive import Kept, archive_options, archived
+from searchmark.cli._corpus import survey_of, texts_of_hits
 from searchmark.cli._gates import GateAgainst, baseline_file, gate_options, say_what_is_foreseen, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_of_suite, agent_specs, live_options, refuse_live_options, run_shown, with_corpus
@@ -43,6 +46,7 @@ EITHER = "name either the agent to run (--agent) or the saved run to score (--ru
 @option_group(ReportChoice, "wanted", OUTPUT)
 @option_group(ReportOptions, "detail", OUTPUT)
 @option(OUTPUT, "--per-case", is_flag=True, help="Print the value of every case, as trec_eval -q does, instead of the report.")
+@archive_options
 @gate_options
 def command(
     source: SuiteChoice,
@@ -53,6 +57,7 @@ def command(
     wanted: ReportChoice,
     detail: ReportOptions,
     per_case: bool,
+    kept: Kept,
     gates: GateAgainst,
 ) -> int:
     """Run an agent on a suite, or score a saved run.
@@ -85,11 +90,12 @@ def command(
     baseline = gates.baseline(config, rules, asked)
     if gates.bisect and not rules and not baseline.rules:
         raise UsageError("--bisect needs a rule that tells good from bad: --fail-under, --gate, or a section 'gates' in the config")
+    archive = kept.in_use(config, by_default=not saved.run_paths and not gates.bisect)
     if not saved.run_paths:
         say_what_is_foreseen(suite, rules, baseline, config, gates.looks(config, rules))
         live = with_corpus(live, setup)
         specs = agent_specs([agent], config, live) if agent else (agent_of_suite(setup, config, live),)
-        told = told_by(source, saved, files)
+        told = [*told_by(source, saved, files), kept.folder(config)]
         ran = run_shown(live.experiment(suite, specs, config, told), live.save_run)
         suite, parts, survey = ran.suite, list(ran.runs), ran.survey
     else:
@@ -108,8 +114,10 @@ def command(
         corpus=survey,
         detail=detail,
         versions=config.versions,
+        text_of=texts_of_hits(detail, suite, with_corpus(live, setup).searched(config, Path(source.path)), parts),
     )
     saved_runs = saved.run_paths or ((live.save_run,) if live.save_run else ())
     report = with_next_step(report, source.path, saved_runs, baseline_file(config, gates.against))
+    report = archived(report, parts, archive)
     on_stdout = STDOUT in wanted.outputs
     return deliver(report, files, time, json_on_stdout=on_stdout, per_case=per_case, charts=charts, github=github)

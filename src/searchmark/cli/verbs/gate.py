@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of
 from searchmark.cli._gates import GATE, GateAgainst, baseline_file, gate_options, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option
@@ -51,6 +52,7 @@ class Searched:
 @gate_options
 @option(GATE, "--self-test", is_flag=True, help="Try the gate on copies of the run that get worse: from which size on is it red?")
 @option_group(ReportChoice, "wanted", OUTPUT)
+@archive_options
 def command(
     run_paths: tuple[str, ...],
     source: SuiteChoice,
@@ -59,6 +61,7 @@ def command(
     gates: GateAgainst,
     self_test: bool,
     wanted: ReportChoice,
+    kept: Kept,
 ) -> int:
     """Check a saved run against the rules of a gate: those of the config, of a preset, of the command line.
 
@@ -107,6 +110,7 @@ def command(
         versions=config.versions,
     )
     report = with_next_step(report, source.path, run_paths, baseline_file(config, gates.against))
+    report = archived(report, runs.result(), kept.in_use(config, by_default=False))
     return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, charts=charts, github=github)
 
 

@@ -1,0 +1,149 @@
+"""``searchmark report``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+
+from searchmark.cli._archive import archive_folder
+from searchmark.cli._groups import config_option
+from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, Given, SectionedCommand, config_options, option, option_group
+from searchmark.cli._output import STDOUT, output_files, show, tell, text_for_terminal
+from searchmark.config import Config
+from searchmark.errors import EXIT_OK, FormatError, UsageError
+from searchmark.options.archive_options import ArchiveFolder
+from searchmark.options.option import Option
+from searchmark.options.report_options import ReportOptions
+from searchmark.runs import FORMATS as RUN_FORMATS
+from searchmark.suites.detect import FORMATS as SUITE_FORMATS
+
+if TYPE_CHECKING:
+    from searchmark.archive.store import Archive
+    from searchmark.reports import Report
+
+JUDGED = "A saved run"
+
+
+@dataclass(frozen=True)
+class JudgedBy:
+    """What a saved run is judged by, and how."""
+
+    path: Annotated[str | None, Option("Suite that a saved run is judged by.", ("--gold-set", "--suite"), "SUITE")] = None
+    format: Annotated[str | None, Option("Format of the suite.", default="detected", choices=tuple(SUITE_FORMATS))] = None
+    topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
+    run_format: Annotated[str | None, Option("Format of the run.", default="detected", choices=tuple(RUN_FORMATS))] = None
+    measures: Annotated[tuple[str, ...], Option("Measure or formula, repeatable; the first one leads.", ("-m", "--measure"))] = ()
+    splits: Annotated[
+        tuple[str, ...], Option("Split by category, tag or a field of the cases; repeatable.", ("--by",), "FIELD")
+    ] = ()
+
+    def report(self, run: Path, detail: ReportOptions) -> Report:
+        """The report on a saved run; nothing is asked again."""
+        from searchmark.experiments import evaluate_run
+        from searchmark.runs import load_run
+        from searchmark.suites import load_suite
+
+        suite = load_suite(str(self.path), format=self.format, topics=self.topics)
+        return evaluate_run(suite, [load_run(run, format=self.run_format)], self.measures, by=self.splits, detail=detail)
+
+
+@click.command("report", cls=SectionedCommand, short_help="Show a report in another format, or in the browser.")
+@click.argument("source", metavar="FILE|ENTRY")
+@config_option(WHAT_TO_RUN, "the sections 'archive' and 'output'")
+@config_options(ArchiveFolder, "located", WHAT_TO_RUN, "archive")
+@option_group(JudgedBy, "judged", JUDGED)
+@option_group(ReportOptions, "detail", JUDGED)
+@option(
+    OUTPUT,
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="PATH",
+    help="Report file, as evaluate has them, directory, or - for JSON on stdout; repeatable.",
+)
+@option(OUTPUT, "--open", "opened", is_flag=True, help="Open the report in the browser.")
+def command(
+    source: str,
+    config: Config,
+    located: Given[ArchiveFolder],
+    judged: JudgedBy,
+    detail: ReportOptions,
+    outputs: tuple[str, ...],
+    opened: bool,
+) -> int:
+    """Show a report in another format, or in the browser. Nothing is run.
+
+    FILE is a report as JSON, or a saved run together with --gold-set. ENTRY is one of the archive: the id that 'searchmark
+    history' lists, or its beginning, or 'latest'.
+
+    \b
+    searchmark report report.json -o report.html -o report.md
+    searchmark report latest --open
+    searchmark report run.jsonl --gold-set suite.yaml -o report.html
+    """
+    from searchmark.archive.store import Archive
+    from searchmark.reports import render, write_report
+
+    report = found_report(source, Archive(archive_folder(located, config)), judged, detail)
+    files = output_files(outputs, replace(config.output, directory=None), comparison=bool(report.pairs))
+    for file in files:
+        write_report(report, file)
+        tell(f"written: {file}")
+    if STDOUT in outputs:
+        show(render(report, "json"))
+    if opened:
+        open_in_browser(report, files)
+    if not outputs and not opened:
+        show(text_for_terminal(report))
+    return EXIT_OK
+
+
+def found_report(source: str, archive: Archive, judged: JudgedBy, detail: ReportOptions) -> Report:
+    """The report that is meant: one in a file, one in the archive, or that of a saved run."""
+    from searchmark.archive.store import is_entry, read_entry
+
+    path = Path(source)
+    if judged.path is not None:
+        return judged.report(path, detail)
+    if is_entry(path):
+        return read_entry(path)
+    if path.exists():
+        return _read(path)
+    if path.suffix or len(path.parts) > 1:  # a file was meant, and is not there
+        raise FormatError(path, None, "cannot be read: there is no such file")
+    return archive.report(source)
+
+
+def _read(path: Path) -> Report:
+    from searchmark.reports import read_report
+    from searchmark.runs import load_run
+
+    try:
+        return read_report(path)
+    except FormatError:
+        try:
+            load_run(path)
+        except UsageError:
+            pass
+        else:
+            raise UsageError(f"{path} is a saved run; name what it is judged by: --gold-set SUITE") from None
+        raise
+
+
+def open_in_browser(report: Report, files: list[Path]) -> None:
+    """Open the page that was written, or one in a temporary folder of this user alone, and say where it is."""
+    import tempfile
+    import webbrowser
+
+    from searchmark.reports import format_of, write_report
+
+    page = next((file for file in files if format_of(file) == "html"), None)
+    if page is None:
+        page = Path(tempfile.mkdtemp(prefix="searchmark-page-")) / "report.html"
+        write_report(report, page)
+    shown = webbrowser.open(page.absolute().as_uri())
+    tell(f"opened: {page}" if shown else f"searchmark: no browser could be started; open {page} yourself")
