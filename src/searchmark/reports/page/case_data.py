@@ -66,11 +66,9 @@ def four_digits(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(f"{value:.4f}")
 
 
-def _score(score: float | None) -> float | str | None:
+def _score(score: float | None) -> float | None:
     """Six digits: more than a reader can use."""
-    if score is None or math.isfinite(score):
-        return None if score is None else float(f"{score:.6g}")
-    return str(score)
+    return None if score is None or not math.isfinite(score) else float(f"{score:.6g}")
 
 
 def _times(samples: Sequence[float]) -> list[float]:

@@ -111,7 +111,8 @@ class Page:
         """What comes behind the headline: the gate in a sentence, or what was compared."""
         gate = layout.gate_sentence(self.report)
         if gate is not None:
-            return f"{gate[0].upper()}{gate[1:]}."
+            said = gate.removeprefix(f"gate {self.outcome}: ")  # the headline says that already
+            return f"{said[0].upper()}{said[1:].removesuffix('.')}."
         count = len(self.verdicts)
         compared = f"{count} comparison{'' if count == 1 else 's'} by {self.report.pairs[0].primary}. " if count else ""
         return f"{compared}No gate was asked for."
@@ -179,6 +180,9 @@ class Page:
     @property
     def targets(self) -> tuple[TargetLine, ...]:
         return targets(self.report)
+
+    def target_sign(self, line: TargetLine) -> str:
+        return {"met": "✓", "close": "≈", "missed": "✗"}.get(line.state, "–")  # not every device has the pictures of other formats
 
     def target_text(self, line: TargetLine) -> str:
         """What was got, with its interval, and what was asked for."""
