@@ -98,7 +98,8 @@ def without_known_secrets(report: Report) -> Report:
     from searchmark.services.redaction import scrubbed
 
     secrets = _known_secrets(report)
-    return replace(report, notes=scrubbed(report.notes, secrets), gate=scrubbed(report.gate, secrets))
+    advice = scrubbed(report.recommendations, secrets)
+    return replace(report, notes=scrubbed(report.notes, secrets), gate=scrubbed(report.gate, secrets), recommendations=advice)
 
 
 def _known_secrets(report: Report) -> frozenset[str]:

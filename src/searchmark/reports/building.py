@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from searchmark.analysis.comparison import Pair, unique_names
 from searchmark.analysis.decisions import decide
@@ -13,6 +14,7 @@ from searchmark.options.compare_options import DecisionTable
 from searchmark.options.report_options import ReportOptions
 from searchmark.reports.case_columns import ExpectedTargets, FactColumns, HitText
 from searchmark.reports.notes import Note, told_apart
+from searchmark.reports.recommendations import recommend
 from searchmark.reports.report import AgentSummary, Report
 from searchmark.reports.run_notes import comparability_notes, corpus_difference, depth_notes, noise_notes, run_notes
 from searchmark.reports.score_notes import corpus_notes, score_notes, trust_notes
@@ -33,7 +35,7 @@ def build_report(
     (name,) = unique_names([scores])
     agent = agent_summary(scores, by, ExpectedTargets.of(suite), options, text_of)
     notes = (*_notes(scores, agent, corpus), *corpus_notes(corpus))
-    return Report(suite_summary(suite, corpus), {name: agent}, FactColumns(suite.table), gate, notes)
+    return _advised(Report(suite_summary(suite, corpus), {name: agent}, FactColumns(suite.table), gate, notes))
 
 
 def build_comparison(
@@ -54,7 +56,7 @@ def build_comparison(
     runs = {name: each.judged.run for name, each in named.items()}
     means = {name: {key: summary.mean for key, summary in agent.measures.items()} for name, agent in agents.items()}
     notes = told_apart({name: list(_notes(each, agents[name], corpus)) for name, each in named.items()})
-    return Report(
+    report = Report(
         suite=suite_summary(suite, corpus),
         agents=agents,
         cases=FactColumns(suite.table),
@@ -64,6 +66,11 @@ def build_comparison(
         decisions=tuple(decide(table, pairs, named) for table in tables),
         snapshot_effects=tuple(snapshot_effects(named)),
     )
+    return _advised(report)
+
+
+def _advised(report: Report) -> Report:
+    return replace(report, recommendations=recommend(report))
 
 
 def _notes(scores: Scores, agent: AgentSummary, corpus: Survey | None) -> Iterable[Note]:

@@ -55,6 +55,10 @@ class ExpectedTargets:
 
 NOT_JUDGED = np.iinfo(np.int64).min
 
+# What the fields are called that say in which language a case is, and how its query was varied.
+LANGUAGE_FIELDS = ("language", "lang", "locale")
+VARIATION_FIELDS = ("variation", "variant", "perturbation")
+
 # What the document of a hit says, by the snapshot that was searched, case and id; None where it cannot be read.
 HitText = Callable[[str | None, str, str], str | None]
 
@@ -151,7 +155,7 @@ class FactColumns(Mapping[str, CaseFacts]):
     @cached_property
     def _ids(self) -> tuple[str, ...]:
         table = self.table
-        columns = (table.categories, table.tags, table.origins, table.unanswerable)
+        columns = (table.categories, table.tags, table.origins, table.unanswerable, self.languages, self.variations)
         return () if all(column is None for column in columns) else table.ids
 
     def __getitem__(self, case: str) -> CaseFacts:
@@ -162,4 +166,27 @@ class FactColumns(Mapping[str, CaseFacts]):
             tags=() if table.tags is None else table.tags[row],
             origin=None if table.origins is None else table.origins[row],
             unanswerable=table.unanswerable is not None and bool(table.unanswerable[row]),
+            language=None if self.languages is None else self.languages[row],
+            variation=None if self.variations is None else self.variations[row],
         )
+
+    @cached_property
+    def languages(self) -> tuple[str | None, ...] | None:
+        """The language of every case; None if no case has one."""
+        return self._field(LANGUAGE_FIELDS)
+
+    @cached_property
+    def variations(self) -> tuple[str | None, ...] | None:
+        """How the query of every case was varied; None if none was."""
+        return self._field(VARIATION_FIELDS)
+
+    def _field(self, names: tuple[str, ...]) -> tuple[str | None, ...] | None:
+        """The first of some fields that a case has as a text."""
+        found: list[str | None] = [None] * len(self.table)
+        for name in names:
+            found = [known or _text(row.get(name)) for known, row in zip(found, self.table.fields or (), strict=False)]
+        return tuple(found) if any(found) else None
+
+
+def _text(value: object) -> str | None:
+    return value.strip() or None if isinstance(value, str) else None

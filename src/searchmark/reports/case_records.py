@@ -11,12 +11,17 @@ from searchmark.records import NOTHING_KNOWN, AnswerDetails, Match
 
 @dataclass(frozen=True)
 class CaseFacts:
-    """What the suite says of a case beside its query and its targets, which are with the answers."""
+    """What the suite says of a case beside its query and its targets, which are with the answers.
+
+    ``language`` and ``variation`` (a typo, another phrasing) are fields of the case.
+    """
 
     category: str | None = None
     tags: tuple[str, ...] = ()
     origin: str | None = None
     unanswerable: bool = False
+    language: str | None = None
+    variation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
+import numpy as np
+
 from searchmark.errors import UsageError
 from searchmark.gates.sentences import ROUNDING
-from searchmark.measures.grammar import UNANSWERABLE, AnyMeasure, Measure, parse_measure
+from searchmark.measures.formulas import Floats
+from searchmark.measures.grammar import AnyMeasure, Measure, parse_measure
+from searchmark.records import EMPTY, ERROR, MATCHES, NOT_RUN, TIMEOUT
+from searchmark.reports.case_arrays import CaseArrays, Marks, arrays_of, is_unanswerable
 from searchmark.reports.case_records import CaseSummary, ExpectedTarget
 from searchmark.reports.report import Report
 
@@ -47,7 +52,7 @@ class Criteria:
 @lru_cache(maxsize=256)
 def criteria_of(names: tuple[str, ...]) -> Criteria:
     """What decides, among the measures of a report."""
-    known = {name: _parsed(name) for name in names}
+    known = {name: parsed(name) for name in names}
     plain = [each for each in known.values() if isinstance(each, Measure)]
     precision = next((each for each in plain if each.definition.name == "P" and each.options["credit"] == "exact"), None)
     reciprocal = next((each.name for each in plain if each.definition.name == "RR"), None)
@@ -57,7 +62,7 @@ def criteria_of(names: tuple[str, ...]) -> Criteria:
     return Criteria(precision, reciprocal, tuple((name, getattr(known[name], "low", 0.0)) for name in rest))
 
 
-def _parsed(name: str) -> AnyMeasure | None:
+def parsed(name: str) -> AnyMeasure | None:
     """The measure of this name; None for a formula that is only known by its label."""
     try:
         return parse_measure(name)
@@ -80,11 +85,6 @@ def failed_because(case: CaseSummary, rel: int) -> tuple[str, ...]:
     if is_unanswerable(case):
         return ("something was returned, though nothing is right",) if case.measures.get("Abstain") == 0 else ()
     return tuple(_ranked_badly(case, rel))
-
-
-def is_unanswerable(case: CaseSummary) -> bool:
-    """Whether a case is marked as one without an answer: only then Abstain is defined and all else is not."""
-    return case.measures.get("Abstain") is not None or UNANSWERABLE in case.undefined.values()
 
 
 def _ranked_badly(case: CaseSummary, rel: int) -> Iterator[str]:
@@ -132,18 +132,49 @@ def _otherwise(case: CaseSummary, criteria: Criteria) -> Iterator[str]:
             return
 
 
-def failed_cases(report: Report, run: str, most: int | None = FAILED_SHOWN) -> tuple[FailedCase, ...]:
+def failed_cases(report: Report, run: str, most: int = FAILED_SHOWN) -> tuple[FailedCase, ...]:
     """The first cases of a run that failed, in the order of the suite; ``count_failed`` says how many there are."""
-    return tuple(islice(_failed(report, run), most))
+    cases = report.agents[run].cases
+    arrays = arrays_of(cases)
+    found = ((name, cases[name]) for name in islice(arrays.named(failed(arrays)), most))
+    return tuple(FailedCase(name, case, failed_because(case, report.suite.rel)) for name, case in found)
 
 
 def count_failed(report: Report, run: str) -> int:
     """How many cases of a run failed."""
-    return sum(1 for _ in _failed(report, run))
+    return int(failed(arrays_of(report.agents[run].cases)).sum())
 
 
-def _failed(report: Report, run: str) -> Iterator[FailedCase]:
-    for name, case in report.agents[run].cases.items():
-        reasons = failed_because(case, report.suite.rel)
-        if reasons:
-            yield FailedCase(name, case, reasons)
+def failed(cases: CaseArrays) -> Marks:
+    """Which cases have a reason to be called failed, all at once."""
+    ended: Marks = np.isin(cases.status, (ERROR, TIMEOUT))
+    asked = ~ended & (cases.status != NOT_RUN)
+    returned_something = cases.column("Abstain") == 0
+    ranked_badly = (cases.status == EMPTY) | _ranked_badly_of(cases)
+    bad: Marks = ended | (asked & np.where(cases.unanswerable, returned_something, ranked_badly))
+    return bad
+
+
+def _ranked_badly_of(cases: CaseArrays) -> Marks:
+    criteria = criteria_of(cases.names)
+    precision = cases.column(None if criteria.precision is None else criteria.precision.name)
+    reciprocal = cases.column(criteria.reciprocal_rank)
+    lacking = reciprocal < LOWEST_RECIPROCAL_RANK - ROUNDING
+    if criteria.precision is not None:
+        best = _best_precisions(cases, criteria.precision)
+        lacking |= (precision == 0) | (precision < LOWEST_PRECISION * best - ROUNDING)
+    open_cases = np.isnan(precision) & np.isnan(reciprocal)
+    for name, lowest in criteria.otherwise:
+        values = cases.column(name)
+        lacking |= open_cases & (values <= lowest + ROUNDING)
+        open_cases &= np.isnan(values)
+    return lacking
+
+
+def _best_precisions(cases: CaseArrays, measure: Measure) -> Floats:
+    relevant = cases.grades >= int(measure.options["rel"])
+    case, counted = cases.case_of_target, np.isin(cases.match, [MATCHES.index(match) for match in COUNTED])
+    count = np.bincount(case[relevant], minlength=len(cases.ids))
+    best = np.minimum(count, measure.cutoff) / measure.cutoff if measure.cutoff else np.minimum(count, 1)
+    best[np.bincount(case[relevant & ~counted], minlength=len(cases.ids)) > 0] = 0
+    return best.astype(np.float64)

@@ -18,9 +18,9 @@ from searchmark.files.schemas import Schema
 from searchmark.gates.rules import Gate
 from searchmark.records import AgentIdentity, Environment, IndexBuild, SearchedRepository
 from searchmark.records.versions import Versions
+from searchmark.reports.advice import Recommendation
 from searchmark.reports.case_records import CaseFacts, CaseSummary
 from searchmark.reports.notes import Note
-from searchmark.reports.recommendations import Recommendation
 from searchmark.reports.snapshot_effect import SnapshotEffect
 
 REPORT_SCHEMA = Schema("report", 1)

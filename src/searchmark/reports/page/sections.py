@@ -17,7 +17,7 @@ from searchmark.reports.notes import Note
 from searchmark.reports.outcome import Outcome, outcome_of
 from searchmark.reports.page.figures import Tick, Whisker, scale_of, whisker
 from searchmark.reports.page.heat import HeatMap, heat_maps, leakage_maps
-from searchmark.reports.page.pictures import Distribution, History, Scatter, distributions, histories, scatter
+from searchmark.reports.page.pictures import Distribution, Scatter, TrendPicture, distributions, histories, scatter
 from searchmark.reports.report import Report
 from searchmark.reports.targets import TargetLine, targets
 
@@ -211,7 +211,7 @@ class Page:
         return [(effect.sentence, layout.snapshot_table(effect)) for effect in self.report.snapshot_effects]
 
     @cached_property
-    def histories(self) -> list[History]:
+    def histories(self) -> list[TrendPicture]:
         return histories(self.report)
 
 

@@ -1,0 +1,363 @@
+"""What a report recommends: each rule on a suite made for it, with its cases and its sentence, and nothing on noise."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from searchmark import Answer, Case, Hit, Judgment, Run, Suite, build_comparison, build_report, compare, judge, read_report, score
+from searchmark.analysis.exact_tests import binomial_tail, hypergeometric_tail
+from searchmark.records import AnswerDetails
+from searchmark.reports import Report, without_known_secrets, write_report
+from searchmark.reports.advice import MOST_NAMED, Recommendation
+from searchmark.reports.case_arrays import CaseArrays, arrays_of
+from searchmark.reports.failed import failed, failed_because
+from searchmark.reports.recommendations import recommend
+
+MEASURES = ["P@5", "RR", "nDCG@10", "R@10", "Abstain"]
+
+
+def found(case: str, rank: int = 1) -> Answer:
+    """An answer with the target at this rank, among hits whose scores differ."""
+    return Answer(case, "ok", tuple(Hit("a" if n == rank else f"x{n}", n, 1 / n) for n in range(1, 11)))
+
+
+def lost(case: str) -> Answer:
+    return Answer(case, "ok", tuple(Hit(f"x{n}", n, 1 / n) for n in range(1, 11)))
+
+
+def asked(number: int, **more: object) -> Case:
+    return Case(f"c{number:03}", f"query {number}", (Judgment("a"),), **more)  # type: ignore[arg-type]  # fields of a case
+
+
+def names(numbers: Iterable[int]) -> tuple[str, ...]:
+    return tuple(f"c{number:03}" for number in numbers)
+
+
+def report_of(cases: list[Case], answer: Callable[[str], Answer], measures: list[str] = MEASURES) -> Report:
+    suite = Suite.from_cases("suite", cases)
+    return build_report(score(judge(suite, Run.from_answers("agent", [answer(case.id) for case in cases])), measures))
+
+
+def failing(numbers: Iterable[int]) -> Callable[[str], Answer]:
+    """Answers that rank the target low in these cases, and first in all others."""
+    bad = set(names(numbers))
+    return lambda case: found(case, 8 if case in bad else 1)
+
+
+def comparison_of(cases: list[Case], **agents: Callable[[str], Answer]) -> Report:
+    suite = Suite.from_cases("suite", cases)
+    runs = [Run.from_answers(name, [answer(case.id) for case in cases]) for name, answer in agents.items()]
+    scores = [score(judge(suite, run), ["P@5", "RR"]) for run in runs]
+    return build_comparison(scores, compare(scores))
+
+
+def only(report: Report, code: str) -> Recommendation:
+    (advice,) = (each for each in report.recommendations if each.code == code)
+    return advice
+
+
+def codes(report: Report) -> list[str]:
+    return [each.code for each in report.recommendations]
+
+
+TYPOS = range(10)
+BAD_TYPOS = range(9)
+TAGGED = [asked(n, tags=("typo",) if n in TYPOS else ()) for n in range(60)]
+
+
+class TestGroups:
+    def test_typos_that_fail_as_a_group_are_named(self) -> None:
+        advice = only(report_of(TAGGED, failing([*BAD_TYPOS, 20, 30])), "typos-fail")
+        assert advice.seen == "9 of 10 cases with typos failed (90 %), and 2 of the 50 others (4 %)"
+        assert advice.advice == "Make the search tolerant of typos: character n-grams, edit distance, or a corrected query."
+        assert (advice.run, advice.cases, advice.count) == ("agent", names(BAD_TYPOS), 9)
+
+    @pytest.mark.parametrize(
+        "label",
+        [{"category": "Typo tolerance"}, {"tags": ("kind:typos",)}, {"fields": {"variation": "typo"}}, {"tags": ("misspelled",)}],
+    )
+    def test_typos_are_known_by_tag_category_or_field(self, label: dict[str, object]) -> None:
+        cases = [asked(n, **(label if n in TYPOS else {})) for n in range(60)]
+        assert only(report_of(cases, failing(BAD_TYPOS)), "typos-fail").cases == names(BAD_TYPOS)
+
+    def test_a_typo_that_fails_beside_its_own_query_without_one_is_seen_where_most_others_fail_as_well(self) -> None:
+        cases = [asked(n, tags=("typo",) if n % 2 else (), origin=f"o{n // 2}" if n < 32 else None) for n in range(100)]
+        typos = [n for n in range(100) if n % 2]
+        report = report_of(cases, failing([*typos[:16], *range(32, 100, 2), *range(51, 100, 2)]))
+        advice = only(report, "typos-fail")
+        assert advice.seen == (
+            "41 of 50 cases with typos failed (82 %), and 34 of the 50 others (68 %); without the typo 16 of them succeed"
+        )
+
+    @pytest.mark.parametrize(
+        "label",
+        [{"fields": {"language": "pt"}}, {"tags": ("pt",)}, {"tags": ("lang:PT",)}, {"category": "pt"}, {"fields": {"lang": "PT"}}],
+    )
+    def test_a_language_that_fails_is_named(self, label: dict[str, object]) -> None:
+        cases = [asked(n, **(label if n < 12 else {})) for n in range(60)]
+        advice = only(report_of(cases, failing(range(10))), "language-fails")
+        assert advice.seen == "10 of 12 cases in the language 'pt' failed (83 %), and 0 of the 48 others (0 %)"
+        assert advice.cases == names(range(10))
+
+    def test_a_tag_that_only_looks_like_a_language_is_none(self) -> None:
+        cases = [asked(n, tags=("go",) if n < 12 else ()) for n in range(60)]
+        assert "language-fails" not in codes(report_of(cases, failing(range(12))))
+
+    def test_a_category_clearly_below_the_others_is_named(self) -> None:
+        cases = [asked(n, category="abc"[n % 3]) for n in range(60)]
+        advice = only(report_of(cases, failing(range(0, 45, 3))), "category-fails")
+        assert advice.seen == "15 of 20 cases of the category 'a' failed (75 %), and 0 of the 40 others (0 %)"
+        assert advice.cases == names(range(0, 45, 3))
+
+    def test_a_category_of_typos_is_said_once(self) -> None:
+        cases = [asked(n, category="typos" if n in TYPOS else "rest") for n in range(60)]
+        assert codes(report_of(cases, failing(TYPOS))) == ["typos-fail", "rerank"]
+
+    def test_four_cases_are_no_group(self) -> None:
+        cases = [asked(n, category="a" if n < 4 else "b") for n in range(60)]
+        assert "category-fails" not in codes(report_of(cases, failing(range(4))))
+
+    def test_a_difference_that_does_not_matter_is_not_said_however_many_cases_show_it(self) -> None:
+        cases = [asked(n, category="a" if n < 2000 else "b") for n in range(4000)]
+        report = report_of(cases, failing([*range(600), *range(2000, 2400)]))
+        assert "category-fails" not in codes(report)
+
+    def test_cases_of_one_origin_are_one_observation(self) -> None:
+        cases = [asked(n, category="a" if n < 12 else "b", origin=f"o{n // 6}") for n in range(120)]
+        assert "category-fails" not in codes(report_of(cases, failing(range(12))))
+
+    def test_errors_say_nothing_of_a_group(self) -> None:
+        crashes = set(names(TYPOS))
+        report = report_of(TAGGED, lambda case: Answer(case, "error") if case in crashes else found(case))
+        assert "typos-fail" not in codes(report)
+
+    def test_cases_are_bounded_and_counted(self) -> None:
+        cases = [asked(n, category="a" if n < 300 else "b") for n in range(600)]
+        advice = only(report_of(cases, failing(range(300))), "category-fails")
+        assert (len(advice.cases), advice.count) == (MOST_NAMED, 300)
+
+
+class TestTargets:
+    def test_targets_that_never_come_are_counted(self) -> None:
+        gone = set(names(range(8)))
+        report = report_of([asked(n) for n in range(40)], lambda case: lost(case) if case in gone else found(case))
+        advice = only(report, "targets-never-returned")
+        assert advice.seen == "8 of 40 relevant targets, in 8 of 40 cases, were not returned at any rank by the run"
+        assert (advice.run, advice.cases) == ("agent", names(range(8)))
+
+    def test_of_several_runs_only_what_none_returned_counts(self) -> None:
+        def without(gone: set[str]) -> Callable[[str], Answer]:
+            return lambda case: lost(case) if case in gone else found(case)
+
+        first, second = without(set(names(range(20)))), without(set(names(range(10, 30))))
+        advice = only(comparison_of([asked(n) for n in range(40)], a=first, b=second), "targets-never-returned")
+        assert advice.seen == "10 of 40 relevant targets, in 10 of 40 cases, were not returned at any rank by any of the 2 runs"
+        assert (advice.run, advice.cases) == (None, names(range(10, 20)))
+
+    def test_targets_that_did_not_exist_are_said_to_be_out_of_reach_instead(self) -> None:
+        gone = set(names(range(8)))
+
+        def answer(case: str) -> Answer:
+            return Answer(case, "ok", lost(case).hits, AnswerDetails(unreachable=("a",))) if case in gone else found(case)
+
+        report = report_of([asked(n) for n in range(40)], answer)
+        assert "targets-never-returned" not in codes(report)
+        advice = only(report, "targets-unreachable")
+        assert advice.seen == "8 relevant targets of 8 cases did not exist where they were searched"
+        assert advice.cases == names(range(8))
+
+    def test_a_few_of_them_are_no_reason_for_advice(self) -> None:
+        gone = set(names(range(4)))
+        report = report_of([asked(n) for n in range(100)], lambda case: lost(case) if case in gone else found(case))
+        assert "targets-never-returned" not in codes(report)
+
+
+class TestOtherAgents:
+    def test_fusion_is_suggested_where_each_solves_what_the_other_does_not(self) -> None:
+        report = comparison_of([asked(n) for n in range(60)], words=failing(range(20)), vectors=failing(range(15, 35)))
+        first, second = (each for each in report.recommendations if each.code == "other-agent-succeeds")
+        assert first.seen == "vectors succeeds in 15 of the 20 cases in which words fails; the other way round it is 15"
+        assert first.advice == (
+            "Try to fuse both (agent hybrid): one or the other succeeds in 55 of 60 cases, the better one alone in 40."
+        )
+        assert (first.run, first.cases) == ("words", names(range(15)))
+        assert (second.run, second.cases) == ("vectors", names(range(20, 35)))
+
+    def test_no_fusion_is_suggested_with_an_agent_that_adds_nothing(self) -> None:
+        report = comparison_of([asked(n) for n in range(60)], words=failing(range(20)), vectors=failing(range(2)))
+        advice = only(report, "other-agent-succeeds")
+        assert advice.advice == "See what vectors does with these cases; fusing both would gain little over the better one alone."
+        assert (advice.run, advice.cases) == ("words", names(range(2, 20)))
+
+    def test_two_runs_of_one_agent_are_not_two_agents(self) -> None:
+        suite = Suite.from_cases("suite", [asked(n) for n in range(60)])
+        ranges = (range(20), range(20, 40))
+        runs = [Run.from_answers("agent", [failing(bad)(case) for case in suite.table.ids]) for bad in ranges]
+        scores = [score(judge(suite, run), ["P@5", "RR"]) for run in runs]
+        assert "other-agent-succeeds" not in codes(build_comparison(scores, compare(scores)))
+
+
+class TestAnswers:
+    def test_reranking_is_recommended_where_all_is_found_and_ranked_low(self) -> None:
+        report = report_of([asked(n) for n in range(40)], failing(range(12)))
+        advice = only(report, "rerank")
+        assert advice.seen == ("in 12 of 40 cases nearly all targets are found and ranked low (mean R@10 1.00, nDCG@10 0.32)")
+        assert advice.cases == names(range(12))
+
+    def test_reranking_is_not_recommended_where_most_bad_cases_lack_their_targets(self) -> None:
+        gone = set(names(range(15)))
+        low = failing(range(15, 25))
+        report = report_of([asked(n) for n in range(40)], lambda case: lost(case) if case in gone else low(case))
+        assert "rerank" not in codes(report)
+
+    def test_compressed_scores_are_seen(self) -> None:
+        def answer(case: str) -> Answer:
+            return Answer(case, "ok", tuple(Hit("a" if n == 1 else f"x{n}", n, 0.8 - n / 1000) for n in range(1, 11)))
+
+        report = report_of([asked(n) for n in range(12)], answer)
+        advice = only(report, "scores-compressed")
+        assert advice.seen == (
+            "in 12 of 12 answers the last of the first ten hits scores less than 3 % below the first (median 1.1 %)"
+        )
+        assert (advice.cases, advice.count) == (names(range(12)), 12)
+
+    def test_scores_that_are_all_alike_are_no_similarities(self) -> None:
+        same = Hit("a", 1, 1.0), *(Hit(f"x{n}", n, 1.0) for n in range(2, 11))
+        assert codes(report_of([asked(n) for n in range(12)], lambda case: Answer(case, "ok", same))) == []
+
+    @pytest.mark.parametrize(
+        ("status", "advice"),
+        [
+            ("error", "Fix this first, then ask these cases again with --retry-errors."),
+            ("timeout", "Make these searches faster or raise --timeout, then ask these cases again with --retry-errors."),
+        ],
+    )
+    def test_failures_of_one_reason_are_named(self, status: str, advice: str) -> None:
+        reasons = dict.fromkeys(names(range(4)), "index is locked") | dict.fromkeys(names([4]), "other")
+
+        def answer(case: str) -> Answer:
+            details = AnswerDetails(failure=reasons.get(case))
+            return Answer(case, status, (), details) if case in reasons else found(case)  # type: ignore[arg-type]  # a status
+
+        found_advice = only(report_of([asked(n) for n in range(40)], answer), "common-failure")
+        assert found_advice.seen == f"4 of 5 cases that failed ended with the same {status}: index is locked"
+        assert (found_advice.advice, found_advice.cases) == (advice, names(range(4)))
+
+    def test_failures_of_many_reasons_have_nothing_in_common(self) -> None:
+        def answer(case: str) -> Answer:
+            return Answer(case, "error", (), AnswerDetails(failure=case)) if case < "c004" else found(case)
+
+        assert "common-failure" not in codes(report_of([asked(n) for n in range(40)], answer))
+
+
+def test_a_run_in_which_all_is_well_gets_no_advice() -> None:
+    cases = [asked(n, category="abc"[n % 3], tags=("typo",) if n % 5 == 0 else ("de",)) for n in range(60)]
+    assert report_of(cases, found).recommendations == ()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_group_is_named_where_failures_are_random(seed: int) -> None:
+    drawn = random.Random(seed)
+    cases = [asked(n, category=drawn.choice("abcdef"), tags=("typo",) if drawn.random() < 0.2 else ()) for n in range(100)]
+    report = report_of(cases, failing(n for n in range(100) if drawn.random() < 0.3))
+    assert not {"category-fails", "typos-fail", "language-fails"} & set(codes(report))
+
+
+def test_a_report_whose_cases_were_left_out_supports_no_advice() -> None:
+    report = report_of(TAGGED, failing(TYPOS))
+    bare = replace(report, agents={"agent": replace(report.agents["agent"], cases={})})
+    assert recommend(bare) == ()
+
+
+def test_secrets_of_the_environment_are_not_in_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_API_KEY", "verysecretvalue123")
+
+    def answer(case: str) -> Answer:
+        return Answer(case, "error", (), AnswerDetails(failure="refused verysecretvalue123"))
+
+    report = report_of([asked(n) for n in range(10)], answer)
+    assert "verysecretvalue123" in only(report, "common-failure").seen
+    assert "verysecretvalue123" not in only(without_known_secrets(report), "common-failure").seen
+
+
+VARIED = Suite.from_cases(
+    "varied",
+    [
+        Case("c0", "q", (Judgment("a"), Judgment("b", grade=2), Judgment("d", grade=0)), category="typo", origin="o", tags=("de",)),
+        Case("c1", "q", (Judgment("src/*.py", "glob"),), fields={"language": "de"}),
+        Case("c2", "q", unanswerable=True),
+        Case("c3", "q", unanswerable=True),
+        *(Case(f"c{n}", "q", (Judgment("a"),), fields={"variation": "typo"}) for n in range(4, 14)),
+    ],
+)
+VARIED_ANSWERS = [
+    found("c0", 2), lost("c1"), Answer("c2", "empty"), found("c3"), Answer("c4", "timeout", (), AnswerDetails(failure="slow")),
+    Answer("c5", "not_run"), Answer("c6", "empty"), Answer("c7", "ok", lost("c7").hits, AnswerDetails(unreachable=("a",))),
+    Answer("c8", "ok", (Hit("a", 1),)), *(found(f"c{n}", n - 7) for n in range(9, 13)),
+]  # fmt: skip
+
+
+def varied_report(measures: list[str]) -> Report:
+    return build_report(score(judge(VARIED, Run.from_answers("agent", VARIED_ANSWERS)), measures))
+
+
+EACH_WAY = [MEASURES, ["P", "P@1"], ["nDCG@10", "Success@5"], ["Judged@5", "R@10"], ["mine = 0.5*P@5 + 0.5*RR"], ["Abstain"]]
+
+
+class TestArrays:
+    @pytest.mark.parametrize("measures", EACH_WAY)
+    def test_all_cases_at_once_fail_as_each_of_them_does(self, measures: list[str]) -> None:
+        report = varied_report(measures)
+        cases = report.agents["agent"].cases
+        one_by_one = [bool(failed_because(case, report.suite.rel)) for case in cases.values()]
+        assert failed(arrays_of(cases)).tolist() == one_by_one
+
+    @pytest.mark.parametrize("measures", EACH_WAY)
+    def test_columns_and_records_give_the_same_arrays(self, measures: list[str]) -> None:
+        cases = varied_report(measures).agents["agent"].cases
+        views, records = arrays_of(cases), arrays_of(dict(cases))
+        assert (list(views.ids), views.names, views.failures) == (list(records.ids), records.names, records.failures)
+        assert arrays_in(views) == arrays_in(records)
+
+    def test_a_report_that_was_read_back_is_given_the_same_advice(self, tmp_path: Path) -> None:
+        cases = [asked(n, tags=("typo",) if n in TYPOS else (), fields={"language": "de" if n % 2 else "en"}) for n in range(60)]
+        gone = set(names([*TYPOS, 20]))
+        report = report_of(cases, lambda case: lost(case) if case in gone else found(case))
+        write_report(report, tmp_path / "r.json")
+        read = read_report(tmp_path / "r.json")
+        assert codes(report) == ["typos-fail", "targets-never-returned"]
+        assert read.recommendations == report.recommendations
+        assert recommend(read) == report.recommendations
+
+
+ARRAYS = ("status", "values", "unanswerable", "starts", "grades", "match", "ranks", "unreachable", "narrowness")
+
+
+def arrays_in(cases: CaseArrays) -> list[list[object]]:
+    return [np.nan_to_num(getattr(cases, name).astype(float), nan=-9.0).tolist() for name in ARRAYS]
+
+
+class TestExactTests:
+    @pytest.mark.parametrize(("seen", "drawn", "marked", "total"), [(5, 8, 6, 20), (0, 3, 3, 9), (3, 3, 3, 9), (40, 60, 70, 200)])
+    def test_the_hypergeometric_tail_is_the_sum_of_its_terms(self, seen: int, drawn: int, marked: int, total: int) -> None:
+        terms = (comb(marked, k) * comb(total - marked, drawn - k) for k in range(seen, min(drawn, marked) + 1))
+        assert hypergeometric_tail(seen, drawn, marked, total) == pytest.approx(sum(terms) / comb(total, drawn), rel=1e-9)
+
+    @pytest.mark.parametrize(("seen", "trials", "share"), [(9, 10, 0.5), (0, 4, 0.3), (4, 4, 0.3), (12, 100, 0.05)])
+    def test_the_binomial_tail_is_the_sum_of_its_terms(self, seen: int, trials: int, share: float) -> None:
+        terms = (comb(trials, k) * share**k * (1 - share) ** (trials - k) for k in range(seen, trials + 1))
+        assert binomial_tail(seen, trials, share) == pytest.approx(sum(terms), rel=1e-9)
+
+    def test_more_than_possible_never_happens(self) -> None:
+        assert (hypergeometric_tail(4, 3, 5, 9), binomial_tail(4, 3, 0.5)) == (0.0, 0.0)
+
+    def test_large_counts_do_not_overflow(self) -> None:
+        assert 0 < hypergeometric_tail(25_500, 50_000, 50_000, 100_000) < 1e-3
+        assert hypergeometric_tail(10, 50_000, 50_000, 100_000) == pytest.approx(1.0)
