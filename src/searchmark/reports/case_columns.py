@@ -81,8 +81,15 @@ class CaseColumns(Mapping[str, CaseSummary]):
     def __iter__(self) -> Iterator[str]:
         return iter(self.scores.judged.suite.table.ids)
 
+    def __contains__(self, case: object) -> bool:
+        return case in self.scores.judged.suite.table.index
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return self.scores.names
+
     def __getitem__(self, case: str) -> CaseSummary:
-        judged, names = self.scores.judged, self.scores.names
+        judged, names = self.scores.judged, self._names
         table, answer = judged.suite.table, judged.run.index.get(case)
         row = table.index[case]
         values = self.scores.values[row].tolist()

@@ -73,12 +73,12 @@ class _Readers:
 
     def __init__(self, wanted: frozenset[str]) -> None:
         self._wanted = wanted
-        self._histories: dict[object, _History] = {}
+        self._histories: dict[object, _CommitTexts] = {}
         self._of_corpus = lru_cache(maxsize=8)(self._opened)
 
     def read(self, location: Location, hit: str) -> str | None:
         if isinstance(location, Commit):
-            history = self._histories.get(location.history) or self._histories.setdefault(location.history, _History(location))
+            history = self._histories.get(location.history) or self._histories.setdefault(location.history, _CommitTexts(location))
             return history.read(location.commit, hit)
         return self._of_corpus(location)(hit)
 
@@ -87,7 +87,7 @@ class _Readers:
         if corpus is None:
             return lambda _: None
         if isinstance(corpus.source, DirectorySource):
-            return _Folder(corpus.source.path.resolve()).read
+            return _FolderTexts(corpus.source.path.resolve()).read
         return _kept_texts(corpus, self._wanted).get
 
 
@@ -117,7 +117,7 @@ class _Recent:
         return self.texts[key]
 
 
-class _Folder:
+class _FolderTexts:
     """The files below a folder, and no others."""
 
     def __init__(self, path: Path) -> None:
@@ -131,7 +131,7 @@ class _Folder:
         """None for a path that leaves the folder, also through a link, and for what is no document of it."""
         parts = PurePosixPath(hit).parts
         file = self._path.joinpath(*parts)
-        if ".." in parts or SKIPPED_FOLDERS.intersection(parts) or "\0" in hit or not parts:
+        if ".." in parts or SKIPPED_FOLDERS.intersection(parts) or self._path not in file.parents:
             return None
         try:
             if file.resolve() != file or not file.is_file():
@@ -143,7 +143,7 @@ class _Folder:
         return None if text is None else _beginning(Document(hit, text))
 
 
-class _History:
+class _CommitTexts:
     """The commits of one repository: a step from one to the next reads only what differs, and a blob is read once."""
 
     def __init__(self, location: Commit) -> None:

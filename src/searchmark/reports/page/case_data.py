@@ -31,7 +31,7 @@ def case_data(report: Report) -> Iterator[str]:
     yield '"answers":['
     for number, agent in enumerate(report.agents.values()):
         yield ("," if number else "") + _json(columns.answers(agent)) + "\n"
-    yield f'],\n"texts":{_json(columns.texts.all)}}}'
+    yield f'],\n"queries":{_json(columns.queries)},\n"expected":{_json(columns.expected)},\n"texts":{_json(columns.texts.all)}}}'
 
 
 def _json(data: Any) -> str:
@@ -66,11 +66,9 @@ def four_digits(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(f"{value:.4f}")
 
 
-def _score(score: float | None) -> float | str | None:
+def _score(score: float | None) -> float | None:
     """Six digits: more than a reader can use."""
-    if score is None or math.isfinite(score):
-        return None if score is None else float(f"{score:.6g}")
-    return str(score)
+    return None if score is None or not math.isfinite(score) else float(f"{score:.6g}")
 
 
 def _times(samples: Sequence[float]) -> list[float]:
@@ -85,23 +83,26 @@ class CaseColumnsOfPage:
         self.texts = Texts()
         self.ids = list(dict.fromkeys(case for agent in report.agents.values() for case in agent.cases))
         self.measures = measure_names(report)
+        self._asked = [False] * len(self.ids)
+        self.queries: list[str | None] = [None] * len(self.ids)
+        self.expected: list[list[int]] = [[] for _ in self.ids]
 
     def heads(self) -> dict[str, Any]:
-        """Everything but the answers."""
-        first = [self._first(case) for case in self.ids]
+        """Everything but the answers, and what comes with them."""
         return {
             "runs": [_visible(name) for name in self.report.agents],
             "measures": list(map(_visible, self.measures)),
             "statuses": [status.replace("_", " ") for status in STATUSES],
             "matches": list(MATCHES),
             "ids": list(map(_visible, self.ids)),
-            "queries": [None if each.query is None else lines_visible(each.query) for each in first],
-            "expected": [self._expected(each) for each in first],
             **self._facts(),
         }
 
-    def _first(self, case: str) -> CaseSummary:
-        return next(agent.cases[case] for agent in self.report.agents.values() if case in agent.cases)
+    def _ask(self, row: int, case: CaseSummary) -> None:
+        """What was asked and expected is the same for all runs: the first that has the case tells it."""
+        self._asked[row] = True
+        self.queries[row] = None if case.query is None else lines_visible(case.query)
+        self.expected[row] = self._expected(case)
 
     def _expected(self, case: CaseSummary) -> list[int]:
         """Text, way of matching and grade of every target, one after the other."""
@@ -124,7 +125,10 @@ class CaseColumnsOfPage:
         columns = _AnswerColumns(self.texts, self.measures, self.report.suite.rel)
         for row, case in enumerate(self.ids):
             if case in agent.cases:
-                columns.add(row, agent.cases[case])
+                found = agent.cases[case]
+                columns.add(row, found)
+                if not self._asked[row]:
+                    self._ask(row, found)
         return columns.plain(len(self.ids))
 
 

@@ -145,7 +145,7 @@ def _steps(points: Sequence[ScatterPoint]) -> tuple[Line, ...]:
 
 
 @dataclass(frozen=True)
-class HistoryPoint:
+class TrendDot:
     """One run of the past."""
 
     x: float
@@ -157,14 +157,14 @@ class HistoryPoint:
 
 
 @dataclass(frozen=True)
-class History:
+class TrendPicture:
     """One number over time, with the band inside which it is noise: its top and its height, where there is one."""
 
     title: str
     sentence: str | None
     worse: bool
     overall: bool
-    points: tuple[HistoryPoint, ...]
+    points: tuple[TrendDot, ...]
     lines: tuple[Line, ...]
     ticks: tuple[Tick, ...]
     band: tuple[float, float] | None
@@ -172,18 +172,18 @@ class History:
     last: str
 
 
-def histories(report: Report) -> list[History]:
+def histories(report: Report) -> list[TrendPicture]:
     """All trends of the report that have more than one run."""
     return [_history(trend) for trend in report.trends if len(trend.points) > 1]
 
 
-def _history(trend: Trend) -> History:
+def _history(trend: Trend) -> TrendPicture:
     ends = [end for point in trend.points for end in (point.mean, point.low, point.high)]
     scale = scale_of([*ends, trend.low, trend.high]) or Scale(0.0, 1.0)
     across = Scale(0, len(trend.points) - 1)
-    points = tuple(_history_point(point, across.at(number), scale) for number, point in enumerate(trend.points))
+    points = tuple(_trend_dot(point, across.at(number), scale) for number, point in enumerate(trend.points))
     where = "".join(f", {by} {value}" for by, value in trend.where.items())
-    return History(
+    return TrendPicture(
         title=f"{trend.agent}: {trend.measure}{where}",
         sentence=trend.sentence,
         worse=trend.worse_since is not None,
@@ -197,9 +197,9 @@ def _history(trend: Trend) -> History:
     )
 
 
-def _history_point(point: TrendPoint, x: float, scale: Scale) -> HistoryPoint:
+def _trend_dot(point: TrendPoint, x: float, scale: Scale) -> TrendDot:
     title = f"{point.entry}, {point.time:%Y-%m-%d %H:%M}: {Number(point.mean).text}"
-    return HistoryPoint(x, scale.up(point.mean), _end(scale, point.low), _end(scale, point.high), point.worse, title)
+    return TrendDot(x, scale.up(point.mean), _end(scale, point.low), _end(scale, point.high), point.worse, title)
 
 
 def _band(trend: Trend, scale: Scale) -> tuple[float, float] | None:

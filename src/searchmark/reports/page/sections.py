@@ -17,7 +17,7 @@ from searchmark.reports.notes import Note
 from searchmark.reports.outcome import Outcome, outcome_of
 from searchmark.reports.page.figures import Tick, Whisker, scale_of, whisker
 from searchmark.reports.page.heat import HeatMap, heat_maps, leakage_maps
-from searchmark.reports.page.pictures import Distribution, History, Scatter, distributions, histories, scatter
+from searchmark.reports.page.pictures import Distribution, Scatter, TrendPicture, distributions, histories, scatter
 from searchmark.reports.report import Report
 from searchmark.reports.targets import TargetLine, targets
 
@@ -111,7 +111,8 @@ class Page:
         """What comes behind the headline: the gate in a sentence, or what was compared."""
         gate = layout.gate_sentence(self.report)
         if gate is not None:
-            return f"{gate[0].upper()}{gate[1:]}."
+            said = gate.removeprefix(f"gate {self.outcome}: ")  # the headline says that already
+            return f"{said[0].upper()}{said[1:].removesuffix('.')}."
         count = len(self.verdicts)
         compared = f"{count} comparison{'' if count == 1 else 's'} by {self.report.pairs[0].primary}. " if count else ""
         return f"{compared}No gate was asked for."
@@ -180,6 +181,9 @@ class Page:
     def targets(self) -> tuple[TargetLine, ...]:
         return targets(self.report)
 
+    def target_sign(self, line: TargetLine) -> str:
+        return {"met": "✓", "close": "≈", "missed": "✗"}.get(line.state, "–")  # not every device has the pictures of other formats
+
     def target_text(self, line: TargetLine) -> str:
         """What was got, with its interval, and what was asked for."""
         value = Number(None).text if line.value is None else told_apart(line.value, line.expected)
@@ -207,7 +211,7 @@ class Page:
         return [(effect.sentence, layout.snapshot_table(effect)) for effect in self.report.snapshot_effects]
 
     @cached_property
-    def histories(self) -> list[History]:
+    def histories(self) -> list[TrendPicture]:
         return histories(self.report)
 
 

@@ -50,9 +50,10 @@ function hitItem(hit, ranks) {
     hit.score === null ? null : quiet(String(hit.score)),
     ranks === null ? null : moved(ranks.get(hit.number) ?? null, hit.rank),
   ];
-  const said = hit.text === undefined ? null : element("details", {}, element("summary", {}, "Text"), element("pre", {}, hit.text));
   const tone = hit.grade === null ? null : hit.grade > 0 ? "relevant" : "judged";
-  return element("li", { class: tone, "data-hit": hit.number }, element("span", { class: "id" }, pathParts(hit.id), lines), element("span", { class: "facts" }, facts), said);
+  const line = element("span", { class: "hit" }, element("span", { class: "id" }, pathParts(hit.id), lines), element("span", { class: "facts" }, facts));
+  const said = hit.text === undefined ? line : element("details", {}, element("summary", {}, line), element("pre", {}, hit.text));
+  return element("li", { class: tone, "data-hit": hit.number }, said);
 }
 
 function timesOf(answers, row) {

@@ -23,8 +23,9 @@ function caseParts(row) {
     element("header", {}, element("h3", { id: "case-title" }, DATA.ids[row]), caseButtons(row)),
     queryOf(row) ? element("p", { class: "asked" }, queryOf(row)) : null,
     about.length || origin ? element("p", { class: "about" }, about, origin) : null,
-    element("h4", {}, "Judgments, and the rank at which each was found"), judgmentTable(row),
-    element("h4", {}, "Values"), valueTable(row),
+    element("div", { class: "tables" },
+      element("div", {}, element("h4", {}, "Judgments, and the rank at which each was found"), judgmentTable(row)),
+      element("div", {}, element("h4", {}, "Values"), valueTable(row))),
     element("h4", {}, DATA.runs.length > 1 ? `Answers; ▲ and ▼ are moves against ${DATA.runs[0]}` : "Answers"), answerColumns(row),
   ].filter((part) => part !== null);
 }

@@ -23,8 +23,13 @@ function haystack(row) {
   return haystacks.get(row);
 }
 
+// What is looked for: words, each anywhere, and phrases in quotes.
+function wantedWords() {
+  return [...state.q.toLowerCase().matchAll(/"([^"]+)"?|[^\s"]+/g)].map(([word, phrase]) => phrase ?? word);
+}
+
 function selectedRows() {
-  const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wantedWords();
   const tests = [
     [state.failed, isFailed],
     [state.flipped, isFlipped],

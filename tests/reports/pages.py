@@ -1,0 +1,98 @@
+"""Reports that show everything a page has, and large ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from searchmark import (
+    Answer,
+    Case,
+    Evidence,
+    Hit,
+    Judgment,
+    Run,
+    Suite,
+    build_comparison,
+    check_gate,
+    compare,
+    judge,
+    parse_threshold,
+    score,
+)
+from searchmark.analysis.drifts import Drift
+from searchmark.analysis.trends import Trend, TrendPoint
+from searchmark.options.report_options import ReportOptions
+from searchmark.records import AnswerDetails
+from searchmark.reports import Report
+from searchmark.reports.recommendations import Recommendation
+
+RUNS = ("bm25", "hybrid", "semantic", "keyword")
+FOLDERS = ("orders", "payments", "catalogue", "shipping", "accounts", "mail", "web", "jobs")
+TRACEBACK = 'Traceback (most recent call last):\n  File "agent.py", line 3, in search\n    return index[query]\nKeyError: "rare"'
+
+
+def path_of(number: int) -> str:
+    folder = FOLDERS[number % len(FOLDERS)]
+    return f"src/shop/{folder}/{FOLDERS[number // 8 % 8]}_service/handlers/module_{number:04d}.py"
+
+
+def _query(number: int) -> str:
+    return f"Refund number {number} must not be paid twice when the gateway of {FOLDERS[number % 8]} answers late or not at all"
+
+
+def shop_suite(cases: int) -> Suite:
+    return Suite.from_cases(
+        "shop",
+        [
+            Case(
+                f"shop@{number:012x}",
+                _query(number),
+                (Judgment(path_of(number), grade=2), Judgment(path_of(number + 8))),
+                category=FOLDERS[number % 4],
+                tags=(f"leak:L{number % 3}", "language:en" if number % 2 else "language:de"),
+            )
+            for number in range(cases)
+        ],
+    )
+
+
+def _answer(suite_id: str, number: int, run: int, files: int) -> Answer:
+    if number % 50 == 7 and run == 2:
+        return Answer(suite_id, "error", (), AnswerDetails((12.5,), failure=TRACEBACK))
+    shift = (number * 7 + run * 3) % 5
+    hits = [Hit(path_of((number + (place - shift) * 8) % files), place + 1, 20.123456 / (place + 1) + run) for place in range(10)]
+    return Answer(suite_id, "ok", tuple(hits), AnswerDetails((3.0 + run + number % 7,), (1.0 + run, 1.5 + number % 3)))
+
+
+def shop_report(cases: int = 60, runs: int = 4, minimum: float | None = 0.5, texts: bool = False) -> Report:
+    """A comparison of agents on a shop that has twice as many files as cases."""
+    suite = shop_suite(cases)
+    made = [
+        Run.from_answers(name, [_answer(case, number, run, 2 * cases) for number, case in enumerate(suite.table.ids)])
+        for run, name in enumerate(RUNS[:runs])
+    ]
+    scores = [score(judge(suite, run), ["nDCG@10", "RR", "P@5", "R@10", "F1@10", "Success@5"]) for run in made]
+    gate = None if minimum is None else check_gate(Evidence.of(scores[0]), [parse_threshold(f"nDCG@10={minimum}")])
+    options = ReportOptions(hit_texts=texts)
+    return build_comparison(
+        scores, compare(scores, ("category", "tag")), ("category", "tag"), gate=gate, options=options,
+        text_of=lambda _, case, hit: f"def handle():\n\treturn {hit!r}  # {case}",
+    )  # fmt: skip
+
+
+def with_past(report: Report) -> Report:
+    """The same with what an archive tells."""
+    noon = datetime(2026, 5, 1, 12, tzinfo=UTC)
+    points = tuple(
+        TrendPoint(f"run-{day}", noon + timedelta(days=day), mean, mean - 0.05, mean + 0.05, worse)
+        for day, (mean, worse) in enumerate([(0.71, False), (0.72, False), (0.60, True)])
+    )
+    trend = Trend("bm25", "nDCG@10", points, low=0.68, high=0.75, worse_since="run-2", sentence="worse since run-2")
+    drift = Drift(
+        "bm25", "latency warm p95", 1.0, 2.0, 1.0, ("run-1",), "the corpus", "latency warm p95 doubled; the corpus differs"
+    )
+    advice = Recommendation(
+        "typos", "bm25", "3 of 4 cases with typos fail", "Try a spelling correction.", tuple(list(report.agents["bm25"].cases)[:2])
+    )
+    return replace(report, trends=(trend,), drifts=(drift,), recommendations=(advice,))

@@ -1,0 +1,206 @@
+"""A page shows what a report says, runs nothing but its own script, and lets no text of others do anything."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from searchmark.reports import Report, read_report, render, write_report
+from searchmark.reports.cells import Number
+from searchmark.reports.failed import failed_because
+from tests.reports.pages import RUNS, TRACEBACK, shop_report, with_past
+from tests.reports.samples import HOSTILE, comparison_of, report_of
+
+HOSTILE_ENDS = "</script><script>alert(1)</script><!--<script> javascript:alert(1) &amp; \u2028\u2029\u202e\x1b[31m\udcff \"'><img src=x onerror=alert(1)>"
+
+
+class Page(HTMLParser):
+    """The elements of a page, the texts of its scripts and styles, and the words that a reader sees."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.raw: dict[str, list[str]] = {"script": [], "style": []}
+        self.words: list[str] = []
+        self._inside: str | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._inside = tag if tag in self.raw else None
+        if self._inside:
+            self.raw[tag].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = None
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.raw[self._inside][-1] += data
+        else:
+            self.words.append(data)
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.raw["script"][0])
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    @property
+    def sections(self) -> list[str | None]:
+        return [attributes.get("id") for attributes in self.named("section")]
+
+
+def page_of(report: Report) -> Page:
+    return Page(render(report, "html"))
+
+
+@pytest.fixture(scope="module")
+def shop() -> Report:
+    return with_past(shop_report(texts=True))
+
+
+@pytest.fixture(scope="module")
+def page(shop: Report) -> Page:
+    return page_of(shop)
+
+
+def test_a_page_has_every_section_that_the_report_has_something_for(page: Page) -> None:
+    assert page.sections == [
+        "verdict", "agents", "targets", "segments", "distributions", "leakage", "history", "advice", "notes", "cases",
+    ]  # fmt: skip
+
+
+def test_a_page_leaves_out_what_the_report_does_not_have() -> None:
+    assert page_of(report_of(by=())).sections == ["verdict", "agents", "distributions", "notes", "cases"]
+
+
+def test_the_snapshots_of_one_agent_have_a_section() -> None:
+    report = comparison_of()
+    page = page_of(report)
+    assert "snapshots" in page.sections
+    assert report.snapshot_effects[0].sentence in page.text
+
+
+def test_the_verdict_comes_first_and_in_words(page: Page, shop: Report) -> None:
+    assert shop.gate is not None
+    assert page.text.index(f"Gate {shop.gate.verdict}") < page.text.index("Agents side by side")
+    assert page.text.index(shop.pairs[0].differences[0].reason) < page.text.index("Agents side by side")
+
+
+def test_the_policy_allows_this_style_and_this_script_and_nothing_else(page: Page) -> None:
+    (policy,) = [each["content"] for each in page.named("meta") if each.get("http-equiv") == "Content-Security-Policy"]
+    digests = [
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (*page.raw["style"], page.raw["script"][1])
+    ]
+    assert policy == (
+        f"default-src 'none'; style-src 'sha256-{digests[0]}'; script-src 'sha256-{digests[1]}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    assert len(page.raw["style"]) == 1
+    assert [each.get("type") for each in page.named("script")] == ["application/json", None]
+
+
+def test_nothing_is_loaded_and_no_element_has_style_or_code_of_its_own(page: Page) -> None:
+    addresses = [each[name] for _, each in page.elements for name in ("src", "href", "srcset", "action") if name in each]
+    assert all(str(address).startswith(("#", "data:,")) for address in addresses)
+    assert [each for _, each in page.elements if "style" in each or any(name.startswith("on") for name in each)] == []
+
+
+def test_the_script_never_parses_a_text_as_markup(page: Page) -> None:
+    assert re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", page.raw["script"][1]) == []
+
+
+@pytest.mark.parametrize("hostile", [HOSTILE, HOSTILE_ENDS])
+def test_hostile_queries_and_hits_stay_texts(hostile: str) -> None:
+    harmless, attacked = page_of(report_of()), page_of(report_of(hostile, hostile))
+    assert [tag for tag, _ in attacked.elements] == [tag for tag, _ in harmless.elements]
+    assert attacked.data["queries"][0].startswith(hostile[:5])
+    assert any(text.startswith(hostile[:5]) for text in attacked.data["texts"])
+
+
+def test_hostile_names_categories_tags_notes_and_errors_stay_texts() -> None:
+    attacked = page_of(_attacked(HOSTILE_ENDS))
+    assert [each for _, each in attacked.elements if any(name.startswith("on") for name in each)] == []
+    assert attacked.named("img") == []
+    assert len(attacked.named("script")) == 2
+    assert re.findall("[\u2028\u2029\u202e\x1b\udcff]", render(_attacked(HOSTILE_ENDS), "html")) == []
+
+
+def _attacked(hostile: str) -> Report:
+    from searchmark import Answer, Case, Hit, Judgment, Run, Suite, build_comparison, compare, judge, score
+    from searchmark.records import AnswerDetails, RunLabel
+
+    case = Case(hostile, hostile, (Judgment(hostile),), category=hostile, tags=(hostile, f"leak:{hostile}"), origin=hostile)
+    suite = Suite.from_cases(hostile, [case])
+    details = AnswerDetails((1.0,), failure=hostile, repeat_failure=hostile, unreachable=(hostile,), said={hostile: hostile})
+    answers = [[Answer(hostile, "error", (), details)], [Answer(hostile, "ok", (Hit(hostile, 1, 1.0),))]]
+    runs = [Run.from_answers(RunLabel(f"{hostile}{number}"), each) for number, each in enumerate(answers)]
+    scores = [score(judge(suite, run), ["RR", "nDCG@10"]) for run in runs]
+    return build_comparison(scores, compare(scores, ("category", "tag")), ("category", "tag"))
+
+
+def test_a_page_is_the_same_from_a_report_that_was_read_back(shop: Report, tmp_path: Path) -> None:
+    write_report(shop, tmp_path / "report.json")
+    assert render(read_report(tmp_path / "report.json"), "html") == render(shop, "html")
+
+
+def test_the_cases_of_a_page_have_the_numbers_that_all_formats_have(page: Page, shop: Report) -> None:
+    for number, name in enumerate(RUNS):
+        for row, case in enumerate(shop.agents[name].cases.values()):
+            written = [f"{column[row]:.4f}" for column in page.data["answers"][number]["values"]]
+            assert written == [Number(value).text for value in case.measures.values()]
+
+
+def test_a_case_has_its_targets_with_their_ranks_and_its_hits_with_grades_and_scores(page: Page, shop: Report) -> None:
+    data, texts = page.data, page.data["texts"]
+    case = next(iter(shop.agents["bm25"].cases.values()))
+    assert [texts[number] for number in data["expected"][0][::3]] == [each.target for each in case.expected]
+    assert data["answers"][0]["ranks"][0] == [each.rank or 0 for each in case.expected]
+    assert [texts[number] for number in data["answers"][0]["hits"][0]] == [hit.id for hit in case.hits]
+    assert data["answers"][0]["scores"][0] == [pytest.approx(hit.score, rel=1e-5) for hit in case.hits]
+    grades = dict(zip(data["answers"][0]["grades"][0][::2], data["answers"][0]["grades"][0][1::2], strict=True))
+    assert grades == {at: hit.grade for at, hit in enumerate(case.hits) if hit.grade is not None}
+
+
+def test_an_error_keeps_its_lines(page: Page) -> None:
+    (number,) = page.data["answers"][2]["failure"]["7"]
+    assert page.data["texts"][number] == TRACEBACK
+
+
+def test_the_text_of_a_hit_keeps_its_lines(page: Page) -> None:
+    numbers = page.data["answers"][0]["hit_texts"][0]
+    assert page.data["texts"][numbers[1]].startswith("def handle():\n    return")
+
+
+def test_a_page_knows_which_cases_failed_and_why(page: Page, shop: Report) -> None:
+    texts, failed = page.data["texts"], page.data["answers"][1]["failed"]
+    for row, case in enumerate(shop.agents["hybrid"].cases.values()):
+        numbers = failed[row] if isinstance(failed, list) else failed.get(str(row))
+        assert tuple(texts[number] for number in numbers or ()) == failed_because(case, 1)
+
+
+def test_leaky_cases_give_something_away(page: Page) -> None:
+    assert page.data["leaky"] == [row for row in range(60) if row % 3]
+
+
+def test_a_thousand_cases_of_four_agents_take_less_than_three_megabytes() -> None:
+    assert len(render(shop_report(cases=1000), "html").encode()) < 3_000_000
+
+
+def test_an_undefined_value_is_null_and_has_its_reason() -> None:
+    data = page_of(report_of()).data
+    assert data["answers"][0]["values"][0][2] is None
+    assert [data["measures"][measure] for measure, _ in data["answers"][0]["undefined"][2]] == ["RR", "nDCG@10", "mine"]
