@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.records.id_columns import Texts
-from searchmark.records.shown import Shown
+from searchmark.records.shown import NotebookRecord
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-class Framed(Shown):
+class Framed(NotebookRecord):
     """A record with a frame, which other libraries take as it is."""
 
     def frame(self) -> pl.DataFrame:
@@ -68,6 +68,11 @@ def null_column(kind: type, count: int) -> pl.Series:
     import polars as pl
 
     return pl.Series(values=[None], dtype=pl.DataType.from_python(kind)).new_from_index(0, count)
+
+
+def constant_columns(values: Mapping[str, str | None], count: int) -> dict[str, pl.Series]:
+    """Columns that say the same in every row."""
+    return {name: text_column([value]).new_from_index(0, count) for name, value in values.items()}
 
 
 def typed_frame(rows: Sequence[Mapping[str, Any]], types: Mapping[str, type]) -> pl.DataFrame:

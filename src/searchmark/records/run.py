@@ -160,13 +160,18 @@ class Run(Framed):
         """What this run is called where there is no other."""
         return display_names([self.label])[0]
 
+    @property
+    def named(self) -> dict[str, str | None]:
+        """What tells this run from others in a frame that holds several."""
+        return {"run": self.name, "snapshot": self.label.snapshot}
+
     def frame(self) -> pl.DataFrame:
         """One row per hit, best first; an answer without hits has one row, where rank, id and score are null."""
-        return hit_frame(self.name, self, self._statuses)
+        return hit_frame(self.named, self, self._statuses)
 
     def time_frame(self) -> pl.DataFrame:
         """One row per search that was timed: ``kind`` is cold, warm or first_hit, as in reports."""
-        return time_frame(self.name, self.case_ids, self._statuses, self.details or ())
+        return time_frame(self.named, self.case_ids, self._statuses, self.details or ())
 
     @property
     def _statuses(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from searchmark.records.answers import AnswerDetails
 from searchmark.records.columns import NO_LINE, rows_or_none, starts_of
-from searchmark.records.frames import in_rows, null_column, number_column, text_column
+from searchmark.records.frames import constant_columns, in_rows, null_column, number_column, text_column
 from searchmark.records.id_columns import Texts
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class HitTable(Protocol):
     def last_line(self) -> NDArray[np.int32] | None: ...
 
 
-def hit_frame(run: str, hits: HitTable, status: Sequence[str]) -> pl.DataFrame:
+def hit_frame(run: Mapping[str, str | None], hits: HitTable, status: Sequence[str]) -> pl.DataFrame:
     """One row per hit, best first; one for an answer without any, so that no case gets lost."""
     import polars as pl
 
@@ -47,7 +47,7 @@ def hit_frame(run: str, hits: HitTable, status: Sequence[str]) -> pl.DataFrame:
     count = len(rows)
     return pl.DataFrame(
         {
-            "run": text_column([run]).new_from_index(0, count),
+            **constant_columns(run, count),
             "case": text_column(hits.case_ids).gather(answer),
             "status": text_column(status).gather(answer),
             "rank": number_column(rank, rows < 0),
@@ -76,7 +76,9 @@ def _line_column(lines: NDArray[np.int32] | None, rows: NDArray[np.int64]) -> pl
     return null_column(int, len(rows)) if lines is None else in_rows(number_column(lines.astype(np.int64), lines == NO_LINE), rows)
 
 
-def time_frame(run: str, case_ids: Sequence[str], status: Sequence[str], details: Sequence[AnswerDetails]) -> pl.DataFrame:
+def time_frame(
+    run: Mapping[str, str | None], case_ids: Sequence[str], status: Sequence[str], details: Sequence[AnswerDetails]
+) -> pl.DataFrame:
     """One row per search that was timed: of which case and kind, its number among these, and its milliseconds."""
     import polars as pl
 
@@ -86,11 +88,11 @@ def time_frame(run: str, case_ids: Sequence[str], status: Sequence[str], details
         "first_hit": [() if each.first_hit_ms is None else (each.first_hit_ms,) for each in details],
     }
     cases, ended = text_column(case_ids), text_column(status)
-    frames = [_times_of(kind, times, run, cases, ended) for kind, times in samples.items()]
+    frames = [_times_of({**run, "kind": kind}, times, cases, ended) for kind, times in samples.items()]
     return pl.concat(frames)
 
 
-def _times_of(kind: str, times: list[Sequence[float]], run: str, cases: pl.Series, status: pl.Series) -> pl.DataFrame:
+def _times_of(named: Mapping[str, str | None], times: list[Sequence[float]], cases: pl.Series, status: pl.Series) -> pl.DataFrame:
     import polars as pl
 
     starts = starts_of(map(len, times), len(times))
@@ -98,10 +100,9 @@ def _times_of(kind: str, times: list[Sequence[float]], run: str, cases: pl.Serie
     count = len(answer)
     return pl.DataFrame(
         {
-            "run": text_column([run]).new_from_index(0, count),
+            **constant_columns(named, count),
             "case": cases.gather(answer),
             "status": status.gather(answer),
-            "kind": text_column([kind]).new_from_index(0, count),
             "search": np.arange(count) - starts[answer] + 1,
             "ms": np.fromiter(chain.from_iterable(times), np.float64, count),
         }

@@ -7,7 +7,7 @@ from importlib import import_module
 LONGEST_NAME = 40
 
 
-class Shown:
+class NotebookRecord:
     """A record that Jupyter shows as a card."""
 
     def _repr_html_(self) -> str:

@@ -16,7 +16,7 @@ from searchmark.options.strict import strict_record
 from searchmark.records.columns import rows_or_none, starts_of
 from searchmark.records.digests import judgments_digest, queries_digest
 from searchmark.records.document import Document
-from searchmark.records.frames import Framed, in_rows, null_column, text_column
+from searchmark.records.frames import Framed, constant_columns, in_rows, null_column, text_column
 from searchmark.records.grades import grade_column
 from searchmark.records.id_columns import text_list
 from searchmark.records.judgments import Judgment, JudgmentTable, judgment_table
@@ -160,7 +160,7 @@ class Suite(Framed):
         case, _, judgment = rows_or_none(self.judgments.starts)
         of_cases = {name: in_rows(column, case) for name, column in self.table.series().items()}
         of_judgments = {name: in_rows(column, judgment) for name, column in self.judgments.series().items()}
-        return pl.DataFrame({"suite": text_column([self.name]).new_from_index(0, len(case)), **of_cases, **of_judgments})
+        return pl.DataFrame(constant_columns({"suite": self.name}, len(case)) | of_cases | of_judgments)
 
     def __repr__(self) -> str:
         return f"Suite({quoted(self.name)}, {counted(len(self), 'case')}, {counted(len(self.judgments), 'judgment')})"
