@@ -110,4 +110,5 @@ class Report(NotebookRecord):
     def __repr__(self) -> str:
         gate = "" if self.gate is None else f", gate {self.gate.verdict}"
         runs = listed([quoted(name) for name in self.agents], 3)
-        return f"Report({quoted(self.suite.name)}, {counted(self.suite.cases, 'case')}, {counted(len(self.agents), 'run')}: {runs}{gate})"
+        size = f"{counted(self.suite.cases, 'case')}, {counted(len(self.agents), 'run')}"
+        return f"Report({quoted(self.suite.name)}, {size}: {runs}{gate})"
