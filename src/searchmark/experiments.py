@@ -40,6 +40,7 @@ from searchmark.options.report_options import ReportOptions
 from searchmark.options.run_options import RunOptions
 from searchmark.records import Run, RunLabel, Suite
 from searchmark.reports import Report, build_comparison, build_report
+from searchmark.reports.case_columns import HitText
 from searchmark.runs.join import joined
 
 if TYPE_CHECKING:
@@ -175,13 +176,14 @@ def evaluate_run(
     options: CompareOptions = CompareOptions(),
     corpus: Survey | None = None,
     detail: ReportOptions = ReportOptions(),  # noqa: B008  # frozen
+    text_of: HitText | None = None,
 ) -> Report:
     """The report on one run, whole or in shards, checked by rules if there are any; ``baseline`` is for those that ask for one.
 
     A baseline may have rules of its own, which are checked as well.
     """
     scores, gate = gate_run(suite, parts, rules, measures, baseline=baseline, looks=looks, options=options, corpus=corpus)
-    return build_report(scores, by or default_splits(suite), gate, corpus, detail)
+    return build_report(scores, by or default_splits(suite), gate, corpus, detail, text_of)
 
 
 def gate_run(
@@ -219,6 +221,7 @@ def compare_runs(
     intersect: bool = False,
     same_depth: bool = False,
     detail: ReportOptions = ReportOptions(),  # noqa: B008  # frozen
+    text_of: HitText | None = None,
 ) -> Report:
     """The report on several runs of one suite, each held against the others or against the one that the options name.
 
@@ -238,7 +241,7 @@ def compare_runs(
     among = _Held(scores, _baseline_of(scores, rules, options))
     held = among if baseline is NO_BASELINE else _held(scores, baseline, rules, scored)
     gate = _gate(held, rules, options, corpus, looks)
-    return build_comparison(scores, pairs, splits, decided, corpus, gate, detail)
+    return build_comparison(scores, pairs, splits, decided, corpus, gate, detail, text_of)
 
 
 def foresee_gate(

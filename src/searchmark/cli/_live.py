@@ -62,14 +62,18 @@ class LiveOptions:
             raise UsageError("--memory-limit works on Linux only; leave it out")
         return options
 
+    def searched(self, config: Config, suite: Path) -> Where:
+        """What is searched, as far as options, config and the file of the suite tell."""
+        configured = config.dataset.repository_path  # several are a matter of mining
+        return replace(self.where, base=suite.parent, repository_path=configured if isinstance(configured, str) else None)
+
     def experiment(
         self, suite: Suite, agents: Sequence[AgentSpec], config: Config, told: Sequence[Path], repeats: int = 1
     ) -> Experiment:
         """What was asked for, as the library takes it; ``told`` are the files that tell the answers, that of the suite first."""
         from searchmark.experiments import Experiment
 
-        configured = config.dataset.repository_path  # several are a matter of mining
-        where = replace(self.where, base=told[0].parent, repository_path=configured if isinstance(configured, str) else None)
+        where = self.searched(config, told[0])
         options = self.options(config)
         named = [parse_repository(text).path for text in self.where.repositories]
         fetch_rest(self.fetch, named or [path for path in (where.repository_path,) if path], offline=not options.network)

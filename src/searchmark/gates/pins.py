@@ -172,7 +172,8 @@ class EachCaseRule:
         return self._result(name, lowest, tuple(low[:MOST_CASES]), "failed", f"Expected {words} {wanted}, but {count}")
 
     def _result(self, subject: str, actual: float | None, cases: tuple[str, ...], verdict: GateVerdict, message: str) -> RuleResult:
-        return RuleResult(f"{subject}{EVERY_CASE}", {}, "at_least", self.expected, actual, cases, verdict, message)
+        words = f"{named(self.asked, subject)}{EVERY_CASE}"
+        return RuleResult(f"{subject}{EVERY_CASE}", {}, "at_least", self.expected, actual, cases, verdict, message, words=words)
 
 
 def value_of(scores: Scores, measure: AnyMeasure, case: str) -> float | None:

@@ -47,6 +47,7 @@ RENDERERS = {
     "markdown": Renderer("markdown", "to_markdown", (".md", ".markdown")),
     "comment": Renderer("comment", "to_comment", (".comment.md",)),
     "junit": Renderer("junit", "to_junit", (".xml",)),
+    "html": Renderer("page", "to_html", (".html", ".htm")),
     "text": Renderer("text", "to_text", (".txt",)),
     "csv": Renderer("csv_file", "to_csv", (".csv",)),
     "latex": Renderer("latex", "to_latex", (".tex",), only_comparisons=True),

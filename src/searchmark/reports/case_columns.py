@@ -55,8 +55,8 @@ class ExpectedTargets:
 
 NOT_JUDGED = np.iinfo(np.int64).min
 
-# What the document of a hit says, by case and id; None where it cannot be read.
-HitText = Callable[[str, str], str | None]
+# What the document of a hit says, by the snapshot that was searched, case and id; None where it cannot be read.
+HitText = Callable[[str | None, str, str], str | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class CaseColumns(Mapping[str, CaseSummary]):
         hits = judged.run.answer(answer, self.limit).hits
         for hit, row, grade in zip(hits, rows.tolist(), self.grades_at(rows), strict=True):
             missing = judged.valid is not None and not judged.valid[row]
-            text = None if self.text_of is None else self.text_of(case, hit.id)
+            text = None if self.text_of is None else self.text_of(judged.run.label.snapshot, case, hit.id)
             yield ShownHit(hit.id, hit.score, hit.lines, None if grade == NOT_JUDGED else grade, missing, text)
 
     def grades_at(self, rows: Ints) -> list[int]:

@@ -10,7 +10,7 @@ import click
 
 from searchmark.analysis.comparison import check_baseline
 from searchmark.analysis.decisions import PRESETS
-from searchmark.cli._corpus import survey_of
+from searchmark.cli._corpus import survey_of, texts_of_hits
 from searchmark.cli._gates import GateChoice, baseline_file, threshold_options, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
@@ -129,6 +129,7 @@ def command(
         intersect=compared.intersect,
         same_depth=compared.same_depth,
         detail=detail,
+        text_of=texts_of_hits(detail, suite, live.searched(config, Path(source.path)), runs),
     )
     report = with_next_step(report, source.path, () if agents else saved.run_paths, config.gates.baseline, verb="compare")
     return deliver(report, files, json_on_stdout=STDOUT in wanted.outputs, brief=brief, github=github)

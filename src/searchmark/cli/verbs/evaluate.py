@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from searchmark.cli._corpus import survey_of
+from searchmark.cli._corpus import survey_of, texts_of_hits
 from searchmark.cli._gates import GateAgainst, baseline_file, gate_options, say_what_is_foreseen, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_of_suite, agent_specs, live_options, refuse_live_options, run_shown, with_corpus
@@ -101,6 +103,7 @@ def command(
         options=config.compare,
         corpus=survey,
         detail=detail,
+        text_of=texts_of_hits(detail, suite, with_corpus(live, setup).searched(config, Path(source.path)), parts),
     )
     saved_runs = saved.run_paths or ((live.save_run,) if live.save_run else ())
     report = with_next_step(report, source.path, saved_runs, baseline_file(config, gates.against))

@@ -1,0 +1,28 @@
+"""What a report's measures are: a report knows them by name only, also where it was read from a file."""
+
+from __future__ import annotations
+
+from searchmark.errors import UsageError
+from searchmark.measures.grammar import AnyMeasure, parse_measure
+from searchmark.reports.report import Report
+
+
+def measure_names(report: Report) -> list[str]:
+    """Every measure of any run, in the order in which they were asked for."""
+    return list(dict.fromkeys(name for agent in report.agents.values() for name in agent.measures))
+
+
+def measure_named(report: Report, name: str) -> AnyMeasure | None:
+    """The measure behind a name; None for one that this version does not know."""
+    found = next((agent.measures[name] for agent in report.agents.values() if name in agent.measures), None)
+    try:
+        return parse_measure(found.definition if found is not None and found.definition else name)
+    except UsageError:
+        return None
+
+
+def leading_measure(report: Report) -> str | None:
+    """The first measure that tells quality, else the first; None in a report without measures."""
+    names = measure_names(report)
+    telling = (name for name in names if (measure := measure_named(report, name)) is None or measure.tells_quality)
+    return next(telling, next(iter(names), None))

@@ -1,0 +1,206 @@
+"""The cases of a report as the page gets them: JSON in columns, every text once, fit for a script element."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from searchmark.records import MATCHES, STATUSES, AnswerDetails
+from searchmark.reports.case_records import CaseSummary, ShownHit
+from searchmark.reports.cells import three_digits
+from searchmark.reports.failed import failed_because
+from searchmark.reports.measured import measure_names
+from searchmark.reports.quoting import visible
+from searchmark.reports.report import AgentSummary, Report
+
+LEAK = "leak:"
+NO_LEAK = "leak:L0"
+
+# What would end a script element or begin a comment in it, and line ends that only JSON allows.
+_IN_SCRIPT = str.maketrans({"<": r"\u003c", ">": r"\u003e", "&": r"\u0026", "\u2028": r"\u2028", "\u2029": r"\u2029"})
+
+
+def case_data(report: Report) -> Iterator[str]:
+    """The pieces of one JSON object; the table of texts comes last, when all of them are known."""
+    columns = CaseColumnsOfPage(report)
+    yield "{"
+    yield from (f"{_json(key)}:{_json(part)},\n" for key, part in columns.heads().items())
+    yield '"answers":['
+    for number, agent in enumerate(report.agents.values()):
+        yield ("," if number else "") + _json(columns.answers(agent)) + "\n"
+    yield f'],\n"texts":{_json(columns.texts.all)}}}'
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_IN_SCRIPT)
+
+
+def lines_visible(text: str) -> str:
+    """A text of several lines, which stay lines; anything else that cannot be seen is written out."""
+    return "\n".join(map(_visible, text.replace("\r\n", "\n").expandtabs(4).split("\n")))
+
+
+def _visible(text: str) -> str:
+    return text if text.isprintable() else visible(text)
+
+
+@dataclass
+class Texts:
+    """Every text once, harmless, under a number."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def number(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
+
+    @property
+    def all(self) -> list[str]:
+        return [lines_visible(text) for text in self.numbers]
+
+
+def four_digits(value: float | None) -> float | None:
+    """The value of a measure as all tables have it."""
+    return None if value is None or not math.isfinite(value) else float(f"{value:.4f}")
+
+
+def _score(score: float | None) -> float | str | None:
+    """Six digits: more than a reader can use."""
+    if score is None or math.isfinite(score):
+        return None if score is None else float(f"{score:.6g}")
+    return str(score)
+
+
+def _times(samples: Sequence[float]) -> list[float]:
+    return [float(three_digits(sample)) for sample in samples]
+
+
+class CaseColumnsOfPage:
+    """What the page knows of the cases of a report, column by column; one row per case, in the order of the report."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.texts = Texts()
+        self.ids = list(dict.fromkeys(case for agent in report.agents.values() for case in agent.cases))
+        self.measures = measure_names(report)
+
+    def heads(self) -> dict[str, Any]:
+        """Everything but the answers."""
+        first = [self._first(case) for case in self.ids]
+        return {
+            "runs": [_visible(name) for name in self.report.agents],
+            "measures": list(map(_visible, self.measures)),
+            "statuses": [status.replace("_", " ") for status in STATUSES],
+            "matches": list(MATCHES),
+            "ids": list(map(_visible, self.ids)),
+            "queries": [None if each.query is None else lines_visible(each.query) for each in first],
+            "expected": [self._expected(each) for each in first],
+            **self._facts(),
+        }
+
+    def _first(self, case: str) -> CaseSummary:
+        return next(agent.cases[case] for agent in self.report.agents.values() if case in agent.cases)
+
+    def _expected(self, case: CaseSummary) -> list[int]:
+        """Text, way of matching and grade of every target, one after the other."""
+        number = self.texts.number
+        return [part for each in case.expected for part in (number(each.target), MATCHES.index(each.match), each.grade)]
+
+    def _facts(self) -> dict[str, Any]:
+        number = self.texts.number
+        facts = [self.report.cases.get(case) for case in self.ids]
+        return {
+            "categories": [None if each is None or each.category is None else number(each.category) for each in facts],
+            "tags": [[] if each is None else [number(tag) for tag in each.tags] for each in facts],
+            "origins": {row: number(each.origin) for row, each in enumerate(facts) if each and each.origin},
+            "unanswerable": [row for row, each in enumerate(facts) if each and each.unanswerable],
+            "leaky": [row for row, each in enumerate(facts) if each and any(map(is_leak, each.tags))],
+        }
+
+    def answers(self, agent: AgentSummary) -> dict[str, Any]:
+        """What one run has got for every case; an entry by row is left out where there is nothing to say."""
+        columns = _AnswerColumns(self.texts, self.measures, self.report.suite.rel)
+        for row, case in enumerate(self.ids):
+            if case in agent.cases:
+                columns.add(row, agent.cases[case])
+        return columns.plain(len(self.ids))
+
+
+def is_leak(tag: str) -> bool:
+    return tag.startswith(LEAK) and tag != NO_LEAK
+
+
+class _AnswerColumns:
+    """The answers of one run, case after case."""
+
+    def __init__(self, texts: Texts, measures: Sequence[str], rel: int) -> None:
+        self._texts, self._measures, self._rel = texts, measures, rel
+        self._by_row: dict[str, dict[int, Any]] = {}
+        self._values: list[dict[int, Any]] = [{} for _ in measures]
+
+    def add(self, row: int, case: CaseSummary) -> None:
+        for column, measure in zip(self._values, self._measures, strict=True):
+            column[row] = four_digits(case.measures.get(measure))
+        ranks = [each.rank or 0 for each in case.expected]
+        # The usual status is not said: it would be most of them.
+        status = STATUSES.index(case.status)
+        failed = [self._texts.number(reason) for reason in failed_because(case, self._rel)]
+        parts: dict[str, Any] = {"status": status, "ranks": ranks if any(ranks) else None, "failed": failed}
+        for name, part in (parts | self._hits(case.hits) | self._details(case.details) | self._undefined(case)).items():
+            if part:
+                self._by_row.setdefault(name, {})[row] = part
+
+    def plain(self, rows: int) -> dict[str, Any]:
+        columns = {name: _column(entries, rows) for name, entries in self._by_row.items()}
+        return columns | {"values": [_column(entries, rows) for entries in self._values]}
+
+    def _hits(self, hits: Sequence[ShownHit]) -> dict[str, Any]:
+        """Ids and scores of all; grades, lines and texts only of those that have them, each behind its index."""
+        number = self._texts.number
+        scored = any(hit.score is not None for hit in hits)
+        return {
+            "hits": [number(hit.id) for hit in hits],
+            "scores": [_score(hit.score) for hit in hits] if scored else None,
+            "grades": [part for at, hit in enumerate(hits) if hit.grade is not None for part in (at, hit.grade)],
+            "lines": [part for at, hit in enumerate(hits) if hit.lines is not None for part in (at, *hit.lines)],
+            "missing": [at for at, hit in enumerate(hits) if hit.missing],
+            "hit_texts": [part for at, hit in enumerate(hits) if hit.text is not None for part in (at, number(hit.text))],
+        }
+
+    def _details(self, details: AnswerDetails) -> dict[str, Any]:
+        number = self._texts.number
+        return {
+            "cold": _times(details.cold_ms),
+            "warm": _times(details.warm_ms),
+            "failure": None if details.failure is None else [number(details.failure)],
+            "facts": [[what, number(said)] for what, said in _facts_of(details).items()],
+        }
+
+    def _undefined(self, case: CaseSummary) -> dict[str, Any]:
+        known = (name for name in case.undefined if name in self._measures)
+        return {"undefined": [[self._measures.index(name), self._texts.number(case.undefined[name])] for name in known]}
+
+
+def _column(entries: Mapping[int, Any], rows: int) -> Any:
+    """A list with an entry per row, or the entries by their row where most rows have none: the script reads both alike."""
+    return [entries.get(row) for row in range(rows)] if 2 * len(entries) > rows else entries
+
+
+def _facts_of(details: AnswerDetails) -> Mapping[str, str]:
+    """What else is known of an answer, in words."""
+    left_out = ", ".join(f"{what.replace('_', ' ')} {count}" for what, count in details.dropped.items())
+    said = None if details.said is None else json.dumps(details.said, ensure_ascii=False, default=str)
+    parts = {
+        "a repeat failed": details.repeat_failure,
+        "repeats that failed": details.repeat_failures,
+        "repeats with another answer": details.unstable,
+        "searches with a doubted time": details.doubted_times,
+        "time to the first hit": None if details.first_hit_ms is None else f"{three_digits(details.first_hit_ms)} ms",
+        "cost": None if details.cost is None else f"{details.cost:g}",
+        "left out": left_out,
+        "not there to be found": ", ".join(details.unreachable),
+        "the agent says": said,
+    }
+    return {what: str(part) for what, part in parts.items() if part}

@@ -1,0 +1,257 @@
+"""What is on the page above the cases: records that the template only has to write down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from searchmark.analysis.comparison import Pair
+from searchmark.analysis.verdicts import Difference
+from searchmark.gates.sentences import SIGNS, told_apart
+from searchmark.reports import layout
+from searchmark.reports.cells import Interval, Number, SegmentMean, Table
+from searchmark.reports.gate_rows import rule_table
+from searchmark.reports.measured import leading_measure, measure_names
+from searchmark.reports.notes import Note
+from searchmark.reports.outcome import Outcome, outcome_of
+from searchmark.reports.page.figures import Tick, Whisker, scale_of, whisker
+from searchmark.reports.page.heat import HeatMap, heat_maps, leakage_maps
+from searchmark.reports.page.pictures import Distribution, History, Scatter, distributions, histories, scatter
+from searchmark.reports.report import Report
+from searchmark.reports.targets import TargetLine, targets
+
+_HEADLINES: dict[str, str] = {
+    "passed": "Gate passed",
+    "failed": "Gate failed",
+    "unresolvable": "Gate cannot be decided",
+    "untrusted": "Do not trust this result",
+    "nothing evaluated": "Nothing was evaluated",
+}
+# Which of the page's colours a word gets; each also has a sign of its own.
+_TONES = {
+    **dict.fromkeys(("passed", "IMPROVED"), "good"),
+    **dict.fromkeys(("measured", "EQUIVALENT", "EXPLORATORY"), "calm"),
+    **dict.fromkeys(("failed", "untrusted", "nothing evaluated", "REGRESSED", "INVALID"), "bad"),
+}
+_SIGNS = {"good": "▲", "bad": "▼", "open": "◇", "calm": "="}
+
+
+def tone(word: str) -> str:
+    return _TONES.get(word, "open")
+
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """One pair on the measure that it is compared for."""
+
+    candidate: str
+    baseline: str
+    measure: str
+    verdict: str
+    sentence: str
+    difference: str
+    interval: str
+    mark: Whisker | None
+    zero: float | None
+
+    @property
+    def tone(self) -> str:
+        return tone(self.verdict)
+
+    @property
+    def sign(self) -> str:
+        return _SIGNS[self.tone]
+
+
+@dataclass(frozen=True)
+class DotRow:
+    """One run on one measure."""
+
+    run: str
+    mean: str
+    interval: str
+    cases: int
+    mark: Whisker | None
+
+
+@dataclass(frozen=True)
+class DotPlot:
+    """All runs on one measure, on one scale; ``line`` is where the baseline of all others is."""
+
+    measure: str
+    rows: tuple[DotRow, ...]
+    ticks: tuple[Tick, ...]
+    line: float | None
+
+
+@dataclass(frozen=True)
+class Page:
+    """A report as the template sees it."""
+
+    report: Report
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        return outcome_of(self.report)
+
+    @property
+    def tone(self) -> str:
+        return tone(self.outcome)
+
+    @property
+    def headline(self) -> str:
+        """The result in a few words: how the gate ended, or else the verdicts, or else the leading number."""
+        if self.outcome != "measured":
+            return _HEADLINES[self.outcome]
+        return _counted_verdicts(self.report.pairs) or _leading_number(self.report)
+
+    @property
+    def sentence(self) -> str:
+        """What comes behind the headline: the gate in a sentence, or what was compared."""
+        gate = layout.gate_sentence(self.report)
+        if gate is not None:
+            return f"{gate[0].upper()}{gate[1:]}."
+        count = len(self.verdicts)
+        compared = f"{count} comparison{'' if count == 1 else 's'} by {self.report.pairs[0].primary}. " if count else ""
+        return f"{compared}No gate was asked for."
+
+    @property
+    def about(self) -> str:
+        """Size and time of what was measured, in a line."""
+        runs = len(self.report.agents)
+        started = min((agent.run.started for agent in self.report.agents.values() if agent.run.started), default=None)
+        when = [] if started is None else [f"{started:%Y-%m-%d %H:%M} {started.tzname() or ''}".strip()]
+        return " · ".join([f"{self.report.suite.cases} cases", f"{runs} run{'' if runs == 1 else 's'}", *when])
+
+    @property
+    def gate_lines(self) -> list[str]:
+        return [line.strip() for line in layout.gate_lines(self.report)]
+
+    @property
+    def rules(self) -> Table:
+        return rule_table(self.report)
+
+    @property
+    def errors(self) -> list[Note]:
+        return [note for note in self.report.notes if note.severity == "error"]
+
+    @property
+    def other_notes(self) -> list[Note]:
+        return [note for note in self.report.notes if note.severity != "error"]
+
+    @property
+    def verdicts(self) -> list[VerdictRow]:
+        return list(_verdict_rows(self.report.pairs))
+
+    @property
+    def all_verdicts(self) -> Table:
+        return layout.verdict_table(self.report)
+
+    @property
+    def pair_details(self) -> list[tuple[Pair, list[str], list[Table]]]:
+        return [
+            (pair, list(layout.pair_sentences(pair)), [*layout.pair_segment_tables(pair), layout.telling_table(pair)])
+            for pair in self.report.pairs
+        ]
+
+    @property
+    def dot_plots(self) -> list[DotPlot]:
+        return [_dot_plot(self.report, measure) for measure in measure_names(self.report)]
+
+    @property
+    def standing(self) -> Table:
+        return layout.standing_table(self.report)
+
+    @property
+    def agents(self) -> list[tuple[str, str, list[Table], str | None]]:
+        """Every run in full: its name, how its cases ended, its tables, and what it took to get ready."""
+        return [
+            (name, layout.case_counts(agent, self.report.suite.cases),
+             [layout.measure_table(agent), layout.latency_table(agent)], layout.preparation(agent))
+            for name, agent in self.report.agents.items()
+        ]  # fmt: skip
+
+    @property
+    def speed(self) -> Table:
+        return layout.speed_table(self.report)
+
+    @property
+    def targets(self) -> tuple[TargetLine, ...]:
+        return targets(self.report)
+
+    def target_text(self, line: TargetLine) -> str:
+        """What was got, with its interval, and what was asked for."""
+        value = Number(None).text if line.value is None else told_apart(line.value, line.expected)
+        interval = "" if line.low is None else f" ({Interval(line.low, line.high).text})"
+        return f"{value}{interval}{line.unit and ' ' + line.unit}, asked {SIGNS[line.bound]} {line.expected:.12g}"
+
+    @cached_property
+    def heat_maps(self) -> list[HeatMap]:
+        return heat_maps(self.report)
+
+    @cached_property
+    def leakage(self) -> list[HeatMap]:
+        return leakage_maps(self.report)
+
+    @cached_property
+    def distributions(self) -> list[Distribution]:
+        return distributions(self.report)
+
+    @cached_property
+    def scatter(self) -> Scatter | None:
+        return scatter(self.report)
+
+    @property
+    def snapshots(self) -> list[tuple[str, Table]]:
+        return [(effect.sentence, layout.snapshot_table(effect)) for effect in self.report.snapshot_effects]
+
+    @cached_property
+    def histories(self) -> list[History]:
+        return histories(self.report)
+
+
+def page_of(report: Report) -> Page:
+    return Page(report)
+
+
+def _counted_verdicts(pairs: Sequence[Pair]) -> str | None:
+    """How many pairs ended in which verdict on the measure they were compared for; None without pairs."""
+    found = [difference.verdict for pair in pairs for difference in _primary(pair)]
+    return ", ".join(f"{found.count(word)} {word.lower()}" for word in dict.fromkeys(found)) or None
+
+
+def _leading_number(report: Report) -> str:
+    measure = leading_measure(report) or ""
+    found = next((agent.measures[measure] for agent in report.agents.values() if measure in agent.measures), None)
+    return "Measured" if found is None else f"{measure} {SegmentMean(found.mean, Interval(found.low, found.high), None).text}"
+
+
+def _primary(pair: Pair) -> list[Difference]:
+    return [difference for difference in pair.differences if difference.measure == pair.primary]
+
+
+def _verdict_rows(pairs: Sequence[Pair]) -> Iterator[VerdictRow]:
+    found = [(pair, difference) for pair in pairs for difference in _primary(pair)]
+    scale = scale_of([0.0, *(end for _, each in found for end in (each.low, each.high, each.difference))])
+    for pair, each in found:
+        mean = each.difference
+        mark = None if scale is None or mean is None else whisker(scale, mean, each.low, each.high)
+        zero = None if scale is None else scale.at(0.0)
+        difference, interval = Number(mean, signed=True).text, Interval(each.low, each.high, signed=True).text
+        yield VerdictRow(
+            pair.candidate, pair.baseline, each.measure, each.verdict, each.reason, difference, interval, mark, zero
+        )  # fmt: skip
+
+
+def _dot_plot(report: Report, measure: str) -> DotPlot:
+    found = {name: agent.measures[measure] for name, agent in report.agents.items() if measure in agent.measures}
+    scale = scale_of(end for each in found.values() for end in (each.mean, each.low, each.high))
+    rows = []
+    for name, each in found.items():
+        mark = None if scale is None or each.mean is None else whisker(scale, each.mean, each.low, each.high)
+        rows.append(DotRow(name, Number(each.mean).text, Interval(each.low, each.high).text, each.cases, mark))
+    baselines = {pair.baseline for pair in report.pairs}
+    base = found.get(next(iter(baselines))) if len(baselines) == 1 else None
+    line = None if base is None or base.mean is None or scale is None else scale.at(base.mean)
+    return DotPlot(measure, tuple(rows), () if scale is None else scale.ticks, line)
