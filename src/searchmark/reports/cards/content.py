@@ -35,6 +35,7 @@ from searchmark.reports.cells import (
 from searchmark.reports.gate_rows import rule_table
 from searchmark.reports.layout import gate_sentence
 from searchmark.reports.outcome import outcome_of
+from searchmark.reports.page.sections import page_of
 from searchmark.reports.report import Report, SuiteSummary
 
 ROWS_SHOWN = 5
@@ -118,10 +119,9 @@ def _scores_card(scores: Scores) -> NotebookCard:
 
 @card_of.register
 def _comparison_card(comparison: Comparison) -> NotebookCard:
-    verdicts = {pair.main.verdict for pair in comparison}
-    colour = _COLOURS.get(verdicts.pop(), NEUTRAL) if len(verdicts) == 1 else NEUTRAL
     headline, sections = _pairs(comparison)
-    return NotebookCard(f"Comparison of {counted(len(comparison), 'pair')} of runs", headline, sections, colour)
+    title = f"Comparison of {counted(len(comparison), 'pair')} of runs"
+    return NotebookCard(title, headline, sections, _pair_colour(comparison))
 
 
 @card_of.register
@@ -130,7 +130,7 @@ def _decision_card(decision: Decision) -> NotebookCard:
     rows = [(Text(each.rule), Text(each.answer), bar) for each, bar in zip(shown, _gain_bars(shown), strict=True)]
     rules = CardSection((), table(("rule", "holds", "gain over the baseline"), rows))
     rest = tuple(line for line in decision.evidence if line not in {each.sentence for each in shown})
-    colour = DOUBTFUL if decision.decision == NOT_ENOUGH else GOOD
+    colour = DOUBTFUL if decision.decision == NOT_ENOUGH else NEUTRAL
     more = _more(len(decision.readings) - len(shown), "reading")
     return NotebookCard("Decision", decision.sentence, (rules, *more, CardSection((*rest, *decision.flips))), colour)
 
@@ -145,13 +145,15 @@ def _gate_card(gate: Gate) -> NotebookCard:
 @card_of.register
 def _report_card(report: Report) -> NotebookCard:
     outcome = outcome_of(report)
-    headline, pairs = _pairs(report.pairs)
+    verdict, pairs = _pairs(report.pairs)
+    headline = gate_sentence(report) or (verdict if outcome == "measured" else None) or page_of(report).headline
     doubts = [note.message for note in report.notes if note.severity == "error"]
-    lines = [*([headline] if headline else []), *(decision.sentence for decision in report.decisions), *doubts]
+    said = (verdict, *(decision.sentence for decision in report.decisions), *doubts)
+    lines = CardSection(tuple(line for line in said if line and line != headline))
     runs = () if report.pairs else tuple(islice(_runs(report), PAIRS_SHOWN))
     title = f"Report on {report.suite.name}, {counted(report.suite.cases, 'case')}, {counted(len(report.agents), 'run')}"
-    sections = (CardSection(tuple(lines)), *_rules(report), *pairs, *runs)
-    return NotebookCard(title, gate_sentence(report) or outcome, sections, _COLOURS.get(outcome, NEUTRAL))
+    colour = _pair_colour(report.pairs) if outcome == "measured" else _COLOURS[outcome]
+    return NotebookCard(title, headline, (lines, *_rules(report), *pairs, *runs), colour)
 
 
 def _runs(report: Report) -> Iterator[CardSection]:
@@ -175,6 +177,12 @@ def _pairs(pairs: Sequence[Pair]) -> tuple[str | None, tuple[CardSection, ...]]:
         return _verdict(pairs[0]), (CardSection((), _differences(pairs[0])),)
     sections = tuple(CardSection((_verdict(pair),), _differences(pair)) for pair in pairs[:PAIRS_SHOWN])
     return None, (*sections, *_more(len(pairs) - PAIRS_SHOWN, "pair"))
+
+
+def _pair_colour(pairs: Sequence[Pair]) -> str:
+    """That of the verdict in which all pairs end."""
+    verdicts = {pair.main.verdict for pair in pairs}
+    return _COLOURS.get(verdicts.pop(), NEUTRAL) if len(verdicts) == 1 else NEUTRAL
 
 
 def _verdict(pair: Pair) -> str:
