@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from searchmark.analysis.intervals import mean_intervals
 from searchmark.analysis.score_frames import score_frame
-from searchmark.errors import UnknownMeasure, UsageError
+from searchmark.errors import UsageError
 from searchmark.judging.judge import Judged
 from searchmark.judging.score_ranges import no_range_because
 from searchmark.measures.formulas import Floats, scores_in_range
@@ -73,7 +73,7 @@ class Scores(Framed):
         """The column of a measure, by any of its names (``MRR``, ``Precision@5``), also where the depth of the answers cut it."""
         try:
             name = measure if measure in self.names else self.known_as(parse_measure(measure))
-        except UnknownMeasure:
+        except UsageError:  # whatever else it is, it is none of these
             name = None
         if name is None:
             raise UsageError(f"the measure {quoted(measure)} was not computed; available: {', '.join(self.names) or 'none'}")
