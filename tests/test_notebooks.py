@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -307,3 +308,12 @@ def test_no_consumer_is_loaded_by_a_frame() -> None:
         "print(*{'pandas', 'pyarrow', 'duckdb', 'altair', 'narwhals'} & set(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", statement], capture_output=True, text=True, check=True).stdout == "\n"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_column_is_documented_in_its_order(quickstart, kind: str) -> None:
+    page = (ROOT / "docs" / "notebooks.md").read_text()
+    section = re.search(rf"### (?:A |An )?{kind}\b.*?(?=\n### |\Z)", page, re.DOTALL | re.IGNORECASE)
+    assert section is not None
+    rows = [line.split("|")[1] for line in section[0].splitlines() if line.startswith("| `")]
+    assert [name for row in rows for name in re.findall(r"`(\w+)`", row)] == quickstart[kind].frame().columns
