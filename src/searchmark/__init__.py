@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from searchmark.agents.agent import AgentSpec as AgentSpec
     from searchmark.agents.agent import RetrievalAgent as RetrievalAgent
     from searchmark.agents.agent import RetrievalResult as RetrievalResult
+    from searchmark.analysis.comparison import Comparison as Comparison
     from searchmark.analysis.comparison import compare as compare
+    from searchmark.analysis.decisions import Decision as Decision
     from searchmark.analysis.scores import Scores as Scores
     from searchmark.analysis.scores import score as score
     from searchmark.archive.past import with_history as with_history
@@ -88,7 +90,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "agents.agent": ("AgentSpec", "RetrievalAgent", "RetrievalResult"),
-    "analysis.comparison": ("compare",),
+    "analysis.comparison": ("compare", "Comparison"),
+    "analysis.decisions": ("Decision",),
     "analysis.scores": ("score", "Scores"),
     "archive.past": ("with_history",),
     "archive.store": ("Archive",),

@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
 from searchmark.analysis.churn import Churn, TellingCase, churn_between, first_hits_of, telling_cases
+from searchmark.analysis.difference_frames import difference_frame, difference_rows
 from searchmark.analysis.families import Adjusted, adjusted
 from searchmark.analysis.intervals import SAME
 from searchmark.analysis.paired_evidence import Question, Rows, evidence_for, exact_mean
@@ -26,6 +27,11 @@ from searchmark.errors import UsageError
 from searchmark.measures.grammar import parse_measure
 from searchmark.options.compare_options import CompareOptions
 from searchmark.records import ERROR, TIMEOUT, display_names
+from searchmark.records.frames import Framed
+from searchmark.records.shown import listed, quoted
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,36 @@ class Pair:
     telling: tuple[TellingCase, ...]
     churn: Churn
     mismatches: tuple[Mismatch, ...] = ()
+
+    @property
+    def main(self) -> Difference:
+        """The difference on the primary measure."""
+        return next(found for found in self.differences if found.measure == self.primary)
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Framed, Sequence[Pair]):
+    """Every pair of runs that were compared on one suite, in their order."""
+
+    pairs: tuple[Pair, ...]
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @overload
+    def __getitem__(self, row: int) -> Pair: ...
+    @overload
+    def __getitem__(self, row: slice) -> tuple[Pair, ...]: ...
+    def __getitem__(self, row: int | slice) -> Pair | tuple[Pair, ...]:
+        return self.pairs[row]
+
+    def frame(self) -> pl.DataFrame:
+        """One row per pair, segment and measure; ``by`` and ``segment`` are null for all cases together."""
+        return difference_frame([row for pair in self.pairs for row in difference_rows(pair.differences, pair.segments)])
+
+    def __repr__(self) -> str:
+        ended = [(f"{quoted(each.candidate)} against {quoted(each.baseline)}", each.main) for each in self.pairs]
+        return f"Comparison({listed([f'{who}: {found.verdict} by {found.measure}' for who, found in ended], 3)})"
 
 
 class CaseSubset(NamedTuple):
@@ -62,10 +98,10 @@ class SegmentQuestion(NamedTuple):
     question: Question
 
 
-def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: CompareOptions = CompareOptions()) -> list[Pair]:
+def compare(scores: Sequence[Scores], by: Sequence[str] = (), options: CompareOptions = CompareOptions()) -> Comparison:
     """Compare every pair of runs; the first of a pair, in the order given, is its baseline, unless one is named for all."""
     check_judged([each.judged for each in scores], [each.names for each in scores])
-    return RunComparison(scores, by, options).pairs()
+    return Comparison(tuple(RunComparison(scores, by, options).pairs()))
 
 
 def unique_names(scores: Sequence[Scores]) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from searchmark.analysis.scores import Scores, category_name, clusters_of, segme
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import parse_measure
 from searchmark.options.compare_options import DecisionRule, DecisionTable
+from searchmark.records.frames import Framed, typed_frame
+from searchmark.records.shown import quoted
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Answer = Literal["yes", "no", "undecided"]
 NOT_ENOUGH = "not enough evidence"
@@ -47,8 +52,49 @@ PRESETS = {
 
 
 @dataclass(frozen=True)
-class Decision:
-    """One sentence for whoever decides, what it rests on, and what would flip it."""
+class Reading:
+    """How one rule fares in one segment: the suite as a whole or a category. ``rule`` is what it would decide.
+
+    ``gain``, ``low`` and ``high`` are relative to the baseline, or in the unit of the measure if ``absolute``; None is
+    undefined, and so is the upper end if nothing bounds it. The rule wants more than ``above`` and less than ``below``.
+    """
+
+    rule: str
+    segment: str
+    answer: Answer
+    sentence: str
+    above: float | None = None
+    below: float | None = None
+    gain: float | None = None
+    low: float | None = None
+    high: float | None = None
+    cases: int = 0
+    absolute: bool = False
+
+    @property
+    def bound(self) -> float:
+        """The line that the gain is held against."""
+        return self.above if self.above is not None else self.below if self.below is not None else 0.0
+
+
+_READING: dict[str, type] = {
+    "rule": str,
+    "segment": str,
+    "answer": str,
+    "above": float,
+    "below": float,
+    "gain": float,
+    "low": float,
+    "high": float,
+    "cases": int,
+    "absolute": bool,
+    "sentence": str,
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Decision(Framed):
+    """One sentence for whoever decides, what it rests on, what would flip it, and how every rule fared."""
 
     candidate: str
     baseline: str
@@ -57,18 +103,16 @@ class Decision:
     sentence: str
     evidence: tuple[str, ...]
     flips: tuple[str, ...]
+    readings: tuple[Reading, ...] = ()
 
+    def frame(self) -> pl.DataFrame:
+        """One row per rule and segment that it was read in; one with nulls where the table has no rules."""
+        about = {name: getattr(self, name) for name in ("candidate", "baseline", "measure", "decision")}
+        read = [vars(reading) for reading in self.readings] or [dict.fromkeys(_READING)]
+        return typed_frame([about | each for each in read], dict.fromkeys(about, str) | _READING)
 
-@dataclass(frozen=True)
-class _Reading:
-    """How one rule fares in one segment: the suite as a whole or a category."""
-
-    segment: str
-    gain: float | None
-    answer: Answer
-    sentence: str
-    bound: float = 0.0
-    absolute: bool = False
+    def __repr__(self) -> str:
+        return f"Decision({quoted(self.candidate)} against {quoted(self.baseline)} by {self.measure}: {quoted(self.decision)})"
 
 
 def tables_about(tables: Sequence[DecisionTable], pairs: Sequence[Pair]) -> list[DecisionTable]:
@@ -105,6 +149,7 @@ def decide(table: DecisionTable, pairs: Sequence[Pair], scores: Mapping[str, Sco
         sentence=f"{table.candidate} against {table.baseline} by {arms.measure}: {decision}",
         evidence=(*(look.sentence for look in basis), *prices),
         flips=tuple(_flips(decision, basis, open_rules)),
+        readings=tuple(reading for _, found in looks for reading in found),
     )
 
 
@@ -134,25 +179,24 @@ class _Arms:
         self._categories = {} if suite.table.categories is None else segment_rows(suite, "category")
         self._gains: dict[str, Gain] = {}
 
-    def looks(self, rule: DecisionRule) -> list[_Reading]:
+    def looks(self, rule: DecisionRule) -> list[Reading]:
         if not rule.categories:
             return [self._look(rule, "all cases", np.arange(len(self._baseline.judged.suite)))]
         if not self._categories:
-            return [_Reading("categories", None, "undecided", "the suite has no categories")]
+            return [_undecided(rule, "categories", "the suite has no categories")]
         suite = self._baseline.judged.suite
         wanted = list(self._categories) if "all" in rule.categories else [category_name(suite, name) for name in rule.categories]
         return [self._look(rule, name, self._categories.get(name)) for name in wanted]
 
-    def _look(self, rule: DecisionRule, segment: str, rows: Rows | None) -> _Reading:
+    def _look(self, rule: DecisionRule, segment: str, rows: Rows | None) -> Reading:
         if rows is None:
-            return _Reading(segment, None, "undecided", f"{segment}: no such category in the suite")
+            return _undecided(rule, segment, f"{segment}: no such category in the suite")
         if self._invalid is not None:
-            return _Reading(segment, None, "undecided", f"{segment}: INVALID, {self._invalid}")
+            return _undecided(rule, segment, f"{segment}: INVALID, {self._invalid}")
         gain = self._gains.setdefault(segment, self._gain(rows))
         if gain.mean is None:
-            return _Reading(segment, None, "undecided", f"{segment}: no case has a value on both sides")
-        bound = rule.above if rule.above is not None else rule.below if rule.below is not None else 0.0
-        return _Reading(segment, gain.mean, _answer(rule, gain), _sentence(segment, gain), bound, gain.absolute)
+            return _undecided(rule, segment, f"{segment}: no case has a value on both sides")
+        return _reading(rule, segment, gain)
 
     def _gain(self, rows: Rows) -> Gain:
         before, after = (each.values[rows, self._column] for each in (self._baseline, self._candidate))
@@ -162,6 +206,26 @@ class _Arms:
         before, after, rows = before[both], after[both], rows[both]
         clusters = clusters_of(self._baseline.judged.suite.table, rows)
         return gain_of(before, after, clusters, measure_span(self._baseline.measures[self._column], before, after))
+
+
+def _undecided(rule: DecisionRule, segment: str, because: str) -> Reading:
+    return Reading(rule.decision, segment, "undecided", because, rule.above, rule.below)
+
+
+def _reading(rule: DecisionRule, segment: str, gain: Gain) -> Reading:
+    return Reading(
+        rule=rule.decision,
+        segment=segment,
+        answer=_answer(rule, gain),
+        sentence=_sentence(segment, gain),
+        above=rule.above,
+        below=rule.below,
+        gain=gain.mean,
+        low=gain.low,
+        high=None if gain.high is None or not isfinite(gain.high) else gain.high,
+        cases=gain.cases,
+        absolute=gain.absolute,
+    )
 
 
 def _sentence(segment: str, gain: Gain) -> str:
@@ -191,14 +255,14 @@ def _answer(rule: DecisionRule, gain: Gain) -> Answer:
     return "yes" if holds else "undecided"
 
 
-def _together(looks: Sequence[_Reading]) -> Answer:
+def _together(looks: Sequence[Reading]) -> Answer:
     answers = {look.answer for look in looks}
     if not looks or "no" in answers:
         return "no"
     return "undecided" if "undecided" in answers else "yes"
 
 
-def _flips(decision: str, basis: Sequence[_Reading], open_rules: Sequence[tuple[DecisionRule, Sequence[_Reading]]]) -> list[str]:
+def _flips(decision: str, basis: Sequence[Reading], open_rules: Sequence[tuple[DecisionRule, Sequence[Reading]]]) -> list[str]:
     known = [look for look in basis if look.gain is not None]
     flips = []
     if known and decision != NOT_ENOUGH:

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.analysis.intervals import mean_intervals
+from searchmark.analysis.score_frames import score_frame
 from searchmark.errors import UsageError
 from searchmark.judging.judge import Judged
 from searchmark.judging.score_ranges import no_range_because
 from searchmark.measures.formulas import Floats, scores_in_range
-from searchmark.measures.grammar import AnyMeasure, CaseTraits, computed_nan_reason, parse_measures, undefined_reason
+from searchmark.measures.grammar import AnyMeasure, CaseTraits, computed_nan_reason, parse_measure, parse_measures, undefined_reason
 from searchmark.records import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT, CaseTable, Suite, SuiteKind, TrustKind
+from searchmark.records.frames import Framed
+from searchmark.records.shown import listed, quoted
+
+if TYPE_CHECKING:
+    import polars as pl
 
 DEFAULT_MEASURES = ("nDCG@10", "RR", "R@10", "P@5", "Success@5", "Judged@10")
 MEASURES_OF: Mapping[SuiteKind, tuple[str, ...]] = {
@@ -45,7 +51,7 @@ class Summary:
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(Framed):
     """The table of values: one row per case of the suite, one column per measure, NaN where undefined."""
 
     judged: Judged
@@ -62,12 +68,22 @@ class Scores:
         return dict(zip(STATUSES, np.bincount(self.judged.status, minlength=len(STATUSES)).tolist(), strict=True))
 
     def mean(self, measure: str) -> float:
-        """The mean of one measure over the cases where it is defined; NaN if it is defined nowhere."""
-        column = self.values[:, self.names.index(measure)]
+        """The mean of one measure, by any of its names, over the cases where it is defined; NaN if it is defined nowhere."""
+        column = self.values[:, self.column_of(measure)]
         return float(np.mean(column[~np.isnan(column)])) if not np.isnan(column).all() else float("nan")
 
     def means(self) -> dict[str, float]:
         return {name: self.mean(name) for name in self.names}
+
+    def column_of(self, measure: str) -> int:
+        """The column of a measure, by any of its names (``MRR``, ``Precision@5``), also where the depth of the answers cut it."""
+        try:
+            name = measure if measure in self.names else self.known_as(parse_measure(measure))
+        except UsageError:  # whatever else it is, it is none of these
+            name = None
+        if name is None:
+            raise UsageError(f"the measure {quoted(measure)} was not computed; available: {', '.join(self.names) or 'none'}")
+        return self.names.index(name)
 
     def known_as(self, measure: AnyMeasure) -> str | None:
         """The name under which a measure is in the table, also where the depth of the answers has cut it; None if it is not."""
@@ -81,6 +97,27 @@ class Scores:
         measure = self.measures[column]
         reason = _case_reason(self.judged, measure, row) or _range_reason(self.judged, measure, row)
         return reason or computed_nan_reason(measure)
+
+    def reasons(self, column: int) -> list[str | None]:
+        """Why the values of a measure are undefined, case by case; cases that are alike share their reason."""
+        undefined = np.flatnonzero(np.isnan(self.values[:, column]))
+        kinds = undefined if _by_score(self.measures[column]) else _traits(self.judged)[undefined]
+        _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
+        known = [self.reason(row, column) for row in undefined[first].tolist()]
+        reasons: list[str | None] = [None] * len(self.values)
+        for row, each in zip(undefined.tolist(), kind.tolist(), strict=True):
+            reasons[row] = known[each]
+        return reasons
+
+    def frame(self) -> pl.DataFrame:
+        """One row per case and measure; ``value`` is null where it is undefined, and ``reason`` says why."""
+        status = [STATUSES[each] for each in self.judged.status.tolist()]
+        reasons = [self.reasons(column) for column in range(len(self.measures))]
+        return score_frame(self.judged.run.named, self.judged.suite.table, status, self.names, self.values, reasons)
+
+    def __repr__(self) -> str:
+        means = listed([f"{name} {mean:.4f}" for name, mean in self.means().items()], 3)
+        return f"Scores({quoted(self.judged.run.name)} on {quoted(self.judged.suite.name)}: {means})"
 
     def summaries(self, rows: NDArray[np.intp] | None = None) -> dict[str, Summary]:
         """Every measure over all cases, or over some of them, with its interval."""
@@ -158,8 +195,19 @@ def _case_reason(judged: Judged, measure: AnyMeasure, row: int) -> str | None:
 
 
 def _range_reason(judged: Judged, measure: AnyMeasure, row: int) -> str | None:
-    by_score = any(part.definition.compute is scores_in_range for part in measure.parts)
-    return no_range_because(judged.suite, judged.run, row) if by_score else None
+    return no_range_because(judged.suite, judged.run, row) if _by_score(measure) else None
+
+
+def _by_score(measure: AnyMeasure) -> bool:
+    """Whether the scores of hits decide on it, and not their order alone."""
+    return any(part.definition.compute is scores_in_range for part in measure.parts)
+
+
+def _traits(judged: Judged) -> NDArray[np.int64]:
+    """A number for every case: what decides on whether a measure can speak about it, so cases that are alike share it."""
+    columns = (judged.status == NOT_RUN, judged.complete, judged.answerable, judged.has_paths, judged.graded)
+    weights = 1 << np.arange(len(columns))
+    return np.asarray(np.column_stack(columns) @ weights)
 
 
 def clusters_of(table: CaseTable, rows: NDArray[np.intp]) -> Sequence[str] | None:

@@ -15,6 +15,7 @@ from searchmark.gates.reach import Reach
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.gate_options import NumberBound, Policy
+from searchmark.records.shown import NotebookRecord, counted, listed, quoted
 
 GateVerdict = Literal["passed", "failed", "unresolvable", "untrusted"]
 PinBound = Literal["must_be_first", "must_contain", "must_not_contain", "before", "known_failure"]
@@ -93,12 +94,16 @@ class Rule(Protocol):
     def check(self, evidence: Evidence) -> RuleResult: ...
 
 
-@dataclass(frozen=True)
-class Gate:
+@dataclass(frozen=True, repr=False)
+class Gate(NotebookRecord):
     """All rules together: as bad as the worst of them."""
 
     verdict: GateVerdict
     rules: tuple[RuleResult, ...]
+
+    def __repr__(self) -> str:
+        bad = [quoted(rule.subject) for rule in self.rules if rule.verdict != "passed"]
+        return f"Gate({self.verdict}, {counted(len(self.rules), 'rule')}{f'; not met: {listed(bad, 3)}' if bad else ''})"
 
 
 def check_gate(evidence: Evidence, rules: Iterable[Rule], options: CompareOptions = CompareOptions()) -> Gate:

@@ -12,6 +12,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from searchmark.records.answers import (
+        EMPTY,
+        ERROR,
+        NOT_RUN,
+        NOTHING_KNOWN,
+        OK,
+        STATUSES,
+        TIMEOUT,
+        Answer,
+        AnswerDetails,
+        Hit,
+        Status,
+    )
+    from searchmark.records.columns import (
+        NO_LINE,
+        line_columns,
+    )
     from searchmark.records.digests import (
         query_digest,
     )
@@ -48,21 +65,8 @@ if TYPE_CHECKING:
         joined_provenance,
     )
     from searchmark.records.run import (
-        EMPTY,
-        ERROR,
-        NO_LINE,
-        NOT_RUN,
-        NOTHING_KNOWN,
-        OK,
-        STATUSES,
-        TIMEOUT,
-        Answer,
-        AnswerDetails,
-        Hit,
         Run,
         ScoredRun,
-        Status,
-        line_columns,
     )
     from searchmark.records.suite import (
         Case,
@@ -123,6 +127,20 @@ __all__ = [
 ]
 
 _HOMES = {
+    "answers": (
+        "EMPTY",
+        "ERROR",
+        "NOT_RUN",
+        "NOTHING_KNOWN",
+        "OK",
+        "STATUSES",
+        "TIMEOUT",
+        "Answer",
+        "AnswerDetails",
+        "Hit",
+        "Status",
+    ),
+    "columns": ("NO_LINE", "line_columns"),
     "digests": ("query_digest",),
     "document": ("Document",),
     "judgments": ("MATCHES", "NO_RANK", "Judgment", "JudgmentTable", "Match", "ScoreRange"),
@@ -145,23 +163,7 @@ _HOMES = {
         "display_names",
         "joined_provenance",
     ),
-    "run": (
-        "EMPTY",
-        "ERROR",
-        "NO_LINE",
-        "NOT_RUN",
-        "NOTHING_KNOWN",
-        "OK",
-        "STATUSES",
-        "TIMEOUT",
-        "Answer",
-        "AnswerDetails",
-        "Hit",
-        "Run",
-        "ScoredRun",
-        "Status",
-        "line_columns",
-    ),
+    "run": ("Run", "ScoredRun"),
     "suite": (
         "Case",
         "CaseTable",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,12 @@ from numpy.typing import NDArray
 from searchmark.options.strict import strict_record
 from searchmark.records.columns import starts_of
 from searchmark.records.digests import JudgmentColumns
+from searchmark.records.frames import null_column, number_column, text_column
 from searchmark.records.grades import grade_column
 from searchmark.records.id_columns import Texts, text_list
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Match = Literal["id", "path", "glob", "symbol", "lines"]
 MATCHES: tuple[Match, ...] = get_args(Match)
@@ -65,6 +69,21 @@ class JudgmentTable:
             ranks=None if self.ranks is None else [rank or None for rank in self.ranks.tolist()],
             ranges=self._ranges(0, len(self)) if self.has_ranges else None,
         )
+
+    def series(self) -> dict[str, pl.Series]:
+        """Every column for a frame, null where a judgment has nothing; of score ranges those for all models."""
+        count = len(self)
+        bounds = (None, None) if self.ranges is None else self.ranges.T
+        low, high = (null_column(float, count) if each is None else number_column(each, np.isnan(each)) for each in bounds)
+        match = np.zeros(count, np.uint8) if self.match is None else self.match
+        return {
+            "target": text_column(self.targets),
+            "match": text_column(MATCHES).gather(match),
+            "grade": number_column(self.grades, np.zeros(count, bool)),
+            "rank": null_column(int, count) if self.ranks is None else number_column(self.ranks, self.ranks == NO_RANK),
+            "score_low": low,
+            "score_high": high,
+        }
 
     def rows(self, start: int, end: int) -> Iterator[Judgment]:
         """The judgments in some rows as records."""

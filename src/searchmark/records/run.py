@@ -3,97 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from annotated_types import Ge
 from numpy.typing import NDArray
 
 from searchmark.errors import UsageError
-from searchmark.options.strict import strict_record
-from searchmark.records.columns import rows_from, starts_of
+from searchmark.records.answers import EMPTY, NOTHING_KNOWN, OK, STATUSES, Answer, AnswerDetails, Hit
+from searchmark.records.columns import NO_LINE, line_columns, rows_from, starts_of
+from searchmark.records.frames import Framed
 from searchmark.records.id_columns import Texts, ranks_by_score, texts_at
-from searchmark.records.provenance import Provenance, RunLabel
-from searchmark.records.samples import ManyMilliseconds, Milliseconds
+from searchmark.records.provenance import Provenance, RunLabel, display_names
+from searchmark.records.run_frames import hit_frame, time_frame
+from searchmark.records.shown import counted, quoted
 
-Status = Literal["ok", "empty", "error", "timeout", "not_run"]
-STATUSES: tuple[Status, ...] = get_args(Status)
-OK, EMPTY, ERROR, TIMEOUT, NOT_RUN = range(len(STATUSES))
-
-NO_LINE = 0  # lines are counted from 1
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One entry of an answer; ``rank`` starts at 1, ``score`` is None where the agent gave none.
-
-    ``lines`` are the first and the last line that the agent means, where it means only a part of a file.
-    """
-
-    id: str
-    rank: int
-    score: float | None = None
-    valid: bool | None = None
-    lines: tuple[int, int] | None = None
-
-
-@strict_record(slots=True)
-class AnswerDetails:
-    """How one answer came about.
-
-    ``asked`` is a digest of the query. ``cold_ms`` and ``warm_ms`` are samples of latency, one for every search that took
-    place: one that failed has the time that it took, one that had to be ended its deadline, and ``repeat_failures`` of the warm
-    ones did either. ``failure`` is why there is no answer, ``traceback`` where
-    in its code the agent was then, and ``repeat_failure`` why a repeat had none. ``not_whole`` says that the
-    agent was not asked, since the repository lacks contents. ``doubted_times`` counts the searches whose time is the
-    runner's own, since that contradicts the worker's. ``unstable`` counts the repeats with another answer,
-    ``dropped`` what the runner left out of this one, and ``unreachable`` names the relevant targets that were not there to be
-    found. ``said`` is the agent's own remark.
-    """
-
-    cold_ms: tuple[Milliseconds, ...] = ()
-    warm_ms: ManyMilliseconds = ()
-    first_hit_ms: Milliseconds | None = None
-    cost: float | None = None
-    failure: str | None = None
-    traceback: str | None = None
-    repeat_failure: str | None = None
-    repeat_failures: Annotated[int, Ge(0)] = 0
-    doubted_times: Annotated[int, Ge(0)] = 0
-    not_whole: bool = False
-    unstable: Annotated[int, Ge(0)] = 0
-    dropped: Mapping[str, Annotated[int, Ge(0)]] = field(default_factory=dict)
-    unreachable: tuple[str, ...] = ()
-    said: Any = None
-    asked: str | None = None
-
-    def to_plain(self) -> dict[str, Any]:
-        """What there is to say, as JSON has it; nothing for what is not known."""
-        # A cost of 0 is known, and differs from one that is not: only what is at its default is left out.
-        plain = {name: value for name, default in _DEFAULTS if (value := getattr(self, name)) != default}
-        return plain | {"warm_ms": tuple(self.warm_ms)} if "warm_ms" in plain else plain
-
-
-NOTHING_KNOWN = AnswerDetails()
-_DEFAULTS = [(each.name, getattr(NOTHING_KNOWN, each.name)) for each in fields(NOTHING_KNOWN)]  # made once: there are many answers
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What an agent returned for one case."""
-
-    case: str
-    status: Status
-    hits: tuple[Hit, ...] = ()
-    details: AnswerDetails = NOTHING_KNOWN
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(Framed):
     """All answers of one agent, raw, in columns: the hits of ``case_ids[i]`` are rows ``starts[i]:starts[i + 1]``.
 
     ``rank`` is the rank of each hit in its answer, from 1; None if the rows are in that order. ``scores`` is NaN where
@@ -222,6 +155,31 @@ class Run:
     def answers(self) -> Iterator[Answer]:
         return (self.answer(row) for row in range(len(self)))
 
+    @property
+    def name(self) -> str:
+        """What this run is called where there is no other."""
+        return display_names([self.label])[0]
+
+    @property
+    def named(self) -> dict[str, str | None]:
+        """What tells this run from others in a frame that holds several."""
+        return {"run": self.name, "snapshot": self.label.snapshot}
+
+    def frame(self) -> pl.DataFrame:
+        """One row per hit, best first; an answer without hits has one row, where rank, id and score are null."""
+        return hit_frame(self.named, self, self._statuses)
+
+    def time_frame(self) -> pl.DataFrame:
+        """One row per search that was timed: ``kind`` is cold, warm or first_hit, as in reports."""
+        return time_frame(self.named, self.case_ids, self._statuses, self.details or ())
+
+    @property
+    def _statuses(self) -> list[str]:
+        return [STATUSES[status] for status in self.status.tolist()]
+
+    def __repr__(self) -> str:
+        return f"Run({quoted(self.name)}, {counted(len(self), 'answer')}, {counted(len(self.scores), 'hit')})"
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Run) and self._identity == other._identity and list(self.answers) == list(other.answers)
 
@@ -259,14 +217,6 @@ class ScoredRun(Run):
     @cached_property
     def rank(self) -> NDArray[np.int32] | None:
         return ranks_by_score(self.ids, self.scores, self.starts)
-
-
-def line_columns(lines: Sequence[tuple[int, int] | None]) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
-    """The first and the last lines of many hits; None and None if every hit is on a whole document."""
-    if not any(lines):
-        return None, None
-    pairs = np.array([each or (NO_LINE, NO_LINE) for each in lines], np.int32)
-    return pairs[:, 0], pairs[:, 1]
 
 
 def _label(agent: str | RunLabel) -> RunLabel:

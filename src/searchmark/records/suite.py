@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.options.strict import strict_record
-from searchmark.records.columns import starts_of
+from searchmark.records.columns import rows_or_none, starts_of
 from searchmark.records.digests import judgments_digest, queries_digest
 from searchmark.records.document import Document
+from searchmark.records.frames import Framed, constant_columns, in_rows, null_column, text_column
 from searchmark.records.grades import grade_column
 from searchmark.records.id_columns import text_list
 from searchmark.records.judgments import Judgment, JudgmentTable, judgment_table
+from searchmark.records.shown import counted, quoted
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Gain = Literal["linear", "exp"]
 # Where cases were collected in a way that asks for measures of its own.
@@ -78,6 +84,22 @@ class CaseTable:
     def index(self) -> dict[str, int]:
         return {case_id: row for row, case_id in enumerate(self.ids)}
 
+    def series(self) -> dict[str, pl.Series]:
+        """Every column for a frame, null where a case has nothing; tags and fields, of which a case has many, as JSON."""
+        import polars as pl
+
+        count = len(self)
+        unanswerable = np.zeros(count, bool) if self.unanswerable is None else self.unanswerable
+        return {
+            "case": text_column(self.ids),
+            "query": null_column(str, count) if self.queries is None else text_column(self.queries),
+            "category": null_column(str, count) if self.categories is None else text_column(self.categories),
+            "tags": null_column(str, count) if self.tags is None else _json_column(self.tags),
+            "origin": null_column(str, count) if self.origins is None else text_column(self.origins),
+            "unanswerable": pl.Series(values=unanswerable),
+            "fields": null_column(str, count) if self.fields is None else _json_column(self.fields),
+        }
+
     def beside_judgments(self) -> dict[str, list[Any]]:
         """What else of a case decides on values of measures, for the cases where it is not the default."""
         more: dict[str, list[Any]] = {}
@@ -91,7 +113,7 @@ class CaseTable:
 
 
 @dataclass(frozen=True, eq=False)
-class Suite:
+class Suite(Framed):
     """A named set of cases with their judgments: what a search system is asked, and what is right.
 
     ``model`` names the embedding model that score ranges belong to. ``dropped`` counts what a reader
@@ -135,6 +157,18 @@ class Suite:
     def cases(self) -> Sequence[Case]:
         return _Cases(self)
 
+    def frame(self) -> pl.DataFrame:
+        """One row per judgment; a case without any has one row, where target, match and grade are null."""
+        import polars as pl
+
+        case, _, judgment = rows_or_none(self.judgments.starts)
+        of_cases = {name: in_rows(column, case) for name, column in self.table.series().items()}
+        of_judgments = {name: in_rows(column, judgment) for name, column in self.judgments.series().items()}
+        return pl.DataFrame(constant_columns({"suite": self.name}, len(case)) | of_cases | of_judgments)
+
+    def __repr__(self) -> str:
+        return f"Suite({quoted(self.name)}, {counted(len(self), 'case')}, {counted(len(self.judgments), 'judgment')})"
+
     def texts(self) -> Iterator[str]:
         """Every id, query and target."""
         yield from self.table.ids
@@ -176,6 +210,11 @@ def _column(rows: Sequence[Case], value: Callable[[Case], T]) -> tuple[T, ...] |
     """One value per case, or None where no case has any."""
     values = tuple(map(value, rows))
     return values if any(values) else None
+
+
+def _json_column(values: Iterable[object]) -> pl.Series:
+    """Nested values as JSON, which every consumer of a frame can hold; null for an empty one."""
+    return text_column([json.dumps(value, ensure_ascii=False, default=str) if value else None for value in values])
 
 
 def _marks(marks: list[bool]) -> NDArray[np.bool_] | None:

@@ -17,6 +17,7 @@ from searchmark.analysis.trends import Trend
 from searchmark.files.schemas import Schema
 from searchmark.gates.rules import Gate
 from searchmark.records import AgentIdentity, Environment, IndexBuild, SearchedRepository
+from searchmark.records.shown import NotebookRecord, counted, listed, quoted
 from searchmark.records.versions import Versions
 from searchmark.reports.advice import Recommendation
 from searchmark.reports.case_records import CaseFacts, CaseSummary
@@ -84,8 +85,8 @@ class AgentSummary:
     run: RunSummary = RunSummary()  # frozen
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(NotebookRecord):
     """All that is known about one evaluation or comparison. The keys of ``agents`` are display names, each unique.
 
     ``cases`` is what the suite says of each case, where it says anything. ``notes`` are the sentences that a reader must not
@@ -106,3 +107,9 @@ class Report:
     drifts: tuple[Drift, ...] = ()
     trends: tuple[Trend, ...] = ()
     schema_version: int = REPORT_SCHEMA.version
+
+    def __repr__(self) -> str:
+        gate = "" if self.gate is None else f", gate {self.gate.verdict}"
+        runs = listed([quoted(name) for name in self.agents], 3)
+        size = f"{counted(self.suite.cases, 'case')}, {counted(len(self.agents), 'run')}"
+        return f"Report({quoted(self.suite.name)}, {size}: {runs}{gate})"

@@ -1,0 +1,81 @@
+"""What an agent returned for one case: a status, hits, and how they came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, Literal, get_args
+
+from annotated_types import Ge
+
+from searchmark.options.strict import strict_record
+from searchmark.records.samples import ManyMilliseconds, Milliseconds
+
+Status = Literal["ok", "empty", "error", "timeout", "not_run"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+OK, EMPTY, ERROR, TIMEOUT, NOT_RUN = range(len(STATUSES))
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One entry of an answer; ``rank`` starts at 1, ``score`` is None where the agent gave none.
+
+    ``lines`` are the first and the last line that the agent means, where it means only a part of a file.
+    """
+
+    id: str
+    rank: int
+    score: float | None = None
+    valid: bool | None = None
+    lines: tuple[int, int] | None = None
+
+
+@strict_record(slots=True)
+class AnswerDetails:
+    """How one answer came about.
+
+    ``asked`` is a digest of the query. ``cold_ms`` and ``warm_ms`` are samples of latency, one for every search that took
+    place: one that failed has the time that it took, one that had to be ended its deadline, and ``repeat_failures`` of the warm
+    ones did either. ``failure`` is why there is no answer, ``traceback`` where
+    in its code the agent was then, and ``repeat_failure`` why a repeat had none. ``not_whole`` says that the
+    agent was not asked, since the repository lacks contents. ``doubted_times`` counts the searches whose time is the
+    runner's own, since that contradicts the worker's. ``unstable`` counts the repeats with another answer,
+    ``dropped`` what the runner left out of this one, and ``unreachable`` names the relevant targets that were not there to be
+    found. ``said`` is the agent's own remark.
+    """
+
+    cold_ms: tuple[Milliseconds, ...] = ()
+    warm_ms: ManyMilliseconds = ()
+    first_hit_ms: Milliseconds | None = None
+    cost: float | None = None
+    failure: str | None = None
+    traceback: str | None = None
+    repeat_failure: str | None = None
+    repeat_failures: Annotated[int, Ge(0)] = 0
+    doubted_times: Annotated[int, Ge(0)] = 0
+    not_whole: bool = False
+    unstable: Annotated[int, Ge(0)] = 0
+    dropped: Mapping[str, Annotated[int, Ge(0)]] = field(default_factory=dict)
+    unreachable: tuple[str, ...] = ()
+    said: Any = None
+    asked: str | None = None
+
+    def to_plain(self) -> dict[str, Any]:
+        """What there is to say, as JSON has it; nothing for what is not known."""
+        # A cost of 0 is known, and differs from one that is not: only what is at its default is left out.
+        plain = {name: value for name, default in _DEFAULTS if (value := getattr(self, name)) != default}
+        return plain | {"warm_ms": tuple(self.warm_ms)} if "warm_ms" in plain else plain
+
+
+NOTHING_KNOWN = AnswerDetails()
+_DEFAULTS = [(each.name, getattr(NOTHING_KNOWN, each.name)) for each in fields(NOTHING_KNOWN)]  # made once: there are many answers
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an agent returned for one case."""
+
+    case: str
+    status: Status
+    hits: tuple[Hit, ...] = ()
+    details: AnswerDetails = NOTHING_KNOWN
