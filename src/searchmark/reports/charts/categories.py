@@ -61,7 +61,7 @@ def _groups(means: Means) -> list[str]:
 
 def _range_words(run: str, found: dict[str, Summary]) -> str:
     ordered = sorted(found, key=lambda value: (found[value].mean or 0, value))
-    lowest, highest = (f"{value} {mean_text(found[value])}, n = {found[value].cases}" for value in (ordered[0], ordered[-1]))
+    lowest, highest = (f"{shown(value)} {mean_text(found[value])}, n = {found[value].cases}" for value in (ordered[0], ordered[-1]))
     return f"{run}: lowest {lowest}" + (f", highest {highest}" if len(ordered) > 1 else "")
 
 
