@@ -200,19 +200,32 @@ def test_times_at_the_ends_of_the_scale_are_drawn(times: tuple[float, float], tm
 def test_unanswered_cases_are_counted_beside_the_histogram(tmp_path: Path) -> None:
     (chart,) = write_charts(report_of(by=()), tmp_path, ["svg"])
 
-    assert "agent: mean 0.5000, n = 2 cases, 1 undefined" in texts_of(chart.files[0])
+    assert "agent (untrusted): mean 0.5000, n = 2 cases, 1 undefined" in texts_of(chart.files[0])
+
+
+def test_a_run_that_cannot_be_relied_on_is_marked_in_every_chart_and_in_words(tmp_path: Path) -> None:
+    made = full_report()
+    untrusted = replace(made, agents=made.agents | {"bm25": replace(made.agents["bm25"], status="untrusted")}, trends=())
+    for chart in write_charts(untrusted, tmp_path, ["svg"]):
+        assert any("bm25 (untrusted)" in text for text in texts_of(chart.files[0])), chart.name
+        assert "bm25 (untrusted)" in chart.alt
 
 
 def test_hostile_names_are_inert_in_svg(tmp_path: Path) -> None:
-    for chart in write_charts(full_report(EVIL, EVIL, EVIL), tmp_path):
+    name, category, suite = "\x1b[31m\u202e\ufffe\udcff<script>", "</text></svg><script>", "--> ]]> & \uffff"
+    for chart in write_charts(full_report(name, category, suite), tmp_path, ["svg"]):
         content = chart.files[0].read_text(encoding="utf-8")
         tree = ET.fromstring(content)  # noqa: S314  # ours
         tags = {each.tag.removeprefix(SVG) for each in tree.iter() if each.tag.startswith(SVG)}
         assert not tags & {"script", "a", "foreignObject", "image", "animate", "set"}
         assert all(value.startswith("#") for each in tree.iter() for key, value in each.items() if key.endswith("href"))
         assert not [key for each in tree.iter() for key in each.attrib if key.startswith("on")]
-        assert not [char for char in content if char in "\x1b\u202e\ufffe"]
-        assert r"\x1b" in content
+        assert not [char for char in content if char in "\x1b\u202e\ufffe\uffff"]
+        assert any(r"\x1b[31m\u202e\ufffe\udcff<script>" in text for text in texts_of(chart.files[0]))
+
+
+def test_a_name_of_any_length_is_drawn(tmp_path: Path) -> None:
+    assert names(write_charts(full_report(EVIL * 100, EVIL * 100, EVIL * 100), tmp_path)) == list(CHARTS)
 
 
 def test_a_name_is_never_read_as_mathematics(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from searchmark.analysis.scores import Summary
-from searchmark.reports.charts.picture import Picture, joined, mean_text, shown, style_of, whiskers
+from searchmark.reports.charts.picture import Picture, joined, mean_text, run_text, shown, style_of, whiskers
 from searchmark.reports.measured import leading_measure
 from searchmark.reports.report import Report
 
@@ -29,7 +29,9 @@ def category_bars(report: Report) -> Picture | None:
         return None
     kept = groups[:MOST_GROUPS]
     left_out = "" if kept == groups else f" (the {len(kept)} with most cases of {len(groups)})"
-    alt = f"Mean {measure} by {field}. {joined(_range_words(run, found) for run, found in means.items() if found)}."
+    alt = (
+        f"Mean {measure} by {field}. {joined(_range_words(run_text(report, run), found) for run, found in means.items() if found)}."
+    )
     height = HEAD + (BAR * len(means) + GAP) * len(kept) + LINE * len(means)
     return Picture(f"{measure} by {field}{left_out}", alt, height, lambda figure: _draw(figure, report, measure, means, kept))
 
@@ -59,7 +61,7 @@ def _groups(means: Means) -> list[str]:
 
 def _range_words(run: str, found: dict[str, Summary]) -> str:
     ordered = sorted(found, key=lambda value: (found[value].mean or 0, value))
-    lowest, highest = (f"{value} {mean_text(found[value])}, n = {found[value].cases}" for value in (ordered[0], ordered[-1]))
+    lowest, highest = (f"{shown(value)} {mean_text(found[value])}, n = {found[value].cases}" for value in (ordered[0], ordered[-1]))
     return f"{run}: lowest {lowest}" + (f", highest {highest}" if len(ordered) > 1 else "")
 
 
@@ -70,7 +72,7 @@ def _draw(figure: Figure, report: Report, measure: str, means: Means, groups: li
     for number, (run, found) in enumerate(means.items()):
         offset = (number - (len(means) - 1) / 2) * thickness
         positions = {value: row + offset for row, value in enumerate(groups) if value in found}
-        _draw_run(axes, run, rows[run], {positions[value]: found[value] for value in positions}, thickness)
+        _draw_run(axes, run_text(report, run), rows[run], {positions[value]: found[value] for value in positions}, thickness)
     axes.set_yticks(range(len(groups)), [f"{shown(value, 30)}  ({_size(means, value)})" for value in groups])
     axes.set_ylim(len(groups) - 0.45, -0.55)  # the first on top
     axes.set_xlabel(f"mean {shown(measure)}   (whiskers: 95 % intervals, where there are enough cases)")
@@ -78,9 +80,9 @@ def _draw(figure: Figure, report: Report, measure: str, means: Means, groups: li
     figure.legend(loc="outside lower left", frameon=False)
 
 
-def _draw_run(axes: Axes, run: str, row: int, bars: dict[float, Summary], thickness: float) -> None:
+def _draw_run(axes: Axes, name: str, row: int, bars: dict[float, Summary], thickness: float) -> None:
     style = style_of(row)
-    axes.barh(list(bars), [each.mean or 0 for each in bars.values()], thickness, label=shown(run), **style.bar)
+    axes.barh(list(bars), [each.mean or 0 for each in bars.values()], thickness, label=name, **style.bar)
     for position, each in bars.items():
         ends = None if each.mean is None else whiskers(each.mean, each.low, each.high)
         if ends is not None:

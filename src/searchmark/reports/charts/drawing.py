@@ -11,7 +11,7 @@ from typing import Any
 from searchmark.reports.charts.picture import WIDTH, Picture, shown
 
 DOTS_PER_INCH = 144
-LONGEST_TITLE = 90
+LONGEST_TITLE = 68
 
 # Whoever draws has a file of settings; nothing in it may change a chart, least of all let LaTeX see a stranger's text.
 SETTINGS: dict[str, Any] = {

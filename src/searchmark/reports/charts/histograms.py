@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from searchmark.reports.cells import Milliseconds
-from searchmark.reports.charts.picture import Picture, joined, mean_text, shown, style_of, whiskers
+from searchmark.reports.charts.picture import Picture, joined, mean_text, run_text, shown, style_of, whiskers
 from searchmark.reports.distributions import Histogram, histogram, usual_latency
 from searchmark.reports.measured import leading_measure, measure_named, measure_names
 from searchmark.reports.report import Report
@@ -31,14 +31,14 @@ def f1_distribution(report: Report) -> Picture | None:
 
     def panel(axes: Axes, each: Histogram) -> None:
         summary = report.agents[each.run].measures[measure]
-        axes.set_title(f"{shown(each.run)}: mean {mean_text(summary)}, {_size(each, 'case')}", loc="left")
+        axes.set_title(f"{run_text(report, each.run)}: mean {mean_text(summary)}, {_size(each, 'case')}", loc="left")
         if summary.mean is not None:
             ends, above = whiskers(summary.mean, summary.low, summary.high), axes.get_xaxis_transform()
             axes.errorbar([summary.mean], [0.87], xerr=ends, transform=above, color="black", marker="D", markersize=4, capsize=3)
 
     label = f"{shown(measure)} of a case   (◆ mean with its 95 % interval)"
     best = max(found, key=lambda each: report.agents[each.run].measures[measure].mean or 0).run
-    highest = f"{best} has the highest mean. " if len(found) > 1 else ""
+    highest = f"{run_text(report, best)} has the highest mean. " if len(found) > 1 else ""
     alt = f"Distribution of {measure} over the cases. {highest}{joined(_spread_words(report, measure, each) for each in found)}."
     return _stacked(f"Distribution of {measure}", report, found, panel, label, "cases", alt)
 
@@ -49,10 +49,11 @@ def _f1(report: Report) -> str | None:
 
 
 def _spread_words(report: Report, measure: str, found: Histogram) -> str:
+    mean = mean_text(report.agents[found.run].measures[measure])
     lowest, highest = (f"{count / found.total:.0%}" if found.total else "none" for count in (found.counts[0], found.counts[-1]))
     return (
-        f"{found.run}: mean {mean_text(report.agents[found.run].measures[measure])}, {lowest} of {found.total} cases below "
-        f"{found.edges[1]:g}, {highest} from {found.edges[-2]:g} on"
+        f"{run_text(report, found.run)}: mean {mean}, {lowest} of {found.total} cases below {found.edges[1]:g}, "
+        f"{highest} from {found.edges[-2]:g} on"
     )
 
 
@@ -66,14 +67,14 @@ def latency_distribution(report: Report) -> Picture | None:
     def panel(axes: Axes, each: Histogram) -> None:
         taken = report.agents[each.run].latency_ms[kind]
         axes.set_xscale("log")
-        axes.set_title(f"{shown(each.run)}: {_times(report, kind, each.run)}, {_size(each, 'search')}", loc="left")
+        axes.set_title(f"{run_text(report, each.run)}: {_times(report, kind, each.run)}, {_size(each, 'search')}", loc="left")
         for time, style in ((taken.p50, "solid"), (taken.p95, "dashed")):
             axes.axvline(max(time, each.edges[0]), color="black", linestyle=style, linewidth=1.3)
 
     label = f"{kind} latency of a search in ms, log scale   (solid line p50, dashed line p95)"
     fastest = min(found, key=lambda each: report.agents[each.run].latency_ms[kind].p50).run
-    lowest = f"{fastest} has the lowest median. " if len(found) > 1 else ""
-    times = joined(f"{each.run}: {_times(report, kind, each.run)}, {_size(each, 'search')}" for each in found)
+    lowest = f"{run_text(report, fastest)} has the lowest median. " if len(found) > 1 else ""
+    times = joined(f"{run_text(report, each.run)}: {_times(report, kind, each.run)}, {_size(each, 'search')}" for each in found)
     alt = f"Distribution of the {kind} latency. {lowest}{times}."
     return _stacked(f"Distribution of the {kind} latency", report, found, panel, label, "searches", alt)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from searchmark.analysis.scores import Summary
 from searchmark.reports.cells import Interval, Number
 from searchmark.reports.quoting import visible
+from searchmark.reports.report import Report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,6 +69,12 @@ def shown(text: str, width: int | None = LONGEST_NAME) -> str:
     """
     found = visible(text, width).translate(_NOT_IN_XML)
     return f" {found}" if found.startswith("_") else found
+
+
+def run_text(report: Report, run: str) -> str:
+    """The name of a run, and whether its numbers can be relied on if they cannot."""
+    status = report.agents[run].status
+    return shown(run) if status == "ok" else f"{shown(run)} ({status})"
 
 
 def mean_text(found: Summary) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from searchmark.reports.cells import Interval, Milliseconds, Number
-from searchmark.reports.charts.picture import Picture, joined, shown, style_of, whiskers
+from searchmark.reports.charts.picture import Picture, joined, run_text, shown, style_of, whiskers
 from searchmark.reports.distributions import time_edges
 from searchmark.reports.frontier import Frontier, FrontierPoint, frontier
 from searchmark.reports.report import Report
@@ -24,23 +24,19 @@ def accuracy_vs_latency(report: Report) -> Picture | None:
     if found is None:
         return None
     title = f"{found.measure} against {found.latency.removesuffix(' ms')} latency"
-    return Picture(title, _alt(found), PLOT + LINE * len(found.points), lambda figure: _draw(figure, report, found))
+    return Picture(title, _alt(report, found), PLOT + LINE * len(found.points), lambda figure: _draw(figure, report, found))
 
 
-def _alt(found: Frontier) -> str:
+def _alt(report: Report, found: Frontier) -> str:
     best = max(found.points, key=lambda each: each.quality)
     fastest = min(found.points, key=lambda each: each.latency_ms)
-    kept = joined(each.run for each in found.points if each.on_frontier)
-    beaten = joined(each.run for each in found.points if not each.on_frontier)
+    first, second = (f"{run_text(report, each.run)}, {_numbers(each)}" for each in (best, fastest))
+    kept, beaten = (joined(run_text(report, each.run) for each in found.points if each.on_frontier is on) for on in (True, False))
     others = f"; beaten in both: {beaten}" if beaten else ""
     return (
         f"{found.measure} against the {found.latency.removesuffix(' ms')} latency of {len(found.points)} runs. "
-        f"Best: {_words(best)}. Fastest: {_words(fastest)}. On the frontier: {kept}{others}."
+        f"Best: {first}. Fastest: {second}. On the frontier: {kept}{others}."
     )
-
-
-def _words(point: FrontierPoint) -> str:
-    return f"{point.run}, {_numbers(point)}"
 
 
 def _numbers(point: FrontierPoint) -> str:
@@ -55,7 +51,9 @@ def _draw(figure: Figure, report: Report, found: Frontier) -> None:
     rows = {name: row for row, name in enumerate(report.agents)}
     _draw_frontier(axes, found)
     for point in found.points:
-        _draw_point(axes, point, rows[point.run], report.agents[point.run].measures[found.measure].cases)
+        _draw_point(
+            axes, point, run_text(report, point.run), rows[point.run], report.agents[point.run].measures[found.measure].cases
+        )
     axes.set_xlabel(f"{found.latency.removesuffix(' ms')} latency in ms, log scale   (left is faster)")
     axes.set_ylabel(f"mean {shown(found.measure)}   (up is better)")
     _round_ticks(axes, found)
@@ -71,12 +69,12 @@ def _draw_frontier(axes: Axes, found: Frontier) -> None:
     )  # fmt: skip
 
 
-def _draw_point(axes: Axes, point: FrontierPoint, row: int, cases: int) -> None:
+def _draw_point(axes: Axes, point: FrontierPoint, name: str, row: int, cases: int) -> None:
     """Filled on the frontier, hollow below it."""
     style = style_of(row)
     axes.errorbar(
         [max(point.latency_ms, time_edges([point.latency_ms])[0])], [point.quality], whiskers(point.quality, point.low, point.high),
-        markersize=9, capsize=4, elinewidth=1, label=f"{shown(point.run)}: {_numbers(point)}, n = {cases}",
+        markersize=9, capsize=4, elinewidth=1, label=f"{name}: {_numbers(point)}, n = {cases}",
         **style.mark(filled=point.on_frontier),
     )  # fmt: skip
 
