@@ -26,7 +26,7 @@ class GatedValue(Quantity):
     unit: str = ""
 
     def written(self, number: float) -> str:
-        kind = _KINDS[self.unit]
+        kind = _KINDS.get(self.unit, Number)
         if number != self.expected and kind(number).text == kind(self.expected).text:
             return f"{told_apart(number, self.expected)} {self.unit}".rstrip()
         return kind(number).text
