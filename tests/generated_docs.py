@@ -6,6 +6,7 @@ import json
 import re
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -19,8 +20,10 @@ CLI_PAGE = ROOT / "docs" / "cli.md"
 SCHEMA = ROOT / "docs" / "schemas" / "suite.schema.json"
 
 FORMATS_PAGE = ROOT / "docs" / "formats.md"
+REPORTS_PAGE = ROOT / "docs" / "reports.md"
 
 _FILE = re.compile(r"<!-- file: (?P<file>[^ ]+) -->\n+```(?P<language>\w+)\n.*?```", re.DOTALL)
+_REPORT = re.compile(r"<!-- report: (?P<command>[^\n]*?)(?:, (?P<lines>\d+) lines)? -->\n+```(?P<language>\w+)\n.*?```", re.DOTALL)
 _ENVIRONMENT = re.compile(r"(?<=<!-- environment -->\n).*?(?=\n\n)", re.DOTALL)
 _HELP = re.compile(r"<!-- help: (?P<command>searchmark[^>]*?) -->\n+```text\n(?P<text>.*?)```", re.DOTALL)
 
@@ -79,6 +82,32 @@ def formats_page(current: str) -> str:
     return _FILE.sub(fence, current)
 
 
+def report_text(command: str, lines: int | None = None) -> str:
+    """The file that a command writes, or its first lines; the command names it by its extension alone."""
+    with TemporaryDirectory() as folder:
+        *arguments, suffix = command.split()
+        file = Path(folder) / f"out{suffix}"
+        examples = [str(ROOT / part) if part.startswith("examples/") else part for part in arguments]
+        CliRunner().invoke(app, [*examples, str(file)])
+        written = file.read_text().rstrip("\n").split("\n")
+    return "\n".join(written[:lines])
+
+
+def reports_page(current: str) -> str:
+    """The page about reports with every example as it is written now."""
+
+    def fence(found: re.Match[str]) -> str:
+        text = report_text(found["command"], int(found["lines"]) if found["lines"] else None)
+        return f"{found[0].split('```')[0]}```{found['language']}\n{text}\n```"
+
+    return _REPORT.sub(fence, current)
+
+
+def formats_of_examples(page: str) -> set[str]:
+    """The extensions of the reports that are shown on the page."""
+    return {found["command"].split()[-1] for found in _REPORT.finditer(page)}
+
+
 def files_on_page(page: str) -> list[str]:
     return [found["file"] for found in _FILE.finditer(page)]
 
@@ -92,3 +121,4 @@ if __name__ == "__main__":
     SCHEMA.write_text(schema_text())
     CLI_PAGE.write_text(cli_page(CLI_PAGE.read_text()))
     FORMATS_PAGE.write_text(formats_page(FORMATS_PAGE.read_text()))
+    REPORTS_PAGE.write_text(reports_page(REPORTS_PAGE.read_text()))

@@ -24,12 +24,15 @@ from searchmark.suites.native import SuiteFile
 from tests.generated_docs import (
     CLI_PAGE,
     FORMATS_PAGE,
+    REPORTS_PAGE,
     ROOT,
     SCHEMA,
     cli_page,
     commands_on_page,
     files_on_page,
+    formats_of_examples,
     formats_page,
+    reports_page,
     schema_text,
 )
 
@@ -76,6 +79,12 @@ def test_help_texts_are_current() -> None:
 def test_example_files_in_the_docs_are_current() -> None:
     page = FORMATS_PAGE.read_text()
     assert page == formats_page(page), "run 'make docs'"
+
+
+def test_example_reports_in_the_docs_are_what_is_written() -> None:
+    page = REPORTS_PAGE.read_text()
+    assert formats_of_examples(page) == {".md", ".summary.txt", ".csv", ".summary.csv", ".tex"}
+    assert page == reports_page(page), "run 'make docs'"
 
 
 def test_every_format_is_shown() -> None:

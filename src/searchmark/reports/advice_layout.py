@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from searchmark.gates.sentences import SIGNS, told_apart
+from searchmark.measures.words import with_words
 from searchmark.reports.cells import Bytes, Interval, Milliseconds, Number, Quantity, Seconds, Table, Text, table
 from searchmark.reports.failed import FailedCase, count_failed, failed_cases
 from searchmark.reports.layout import Row, came_text, counted, expected_text, listed
@@ -26,7 +27,7 @@ class GatedValue(Quantity):
     unit: str = ""
 
     def written(self, number: float) -> str:
-        kind = _KINDS[self.unit]
+        kind = _KINDS.get(self.unit, Number)
         if number != self.expected and kind(number).text == kind(self.expected).text:
             return f"{told_apart(number, self.expected)} {self.unit}".rstrip()
         return kind(number).text
@@ -45,7 +46,8 @@ def _target_row(line: TargetLine) -> Row:
 
 def target_subject(line: TargetLine) -> str:
     """What a target is about, in the user's words and ours, and of which cases."""
-    return "".join([line.words, *(f" in {by} {value}" for by, value in line.where.items())])
+    words = with_words(line.subject) if line.words == line.subject else line.words
+    return "".join([words, *(f" in {by} {value}" for by, value in line.where.items())])
 
 
 def asked(line: TargetLine) -> str:

@@ -8,7 +8,7 @@ from searchmark.reports import comparison_layout, gate_layout, layout
 from searchmark.reports.gate_rows import rule_table
 from searchmark.reports.markdown import table_lines
 from searchmark.reports.outcome import MEANINGS, Outcome, outcome_of
-from searchmark.reports.quoting import markdown_text, visible
+from searchmark.reports.quoting import markdown_line, markdown_text, visible, without_commands
 from searchmark.reports.report import Report
 
 LONGEST = 65_536  # characters that GitHub takes
@@ -54,7 +54,7 @@ def _tables(report: Report) -> Iterator[str]:
 def _causes(report: Report) -> Iterator[str]:
     """What else a gate has to say, and what takes the trust from a result."""
     doubts = [note.message for note in report.notes if note.severity == "error"]
-    lines = [f"- {markdown_text(line.strip(), _SENTENCE)}" for line in (*gate_layout.gate_lines(report), *doubts)]
+    lines = [f"- {markdown_line(line, _SENTENCE)}" for line in (*gate_layout.gate_lines(report), *doubts)]
     if lines:
         yield "<details><summary>Cases and notes</summary>"
         yield ""
@@ -67,7 +67,7 @@ def _causes(report: Report) -> Iterator[str]:
 def _next_step(report: Report) -> Iterator[str]:
     """What shows more of a gate that is not passed; a command is code, between more backticks than it has itself."""
     if report.next_step is not None:
-        step = visible(report.next_step, _SENTENCE)
+        step = without_commands(visible(report.next_step, _SENTENCE))
         fence = "`" * (3 + step.count("`"))
         yield from ("Next, to see every case:", "", f"{fence}sh", step, fence, "")
     elif report.gate is not None and report.gate.verdict != "passed":

@@ -8,7 +8,7 @@ from searchmark.analysis.comparison import Pair
 from searchmark.reports import comparison_layout, gate_layout, layout
 from searchmark.reports.advice_layout import failed_table, history_sentences, more_failed, recommendation_sentences, target_table
 from searchmark.reports.cells import Cell, RankedMean, Table
-from searchmark.reports.quoting import markdown_text
+from searchmark.reports.quoting import LONGEST_SENTENCE, markdown_line, markdown_text
 from searchmark.reports.report import Report
 
 LONGEST_CELL = 120
@@ -21,15 +21,15 @@ def to_markdown(report: Report) -> str:
 
 
 def _verdict(report: Report) -> Iterator[str]:
-    yield f"# {markdown_text(report.suite.name)}: search quality"
+    yield f"# {markdown_text(report.suite.name, LONGEST_CELL)}: search quality"
     yield ""
     gate = gate_layout.gate_sentence(report)
     if gate:
-        yield f"**{markdown_text(gate)}**"
+        yield f"**{markdown_text(gate, LONGEST_SENTENCE)}**"
         yield ""
-        yield from _list(line.strip() for line in gate_layout.gate_lines(report))
+        yield from _list(gate_layout.gate_lines(report))
     for decision in report.decisions:
-        yield f"**{markdown_text(decision.sentence)}**"
+        yield f"**{markdown_text(decision.sentence, LONGEST_SENTENCE)}**"
         yield ""
         yield from _list((*decision.evidence, *decision.flips))
 
@@ -49,21 +49,21 @@ def _summary(report: Report) -> Iterator[str]:
 
 def _means(report: Report, name: str) -> Iterator[str]:
     agent = report.agents[name]
-    yield f"{markdown_text(name)}, {layout.case_counts(agent, report.suite.cases)}."
+    yield f"{markdown_line(name, LONGEST_CELL)}, {layout.case_counts(agent, report.suite.cases)}."
     yield ""
     yield from table_lines(layout.measure_table(agent))
     yield from table_lines(layout.latency_table(agent))
     preparation = layout.preparation(agent)
     if preparation:
-        yield f"{markdown_text(preparation)}."
+        yield f"{markdown_line(preparation)}."
         yield ""
 
 
 def _comparison(report: Report) -> Iterator[str]:
     for effect in report.snapshot_effects:
-        yield f"## What {markdown_text(effect.other)} gets wrong"
+        yield f"## What {markdown_text(effect.other, LONGEST_CELL)} gets wrong"
         yield ""
-        yield f"{markdown_text(effect.sentence)}."
+        yield f"{markdown_line(effect.sentence, LONGEST_SENTENCE)}."
         yield ""
         yield from table_lines(comparison_layout.snapshot_table(effect))
     for pair in report.pairs:
@@ -71,7 +71,7 @@ def _comparison(report: Report) -> Iterator[str]:
 
 
 def _pair_lines(pair: Pair) -> Iterator[str]:
-    yield f"## {markdown_text(pair.candidate)} against {markdown_text(pair.baseline)}"
+    yield f"## {markdown_text(pair.candidate, LONGEST_CELL)} against {markdown_text(pair.baseline, LONGEST_CELL)}"
     yield ""
     yield from table_lines(comparison_layout.pair_table(pair))
     yield from _list(comparison_layout.pair_sentences(pair))
@@ -84,7 +84,7 @@ def _runs(report: Report) -> Iterator[str]:
     """What failed in each run, and how it fared in parts of the suite; in a comparison its means as well."""
     for name, agent in report.agents.items():
         if len(report.agents) > 1:
-            yield f"## {markdown_text(name)}"
+            yield f"## {markdown_text(name, LONGEST_CELL)}"
             yield ""
         if report.pairs:
             yield from _means(report, name)
@@ -123,7 +123,7 @@ def _titled_list(title: str, sentences: Iterable[str]) -> Iterator[str]:
 
 
 def _list(sentences: Iterable[str]) -> Iterator[str]:
-    lines = [f"- {markdown_text(sentence)}" for sentence in sentences]
+    lines = [f"- {markdown_line(sentence, LONGEST_SENTENCE)}" for sentence in sentences]
     yield from (*lines, "") if lines else ()
 
 
@@ -133,7 +133,7 @@ def table_lines(table: Table, title: str | None = None) -> Iterator[str]:
         return
     title = title or table.title
     if title:
-        yield f"### {markdown_text(title[0].upper() + title[1:])}"
+        yield f"### {markdown_text(title[0].upper() + title[1:], LONGEST_CELL)}"
         yield ""
     yield _row(markdown_text(column, LONGEST_CELL) for column in table.columns)
     yield "|" + " --- |" * len(table.columns)

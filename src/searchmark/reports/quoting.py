@@ -10,10 +10,13 @@ from collections.abc import Sequence
 # Control and format characters (terminal codes, bidirectional overrides) and lone surrogates.
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&$])")
+# What begins a list, a rule or a heading at the beginning of a line.
+_BLOCK = re.compile(r"^(\d*)([-+=.)])")
 # What GitHub makes links of without any markup: addresses, e-mail addresses and mentions, numbers of issues.
 _LINKED = re.compile(r"(?i)(?<=www)(?=\.)|(?<=@)(?=[a-z]|[\w-]+\.\w)|(?<=:)(?=//)|(?<=#)(?=\d)")
 # What CI systems take for commands: at the beginning of a line, or anywhere in it.
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#(?:\[|vso\[|teamcity\[))", re.MULTILINE)
+LONGEST_SENTENCE = 2_000  # that people read; the JSON has all of it
 _AS_IT_IS = json.JSONEncoder(ensure_ascii=False)
 _BREAK = "\u200b"  # a space without width
 # The first letter, blanks aside, of what spreadsheets take for formulas, also in full width; CI commands; and our own quote.
@@ -47,6 +50,11 @@ def markdown_text(text: str, width: int | None = None) -> str:
     """The text for a Markdown cell: no markup, no pipe, no link, no mention, no command of a CI system."""
     unlinked = _LINKED.sub(_BREAK, visible(text, width)).replace("::", f":{_BREAK}:")
     return _MARKDOWN.sub(r"\\\1", unlinked)
+
+
+def markdown_line(text: str, width: int | None = None) -> str:
+    """The text for a line of its own or an item of a list: no list, rule or heading begins with it either."""
+    return _BLOCK.sub(r"\1\\\2", markdown_text(text, width).lstrip())
 
 
 def xml_text(text: str) -> str:

@@ -15,7 +15,7 @@ from searchmark.reports.fitting import fitted
 from searchmark.reports.gate_layout import gate_sentence
 from searchmark.reports.layout import Row, case_counts, counted
 from searchmark.reports.outcome import MEANINGS, outcome_of
-from searchmark.reports.quoting import visible, without_commands
+from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
 from searchmark.reports.report import AgentSummary, Report
 from searchmark.reports.targets import TargetLine, targets
 
@@ -30,7 +30,7 @@ def to_summary(report: Report) -> str:
     """At most about sixty lines of text, eighty columns wide, whatever the size of the suite."""
     parts = (_head(report), _means(report), _segments(report), _targets(report), _meaning(report))
     lines = (line for part in parts for line in part)
-    return without_commands("\n".join(map(visible, lines)).rstrip() + "\n")
+    return without_commands("\n".join(visible(line, LONGEST_SENTENCE) for line in lines).rstrip() + "\n")
 
 
 def _head(report: Report) -> Iterator[str]:

@@ -14,7 +14,7 @@ from searchmark.reports import comparison_layout, gate_layout, layout
 from searchmark.reports.advice_layout import history_sentences, recommendation_sentences
 from searchmark.reports.cells import Table
 from searchmark.reports.fitting import fitted, narrowest
-from searchmark.reports.quoting import visible, without_commands
+from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
 from searchmark.reports.report import AgentSummary, Report
 
 WIDTH = 120
@@ -104,7 +104,7 @@ def _pair_parts(pair: Pair) -> Iterator[Part]:
 
 
 def _line(text: str, style: str = "") -> rich.text.Text:
-    return rich.text.Text(visible(text), style=style)
+    return rich.text.Text(visible(text, LONGEST_SENTENCE), style=style)
 
 
 def _tables(*tables: Table) -> Iterator[Table]:
