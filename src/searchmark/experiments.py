@@ -244,7 +244,7 @@ def compare_runs(
     among = _Held(scores, _baseline_of(scores, rules, options))
     held = among if baseline is NO_BASELINE else _held(scores, baseline, rules, scored)
     gate = _gate(held, rules, options, corpus, looks)
-    return build_comparison(scores, pairs, splits, decided, corpus, gate, detail, text_of)
+    return build_comparison(scores, pairs, splits, decided, corpus, gate, detail, text_of, versions)
 
 
 def foresee_gate(

@@ -77,9 +77,13 @@ class TestMarkdown:
 
 class TestRenderers:
     def test_an_unknown_format_is_a_usage_error(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="available: comment, csv, html, json, junit, latex, markdown, summary, summary-csv, text"):
+        with pytest.raises(
+            UsageError, match="available: comment, csv, html, json, junit, latex, markdown, summary, summary-csv, text"
+        ):
             render(report_of(), "pdf")
-        with pytest.raises(UsageError, match=r"the extension must be one of \.json, .md, .markdown, .comment.md, .xml, .html, .htm, .txt"):
+        with pytest.raises(
+            UsageError, match=r"the extension must be one of \.json, .md, .markdown, .comment.md, .xml, .html, .htm, .txt"
+        ):
             write_report(report_of(), tmp_path / "report.pdf")
 
     @pytest.mark.parametrize("name", RENDERERS)

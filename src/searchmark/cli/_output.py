@@ -149,25 +149,39 @@ def deliver(
 
     ``time`` is that of the command, which names of files may hold.
     """
-    from searchmark.reports import render, write_report
-    from searchmark.reports.file_names import name_values
+    from searchmark.reports import render
 
-    values = name_values(report, time)
-    for file in files:
-        write_report(report, file.at(values), file.format)
+    written = write_files(report, files, time)
     if per_case:
         _show_cases(report)
     else:
         show(render(report, "json") if json_on_stdout else text_for_terminal(report, brief=brief))
-    for file in files:
-        tell(f"written: {file.at(values)}")
-    if charts:
-        _draw_charts(report, [file.at(values) for file in files if file.format == "markdown"])
+    tell_written(report, written, charts=charts)
     if report.next_step is not None:
         tell(f"next: {report.next_step} shows every case")
     if github is not None:
         _tell_github(report, github)
     return exit_code(report)
+
+
+def write_files(report: Report, files: list[ReportFile], time: datetime) -> list[tuple[Path, str]]:
+    """Write the report as each of the files; where they are, each with its format."""
+    from searchmark.reports import write_report
+    from searchmark.reports.file_names import name_values
+
+    values = name_values(report, time)
+    written = [(file.at(values), file.format) for file in files]
+    for path, name in written:
+        write_report(report, path, name)
+    return written
+
+
+def tell_written(report: Report, written: list[tuple[Path, str]], *, charts: bool) -> None:
+    """Say what was written, and draw the charts if they are wanted."""
+    for path, _ in written:
+        tell(f"written: {path}")
+    if charts:
+        _draw_charts(report, [path for path, name in written if name == "markdown"])
 
 
 def _draw_charts(report: Report, markdown_files: list[Path]) -> None:
@@ -182,6 +196,8 @@ def _draw_charts(report: Report, markdown_files: list[Path]) -> None:
         drawn = charts_beside(report, file)
         names = ", ".join(chart.name for chart in drawn)
         tell(f"written: {drawn[0].files[0].parent}/: {names}" if drawn else "no charts: the report has no values to draw")
+
+
 def _show_cases(report: Report) -> None:
     from searchmark.reports import without_known_secrets
     from searchmark.reports.per_case import to_per_case, undefined_values

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from searchmark.gates.sentences import SIGNS, told_apart
 from searchmark.measures.words import with_words
+from searchmark.reports.advice import Recommendation
 from searchmark.reports.cells import Bytes, Interval, Milliseconds, Number, Quantity, Seconds, Table, Text, table
 from searchmark.reports.failed import FailedCase, count_failed, failed_cases
 from searchmark.reports.layout import Row, came_text, counted, expected_text, listed
-from searchmark.reports.recommendations import Recommendation
 from searchmark.reports.report import Report
 from searchmark.reports.targets import TargetLine, targets
 

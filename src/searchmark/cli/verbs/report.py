@@ -11,7 +11,17 @@ import click
 from searchmark.cli._archive import archive_folder
 from searchmark.cli._groups import config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, Given, SectionedCommand, config_options, option, option_group
-from searchmark.cli._output import STDOUT, output_files, show, tell, text_for_terminal
+from searchmark.cli._output import (
+    STDOUT,
+    charts_wanted,
+    now,
+    output_files,
+    show,
+    tell,
+    tell_written,
+    text_for_terminal,
+    write_files,
+)
 from searchmark.config import Config
 from searchmark.errors import EXIT_OK, FormatError, UsageError
 from searchmark.options.archive_options import ArchiveFolder
@@ -65,6 +75,7 @@ class JudgedBy:
     metavar="PATH",
     help="Report file, as evaluate has them, directory, or - for JSON on stdout; repeatable.",
 )
+@option(OUTPUT, "--charts", is_flag=True, help="Draw charts beside every Markdown report, and show them in it.")
 @option(OUTPUT, "--open", "opened", is_flag=True, help="Open the report in the browser.")
 def command(
     source: str,
@@ -73,6 +84,7 @@ def command(
     judged: JudgedBy,
     detail: ReportOptions,
     outputs: tuple[str, ...],
+    charts: bool,
     opened: bool,
 ) -> int:
     """Show a report in another format, or in the browser. Nothing is run.
@@ -86,17 +98,17 @@ def command(
     searchmark report run.jsonl --gold-set suite.yaml -o report.html
     """
     from searchmark.archive.store import Archive
-    from searchmark.reports import render, write_report
+    from searchmark.reports import render
 
+    files = output_files(outputs, replace(config.output, directory=None))
+    drawn = charts_wanted(charts, config.output, files)
     report = found_report(source, Archive(archive_folder(located, config)), judged, detail)
-    files = output_files(outputs, replace(config.output, directory=None), comparison=bool(report.pairs))
-    for file in files:
-        write_report(report, file)
-        tell(f"written: {file}")
+    written = write_files(report, files, now())
+    tell_written(report, written, charts=drawn)
     if STDOUT in outputs:
         show(render(report, "json"))
     if opened:
-        open_in_browser(report, files)
+        open_in_browser(report, [path for path, name in written if name == "html"])
     if not outputs and not opened:
         show(text_for_terminal(report))
     return EXIT_OK
@@ -134,14 +146,14 @@ def _read(path: Path) -> Report:
         raise
 
 
-def open_in_browser(report: Report, files: list[Path]) -> None:
+def open_in_browser(report: Report, pages: list[Path]) -> None:
     """Open the page that was written, or one in a temporary folder of this user alone, and say where it is."""
     import tempfile
     import webbrowser
 
-    from searchmark.reports import format_of, write_report
+    from searchmark.reports import write_report
 
-    page = next((file for file in files if format_of(file) == "html"), None)
+    page = next(iter(pages), None)
     if page is None:
         page = Path(tempfile.mkdtemp(prefix="searchmark-page-")) / "report.html"
         write_report(report, page)

@@ -32,8 +32,8 @@ from searchmark.reports.cells import (
     WinsTiesLosses,
     table,
 )
+from searchmark.reports.gate_layout import gate_sentence
 from searchmark.reports.gate_rows import rule_table
-from searchmark.reports.layout import gate_sentence
 from searchmark.reports.outcome import outcome_of
 from searchmark.reports.page.sections import page_of
 from searchmark.reports.report import Report, SuiteSummary

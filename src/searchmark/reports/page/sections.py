@@ -9,7 +9,7 @@ from functools import cached_property
 from searchmark.analysis.comparison import Pair
 from searchmark.analysis.verdicts import Difference
 from searchmark.gates.sentences import SIGNS, told_apart
-from searchmark.reports import layout
+from searchmark.reports import comparison_layout, gate_layout, layout
 from searchmark.reports.cells import Interval, Number, SegmentMean, Table
 from searchmark.reports.gate_rows import rule_table
 from searchmark.reports.measured import leading_measure, measure_names
@@ -31,7 +31,7 @@ _HEADLINES: dict[str, str] = {
 # Which of the page's colours a word gets; each also has a sign of its own.
 _TONES = {
     **dict.fromkeys(("passed", "IMPROVED"), "good"),
-    **dict.fromkeys(("measured", "EQUIVALENT", "EXPLORATORY"), "calm"),
+    **dict.fromkeys(("measured", "WITHIN NOISE", "EXPLORATORY"), "calm"),
     **dict.fromkeys(("failed", "untrusted", "nothing evaluated", "REGRESSED", "INVALID"), "bad"),
 }
 _SIGNS = {"good": "▲", "bad": "▼", "open": "◇", "calm": "="}
@@ -109,7 +109,7 @@ class Page:
     @property
     def sentence(self) -> str:
         """What comes behind the headline: the gate in a sentence, or what was compared."""
-        gate = layout.gate_sentence(self.report)
+        gate = gate_layout.gate_sentence(self.report)
         if gate is not None:
             said = gate.removeprefix(f"gate {self.outcome}: ")  # the headline says that already
             return f"{said[0].upper()}{said[1:].removesuffix('.')}."
@@ -127,7 +127,7 @@ class Page:
 
     @property
     def gate_lines(self) -> list[str]:
-        return [line.strip() for line in layout.gate_lines(self.report)]
+        return [line.strip() for line in gate_layout.gate_lines(self.report)]
 
     @property
     def rules(self) -> Table:
@@ -147,12 +147,16 @@ class Page:
 
     @property
     def all_verdicts(self) -> Table:
-        return layout.verdict_table(self.report)
+        return comparison_layout.verdict_table(self.report)
 
     @property
     def pair_details(self) -> list[tuple[Pair, list[str], list[Table]]]:
         return [
-            (pair, list(layout.pair_sentences(pair)), [*layout.pair_segment_tables(pair), layout.telling_table(pair)])
+            (
+                pair,
+                list(comparison_layout.pair_sentences(pair)),
+                [*comparison_layout.pair_segment_tables(pair), comparison_layout.telling_table(pair)],
+            )
             for pair in self.report.pairs
         ]
 
@@ -162,7 +166,7 @@ class Page:
 
     @property
     def standing(self) -> Table:
-        return layout.standing_table(self.report)
+        return comparison_layout.standing_table(self.report)
 
     @property
     def agents(self) -> list[tuple[str, str, list[Table], str | None]]:
@@ -175,7 +179,7 @@ class Page:
 
     @property
     def speed(self) -> Table:
-        return layout.speed_table(self.report)
+        return comparison_layout.speed_table(self.report)
 
     @property
     def targets(self) -> tuple[TargetLine, ...]:
@@ -208,7 +212,7 @@ class Page:
 
     @property
     def snapshots(self) -> list[tuple[str, Table]]:
-        return [(effect.sentence, layout.snapshot_table(effect)) for effect in self.report.snapshot_effects]
+        return [(effect.sentence, comparison_layout.snapshot_table(effect)) for effect in self.report.snapshot_effects]
 
     @cached_property
     def histories(self) -> list[TrendPicture]:
