@@ -317,7 +317,7 @@ def test_every_format_of_the_config_is_written(shop: Path, capsys) -> None:
     assert (run["agent"]["source"], run["agent"]["config"]) == ("bm25", {"k1": 2.0})
     assert (run["options"]["depth"], run["options"]["num_runs"]) == (2, 1)
     rows = list(csv.DictReader(Path("results/report.csv").read_text().splitlines()))
-    assert [(row["case"], row["status"], row["first_hits"].split()[0]) for row in rows] == [
+    assert [(row["test_case_id"], row["status"], json.loads(row["retrieved_files"])[0]) for row in rows] == [
         ("c1", "ok", "src/login.py"), ("c2", "ok", "src/cart.py"), ("c3", "ok", "docs/guide.md")
     ]  # fmt: skip
     assert float(rows[0]["cold_ms"]) > 0
