@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark.reports import layout
+from searchmark.reports import comparison_layout, layout
+from searchmark.reports.advice_layout import failed_table, target_table
 from searchmark.reports.cells import (
     Bytes,
     Cell,
@@ -65,9 +66,11 @@ def test_a_cell_shows_its_text_and_sorts_by_its_value(cell: Cell, text: str, val
 def every_table() -> list[Table]:
     one, several = report_of(), comparison_of()
     (agent,), (pair,) = one.agents.values(), several.pairs
-    tables = [layout.measure_table(agent), *layout.segment_tables(agent), layout.worst_table(agent), layout.case_table(one)]
+    gated = [target_table(report_of(minimum=0.4)), failed_table(one, "agent")]
+    tables = [layout.measure_table(agent), *layout.segment_tables(agent), layout.worst_table(agent), *gated]
     watched = [layout.latency_table(each) for each in several.agents.values()]
-    compared = [layout.standing_table(several), layout.speed_table(several), layout.verdict_table(several), layout.pair_table(pair)]
+    side_by_side = [comparison_layout.standing_table(several), comparison_layout.speed_table(several)]
+    compared = [*side_by_side, comparison_layout.verdict_table(several), comparison_layout.pair_table(pair)]
     return [*tables, *watched, *compared]
 
 

@@ -77,7 +77,7 @@ class TestMarkdown:
 
 class TestRenderers:
     def test_an_unknown_format_is_a_usage_error(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="available: comment, csv, json, junit, latex, markdown, text"):
+        with pytest.raises(UsageError, match="available: comment, csv, json, junit, latex, markdown, summary, summary-csv, text"):
             render(report_of(), "pdf")
         with pytest.raises(UsageError, match=r"the extension must be one of \.json, .md, .markdown, .comment.md, .xml, .txt"):
             write_report(report_of(), tmp_path / "report.pdf")
@@ -94,11 +94,13 @@ class TestRenderers:
 
     def test_every_extension_is_in_the_docs(self) -> None:
         page = (Path(__file__).parents[2] / "docs" / "reports.md").read_text()
-        assert all(f"`out{suffix}`" in page for suffix in suffixes(comparison=True))
+        assert all(f"`out{suffix}`" in page for suffix in suffixes())
 
-    def test_one_run_has_no_significance_table(self) -> None:
-        with pytest.raises(UsageError, match="a LaTeX table shows a comparison"):
-            render(report_of(), "latex")
+    @pytest.mark.parametrize("name", RENDERERS)
+    def test_every_format_writes_one_run(self, name: str, tmp_path: Path) -> None:
+        path = tmp_path / f"report{RENDERERS[name].suffixes[0]}"
+        write_report(report_of(), path)
+        assert "demo" in path.read_text() or "agent" in path.read_text()
 
 
 class TestUnits:

@@ -97,8 +97,8 @@ class ReportChoice:
     outputs: Annotated[
         tuple[str, ...],
         Option(
-            "Report file (.json, .md, .comment.md, .xml for JUnit, .txt, .csv; .tex for a comparison), directory, or - for JSON on "
-            "stdout; repeatable.",
+            "Report file (.html, .json, .md, .comment.md, .xml for JUnit, .txt, .csv, .tex; .summary.txt and .summary.csv for "
+            "means), directory, or - for JSON on stdout; repeatable.",
             ("-o", "--output"),
             "PATH",
         ),

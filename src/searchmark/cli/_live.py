@@ -99,7 +99,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Environment variable that agents get although its name looks secret; repeatable.",
         ),
         option_group(Resumption, "resumption", RESUME),
-        option(OUTPUT, "--save-run", metavar="PATH", help="Save the raw run (.jsonl), or a folder for several."),
+        option(OUTPUT, "--save-run", metavar="PATH", help="Save the raw run (.jsonl, or .trec for TREC), or a folder for several."),
     )
 
 
@@ -145,11 +145,17 @@ def with_corpus(live: LiveOptions, setup: SuiteSetup) -> LiveOptions:
 
 def run_shown(experiment: Experiment, save_run: str | None) -> Ran:
     """Run it with bars on a terminal, say how to resume it after Ctrl-C, and save the runs if that was asked for."""
-    from searchmark.runs import save_runs
+    from searchmark.runs import check_target, save_runs
 
+    if save_run is not None:
+        check_target(save_run, len(experiment.labels), experiment.suite.table.ids)
     resumed = experiment.resumption is not None and experiment.resumption.resume
     with progress_bars(experiment.labels) as report, resumable(resumed=resumed):
         ran = experiment.run(report)
-    for path in save_runs(ran.runs, save_run) if save_run is not None else ():
-        tell(f"written: {path}")
+    if save_run is not None:
+        lost: list[str] = []
+        for path in save_runs(ran.runs, save_run, lost.append):
+            tell(f"written: {path}")
+        for sentence in lost:
+            tell(f"not in it: {sentence}")
     return ran

@@ -73,30 +73,29 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def output_files(outputs: tuple[str, ...], config: OutputConfig = OutputConfig(), *, comparison: bool = False) -> list[ReportFile]:
+def output_files(outputs: tuple[str, ...], config: OutputConfig = OutputConfig()) -> list[ReportFile]:
     """Every file that is to be written; refused before any work is done if one cannot be."""
     from searchmark.reports.file_names import files_in
 
-    in_folder = files_in(Path(), config, comparison=comparison)  # checks the formats, whatever is written
+    in_folder = files_in(Path(), config)  # checks the formats, whatever is written
     wanted = outputs or ((config.directory,) if config.directory else ())
     if in_folder and config.file_name is not None and not wanted:
         raise UsageError("output.file_name names files, and nothing says where: set output.directory, or say -o FOLDER/")
-    return [file for output in wanted if output != STDOUT for file in _files(output, config, comparison)]
+    return [file for output in wanted if output != STDOUT for file in _files(output, config)]
 
 
-def _files(output: str, config: OutputConfig, comparison: bool) -> list[ReportFile]:
+def _files(output: str, config: OutputConfig) -> list[ReportFile]:
     """One file, or every format in a directory."""
-    from searchmark.reports import format_of, renderer_of
+    from searchmark.reports import format_of
     from searchmark.reports.file_names import ReportFile, files_in
 
     path = Path(output)
     if output.endswith("/") or path.is_dir() or not path.suffix:
-        return files_in(path, config, comparison=comparison)
-    if renderer_of(format_of(path)).only_comparisons and not comparison:
-        raise UsageError(f"{path}: this format shows a comparison, and evaluate reports on one run")
+        return files_in(path, config)
+    found = format_of(path)
     if path.exists() and not path.is_file():
         raise UsageError(f"{path} cannot be written: it is not a file")
-    return [ReportFile(path, format_of(path))]
+    return [ReportFile(path, found)]
 
 
 def charts_wanted(asked: bool, config: OutputConfig, files: list[ReportFile]) -> bool:
@@ -143,9 +142,10 @@ def deliver(
     json_on_stdout: bool,
     brief: bool = False,
     charts: bool = False,
+    per_case: bool = False,
     github: GithubStep | None = None,
 ) -> int:
-    """Write the files, print the report, say what was written, and tell a script what it means.
+    """Write the files, print the report or the values of every case, say what was written, and tell a script what it means.
 
     ``time`` is that of the command, which names of files may hold.
     """
@@ -155,7 +155,10 @@ def deliver(
     values = name_values(report, time)
     for file in files:
         write_report(report, file.at(values), file.format)
-    show(render(report, "json") if json_on_stdout else text_for_terminal(report, brief=brief))
+    if per_case:
+        _show_cases(report)
+    else:
+        show(render(report, "json") if json_on_stdout else text_for_terminal(report, brief=brief))
     for file in files:
         tell(f"written: {file.at(values)}")
     if charts:
@@ -179,6 +182,15 @@ def _draw_charts(report: Report, markdown_files: list[Path]) -> None:
         drawn = charts_beside(report, file)
         names = ", ".join(chart.name for chart in drawn)
         tell(f"written: {drawn[0].files[0].parent}/: {names}" if drawn else "no charts: the report has no values to draw")
+
+
+def _show_cases(report: Report) -> None:
+    from searchmark.reports import without_known_secrets
+    from searchmark.reports.per_case import to_per_case, undefined_values
+
+    show("".join(to_per_case(without_known_secrets(report))))
+    if undefined := undefined_values(report):
+        tell(f"undefined values, which have no line: {undefined}; reports give the reason for each")
 
 
 def _tell_github(report: Report, step: GithubStep) -> None:

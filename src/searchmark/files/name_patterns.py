@@ -36,7 +36,7 @@ def check_pattern(pattern: str) -> None:
 
 def filled(pattern: str, values: Mapping[str, str]) -> Path:
     """The name with its values, each made one that files can have."""
-    safe = {name: file_name(value).lstrip("-") or "none" for name, value in values.items()}
+    safe = {name: file_name(value).lstrip("-.") or "none" for name, value in values.items()}
     return Path(*(_bounded(part.format_map(safe)) for part in pattern.split("/")))
 
 

@@ -13,7 +13,7 @@ from searchmark.gates.own_k import AtOwnK
 from searchmark.gates.quantities import GatedNumber, MeanOf
 from searchmark.gates.reach import Reach
 from searchmark.gates.rules import VERDICTS, Evidence, GateVerdict, RuleResult
-from searchmark.gates.segments import EVERYTHING, CaseSegment, Rows, rows_of
+from searchmark.gates.segments import EVERYTHING, CaseSegment, Rows, named_in, rows_of
 from searchmark.gates.sentences import expectation, prefix_for, within
 from searchmark.measures.grammar import AnyMeasure, parse_measure
 from searchmark.options.gate_options import NumberBound
@@ -42,8 +42,14 @@ class NumberRule:
         if not names:
             subject = self.quantity.subject(None)
             return self._result(subject, None, (), "untrusted", f"there is no run that {subject} could be checked on")
-        results = [replace(self._check(evidence.scores[name], evidence.reach, prefix_for(name, names)), run=name) for name in names]
+        results = [self._check_run(evidence, name) for name in names]
         return max(results, key=self._badness)
+
+    def _check_run(self, evidence: Evidence, name: str) -> RuleResult:
+        scores, quantity = evidence.scores[name], self.quantity
+        found = self._check(scores, evidence.reach, prefix_for(name, evidence.candidates))
+        where = named_in(scores.judged.suite, self.segment).where
+        return replace(found, where=where, run=name, words=quantity.words(scores), unit=quantity.unit.strip())
 
     def _check(self, scores: Scores, reach: Reach | None, prefix: str) -> RuleResult:
         quantity, rows = self.quantity, rows_of(scores.judged.suite, self.segment)

@@ -10,9 +10,10 @@ from searchmark.analysis.scores import Scores, untrusted_because
 from searchmark.comparability import depth_reached
 from searchmark.gates.quantities import MOST_CASES
 from searchmark.gates.rules import Evidence, GateVerdict, PinBound, RuleResult, worst_run
-from searchmark.gates.sentences import SIGNS, named, prefix_for, told_apart, within
+from searchmark.gates.sentences import SIGNS, prefix_for, told_apart, within
 from searchmark.judging.spelling import normal_path
 from searchmark.measures.grammar import AnyMeasure, parse_measure
+from searchmark.measures.words import named
 from searchmark.options.gate_options import KnownFailure, Pin
 from searchmark.records import ERROR, NOT_RUN, STATUSES, TIMEOUT
 
@@ -172,7 +173,8 @@ class EachCaseRule:
         return self._result(name, lowest, tuple(low[:MOST_CASES]), "failed", f"Expected {words} {wanted}, but {count}")
 
     def _result(self, subject: str, actual: float | None, cases: tuple[str, ...], verdict: GateVerdict, message: str) -> RuleResult:
-        return RuleResult(f"{subject}{EVERY_CASE}", {}, "at_least", self.expected, actual, cases, verdict, message)
+        words = f"{named(self.asked, subject)}{EVERY_CASE}"
+        return RuleResult(f"{subject}{EVERY_CASE}", {}, "at_least", self.expected, actual, cases, verdict, message, words=words)
 
 
 def value_of(scores: Scores, measure: AnyMeasure, case: str) -> float | None:

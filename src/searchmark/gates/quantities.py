@@ -12,8 +12,8 @@ import numpy as np
 from searchmark.analysis.latencies import latencies_in
 from searchmark.analysis.scores import Scores
 from searchmark.gates.segments import Rows
-from searchmark.gates.sentences import named
 from searchmark.measures.grammar import AnyMeasure
+from searchmark.measures.words import named
 from searchmark.records import AnswerDetails
 
 MOST_CASES = 20  # that are named as the cause

@@ -63,7 +63,7 @@ class RuleResult:
 
     ``actual`` is None where there is no such number. ``cases`` are those that decided, the worst first. ``message`` says it in a
     sentence, and ``notes`` say what the rule itself is worth: a bound out of reach, one that a random ranking meets. ``run`` is
-    the one that it is about, the worst if there are several.
+    the one that it is about, the worst if there are several. ``words`` is what users call the number, and ``unit`` its unit.
     """
 
     subject: str
@@ -76,6 +76,8 @@ class RuleResult:
     message: str
     notes: tuple[str, ...] = ()
     run: str | None = None
+    words: str = ""
+    unit: str = ""
 
 
 class Rule(Protocol):

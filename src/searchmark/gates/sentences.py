@@ -13,11 +13,6 @@ _DIGITS = 4
 _MOST_DIGITS = 17
 
 
-def named(asked: str, ours: str) -> str:
-    """The user's own word, and ours where it is another one."""
-    return ours if asked == ours else f"{asked} ({ours})"
-
-
 def prefix_for(name: str, names: Sequence[str]) -> str:
     """The run, where there are several that a sentence could be about."""
     return f"{name}: " if len(names) > 1 else ""

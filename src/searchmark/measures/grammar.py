@@ -23,6 +23,7 @@ from searchmark.records import Defaults
 
 _NAMES = {name.lower(): name for name in (*DEFINITIONS, *FORMULAS)} | ALIASES
 LONGEST_NAME = 500
+UNANSWERABLE = "the case is marked unanswerable and is scored by Abstain"
 MOST_DIGITS = 9
 _MEASURE = re.compile(r"(?P<name>[A-Za-z][\w ]*?)\s*(?:\((?P<params>[^()]*)\))?\s*(?:@\s*(?P<k>\S+))?")
 _TREC_CUTOFF = re.compile(r"(p|recall|ndcg_cut|map_cut|success)_(\d+)", re.IGNORECASE)
@@ -308,7 +309,7 @@ def undefined_reason(measure: AnyMeasure, case: CaseTraits) -> str | None:
         if definition.unanswerable and case.answerable:
             return f"{definition.name} is defined for cases marked unanswerable only"
         if not definition.unanswerable and not case.answerable:
-            return "the case is marked unanswerable and is scored by Abstain"
+            return UNANSWERABLE
         if "rel" in definition.parameters and not case.graded:
             return "the case says in which order documents should come, and not which of them are relevant"
         if part.options.get("credit") == "dir" and not case.credited:

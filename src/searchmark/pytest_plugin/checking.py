@@ -9,7 +9,8 @@ from searchmark.analysis.scores import Scores
 from searchmark.errors import shortened
 from searchmark.gates.pins import SHOWN, EachCaseRule, KnownFailureRule, PinRule, value_of
 from searchmark.gates.rules import Gate, Rule, RuleResult
-from searchmark.gates.sentences import expectation, named, within
+from searchmark.gates.sentences import expectation, within
+from searchmark.measures.words import named
 from searchmark.pytest_plugin.outcomes import CaseOutcome, RuleOutcome, SuiteOutcome
 from searchmark.records import ERROR, NOT_RUN, STATUSES, TIMEOUT, Case, Suite
 from searchmark.testing.sentences import LONGEST, expected_answers, explained

@@ -29,13 +29,11 @@ class Renderer:
     """Where a format is written, and the extensions that ask for it, the usual one first.
 
     The module is loaded when it is needed. Its function gives a text, or the pieces of one that may be too large to hold.
-    ``only_comparisons`` is for a format that has nothing to show of one run.
     """
 
     module: str
     function: str
     suffixes: tuple[str, ...]
-    only_comparisons: bool = False
 
     def load(self) -> Callable[[Report], str | Iterable[str]]:
         module = import_module(f"searchmark.reports.{self.module}")
@@ -48,8 +46,10 @@ RENDERERS = {
     "comment": Renderer("comment", "to_comment", (".comment.md",)),
     "junit": Renderer("junit", "to_junit", (".xml",)),
     "text": Renderer("text", "to_text", (".txt",)),
+    "summary": Renderer("summary", "to_summary", (".summary.txt",)),
     "csv": Renderer("csv_file", "to_csv", (".csv",)),
-    "latex": Renderer("latex", "to_latex", (".tex",), only_comparisons=True),
+    "summary-csv": Renderer("csv_file", "to_summary_csv", (".summary.csv",)),
+    "latex": Renderer("latex", "to_latex", (".tex",)),
 }
 
 
@@ -64,9 +64,9 @@ def render(report: Report, format: str = "text") -> str:  # noqa: A002  # the wo
     return "".join(_pieces(report, format))
 
 
-def suffixes(*, comparison: bool) -> list[str]:
-    """The extensions that a report may have, of a comparison or of one run."""
-    return [suffix for each in RENDERERS.values() if comparison or not each.only_comparisons for suffix in each.suffixes]
+def suffixes() -> list[str]:
+    """The extensions that a report may have."""
+    return [suffix for each in RENDERERS.values() for suffix in each.suffixes]
 
 
 def format_of(path: Path) -> str:
@@ -74,7 +74,7 @@ def format_of(path: Path) -> str:
     asked = [(len(suffix), name) for name, each in RENDERERS.items() for suffix in each.suffixes if _ends(path, suffix)]
     if asked:
         return max(asked)[1]
-    raise UsageError(f"{path}: the extension must be one of {', '.join(suffixes(comparison=True))}")
+    raise UsageError(f"{path}: the extension must be one of {', '.join(suffixes())}")
 
 
 def _ends(path: Path, suffix: str) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 UNDEFINED = "–"
@@ -236,12 +236,32 @@ def three_digits(number: float) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows of cells. ``title`` is above it, or above its first column where there is no room for titles."""
+    """Columns and rows of cells. ``title`` is above it, or above its first column where there is no room for titles.
+
+    The first ``keys`` columns say what a row is about. ``secondary`` are columns that can be left out where the screen is
+    narrow, the one that is missed least first.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     title: str | None = None
+    keys: int = 1
+    secondary: tuple[str, ...] = ()
+
+    def without(self, column: str) -> Table:
+        return self.only([number for number, each in enumerate(self.columns) if each != column])
+
+    def only(self, columns: Sequence[int]) -> Table:
+        """The same rows with some of the columns."""
+        rows = tuple(tuple(row[number] for number in columns) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[number] for number in columns), rows=rows)
 
 
-def table(columns: Iterable[str], rows: Iterable[tuple[Cell, ...]], title: str | None = None) -> Table:
-    return Table(tuple(columns), tuple(rows), title)
+def table(
+    columns: Iterable[str],
+    rows: Iterable[tuple[Cell, ...]],
+    title: str | None = None,
+    keys: int = 1,
+    secondary: tuple[str, ...] = (),
+) -> Table:
+    return Table(tuple(columns), tuple(rows), title, keys, secondary)

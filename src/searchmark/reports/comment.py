@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from searchmark.reports import layout
+from searchmark.reports import comparison_layout, gate_layout, layout
 from searchmark.reports.gate_rows import rule_table
 from searchmark.reports.markdown import table_lines
-from searchmark.reports.outcome import Outcome, outcome_of
+from searchmark.reports.outcome import MEANINGS, Outcome, outcome_of
 from searchmark.reports.quoting import markdown_text, visible
 from searchmark.reports.report import Report
 
@@ -15,14 +15,9 @@ LONGEST = 65_536  # characters that GitHub takes
 MARK = "<!-- searchmark -->"  # by which a later build finds its comment, to change it instead of adding one
 # Together with what is quoted (which may triple a sentence) well below the longest.
 _TABLES, _CAUSES, _SENTENCE = 30_000, 15_000, 1_500
-_HEADLINES: dict[Outcome, str] = {
-    "measured": "ℹ️ Search quality: measured, and no gate checks it",
-    "passed": "✅ Search quality: the gate passed",
-    "failed": "❌ Search quality: the gate failed",
-    "unresolvable": "⚠️ Search quality: the gate could never fail, so nothing is known",
-    "untrusted": "⚠️ Search quality: untrusted, so nothing is known",
-    "nothing evaluated": "⚠️ Search quality: nothing was evaluated",
-}
+_MARKS: dict[Outcome, str] = {
+    "measured": "ℹ️", "passed": "✅", "failed": "❌", "unresolvable": "⚠️", "untrusted": "⚠️", "nothing evaluated": "⚠️",
+}  # fmt: skip
 
 
 def to_comment(report: Report) -> str:
@@ -30,9 +25,10 @@ def to_comment(report: Report) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    yield f"## {_HEADLINES[outcome_of(report)]}"
+    outcome = outcome_of(report)
+    yield f"## {_MARKS[outcome]} Search quality: {MEANINGS[outcome]}"
     yield ""
-    sentence = layout.gate_sentence(report)
+    sentence = gate_layout.gate_sentence(report)
     if sentence:
         yield f"**{markdown_text(sentence, _SENTENCE)}**"
         yield ""
@@ -49,7 +45,7 @@ def _tables(report: Report) -> Iterator[str]:
     if report.gate is not None:
         yield from table_lines(rule_table(report))
     elif report.pairs:
-        yield from table_lines(layout.verdict_table(report))
+        yield from table_lines(comparison_layout.verdict_table(report))
     else:
         for agent in report.agents.values():
             yield from table_lines(layout.measure_table(agent))
@@ -58,7 +54,7 @@ def _tables(report: Report) -> Iterator[str]:
 def _causes(report: Report) -> Iterator[str]:
     """What else a gate has to say, and what takes the trust from a result."""
     doubts = [note.message for note in report.notes if note.severity == "error"]
-    lines = [f"- {markdown_text(line.strip(), _SENTENCE)}" for line in (*layout.gate_lines(report), *doubts)]
+    lines = [f"- {markdown_text(line.strip(), _SENTENCE)}" for line in (*gate_layout.gate_lines(report), *doubts)]
     if lines:
         yield "<details><summary>Cases and notes</summary>"
         yield ""

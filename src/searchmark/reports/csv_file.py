@@ -1,25 +1,102 @@
-"""A report as CSV: one row per run and case, to continue in a spreadsheet or a data frame."""
+"""A report as CSV, to continue in a spreadsheet or a data frame: a row per run and case, or a row per mean.
+
+Values are in full; an undefined one is an empty cell. A list is a JSON array in one cell.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from searchmark.reports import layout
-from searchmark.reports.cells import Cell, Text
-from searchmark.reports.quoting import csv_text
-from searchmark.reports.report import Report
+from searchmark.analysis.latencies import Latency
+from searchmark.analysis.scores import Summary
+from searchmark.records import AnswerDetails
+from searchmark.reports.case_records import CaseFacts
+from searchmark.reports.case_rows import CaseRow, case_rows, in_batches
+from searchmark.reports.quoting import csv_text, json_cell
+from searchmark.reports.report import AgentSummary, Report, Summaries
+
+CASE_COLUMNS = (
+    "run", "test_case_id", "status", "query", "category", "retrieved_files", "ground_truth_files",
+    "latency_ms", "cold_ms", "warm_ms",
+)  # fmt: skip
+SUMMARY_COLUMNS = (
+    "run", "segment", "value", "measure", "unit", "mean", "low", "high", "median", "std", "cases", "undefined", "answered_mean",
+    "p90", "p95", "p99", "searches", "failed",
+)  # fmt: skip
+_NO_FACTS = CaseFacts()
+
+Row = Iterable[object]
 
 
-def to_csv(report: Report) -> str:
-    """Values in full; an undefined one is an empty cell."""
+def to_csv(report: Report) -> Iterator[str]:
+    """One row per run and case, piece by piece."""
+    measures = list(dict.fromkeys(name for agent in report.agents.values() for name in agent.measures))
+    yield _lines([(*CASE_COLUMNS, *map(csv_text, measures))])
+    for name, agent in report.agents.items():
+        run, places = csv_text(name), _places(list(agent.measures), measures)
+        for batch in case_rows(agent.cases, list(agent.measures)):
+            yield _lines(_case_row(run, row, report.cases, places) for row in batch)
+
+
+def _places(own: Sequence[str], measures: Sequence[str]) -> list[int | None]:
+    """For every measure of the report its position among those of one run, None if the run does not have it."""
+    return [own.index(name) if name in own else None for name in measures]
+
+
+def _case_row(run: str, row: CaseRow, facts: Mapping[str, CaseFacts], places: Sequence[int | None]) -> Row:
+    category = facts.get(row.case, _NO_FACTS).category
+    values = (None if place is None else _defined(row.values[place]) for place in places)
+    known = (run, csv_text(row.case), row.status, csv_text(row.query or ""), csv_text(category or ""))
+    return (*known, json_cell(row.hits), json_cell(row.targets), *_times(row.details), *values)
+
+
+def _defined(value: float | None) -> float | None:
+    return value if value == value else None  # noqa: PLR0124  # NaN is not itself
+
+
+def _times(details: AnswerDetails) -> tuple[float | None, float | None, float | None]:
+    """The median of all searches of a case, its cold search, and the median of the repeats."""
+    cold, warm = details.cold_ms, details.warm_ms
+    return _median((*cold, *warm)), cold[0] if cold else None, _median(warm)
+
+
+def _median(times: Sequence[float]) -> float | None:
+    """Always a time that was measured: the lower one of the two in the middle."""
+    return sorted(times)[(len(times) - 1) // 2] if times else None
+
+
+def to_summary_csv(report: Report) -> Iterator[str]:
+    """One row per run, segment and measure, and one per kind of latency, piece by piece."""
+    yield _lines([SUMMARY_COLUMNS])
+    rows = (row for name, agent in report.agents.items() for row in _summary_rows(csv_text(name), agent))
+    yield from map(_lines, in_batches(rows))
+
+
+def _summary_rows(run: str, agent: AgentSummary) -> Iterator[Row]:
+    yield from _mean_rows((run, "", ""), agent.measures)
+    for segment, values in agent.segments.items():
+        for value, summaries in values.items():
+            yield from _mean_rows((run, csv_text(segment), csv_text(value)), summaries)
+    for kind, found in agent.latency_ms.items():
+        yield (run, "", "", f"latency {kind}", "ms", *_latency_cells(found))
+
+
+def _mean_rows(where: tuple[str, str, str], summaries: Summaries) -> Iterator[Row]:
+    return ((*where, csv_text(name), "", *_mean_cells(found)) for name, found in summaries.items())
+
+
+def _mean_cells(found: Summary) -> Row:
+    spread = (found.mean, found.low, found.high, found.median, found.std)
+    return (*spread, found.cases, found.undefined, found.answered_mean, *[None] * 5)
+
+
+def _latency_cells(found: Latency) -> Row:
+    return (*[None] * 3, found.p50, *[None] * 4, found.p90, found.p95, found.p99, found.samples, found.failures)
+
+
+def _lines(rows: Iterable[Row]) -> str:
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    cases = layout.case_table(report)
-    writer.writerow(cases.columns)
-    writer.writerows(map(_value, row) for row in cases.rows)
+    csv.writer(buffer, lineterminator="\n").writerows(rows)
     return buffer.getvalue()
-
-
-def _value(cell: Cell) -> object:
-    return csv_text(cell.content) if isinstance(cell, Text) else cell.value

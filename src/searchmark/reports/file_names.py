@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -29,21 +30,29 @@ class ReportFile:
 
     def at(self, values: Mapping[str, str]) -> Path:
         """Where it is written, by the values of the placeholders."""
-        return self.path if self.pattern is None else self.path / filled(self.pattern, values)
+        return self.path if self.pattern is None else _below(self.path, self.path / filled(self.pattern, values))
 
     def existing(self) -> list[Path]:
         """The file, or those that earlier reports have left under its pattern: they tell what is right."""
         return [self.path] if self.pattern is None else sorted(files_like(self.path, self.pattern))
 
 
-def files_in(folder: Path, config: OutputConfig, *, comparison: bool) -> list[ReportFile]:
-    """One file for each configured format that has something to show."""
-    shown = [name for name in config.formats if comparison or not renderer_of(name).only_comparisons]
+def files_in(folder: Path, config: OutputConfig) -> list[ReportFile]:
+    """One file for each configured format."""
     _refuse_names_of_nothing(config)
-    patterns = {name: _pattern(name, config.file_name) for name in dict.fromkeys(shown)}
+    patterns = {name: _pattern(name, config.file_name) for name in dict.fromkeys(config.formats)}
     _refuse_one_name_for_two(patterns)
+    for pattern in patterns.values():  # as far as it is known; the rest when it is
+        _below(folder, folder / Path(*takewhile(lambda part: "{" not in part, Path(pattern).parent.parts)))
     named = config.file_name is not None
     return [ReportFile(folder if named else folder / name, each, name if named else None) for each, name in patterns.items()]
+
+
+def _below(folder: Path, path: Path) -> Path:
+    """A path that a pattern gives; refused if a link leads it out of the folder."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise UsageError(f"{path} cannot be written: a link leads out of {folder}, where output.file_name must stay")
+    return path
 
 
 def _refuse_names_of_nothing(config: OutputConfig) -> None:
@@ -63,7 +72,7 @@ def _refuse_one_name_for_two(patterns: Mapping[str, str]) -> None:
 
 def _pattern(name: str, named: str | Mapping[str, str] | None) -> str:
     """The name of the file of a format, with its extension: in full, where one name is for all formats; or else its last part."""
-    extension = RENDERERS[name].suffixes[0]
+    extension = renderer_of(name).suffixes[0]
     if isinstance(named, str):
         return _without_extension(named) + extension
     if named is None or name not in named:

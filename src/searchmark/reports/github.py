@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from searchmark.errors import UsageError
-from searchmark.reports import layout, render
+from searchmark.reports import render
+from searchmark.reports.gate_layout import cause_lines
 from searchmark.reports.gate_rows import rule_notes
 from searchmark.reports.outcome import outcome_of
 from searchmark.reports.quoting import visible, without_commands
@@ -96,7 +97,7 @@ def annotations_of(report: Report, line_of: Callable[[str], SuiteLine | None] = 
 def _errors(report: Report, line_of: Callable[[str], SuiteLine | None]) -> Iterator[Annotation]:
     for rule in report.gate.rules if report.gate else ():
         if rule.verdict != "passed":
-            lines = (rule.message, *layout.cause_lines(report, rule))
+            lines = (rule.message, *cause_lines(report, rule))
             at = next(filter(None, map(line_of, rule.cases)), None)
             yield Annotation("error", f"Search gate {rule.verdict}", "\n".join(lines), at)
     for note in report.notes:

@@ -13,9 +13,10 @@ from typing import Literal, NamedTuple
 from searchmark.gates.pins import EVERY_CASE
 from searchmark.gates.rules import RuleResult
 from searchmark.gates.sentences import SIGNS, told_apart, within
-from searchmark.reports import layout
 from searchmark.reports.case_records import CaseSummary
+from searchmark.reports.gate_layout import cause_lines
 from searchmark.reports.gate_rows import rule_name
+from searchmark.reports.layout import listed
 from searchmark.reports.outcome import outcome_of
 from searchmark.reports.quoting import xml_text
 from searchmark.reports.report import AgentSummary, Report
@@ -71,7 +72,7 @@ def _gate_tests(report: Report) -> Iterator[_JunitTest]:
 
 
 def _rule_found(report: Report, rule: RuleResult) -> _TestResult | None:
-    lines = (*layout.cause_lines(report, rule), *(f"note: {note}" for note in rule.notes))
+    lines = (*cause_lines(report, rule), *(f"note: {note}" for note in rule.notes))
     if rule.verdict == "passed":
         return _TestResult("skipped", rule.bound, rule.message) if rule.bound == "known_failure" else None
     return _TestResult("failure" if rule.verdict == "failed" else "error", rule.verdict, rule.message, lines)
@@ -124,7 +125,7 @@ def _story(case: CaseSummary) -> tuple[str, ...]:
     """What was asked, what was expected, and what came."""
     asked = [] if case.query is None else [f"query: {case.query}"]
     expected, got = ([each.target for each in case.expected], [hit.id for hit in case.hits])
-    return (*asked, f"expected: {layout.listed(expected)}", f"got: {layout.listed(got)}")
+    return (*asked, f"expected: {listed(expected)}", f"got: {listed(got)}")
 
 
 def _case_test(case_id: str, case: CaseSummary, found: _TestResult | None) -> _JunitTest:

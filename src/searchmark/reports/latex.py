@@ -1,42 +1,91 @@
-"""The significance table as LaTeX."""
+"""A report as a LaTeX table with caption and label: the means of one run, or of several and which of them beat which."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from searchmark.errors import UsageError
-from searchmark.reports import layout
-from searchmark.reports.cells import Cell, RankedMean
+from searchmark.reports.cells import Cell, RankedMean, Table, Text
+from searchmark.reports.comparison_layout import standing_table
+from searchmark.reports.layout import counted, measure_table
 from searchmark.reports.quoting import visible
 from searchmark.reports.report import Report
 
 UNDEFINED = "--"
-_SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+LONGEST = 80
+_SHOWN = ("measure", "mean", "95 % interval", "cases")
+_WORDS = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "`": r"\textasciigrave{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+    # Behind the end of a row these two would be its options, and two hyphens would become a dash.
+    "[": "{[}", "*": "{*}", "-": "-{}",
+}  # fmt: skip
 
 
 def latex_text(text: str) -> str:
     """The text with everything that LaTeX would act on made harmless."""
-    return re.sub(r"[\\~^&%$#_{}]", lambda found: _SPECIAL.get(found[0], "\\" + found[0]), visible(text))
+    return re.sub(r"[\\~^`<>|\[*&%$#_{}]|-(?=-)", lambda found: _WORDS.get(found[0], "\\" + found[0]), visible(text, LONGEST))
 
 
 def to_latex(report: Report) -> str:
-    """A table of means; in superscript the runs that each one beats with evidence."""
-    if not report.pairs:
-        raise UsageError("a LaTeX table shows a comparison, and this report is of one run")
-    standing = layout.standing_table(report)
+    """A table that needs no package; letters beyond Latin need an engine that knows them."""
+    table = standing_table(report) if report.pairs else _single(report)
     lines = [
-        r"\begin{tabular}{ll" + "r" * (len(standing.columns) - 2) + "}",
-        " & ".join(map(latex_text, standing.columns)) + r" \\",
+        "% Needs no package. Text beyond Latin letters needs XeLaTeX or LuaLaTeX.",
+        r"\begin{table}[ht]",
+        r"\centering",
+        rf"\caption{{{_caption(report)}}}",
+        rf"\label{{{_label(report.suite.name)}}}",
+        rf"\begin{{tabular}}{{{_alignment(table)}}}",
+        _row(map(latex_text, table.columns)),
         r"\hline",
-        *(" & ".join(map(_cell, row)) + r" \\" for row in standing.rows),
+        *(_row(map(_cell, row)) for row in table.rows),
         r"\end{tabular}",
+        r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
 
 
+def _single(report: Report) -> Table:
+    """The means of the run, or of each of the runs if they were not compared."""
+    tables = [measure_table(agent) for agent in report.agents.values()]
+    chosen = [table.only([table.columns.index(column) for column in _SHOWN]) for table in tables]
+    if len(chosen) == 1:
+        return chosen[0]
+    rows = [(Text(name), *row) for name, table in zip(report.agents, chosen, strict=True) for row in table.rows]
+    return Table(("run", *_SHOWN), tuple(rows))
+
+
+def _caption(report: Report) -> str:
+    name, cases = latex_text(report.suite.name), counted(report.suite.cases, "case")
+    if report.pairs:
+        beats = "A superscript names the runs that a mean beats with evidence (95\\,\\% interval, randomisation test, Holm)."
+        return f"Search quality on {name}, {cases}: means. {beats}"
+    runs = f" of {latex_text(next(iter(report.agents)))}" if len(report.agents) == 1 else ""
+    return f"Search quality{runs} on {name}, {cases}: means and their 95\\,\\% intervals."
+
+
+def _label(name: str) -> str:
+    """A label of small letters, digits and hyphens: all others mean something to LaTeX or to a package."""
+    return f"tab:{re.sub(r'[^a-z0-9]+', '-', name.lower())[:LONGEST].strip('-') or 'searchmark'}"
+
+
+def _alignment(table: Table) -> str:
+    columns = zip(*table.rows, strict=True) if table.rows else ((Text(""),) for _ in table.columns)
+    return "".join("l" if column[0].breaks else "r" for column in columns)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
 def _cell(cell: Cell) -> str:
-    if not isinstance(cell, RankedMean):
-        return latex_text(cell.text)
+    if isinstance(cell, RankedMean):
+        return _ranked(cell)
+    return UNDEFINED if cell.value is None else latex_text(cell.text)
+
+
+def _ranked(cell: RankedMean) -> str:
     if cell.value is None:
         return UNDEFINED
     return f"${cell.mean.text}^{{{','.join(cell.beats)}}}$" if cell.beats else f"${cell.mean.text}$"

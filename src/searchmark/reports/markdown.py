@@ -1,58 +1,71 @@
-"""A report as Markdown, fit for a pull request."""
+"""A report as Markdown, fit for a pull request: the summary first, then what failed, then everything else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from searchmark.analysis.comparison import Pair
-from searchmark.reports import layout
+from searchmark.reports import comparison_layout, gate_layout, layout
+from searchmark.reports.advice_layout import failed_table, history_sentences, more_failed, recommendation_sentences, target_table
 from searchmark.reports.cells import Cell, RankedMean, Table
 from searchmark.reports.quoting import markdown_text
-from searchmark.reports.report import AgentSummary, Report
+from searchmark.reports.report import Report
 
 LONGEST_CELL = 120
 
+Section = Callable[[Report], Iterator[str]]
+
 
 def to_markdown(report: Report) -> str:
-    return "\n".join(_lines(report)).rstrip() + "\n"
+    return "\n".join(line for section in SECTIONS for line in section(report)).rstrip() + "\n"
 
 
-def _lines(report: Report) -> Iterator[str]:
-    gate = layout.gate_sentence(report)
+def _verdict(report: Report) -> Iterator[str]:
     yield f"# {markdown_text(report.suite.name)}: search quality"
     yield ""
+    gate = gate_layout.gate_sentence(report)
     if gate:
         yield f"**{markdown_text(gate)}**"
         yield ""
-        lines = [f"- {markdown_text(line.strip())}" for line in layout.gate_lines(report)]
-        yield from (*lines, "") if lines else ()
+        yield from _list(line.strip() for line in gate_layout.gate_lines(report))
     for decision in report.decisions:
         yield f"**{markdown_text(decision.sentence)}**"
         yield ""
-        yield from (f"- {markdown_text(line)}" for line in (*decision.evidence, *decision.flips))
-        yield ""
-    if report.pairs:
-        yield from _comparison_lines(report)
-    for name, agent in report.agents.items():
-        yield from _agent_lines(name, agent, report.suite.cases)
-    if report.notes:
-        yield "## Notes"
-        yield ""
-        yield from (f"- {markdown_text(note.message)}" for note in report.notes)
+        yield from _list((*decision.evidence, *decision.flips))
 
 
-def _comparison_lines(report: Report) -> Iterator[str]:
-    """First the table that goes into papers: means, and in superscript the runs that each one beats with evidence."""
-    yield "## Standing"
+def _summary(report: Report) -> Iterator[str]:
+    """What a gate asked for with its marks; then the table that goes into papers, or the means of a single run."""
+    yield "## Summary"
     yield ""
-    yield from table_lines(layout.standing_table(report))
-    yield from table_lines(layout.speed_table(report))
+    yield from table_lines(target_table(report))
+    if report.pairs:
+        yield from table_lines(comparison_layout.standing_table(report))
+        yield from table_lines(comparison_layout.speed_table(report))
+    else:
+        for name in report.agents:
+            yield from _means(report, name)
+
+
+def _means(report: Report, name: str) -> Iterator[str]:
+    agent = report.agents[name]
+    yield f"{markdown_text(name)}, {layout.case_counts(agent, report.suite.cases)}."
+    yield ""
+    yield from table_lines(layout.measure_table(agent))
+    yield from table_lines(layout.latency_table(agent))
+    preparation = layout.preparation(agent)
+    if preparation:
+        yield f"{markdown_text(preparation)}."
+        yield ""
+
+
+def _comparison(report: Report) -> Iterator[str]:
     for effect in report.snapshot_effects:
         yield f"## What {markdown_text(effect.other)} gets wrong"
         yield ""
         yield f"{markdown_text(effect.sentence)}."
         yield ""
-        yield from table_lines(layout.snapshot_table(effect))
+        yield from table_lines(comparison_layout.snapshot_table(effect))
     for pair in report.pairs:
         yield from _pair_lines(pair)
 
@@ -60,36 +73,67 @@ def _comparison_lines(report: Report) -> Iterator[str]:
 def _pair_lines(pair: Pair) -> Iterator[str]:
     yield f"## {markdown_text(pair.candidate)} against {markdown_text(pair.baseline)}"
     yield ""
-    yield from table_lines(layout.pair_table(pair))
-    yield from (f"- {markdown_text(sentence)}" for sentence in layout.pair_sentences(pair))
-    yield ""
-    for segment in layout.pair_segment_tables(pair):
+    yield from table_lines(comparison_layout.pair_table(pair))
+    yield from _list(comparison_layout.pair_sentences(pair))
+    for segment in comparison_layout.pair_segment_tables(pair):
         yield from table_lines(segment)
-    yield from table_lines(layout.telling_table(pair))
+    yield from table_lines(comparison_layout.telling_table(pair))
 
 
-def _agent_lines(name: str, agent: AgentSummary, cases: int) -> Iterator[str]:
-    yield f"## {markdown_text(name)}"
-    yield ""
-    yield f"{layout.case_counts(agent, cases)}."
-    yield ""
-    yield from table_lines(layout.measure_table(agent))
-    for segment in layout.segment_tables(agent):
-        yield from table_lines(segment)
-    yield from table_lines(layout.latency_table(agent))
-    preparation = layout.preparation(agent)
-    if preparation:
-        yield f"{markdown_text(preparation)}."
-        yield ""
-    yield from table_lines(layout.worst_table(agent))
+def _runs(report: Report) -> Iterator[str]:
+    """What failed in each run, and how it fared in parts of the suite; in a comparison its means as well."""
+    for name, agent in report.agents.items():
+        if len(report.agents) > 1:
+            yield f"## {markdown_text(name)}"
+            yield ""
+        if report.pairs:
+            yield from _means(report, name)
+        yield from _failed(report, name)
+        for segment in layout.segment_tables(agent):
+            yield from table_lines(segment, f"{segment.columns[0]} breakdown")
 
 
-def table_lines(table: Table) -> Iterator[str]:
-    """The table under its title; nothing if it has no row."""
+def _failed(report: Report, name: str) -> Iterator[str]:
+    """Every case that failed, up to a number, or at least the lowest ones."""
+    failed = failed_table(report, name)
+    yield from table_lines(failed) if failed.rows else table_lines(layout.worst_table(report.agents[name]))
+    more = more_failed(report, name, len(failed.rows))
+    yield from (more, "") if more else ()
+
+
+def _recommendations(report: Report) -> Iterator[str]:
+    yield from _titled_list("Recommendations", recommendation_sentences(report))
+
+
+def _history(report: Report) -> Iterator[str]:
+    yield from _titled_list("Since earlier runs", history_sentences(report))
+
+
+def _notes(report: Report) -> Iterator[str]:
+    yield from _titled_list("Notes", (note.message for note in report.notes))
+
+
+# In the order in which they are read; a section that has nothing to say gives no line.
+SECTIONS: tuple[Section, ...] = (_verdict, _summary, _comparison, _runs, _recommendations, _history, _notes)
+
+
+def _titled_list(title: str, sentences: Iterable[str]) -> Iterator[str]:
+    lines = list(_list(sentences))
+    yield from (f"## {title}", "", *lines) if lines else ()
+
+
+def _list(sentences: Iterable[str]) -> Iterator[str]:
+    lines = [f"- {markdown_text(sentence)}" for sentence in sentences]
+    yield from (*lines, "") if lines else ()
+
+
+def table_lines(table: Table, title: str | None = None) -> Iterator[str]:
+    """The table under its title, or under another one; nothing if it has no row."""
     if not table.rows:
         return
-    if table.title:
-        yield f"### {markdown_text(table.title[0].upper() + table.title[1:])}"
+    title = title or table.title
+    if title:
+        yield f"### {markdown_text(title[0].upper() + title[1:])}"
         yield ""
     yield _row(markdown_text(column, LONGEST_CELL) for column in table.columns)
     yield "|" + " --- |" * len(table.columns)

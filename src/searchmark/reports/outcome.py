@@ -7,6 +7,14 @@ from typing import Literal
 from searchmark.reports.report import Report
 
 Outcome = Literal["measured", "passed", "failed", "unresolvable", "untrusted", "nothing evaluated"]
+MEANINGS: dict[Outcome, str] = {
+    "measured": "measured, and no gate checks it",
+    "passed": "the gate passed",
+    "failed": "the gate failed",
+    "unresolvable": "the gate could never fail, so nothing is known",
+    "untrusted": "untrusted, so nothing is known",
+    "nothing evaluated": "nothing was evaluated",
+}
 
 
 def outcome_of(report: Report) -> Outcome:

@@ -30,12 +30,13 @@ Summaries = Mapping[str, Summary]
 
 @dataclass(frozen=True)
 class SuiteSummary:
-    """Which suite this was, to the digit."""
+    """Which suite this was, to the digit. ``rel`` is the lowest grade that counts as relevant, unless a measure says otherwise."""
 
     name: str
     hashes: Mapping[str, str | None]
     cases: int
     kind: str | None = None
+    rel: int = 1
 
 
 @dataclass(frozen=True)

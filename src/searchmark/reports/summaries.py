@@ -23,7 +23,7 @@ EXAMPLES = 5  # the worst and the best
 
 def suite_summary(suite: Suite, corpus: Survey | None) -> SuiteSummary:
     hashes = suite.hashes | ({} if corpus is None else {"corpus": corpus.digest})
-    return SuiteSummary(suite.name, hashes, len(suite), suite.kind)
+    return SuiteSummary(suite.name, hashes, len(suite), suite.kind, suite.defaults.rel)
 
 
 def agent_summary(

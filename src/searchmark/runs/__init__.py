@@ -6,7 +6,7 @@ Private: what is meant for others is a name of `searchmark`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -37,22 +37,50 @@ def load_run(path: str | PathLike[str], *, format: str | None = None) -> Run:  #
     raise UsageError(f"there is no run format {chosen!r}; the formats are {', '.join(FORMATS)}")
 
 
-def save_run(run: Run, path: str | PathLike[str]) -> None:
-    """Write a run in our own format, whole or not at all."""
+def save_run(run: Run, path: str | PathLike[str]) -> list[str]:
+    """Write a run, whole or not at all: as TREC if its file is called ``.trec``, and in our own format otherwise.
+
+    Returns what the file could not hold, a sentence each; our own format holds everything.
+    """
+    if _is_trec(Path(path)):
+        from searchmark.runs.trec import write_trec
+
+        return write_trec(run, path)
     from searchmark.runs.native import write_native
 
     write_native(run, path)
+    return []
 
 
-def save_runs(runs: Sequence[Run], target: str | PathLike[str]) -> list[Path]:
-    """Write runs into a folder, each under its name; a single one may be given the name of its file instead."""
+def check_target(target: str | PathLike[str], runs: int, cases: Iterable[str]) -> None:
+    """Refuse what `save_runs` would refuse, as far as it is known before the runs are made."""
+    if not _is_trec(Path(target)) or Path(target).is_dir():
+        return
+    from searchmark.runs.trec import refuse_blanks
+
+    if runs > 1:
+        raise UsageError(f"{target} is a file for one run, and there are {runs}; name a folder")
+    refuse_blanks(cases)
+
+
+def _is_trec(path: Path) -> bool:
+    return path.suffix.lower() == ".trec"
+
+
+def save_runs(runs: Sequence[Run], target: str | PathLike[str], on_loss: Callable[[str], None] = lambda _: None) -> list[Path]:
+    """Write runs into a folder, each under its name; a single one may be given the name of its file instead.
+
+    ``on_loss`` is called with what a file could not hold, sentence by sentence.
+    """
     path = Path(target)
+    check_target(path, len(runs), ())
     if len(runs) == 1 and path.suffix and not path.is_dir():
         paths = [path]
     else:
         paths = [path / f"{file_name(name)}.jsonl" for name in display_names([run.label for run in runs])]
     for run, file in zip(runs, paths, strict=True):
-        save_run(run, file)
+        for sentence in save_run(run, file):
+            on_loss(f"{file}: {sentence}")
     return paths
 
 

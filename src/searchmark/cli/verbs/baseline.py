@@ -98,7 +98,7 @@ def update(run_paths: tuple[str, ...], source: SuiteChoice, config: Config, choi
 
 def _update_run(file: Path, suite: Suite, former: Run | None, run: Run, choice: UpdateChoice) -> int:
     from searchmark.approval.baseline_update import as_baseline, change_between, next_record, same_run
-    from searchmark.runs import save_run
+    from searchmark.runs.native import write_native  # whatever the file is called: no other format holds a baseline's record
 
     if former is not None and same_run(former, run):
         show(f"{harmless(str(file))} is this run already; nothing is written\n")
@@ -106,7 +106,7 @@ def _update_run(file: Path, suite: Suite, former: Run | None, run: Run, choice: 
     before, after = _both(suite, former, run, choice.measures)
     record = next_record(run, former, author=_author(file, choice), reason=choice.reason, date=datetime.now(UTC))
     version = f"version {record.version}, model {record.model}"
-    return _write(file, version, change_between(before, after), choice, lambda: save_run(as_baseline(run, record), file))
+    return _write(file, version, change_between(before, after), choice, lambda: write_native(as_baseline(run, record), file))
 
 
 def _both(suite: Suite, former: Run | None, run: Run, measures: Sequence[str]) -> tuple[Scores | None, Scores]:

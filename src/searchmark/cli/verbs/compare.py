@@ -100,7 +100,7 @@ def command(
     asked = [parse_measure(text) for text in wanted.measures]
     rules = gates.rules(config, asked)
     baseline = baseline_in_use(config.gates.baseline, None, rules, next(iter(asked), None))
-    files, github = output_files(wanted.outputs, config.output, comparison=True), github_step(wanted.github, source.path)
+    files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
     charts = charts_wanted(wanted.charts, config.output, files)
     suite = load_suite(source.path, format=source.format, topics=source.topics)
     runs = [load_run(path, format=saved.run_format) for path in saved.run_paths]

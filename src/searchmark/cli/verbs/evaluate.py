@@ -42,6 +42,7 @@ EITHER = "name either the agent to run (--agent) or the saved run to score (--ru
 @live_options
 @option_group(ReportChoice, "wanted", OUTPUT)
 @option_group(ReportOptions, "detail", OUTPUT)
+@option(OUTPUT, "--per-case", is_flag=True, help="Print the value of every case, as trec_eval -q does, instead of the report.")
 @gate_options
 def command(
     source: SuiteChoice,
@@ -51,6 +52,7 @@ def command(
     live: LiveOptions,
     wanted: ReportChoice,
     detail: ReportOptions,
+    per_case: bool,
     gates: GateAgainst,
 ) -> int:
     """Run an agent on a suite, or score a saved run.
@@ -64,6 +66,8 @@ def command(
     """
     from searchmark.experiments import evaluate_run
 
+    if per_case and STDOUT in wanted.outputs:
+        raise UsageError("--per-case and -o - both print to stdout; give one of them")
     time = now()
     files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
     charts = charts_wanted(wanted.charts, config.output, files)
@@ -107,4 +111,4 @@ def command(
     )
     saved_runs = saved.run_paths or ((live.save_run,) if live.save_run else ())
     report = with_next_step(report, source.path, saved_runs, baseline_file(config, gates.against))
-    return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, charts=charts, github=github)
+    return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, per_case=per_case, charts=charts, github=github)
