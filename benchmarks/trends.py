@@ -10,11 +10,12 @@ import argparse
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.analysis.noise import followed
+from searchmark.analysis.noise import band_around, followed
 
 SEED, FRESH_SEED = 20_261_116, 7_041_776
 TRIALS = 2_000
@@ -141,6 +142,25 @@ def declines(trials: int) -> None:
             print(f"  normal, {deviation:<8g} {step:g} per run: {lost:.3f} lost, {share:.1%} noticed", flush=True)
 
 
+def outside_of_drift_bands(trials: int) -> None:
+    """How often one more run of an unchanged system is outside the band around the median of the last ones."""
+    print("a run of an unchanged system outside the noise band of a drift: earlier runs, of which in the median")
+    for population in (normal(0.02), *(each for each in FRESH if each.name.startswith(("heavy", "skewed")))):
+        shares = [
+            (runs, last, _outside(population.histories(trials, runs + 1, 11), last))
+            for runs, last in ((3, 3), (7, 7), (30, 7), (30, 1))
+        ]
+        print(f"  {population.name:<28}" + "".join(f"  {runs}, {last}: {share:.2%}" for runs, last, share in shares), flush=True)
+
+
+def _outside(histories: Histories, last: int) -> float:
+    outside = 0
+    for *before, now in histories.tolist():
+        band = band_around(median(before[-last:]), last, before, [0] * len(before), 0.0)
+        outside += band is not None and band.side_of(now) != 0
+    return outside / len(histories)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=TRIALS)
@@ -148,6 +168,7 @@ def main() -> None:
     good = [false_alarms(UNCHANGED, trials, SEED), false_alarms(FRESH, trials, FRESH_SEED)]
     noticed(trials)
     declines(trials)
+    outside_of_drift_bands(trials)
     sys.exit(not all(good))
 
 
