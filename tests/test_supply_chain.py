@@ -21,6 +21,7 @@ LOCKED = {
     "runtime": RUNTIME,
     "dev": DEV,
     "bench": [*DEV, *GROUPS["bench"]],
+    "browser": [*DEV, *GROUPS["browser"]],
     "models": [*DEV, *GROUPS["models"], *PROJECT["project"]["optional-dependencies"]["transformers"]],
     "release": [*GROUPS["build"], *GROUPS["release"]],
 }

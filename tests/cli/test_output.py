@@ -26,7 +26,7 @@ def test_summaries_stand_beside_the_reports_that_they_are_of(tmp_path: Path) -> 
 def test_an_unknown_format_in_the_config_is_refused() -> None:
     with pytest.raises(
         UsageError,
-        match="there is no report format 'pdf'; available: comment, csv, json, junit, latex, markdown, summary, summary-csv, text",
+        match="there is no report format 'pdf'; available: comment, csv, html, json, junit, latex, markdown, summary, summary-csv, text",
     ):
         output_files((), OutputConfig(formats=("json", "pdf")))
 

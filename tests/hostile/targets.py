@@ -168,6 +168,7 @@ def _eventful_run(folder: Path) -> bytes:
         0.5,
         0.25,
         None,
+        'File "agent.py", line 3, in retrieve',
         "it failed",
         1,
         0,

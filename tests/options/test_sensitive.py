@@ -88,7 +88,8 @@ def _holds_text(hint: Any) -> bool:
 HARMLESS = {
     "DatasetConfig": {"revisions", "since", "until", "paths", "without_rules", "exclude_patterns"},
     "RewriterConfig": {"model", "prompt"},
-    "OutputConfig": {"formats"},
+    "OutputConfig": {"formats", "file_name"},
+    "Versions": {"dataset_version", "model_version", "index_params", "chunking_config", "query_set_version"},
     "CompareOptions": {"baseline", "primary"},
     "GateOptions": {"preset", "known_failures"},
     "WordllamaOptions": {"query_prefix", "document_prefix"},

@@ -43,7 +43,7 @@ class Drift:
 
 
 @dataclass(frozen=True)
-class _Quantity:
+class _DriftingNumber:
     """A number that every run may have: what may move it, its unit, the least half of its noise band, and its range.
 
     A formula that keeps its name and gets another ``definition`` is another number.
@@ -63,7 +63,7 @@ class _Quantity:
         return f"{value:.3g} {self.unit}" if value < 100 else f"{value:,.0f} {self.unit}"  # noqa: PLR2004  # three digits at least
 
 
-_Numbers = dict[_Quantity, float]
+_Numbers = dict[_DriftingNumber, float]
 
 
 def drifts_of(run: str, current: PastRun, past: Sequence[PastRun], limit: float = DRIFT_LIMIT) -> list[Drift]:
@@ -108,26 +108,26 @@ def _numbers(run: PastRun) -> _Numbers:
     return dict((*_qualities(run), *_score_spreads(run), *_latencies(run)))
 
 
-def _qualities(run: PastRun) -> Iterator[tuple[_Quantity, float]]:
+def _qualities(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
     for name, summary in run.measures.items():
         if summary.mean is not None:
             meant = meaning_of(name, summary)
             low, high = (-inf, inf) if meant is None else (meant.low, meant.high)
-            yield _Quantity(name, QUALITY, "", SMALLEST_EFFECT, low, high, summary.definition), summary.mean
+            yield _DriftingNumber(name, QUALITY, "", SMALLEST_EFFECT, low, high, summary.definition), summary.mean
 
 
-def _score_spreads(run: PastRun) -> Iterator[tuple[_Quantity, float]]:
+def _score_spreads(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
     for depth, spread in run.similarity.items():
-        yield _Quantity(f"scores {depth} mean", SCORES, lowest=-inf), spread.mean
+        yield _DriftingNumber(f"scores {depth} mean", SCORES, lowest=-inf), spread.mean
         if spread.std is not None:
-            yield _Quantity(f"scores {depth} std", SCORES), spread.std
+            yield _DriftingNumber(f"scores {depth} std", SCORES), spread.std
 
 
-def _latencies(run: PastRun) -> Iterator[tuple[_Quantity, float]]:
+def _latencies(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
     for kind in ("cold", "warm"):
         if (found := run.latency_ms.get(kind)) is not None:
-            yield _Quantity(f"latency {kind} p50", SPEED, "ms"), found.p50
-            yield _Quantity(f"latency {kind} p95", SPEED, "ms"), found.p95
+            yield _DriftingNumber(f"latency {kind} p50", SPEED, "ms"), found.p50
+            yield _DriftingNumber(f"latency {kind} p95", SPEED, "ms"), found.p95
 
 
 class _Moved:
@@ -137,7 +137,9 @@ class _Moved:
     those on the same machine. ``band`` is the noise around what was before, None where too little is known of it.
     """
 
-    def __init__(self, quantity: _Quantity, now: float, current: PastRun, earlier: Sequence[tuple[PastRun, _Numbers]]) -> None:
+    def __init__(
+        self, quantity: _DriftingNumber, now: float, current: PastRun, earlier: Sequence[tuple[PastRun, _Numbers]]
+    ) -> None:
         self.quantity, self.now, self.current = quantity, now, current
         known = [(run, numbers[quantity]) for run, numbers in earlier if quantity in numbers]
         self._like = [(run, value) for run, value in known if self._is_like(run)]

@@ -69,7 +69,7 @@ class Followed:
 
 
 @dataclass
-class _Spread:
+class _StepSpread:
     """The mean of squared differences, each between one run and the next."""
 
     squares: float = 0.0
@@ -100,14 +100,14 @@ class _Follower:
     floor: float
     level: list[int] = field(default_factory=list)
     total: float = 0.0
-    usual: _Spread = field(default_factory=_Spread)
-    repeats: _Spread = field(default_factory=_Spread)
+    usual: _StepSpread = field(default_factory=_StepSpread)
+    repeats: _StepSpread = field(default_factory=_StepSpread)
     outside: list[int] = field(default_factory=list)
     side: int = 0
     worse: set[int] = field(default_factory=set)
 
     @property
-    def spread(self) -> _Spread:
+    def spread(self) -> _StepSpread:
         return self.repeats if self.repeats.count >= ENOUGH_REPEATS else self.usual
 
     def half(self, centre_variance: float) -> float:

@@ -54,7 +54,7 @@ class Trend:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _FollowedMeasure:
     """What is followed over the runs of one agent on one suite."""
 
     measure: str
@@ -80,24 +80,24 @@ def _trends(runs: Sequence[PastRun]) -> Iterator[Trend]:
     for line in dict.fromkeys(line for run in trusted for line in _lines(run)):
         known = distinct(run for run in trusted if _is_defined(line.of(run)))
         if known:
-            yield _Told(line, known).trend(left_out=len(runs) - len(trusted))
+            yield _TrendStory(line, known).trend(left_out=len(runs) - len(trusted))
 
 
 def _is_defined(summary: Summary | None) -> bool:
     return summary is not None and summary.mean is not None
 
 
-def _lines(run: PastRun) -> Iterator[_Line]:
-    yield from map(_Line, run.measures)
+def _lines(run: PastRun) -> Iterator[_FollowedMeasure]:
+    yield from map(_FollowedMeasure, run.measures)
     for name, values in run.segments.items():
         for value, measures in values.items():
-            yield from (_Line(measure, ((name, value),)) for measure in measures)
+            yield from (_FollowedMeasure(measure, ((name, value),)) for measure in measures)
 
 
-class _Told:
+class _TrendStory:
     """One line: its runs in order, how they were judged, and what is said about that."""
 
-    def __init__(self, line: _Line, runs: Sequence[PastRun]) -> None:
+    def __init__(self, line: _FollowedMeasure, runs: Sequence[PastRun]) -> None:
         self._line, self._runs = line, runs
         self._summaries = [summary for run in runs if (summary := line.of(run)) is not None]
         self._means = [summary.mean or 0.0 for summary in self._summaries]

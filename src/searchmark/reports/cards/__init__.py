@@ -36,4 +36,4 @@ def _template() -> Template:
 
 def _finalize(value: object) -> object:
     """What the template prints of a value, before it is escaped; of a text that calls itself markup, too."""
-    return visible(value, LONGEST_TEXT) if isinstance(value, str) else value
+    return visible("".join((value, "")), LONGEST_TEXT) if isinstance(value, str) else value
