@@ -325,6 +325,7 @@ class TestHistory:
         trend = next(each for each in archived_trends(archive, EntrySelection()) if each.measure == "RR" and not each.where)
         assert trend.worse_since == entries[6]
 
+    @pytest.mark.slow
     def test_a_thousand_entries_are_listed_quickly(self, archive: Archive, capsys: pytest.CaptureFixture[str]) -> None:
         name = archive.add(report_of(minimum=0.5), [], NOON)
         summary = (archive.path(name) / SUMMARY).read_bytes()

@@ -98,7 +98,7 @@ def test_a_case_shows_query_judgments_answers_times_texts_and_errors(open_page: 
     assert "grade 2" in text
     assert "first search" in text
     assert dialog.locator(".answer").count() == 4
-    assert "    return index[query]\nKeyError" in dialog.locator("pre.failure").inner_text()
+    assert "in look_up\nKeyError" in dialog.locator("pre.failure").inner_text()
     dialog.locator(".hits summary").first.click()
     assert dialog.locator(".hits pre").first.inner_text().startswith("def handle():")
 

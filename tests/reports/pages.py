@@ -29,7 +29,7 @@ from searchmark.reports.recommendations import Recommendation
 
 RUNS = ("bm25", "hybrid", "semantic", "keyword")
 FOLDERS = ("orders", "payments", "catalogue", "shipping", "accounts", "mail", "web", "jobs")
-TRACEBACK = 'Traceback (most recent call last):\n  File "agent.py", line 3, in search\n    return index[query]\nKeyError: "rare"'
+CALLS, FAILURE = 'File "agent.py", line 9, in retrieve\nFile "agent.py", line 3, in look_up', "KeyError: 'rare'"
 
 
 def path_of(number: int) -> str:
@@ -59,7 +59,7 @@ def shop_suite(cases: int) -> Suite:
 
 def _answer(suite_id: str, number: int, run: int, files: int) -> Answer:
     if number % 50 == 7 and run == 2:
-        return Answer(suite_id, "error", (), AnswerDetails((12.5,), failure=TRACEBACK))
+        return Answer(suite_id, "error", (), AnswerDetails((12.5,), failure=FAILURE, traceback=CALLS))
     shift = (number * 7 + run * 3) % 5
     hits = [Hit(path_of((number + (place - shift) * 8) % files), place + 1, 20.123456 / (place + 1) + run) for place in range(10)]
     return Answer(suite_id, "ok", tuple(hits), AnswerDetails((3.0 + run + number % 7,), (1.0 + run, 1.5 + number % 3)))

@@ -20,6 +20,8 @@ from searchmark.reports.report import AgentSummary, Report
 from tests.reports.chart_reports import agent, latency, point, report, summary, trend
 from tests.reports.samples import HOSTILE, comparison_of, report_of
 
+pytestmark = pytest.mark.slow  # drawing takes a second or two each
+
 EVIL = HOSTILE + r" $\frac{1}{0}$ \input{/etc/passwd} </text></svg> ￾"
 SVG = "{http://www.w3.org/2000/svg}"
 

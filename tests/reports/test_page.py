@@ -15,7 +15,7 @@ import pytest
 from searchmark.reports import Report, read_report, render, write_report
 from searchmark.reports.cells import Number
 from searchmark.reports.failed import failed_because
-from tests.reports.pages import RUNS, TRACEBACK, shop_report, with_past
+from tests.reports.pages import CALLS, FAILURE, RUNS, shop_report, with_past
 from tests.reports.samples import HOSTILE, comparison_of, report_of
 
 HOSTILE_ENDS = "</script><script>alert(1)</script><!--<script> javascript:alert(1) &amp; \u2028\u2029\u202e\x1b[31m\udcff \"'><img src=x onerror=alert(1)>"
@@ -175,9 +175,9 @@ def test_a_case_has_its_targets_with_their_ranks_and_its_hits_with_grades_and_sc
     assert grades == {at: hit.grade for at, hit in enumerate(case.hits) if hit.grade is not None}
 
 
-def test_an_error_keeps_its_lines(page: Page) -> None:
+def test_an_error_has_the_calls_that_led_there_line_by_line(page: Page) -> None:
     (number,) = page.data["answers"][2]["failure"]["7"]
-    assert page.data["texts"][number] == TRACEBACK
+    assert page.data["texts"][number] == f"{CALLS}\n{FAILURE}"
 
 
 def test_the_text_of_a_hit_keeps_its_lines(page: Page) -> None:

@@ -178,7 +178,7 @@ class _AnswerColumns:
         return {
             "cold": _times(details.cold_ms),
             "warm": _times(details.warm_ms),
-            "failure": None if details.failure is None else [number(details.failure)],
+            "failure": None if details.failure is None else [number(_failure_of(details))],
             "facts": [[what, number(said)] for what, said in _facts_of(details).items()],
         }
 
@@ -190,6 +190,11 @@ class _AnswerColumns:
 def _column(entries: Mapping[int, Any], rows: int) -> Any:
     """A list with an entry per row, or the entries by their row where most rows have none: the script reads both alike."""
     return [entries.get(row) for row in range(rows)] if 2 * len(entries) > rows else entries
+
+
+def _failure_of(details: AnswerDetails) -> str:
+    """Why there is no answer, and above it the calls that led there, the innermost last."""
+    return "\n".join(part for part in (details.traceback, details.failure) if part)
 
 
 def _facts_of(details: AnswerDetails) -> Mapping[str, str]:
