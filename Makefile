@@ -39,12 +39,14 @@ endif
 	$(BIN)/searchmark generate --repo "$(DEMO_REPO)" -o $(DEMO)/gold_set.json $(if $(REPO),--max-cases 100)
 	$(BIN)/searchmark compare --gold-set $(DEMO)/gold_set.json --repo "$(DEMO_REPO)" --agents $(DEMO_AGENTS) \
 	  --baseline bm25 --brief -m nDCG@10 -m Success@5 --config examples/demo/searchmark.yaml --journal $(DEMO)/journal \
-	  -o $(DEMO)/comparison.md -o $(DEMO)/comparison.json
+	  --archive-folder $(DEMO)/runs -o $(DEMO)/comparison.html -o $(DEMO)/comparison.md -o $(DEMO)/comparison.json
 	$(BIN)/searchmark compare --gold-set $(DEMO)/gold_set.json --repo "$(DEMO_REPO)" --agents bm25 \
-	  --snapshot parent --snapshot head --brief -m nDCG@10 --num-runs 1 --journal $(DEMO)/journal -o $(DEMO)/snapshots.md
+	  --snapshot parent --snapshot head --brief -m nDCG@10 --num-runs 1 --journal $(DEMO)/journal \
+	  --no-archive -o $(DEMO)/snapshots.md
 	@echo
-	@echo "The cases are in $(DEMO)/gold_set.json. Read $(DEMO)/comparison.md for all comparisons, case by case, and"
-	@echo "$(DEMO)/snapshots.md for what goes wrong when today's files are searched instead of those that the authors saw."
+	@echo "Open $(DEMO)/comparison.html in a browser: verdicts, pictures, every case. $(DEMO)/comparison.md is the same as Markdown,"
+	@echo "$(DEMO)/snapshots.md has what goes wrong when today's files are searched instead of those that the authors saw, and the"
+	@echo "cases are in $(DEMO)/gold_set.json."
 
 test: $(READY)  ## run the tests
 	$(BIN)/python -m pytest -n 2

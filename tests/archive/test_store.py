@@ -202,7 +202,11 @@ class TestDamage:
         assert len(warnings) == 1
         assert warnings[0].startswith(f"the entry {damaged} is damaged and left out: ")
 
-    @pytest.mark.parametrize("content", [b"", b"nothing packed", gzip.compress(b"{}")[:-3], gzip.compress(b"{}")])
+    @pytest.mark.parametrize(
+        "content",
+        [b"", b"nothing packed", gzip.compress(b"{}", mtime=0)[:-3], gzip.compress(b"{}", mtime=0)],
+        ids=["empty", "not packed", "cut", "no report"],
+    )
     def test_a_damaged_report_is_one_sentence(self, archive: Archive, content: bytes) -> None:
         entry = archive.add(report_of(), [], NOON)
         (archive.path(entry) / REPORT).write_bytes(content)
@@ -294,7 +298,7 @@ class TestHistory:
 
     def test_without_earlier_runs_there_is_none(self, archive: Archive) -> None:
         report = self.changed(0.5)
-        assert with_history(report, archive, NOON) is report
+        assert with_history(report, archive, NOON) == report
 
     def test_a_report_gets_its_trends_and_drifts(self, archive: Archive) -> None:
         for day in range(5):
@@ -310,8 +314,21 @@ class TestHistory:
     def test_runs_that_were_asked_other_queries_or_came_later_are_left_out(self, archive: Archive) -> None:
         archive.add(self.changed(0.8, queries="other"), [], NOON)
         archive.add(self.changed(0.8), [], NOON + timedelta(days=2))
-        report = self.changed(0.5)
-        assert with_history(report, archive, NOON + timedelta(days=1)) is report
+        told = with_history(self.changed(0.5), archive, NOON + timedelta(days=1))
+        assert (told.trends, told.drifts) == ((), ())
+        assert told.notes[-1].message == "agent is not compared with earlier runs: they were asked other queries"
+
+    def test_a_saved_run_that_is_archived_again_keeps_its_trends(self, archive: Archive) -> None:
+        first, second = (self.known_run(mean, id) for mean, id in ((0.8, "run-1"), (0.5, "run-2")))
+        archive.add(first, [], NOON)
+        archive.add(second, [], NOON + timedelta(days=1))
+        again = with_history(second, archive, NOON + timedelta(days=2))
+        assert [len(trend.points) for trend in again.trends if trend.measure == "RR" and not trend.where] == [2]
+
+    def known_run(self, mean: float, id: str):
+        report = self.changed(mean)
+        agent = report.agents["agent"]
+        return replace(report, agents={"agent": replace(agent, run=replace(agent.run, id=id))})
 
     def test_other_judgments_are_named(self, archive: Archive) -> None:
         archive.add(self.changed(0.8, judgments="before"), [], NOON)

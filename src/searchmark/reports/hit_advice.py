@@ -82,13 +82,15 @@ def _with_targets(cases: CaseArrays, targets: Marks) -> Marks:
 
 
 def others_succeed(runs: Sequence[Answered], agents: Mapping[str, str]) -> Iterator[Recommendation]:
-    """Cases in which one agent fails and another succeeds; ``agents`` names the agent of every run."""
+    """Cases in which the agent that fails least fails and another succeeds; ``agents`` names the agent of every run.
+
+    That a better agent succeeds where a worse one fails is no advice: the comparison says so already.
+    """
     pairs = [(run, other) for run in runs for other in runs if agents[run.run] != agents[other.run]]
-    for run in runs:
-        others = [other for one, other in pairs if one is run]
-        if others:
-            best = max(others, key=lambda other: int(_only(other, run).sum()))
-            yield from _other_succeeds(run, best, len(pairs))
+    if pairs:
+        best = min(runs, key=lambda run: int(run.failed.sum()))
+        others = [other for one, other in pairs if one is best]
+        yield from _other_succeeds(best, max(others, key=lambda other: int(_only(other, best).sum())), len(pairs))
 
 
 def _only(one: Answered, other: Answered) -> Marks:
@@ -116,7 +118,7 @@ def _fusion(run: Answered, other: Answered, tests: int) -> str:
             f"Try to fuse both (agent hybrid): one or the other succeeds in {union} of {int(both.sum())} cases, "
             f"the better one alone in {max(alone)}."
         )
-    return f"See what {other.run} does with these cases; fusing both would gain little over the better one alone."
+    return f"See what {other.run} does with these cases."
 
 
 def poor_order(run: Answered, tests: int) -> Iterator[Recommendation]:

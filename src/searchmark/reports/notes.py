@@ -131,6 +131,10 @@ _KINDS = (
         "A difference between agents that is no larger is noise.",
     ),
     NoteKind(
+        "earlier-runs-differ", "note", "Earlier runs in the archive that say nothing about this one.",
+        "Neither drift nor trend is told where queries differ or results cannot be trusted.",
+    ),
+    NoteKind(
         "cases-missing", "warning", "Cases that an imported run does not mention.",
         "They count as empty answers and score 0, as in trec_eval -c.",
         "If these cases were never asked, compare with --intersect.",

@@ -25,7 +25,7 @@ Part = rich.text.Text | Table
 def to_text(report: Report, *, brief: bool = False, colour: bool = False, width: int = WIDTH) -> str:
     """The report as text; colour and another width are for those who know that it will be seen on a terminal.
 
-    A brief one has one table for all pairs, and neither segments nor single cases.
+    A brief one has one table for all pairs, and neither segments, single cases nor advice.
     """
     buffer = io.StringIO()
     console = Console(file=buffer, force_terminal=colour, no_color=not colour, width=width, highlight=False, emoji=False)
@@ -52,10 +52,9 @@ def _parts(report: Report, brief: bool) -> Iterator[Part]:
         yield _line(decision.sentence, "bold")
         for line in (*decision.evidence, *decision.flips):
             yield _line(f"  {line}")
-    for sentence in recommendation_sentences(report):
-        yield _line(f"recommended: {sentence}")
-    for sentence in history_sentences(report):
-        yield _line(f"drift: {sentence}", "yellow")
+    if not brief:
+        yield from (_line(f"recommended: {sentence}") for sentence in recommendation_sentences(report))
+        yield from (_line(f"drift: {sentence}", "yellow") for sentence in history_sentences(report))
     for note in report.notes:
         yield _line(f"note: {note.message}", "yellow")
     gate = gate_layout.gate_sentence(report)
