@@ -104,6 +104,9 @@ bench: $(READY)  ## compare speed and memory with other tools, side by side
 	$(BIN)/python benchmarks/loading.py
 	$(BIN)/python benchmarks/comparison.py
 	$(BIN)/python benchmarks/reports.py
+	$(BIN)/python benchmarks/frames.py
+	$(BIN)/python benchmarks/trends.py
+	$(BIN)/python benchmarks/recommendations.py
 	$(BIN)/python benchmarks/verdicts.py
 	$(BIN)/python benchmarks/gates.py
 	$(BIN)/python benchmarks/gate_self_test.py

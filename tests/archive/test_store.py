@@ -319,16 +319,16 @@ class TestHistory:
         assert told.notes[-1].message == "agent is not compared with earlier runs: they were asked other queries"
 
     def test_a_saved_run_that_is_archived_again_keeps_its_trends(self, archive: Archive) -> None:
-        first, second = (self.known_run(mean, id) for mean, id in ((0.8, "run-1"), (0.5, "run-2")))
+        first, second = (self.known_run(mean, name) for mean, name in ((0.8, "run-1"), (0.5, "run-2")))
         archive.add(first, [], NOON)
         archive.add(second, [], NOON + timedelta(days=1))
         again = with_history(second, archive, NOON + timedelta(days=2))
         assert [len(trend.points) for trend in again.trends if trend.measure == "RR" and not trend.where] == [2]
 
-    def known_run(self, mean: float, id: str):
+    def known_run(self, mean: float, name: str):
         report = self.changed(mean)
         agent = report.agents["agent"]
-        return replace(report, agents={"agent": replace(agent, run=replace(agent.run, id=id))})
+        return replace(report, agents={"agent": replace(agent, run=replace(agent.run, id=name))})
 
     def test_other_judgments_are_named(self, archive: Archive) -> None:
         archive.add(self.changed(0.8, judgments="before"), [], NOON)
