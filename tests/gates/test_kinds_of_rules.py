@@ -36,6 +36,7 @@ from searchmark.gates.baselines import NO_BASELINE, Baseline
 from searchmark.gates.looking import LookBook
 from searchmark.gates.reach import Reach
 from searchmark.gates.rules import Gate
+from searchmark.gates.sentences import told_apart
 from searchmark.measures.grammar import parse_measure
 from searchmark.records import IndexBuild, Provenance, RunLabel
 
@@ -94,6 +95,20 @@ def test_a_number_that_rounds_to_its_bound_is_told_apart() -> None:
     assert found.message == "Expected P@2 > 0.75, but got 0.75"
     (found,) = gate_on(run_of(30), rules=rule(measure="P@2", at_least=0.7500001)).rules
     assert found.message == "Expected P@2 >= 0.7500001, but got 0.75"
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "text"),
+    [
+        (0.46009797, 0.46009797009, "0.46009797"),  # 0.4601 would be above the bound that it misses
+        (0.460049, 0.46004, "0.46005"),
+        (0.2 - 1e-16, 0.2, "0.2"),
+        (123456.0, 123460.0, "123456"),
+        (0.3227, 0.3, "0.3227"),
+    ],
+)
+def test_a_number_is_written_on_its_side_of_the_bound(actual: float, expected: float, text: str) -> None:
+    assert told_apart(actual, expected) == text
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,13 @@ class TestCsv:
         row = self.rows(one())[1]
         assert (row["run"], row["test_case_id"], row["category"]) == ("bm25", "case 1; second", "kind1")
         assert json.loads(row["retrieved_files"]) == json.loads(row["ground_truth_files"]) == ["src/a file; 1.py"]
-        assert (row["latency_ms"], row["cold_ms"], row["warm_ms"]) == ("2.0", "9.0", "2.0")
+        assert (row["latency_ms"], row["cold_ms"], row["warm_ms"]) == ("2.5", "9.0", "2.0")
+
+    def test_the_median_of_two_searches_is_between_them(self) -> None:
+        suite = Suite.from_cases("suite", [Case("c", "q", (Judgment("a"),))])
+        run = Run.from_answers("agent", [Answer("c", "ok", (Hit("a", 1),), AnswerDetails((10.0,), (1.0,)))])
+        (row,) = self.rows(build_report(score(judge(suite, run), ["RR"])))
+        assert (row["latency_ms"], row["cold_ms"], row["warm_ms"]) == ("5.5", "10.0", "1.0")
 
     def test_a_report_that_was_read_back_gives_the_same_rows(self, tmp_path) -> None:
         path = tmp_path / "report.json"

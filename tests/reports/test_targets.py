@@ -28,7 +28,7 @@ from searchmark.gates.quantities import LatencyOf, MeanOf
 from searchmark.gates.segments import CaseSegment
 from searchmark.measures.grammar import parse_measure
 from searchmark.records import AnswerDetails
-from searchmark.reports import Report, write_report
+from searchmark.reports import Report, render, write_report
 from searchmark.reports.targets import targets
 
 SUITE = Suite.from_cases(
@@ -70,8 +70,9 @@ class TestMeans:
 
     def test_a_missed_bound_stays_missed_where_the_interval_includes_it(self) -> None:
         near, far = targets(report_on(30, parse_threshold("RR=0.8"), parse_threshold("RR=0.99")))
-        assert (near.state, near.mark, near.within_interval) == ("missed", "❌", True)
-        assert (far.state, far.mark, far.within_interval) == ("missed", "❌", False)
+        assert (near.state, near.mark, far.state, far.mark) == ("missed", "❌", "missed", "❌")
+        assert near.high is not None
+        assert near.high > 0.8
 
     def test_a_bound_from_above_is_close_where_the_interval_reaches_over_it(self) -> None:
         mean = MeanOf(parse_measure("RR"), "RR")
@@ -90,6 +91,25 @@ class TestMeans:
         mean = MeanOf(parse_measure("RR"), "RR")
         (line,) = targets(report_on(30, NumberRule(mean, "at_least", 0.4, CaseSegment("category", "2"))))
         assert (line.state, line.where) == ("close", {"category": "y"})
+
+    def test_a_mean_of_too_few_cases_for_an_interval_is_no_safer_than_one_with_an_interval(self) -> None:
+        few = Suite.from_cases("few", [Case(f"c{n}", "q", (Judgment("a"),)) for n in range(6)])
+        scores = score(judge(few, Run.from_answers("agent", [Answer(f"c{n}", "ok", (Hit("a", 1),)) for n in range(6)])), ["RR"])
+        report = build_report(scores, gate=check_gate(Evidence.of(scores), [parse_threshold("RR=0.1")]))
+        (line,) = targets(report)
+        assert (line.state, line.mark, line.low) == ("few", "⚠️", None)
+        assert "met, too few cases for an interval" in render(report, "markdown")
+
+    def test_a_mean_of_cases_that_the_report_is_not_split_by_has_no_interval_and_says_so(self) -> None:
+        scores = scores_of(40)
+        rule = NumberRule(MeanOf(parse_measure("RR"), "RR"), "at_least", 0.1, CaseSegment("category", "x"))
+        (line,) = targets(build_report(scores, (), check_gate(Evidence.of(scores), [rule])))
+        assert (line.state, line.mark) == ("open", "⚠️")
+
+    def test_how_much_was_judged_is_asked_for_and_has_no_mark(self) -> None:
+        scores = score(judge(SUITE, Run.from_answers("agent", [Answer("c0", "ok", (Hit("a", 1),))])), ["Judged@10"])
+        rules = [parse_threshold("Judged@10=0"), parse_threshold("Judged@10=0.9"), EachCaseRule(parse_measure("Judged@10"), "J", 0)]
+        assert [line.mark for line in targets(build_report(scores, (), check_gate(Evidence.of(scores), rules)))] == ["", "", ""]
 
 
 class TestOtherNumbers:

@@ -10,6 +10,7 @@ from searchmark.options.gate_options import NumberBound
 ROUNDING = 1e-12
 SIGNS: dict[NumberBound, str] = {"at_least": ">=", "above": ">", "at_most": "<=", "below": "<"}
 _DIGITS = 4
+_DIGITS_OF_BOUND = 12
 _MOST_DIGITS = 17
 
 
@@ -29,10 +30,13 @@ def expectation(subject: str, bound: NumberBound, expected: float, actual: float
 
 
 def told_apart(actual: float, expected: float) -> str:
-    """A number with as many digits as show that it is not the other one."""
+    """A number with as many digits as show on which side of its bound it is; one that is as good as equal reads like it."""
+    bound = f"{expected:.{_DIGITS_OF_BOUND}g}"
+    if abs(actual - expected) <= ROUNDING:
+        return bound
     for digits in range(_DIGITS, _MOST_DIGITS):
         text = f"{actual:.{digits}g}"
-        if float(text) != expected:
+        if (float(text) - float(bound)) * (actual - expected) > 0:
             return text
     return repr(actual)
 

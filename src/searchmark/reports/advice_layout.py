@@ -12,10 +12,17 @@ from searchmark.reports.cells import Bytes, Interval, Milliseconds, Number, Quan
 from searchmark.reports.failed import FailedCase, count_failed, failed_cases
 from searchmark.reports.layout import Row, came_text, counted, expected_text, listed
 from searchmark.reports.report import Report
-from searchmark.reports.targets import TargetLine, targets
+from searchmark.reports.targets import TargetLine, TargetState, targets
 
 # What a mark means, for those who cannot see it.
-STATES = {"met": "met", "close": "met, but within the interval", "missed": "missed", "unknown": "unknown"}
+STATES: dict[TargetState, str] = {
+    "met": "met",
+    "close": "met, but within the interval",
+    "few": "met, too few cases for an interval",
+    "open": "met, without an interval: the report is not split by this",
+    "missed": "missed",
+    "unknown": "unknown",
+}
 _KINDS: dict[str, Callable[[float], Quantity]] = {"": Number, "ms": Milliseconds, "s": Seconds, "bytes": Bytes}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median
 
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.scores import Summary
@@ -63,8 +64,7 @@ def _times(details: AnswerDetails) -> tuple[float | None, float | None, float | 
 
 
 def _median(times: Sequence[float]) -> float | None:
-    """Always a time that was measured: the lower one of the two in the middle."""
-    return sorted(times)[(len(times) - 1) // 2] if times else None
+    return median(times) if times else None
 
 
 def to_summary_csv(report: Report) -> Iterator[str]:

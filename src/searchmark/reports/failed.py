@@ -12,13 +12,13 @@ from itertools import islice
 
 import numpy as np
 
-from searchmark.errors import UsageError
 from searchmark.gates.sentences import ROUNDING
 from searchmark.measures.formulas import Floats
-from searchmark.measures.grammar import AnyMeasure, Measure, parse_measure
+from searchmark.measures.grammar import AnyMeasure, Measure
 from searchmark.records import EMPTY, ERROR, MATCHES, NOT_RUN, TIMEOUT
 from searchmark.reports.case_arrays import CaseArrays, Marks, arrays_of, is_unanswerable
 from searchmark.reports.case_records import CaseSummary, ExpectedTarget
+from searchmark.reports.measured import known_measure
 from searchmark.reports.report import Report
 
 LOWEST_PRECISION = 0.8  # of the highest possible
@@ -52,7 +52,7 @@ class Criteria:
 @lru_cache(maxsize=256)
 def criteria_of(names: tuple[str, ...]) -> Criteria:
     """What decides, among the measures of a report."""
-    known = {name: parsed(name) for name in names}
+    known = {name: known_measure(name) for name in names}
     plain = [each for each in known.values() if isinstance(each, Measure)]
     precision = next((each for each in plain if each.definition.name == "P" and each.options["credit"] == "exact"), None)
     reciprocal = next((each.name for each in plain if each.definition.name == "RR"), None)
@@ -60,14 +60,6 @@ def criteria_of(names: tuple[str, ...]) -> Criteria:
     rest = [name for name, each in known.items() if name not in deciding and _tells(each)]
     rest.sort(key=lambda name: not name.startswith("Success"))
     return Criteria(precision, reciprocal, tuple((name, getattr(known[name], "low", 0.0)) for name in rest))
-
-
-def parsed(name: str) -> AnyMeasure | None:
-    """The measure of this name; None for a formula that is only known by its label."""
-    try:
-        return parse_measure(name)
-    except UsageError:
-        return None
 
 
 def _tells(measure: AnyMeasure | None) -> bool:

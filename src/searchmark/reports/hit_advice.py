@@ -13,8 +13,8 @@ from searchmark.measures.grammar import Measure
 from searchmark.records import ERROR, STATUSES
 from searchmark.reports.advice import Recommendation, percent, recommendation
 from searchmark.reports.case_arrays import CaseArrays, Marks
-from searchmark.reports.failed import parsed
 from searchmark.reports.group_advice import FEWEST_CASES, LEVEL, Answered
+from searchmark.reports.measured import known_measure
 
 RARE = 0.05  # a share of the cases that is not worth a word
 GOOD_RECALL = 0.8
@@ -123,7 +123,7 @@ def _fusion(run: Answered, other: Answered, tests: int) -> str:
 
 def poor_order(run: Answered, tests: int) -> Iterator[Recommendation]:
     """Cases in which nearly all targets are found, and ranked low."""
-    measures = [each for name in run.cases.names if isinstance(each := parsed(name), Measure)]
+    measures = [each for name in run.cases.names if isinstance(each := known_measure(name), Measure)]
     recalls = [each for each in measures if each.definition.name == "R"]
     orders = [each for each in measures if each.definition.name in ("nDCG", "RR")]
     if not recalls or not orders:

@@ -15,8 +15,13 @@ def measure_names(report: Report) -> list[str]:
 def measure_named(report: Report, name: str) -> AnyMeasure | None:
     """The measure behind a name; None for one that this version does not know."""
     found = next((agent.measures[name] for agent in report.agents.values() if name in agent.measures), None)
+    return known_measure(found.definition if found is not None and found.definition else name)
+
+
+def known_measure(text: str) -> AnyMeasure | None:
+    """The measure of this name or formula; None for a formula that is only known by its label."""
     try:
-        return parse_measure(found.definition if found is not None and found.definition else name)
+        return parse_measure(text)
     except UsageError:
         return None
 

@@ -1,4 +1,4 @@
-"""What a gate asks of numbers, as lines: met, met but too close to tell, missed, or unknown."""
+"""What a gate asks of numbers, as lines: met, met but not safely, missed, or unknown."""
 
 from __future__ import annotations
 
@@ -7,20 +7,26 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from searchmark.analysis.scores import Summary
-from searchmark.gates.rules import RuleResult
+from searchmark.gates.pins import EVERY_CASE
+from searchmark.gates.rules import GateVerdict, RuleResult
 from searchmark.options.gate_options import NUMBER_BOUNDS, NumberBound
-from searchmark.reports.report import Report
+from searchmark.reports.measured import measure_named
+from searchmark.reports.report import AgentSummary, Report
 
-TargetState = Literal["met", "close", "missed", "unknown"]
-MARKS: Mapping[TargetState, str] = {"met": "✅", "close": "⚠️", "missed": "❌", "unknown": "–"}
+TargetState = Literal["met", "close", "few", "open", "missed", "unknown"]
+MARKS: Mapping[TargetState, str] = {"met": "✅", "close": "⚠️", "few": "⚠️", "open": "⚠️", "missed": "❌", "unknown": "–"}
+
+_NOT_PASSED: Mapping[GateVerdict, TargetState] = {"failed": "missed", "unresolvable": "unknown", "untrusted": "unknown"}
 
 
 @dataclass(frozen=True)
 class TargetLine:
     """A number that a rule of the gate is about, and what became of it.
 
-    ``close`` is met, but ``expected`` lies within the interval of the mean: other cases of the same kind could miss it.
-    ``words`` is what users call the number, ours beside it where that differs. ``run`` is the worst of several.
+    ``close`` is met, but ``expected`` lies within the interval of the mean: other cases of the same kind could miss it. So it is
+    with a mean of too ``few`` cases for an interval, and ``open`` is a mean whose interval the report does not have. ``words``
+    is what users call the number, ours beside it where that differs. ``run`` is the worst of several. What does not tell
+    quality, such as how much was judged, has no mark.
     """
 
     run: str | None
@@ -34,15 +40,11 @@ class TargetLine:
     bound: NumberBound
     state: TargetState
     unit: str = ""
+    tells_quality: bool = True
 
     @property
     def mark(self) -> str:
-        return MARKS[self.state]
-
-    @property
-    def within_interval(self) -> bool:
-        """Whether the interval of the mean leaves it open on which side of the bound other cases would be."""
-        return self.low is not None and self.high is not None and self.low <= self.expected <= self.high
+        return MARKS[self.state] if self.tells_quality else ""
 
 
 def targets(report: Report) -> tuple[TargetLine, ...]:
@@ -58,27 +60,40 @@ def _lines(report: Report) -> Iterator[TargetLine]:
 
 def _line(report: Report, rule: RuleResult, expected: float, actual: float | None) -> TargetLine:
     subject = rule.subject.removeprefix(f"{rule.run}: ")
-    summary = _summary(report, rule, subject)
-    low, high = (None, None) if summary is None or actual is None else (summary.low, summary.high)
-    bound = cast("NumberBound", rule.bound)
-    state = _state(rule, bound, expected, low, high)
-    return TargetLine(rule.run, subject, rule.words or subject, rule.where, actual, low, high, expected, bound, state, rule.unit)
-
-
-def _summary(report: Report, rule: RuleResult, subject: str) -> Summary | None:
-    """What the report knows of the number beside its value; None if it is not the mean of a measure."""
     agent = report.agents.get(rule.run or "")
-    if agent is None:
-        return None
-    if not rule.where:
+    found = None if agent is None else _mean(agent, rule.where, subject)
+    low, high = (None, None) if found is None or actual is None else (found.low, found.high)
+    is_mean = agent is not None and subject in agent.measures
+    measure = measure_named(report, subject.removesuffix(EVERY_CASE))
+    bound = cast("NumberBound", rule.bound)
+    return TargetLine(
+        run=rule.run,
+        subject=subject,
+        words=rule.words or subject,
+        where=rule.where,
+        value=actual,
+        low=low,
+        high=high,
+        expected=expected,
+        bound=bound,
+        state=_NOT_PASSED.get(rule.verdict) or (_state_of_mean(bound, expected, found) if is_mean else "met"),
+        unit=rule.unit,
+        tells_quality=measure is None or measure.tells_quality,
+    )
+
+
+def _mean(agent: AgentSummary, where: Mapping[str, str], subject: str) -> Summary | None:
+    """What the report knows of a mean; None if the number is none, or is one of cases that the report does not split off."""
+    if not where:
         return agent.measures.get(subject)
-    ((by, value),) = rule.where.items()
+    ((by, value),) = where.items()
     return agent.segments.get("tag" if by == "tags" else by, {}).get(value, {}).get(subject)
 
 
-def _state(rule: RuleResult, bound: NumberBound, expected: float, low: float | None, high: float | None) -> TargetState:
-    if rule.verdict != "passed":
-        return "missed" if rule.verdict == "failed" else "unknown"
-    if low is None or high is None:
-        return "met"
-    return "close" if (low < expected if bound in ("at_least", "above") else high > expected) else "met"
+def _state_of_mean(bound: NumberBound, expected: float, found: Summary | None) -> TargetState:
+    """What becomes of a mean that meets its bound: the fewer cases, the less is that worth."""
+    if found is None:
+        return "open"
+    if found.low is None or found.high is None:
+        return "few"
+    return "close" if (found.low < expected if bound in ("at_least", "above") else found.high > expected) else "met"
