@@ -56,7 +56,7 @@ def answered(run: str, failed: np.ndarray[tuple[int], np.dtype[np.bool_]], origi
     no_marks, status = np.zeros(0, bool), np.full(size, OK)
     cases = CaseArrays(
         ids, (), status, np.zeros((size, 0)), np.zeros(size, bool), np.zeros(size + 1, np.int64), none, none, none, no_marks,
-        np.full(size, np.nan), {},
+        np.full(size, np.nan), np.zeros(size, np.int64), {},
     )  # fmt: skip
     return Answered(run, cases, origins, np.ones(size, bool), failed)
 

@@ -13,13 +13,14 @@ import pytest
 
 from searchmark import Answer, Case, Hit, Judgment, Run, Suite, build_comparison, build_report, compare, judge, read_report, score
 from searchmark.analysis.exact_tests import binomial_tail, hypergeometric_tail
-from searchmark.records import AnswerDetails
+from searchmark.records import AgentIdentity, AnswerDetails, Provenance
 from searchmark.reports import Report, without_known_secrets, write_report
 from searchmark.reports.advice import MOST_NAMED, Recommendation
 from searchmark.reports.case_arrays import CaseArrays, arrays_of
 from searchmark.reports.failed import failed, failed_because
 from searchmark.reports.recommendations import recommend
 
+MODEL = AgentIdentity("mine:Agent", {"model": "e5"})
 MEASURES = ["P@5", "RR", "nDCG@10", "R@10", "Abstain"]
 
 
@@ -93,7 +94,8 @@ class TestGroups:
         report = report_of(cases, failing([*typos[:16], *range(32, 100, 2), *range(51, 100, 2)]))
         advice = only(report, "typos-fail")
         assert advice.seen == (
-            "41 of 50 cases with typos failed (82 %), and 34 of the 50 others (68 %); without the typo 16 of them succeed"
+            "41 of 50 cases with typos failed (82 %), and 34 of the 50 others (68 %); "
+            "of 16 origins that differ with and without the typo, 16 fail more often with it"
         )
 
     @pytest.mark.parametrize(
@@ -119,6 +121,27 @@ class TestGroups:
     def test_a_category_of_typos_is_said_once(self) -> None:
         cases = [asked(n, category="typos" if n in TYPOS else "rest") for n in range(60)]
         assert codes(report_of(cases, failing(TYPOS))) == ["typos-fail", "rerank"]
+
+    def test_the_same_cases_under_three_names_get_one_piece_of_advice_that_has_all_names(self) -> None:
+        def label(n: int) -> dict[str, object]:
+            return {"category": "B", "tags": ("lang:de",), "fields": {"variation": "typo"}} if n % 2 else {"tags": ("lang:en",)}
+
+        report = report_of([asked(n, **label(n)) for n in range(40)], failing(range(1, 40, 2)), ["P@5", "RR"])
+        (advice,) = report.recommendations
+        assert advice.code == "typos-fail"
+        assert advice.seen == (
+            "20 of 20 cases with typos failed (100 %), and 0 of the 20 others (0 %); "
+            "of these 20, 20 are in the language 'de' and 20 are of the category 'B'"
+        )
+        assert advice.advice == (
+            "Add cases that are only one of these, to tell which of them it is. "
+            "Make the search tolerant of typos: character n-grams, edit distance, or a corrected query. "
+            "Or: Check that analyser and embedding model know this language, and that its documents are indexed."
+        )
+
+    def test_groups_that_share_only_some_cases_are_two(self) -> None:
+        cases = [asked(n, category="B" if n < 20 else "A", tags=("typo",) if 10 <= n < 30 else ()) for n in range(80)]
+        assert codes(report_of(cases, failing(range(30)), ["P@5", "RR"])) == ["typos-fail", "category-fails"]
 
     def test_four_cases_are_no_group(self) -> None:
         cases = [asked(n, category="a" if n < 4 else "b") for n in range(60)]
@@ -151,6 +174,35 @@ class TestTargets:
         advice = only(report, "targets-never-returned")
         assert advice.seen == "8 of 40 relevant targets, in 8 of 40 cases, were not returned at any rank by the run"
         assert (advice.run, advice.cases) == ("agent", names(range(8)))
+
+    @pytest.mark.parametrize(
+        ("depth", "gone", "advice"),
+        [
+            (
+                10,
+                lost,
+                "Check that these documents are indexed, and ask for more hits with --depth: reranking cannot bring them up.",
+            ),
+            (100, lost, "Check that these documents are indexed: reranking cannot bring them up."),
+            (None, lost, "Check that these documents are indexed: reranking cannot bring them up."),
+            (
+                10,
+                lambda case: Answer(case, "ok", (Hit("x", 1, 1.0),)),
+                "Check that these documents are indexed: reranking cannot bring them up.",
+            ),
+        ],
+        ids=["answers are cut", "answers are shorter", "imported", "these answers are shorter"],
+    )
+    def test_more_hits_are_asked_for_only_where_answers_end_at_the_depth_of_the_run(
+        self, depth: int | None, gone: Callable[[str], Answer], advice: str, tmp_path: Path
+    ) -> None:
+        suite = Suite.from_cases("suite", [asked(n) for n in range(40)])
+        answers = [gone(case) if case < "c008" else found(case) for case in suite.table.ids]
+        run = Run.from_answers("agent", answers, provenance=Provenance(options={} if depth is None else {"depth": depth}))
+        report = build_report(score(judge(suite, run), MEASURES))
+        assert only(report, "targets-never-returned").advice == advice
+        write_report(report, tmp_path / "r.json")
+        assert recommend(read_report(tmp_path / "r.json")) == report.recommendations
 
     def test_of_several_runs_only_what_none_returned_counts(self) -> None:
         def without(gone: set[str]) -> Callable[[str], Answer]:
@@ -185,9 +237,56 @@ class TestOtherAgents:
         first = only(report, "other-agent-succeeds")
         assert first.seen == "vectors succeeds in 15 of the 20 cases in which words fails; the other way round it is 15"
         assert first.advice == (
-            "Try to fuse both (agent hybrid): one or the other succeeds in 55 of 60 cases, the better one alone in 40."
+            "Try to fuse both (agent hybrid). At best, knowing in each case which of the two is right, 55 of 60 cases would succeed; "
+            "the better one alone succeeds in 40."
         )
         assert (first.run, first.cases) == ("words", names(range(15)))
+
+    @pytest.mark.parametrize("name", ["hybrid", "rrf of both"])
+    def test_where_a_fusion_took_part_its_result_is_told_and_no_fusion_suggested(self, name: str) -> None:
+        agents = {"words": failing(range(20)), "vectors": failing(range(15, 35)), name: failing(range(22))}
+        advice = only(comparison_of([asked(n) for n in range(60)], **agents), "other-agent-succeeds")
+        assert advice.seen == "vectors succeeds in 15 of the 20 cases in which words fails; the other way round it is 15"
+        assert advice.advice == (
+            "See what vectors does with these cases. At best, knowing in each case which of the two is right, "
+            f"55 of 60 cases would succeed; the better one alone succeeds in 40. {name}, which fuses, succeeds in 38 of 60."
+        )
+
+    def test_the_best_agent_that_fuses_is_not_told_to_fuse(self) -> None:
+        agents = {"words": failing(range(20)), "vectors": failing(range(15, 35)), "hybrid": failing(range(12))}
+        advice = only(comparison_of([asked(n) for n in range(60)], **agents), "other-agent-succeeds")
+        assert (advice.run, advice.advice.split(". ")[0]) == ("hybrid", "See what vectors does with these cases")
+
+    def test_an_agent_that_says_that_it_fuses_is_known_by_any_name(self) -> None:
+        suite = Suite.from_cases("suite", [asked(n) for n in range(60)])
+        arms = Provenance(agent=AgentIdentity("rerank", description={"arms": {"all": {"fusion": "rrf"}}}))
+        known = {"words": Provenance(), "vectors": Provenance(), "ours": arms}
+        bad = {"words": range(20), "vectors": range(15, 35), "ours": range(22)}
+        runs = [
+            Run.from_answers(name, [failing(bad[name])(case) for case in suite.table.ids], provenance=known[name]) for name in known
+        ]
+        scores = [score(judge(suite, run), ["P@5", "RR"]) for run in runs]
+        advice = only(build_comparison(scores, compare(scores)), "other-agent-succeeds").advice
+        assert advice.endswith("ours, which fuses, succeeds in 38 of 60.")
+
+    def test_a_run_that_crashed_is_not_the_one_that_fails_least(self) -> None:
+        agents = {
+            "broken": lambda case: Answer(case, "error"),
+            "words": failing(range(20)),
+            "vectors": failing(range(15, 35)),
+        }
+        assert only(comparison_of([asked(n) for n in range(60)], **agents), "other-agent-succeeds").run == "words"
+
+    @pytest.mark.parametrize("name", ["random", "popular", "path-match"])
+    def test_controls_get_no_advice_and_are_no_advice(self, name: str) -> None:
+        suite = Suite.from_cases("suite", [asked(n, tags=("typo",) if n < 20 else ()) for n in range(60)])
+        known = Provenance(agent=AgentIdentity(name))
+        bad = [failing(range(20))(case) for case in suite.table.ids]
+        control = Run.from_answers("control", bad, provenance=known)
+        assert codes(build_report(score(judge(suite, control), MEASURES))) == []
+        words = Run.from_answers("words", [failing(range(20, 45))(case) for case in suite.table.ids])
+        scores = [score(judge(suite, run), ["P@5", "RR"]) for run in (control, words)]
+        assert codes(build_comparison(scores, compare(scores))) == []
 
     def test_that_a_better_agent_succeeds_more_often_is_no_advice(self) -> None:
         report = comparison_of([asked(n) for n in range(60)], words=failing(range(20)), vectors=failing(range(2)))
@@ -214,16 +313,43 @@ class TestAnswers:
         report = report_of([asked(n) for n in range(40)], lambda case: lost(case) if case in gone else low(case))
         assert "rerank" not in codes(report)
 
-    def test_compressed_scores_are_seen(self) -> None:
-        def answer(case: str) -> Answer:
-            return Answer(case, "ok", tuple(Hit("a" if n == 1 else f"x{n}", n, 0.8 - n / 1000) for n in range(1, 11)))
+    def scored(self, score_at: Callable[[int], float], agent: AgentIdentity | None) -> Report:
+        """A report on twelve answers whose hits have these scores."""
+        suite = Suite.from_cases("suite", [asked(n) for n in range(12)])
+        hits = tuple(Hit("a" if n == 1 else f"x{n}", n, score_at(n)) for n in range(1, 11))
+        run = Run.from_answers("agent", [Answer(case, "ok", hits) for case in suite.table.ids], provenance=Provenance(agent=agent))
+        return build_report(score(judge(suite, run), MEASURES))
 
-        report = report_of([asked(n) for n in range(12)], answer)
-        advice = only(report, "scores-compressed")
+    def test_compressed_scores_of_a_model_are_seen(self) -> None:
+        advice = only(self.scored(lambda n: 0.8 - n * n / 10_000, MODEL), "scores-compressed")
         assert advice.seen == (
-            "in 12 of 12 answers the last of the first ten hits scores less than 3 % below the first (median 1.1 %)"
+            "in 12 of 12 answers the last of the first ten hits scores less than 3 % below the first (median 1.2 %)"
+        )
+        assert advice.advice == (
+            "Normalise the vectors, check pooling and prefixes of the model, or try another; set no threshold on such scores."
         )
         assert (advice.cases, advice.count) == (names(range(12)), 12)
+
+    def test_vectors_that_are_normalised_need_no_advice_to_be(self) -> None:
+        cosine = AgentIdentity("semantic", description={"embedder": {"model": "e5"}, "distance": "cosine"})
+        advice = only(self.scored(lambda n: 0.8 - n * n / 10_000, cosine), "scores-compressed").advice
+        assert advice == "Check pooling and prefixes of the model, or try another; set no threshold on such scores."
+
+    @pytest.mark.parametrize(
+        ("score_at", "agent"),
+        [
+            (lambda n: 0.8 - n * n / 10_000, None),
+            (lambda n: 0.8 - n * n / 10_000, AgentIdentity("bm25")),
+            (lambda n: 0.8 - n * n / 10_000, AgentIdentity("hybrid", description={"arms": {"a": {"model": "e5"}}})),
+            (lambda n: 1000.0 - n, AgentIdentity("mine:Agent", {"model": "e5"})),
+            (lambda n: -100.0 - n * n / 1000, AgentIdentity("mine:Agent", {"model": "e5"})),
+        ],
+        ids=["nothing is known", "no model", "fused", "made from ranks", "likelihoods"],
+    )
+    def test_no_cause_is_claimed_for_scores_that_are_no_similarities(
+        self, score_at: Callable[[int], float], agent: AgentIdentity | None
+    ) -> None:
+        assert "scores-compressed" not in codes(self.scored(score_at, agent))
 
     def test_scores_that_are_all_alike_are_no_similarities(self) -> None:
         same = Hit("a", 1, 1.0), *(Hit(f"x{n}", n, 1.0) for n in range(2, 11))
@@ -334,7 +460,7 @@ class TestArrays:
         assert recommend(read) == report.recommendations
 
 
-ARRAYS = ("status", "values", "unanswerable", "starts", "grades", "match", "ranks", "unreachable", "narrowness")
+ARRAYS = ("status", "values", "unanswerable", "starts", "grades", "match", "ranks", "unreachable", "narrowness", "shown")
 
 
 def arrays_in(cases: CaseArrays) -> list[list[object]]:

@@ -19,14 +19,17 @@ from searchmark.reports.case_records import CaseSummary
 Marks = NDArray[np.bool_]
 FIRST_HITS = 10
 FEWEST_HITS = 5
+SAME_GAPS = 1e-3  # no model gives such even scores: they are made from ranks
 
 
 @dataclass(frozen=True, eq=False)
 class CaseArrays:
     """One row per case, one column per measure, and the targets of case ``i`` in ``starts[i]`` to ``starts[i + 1]``.
 
-    ``narrowness`` is how much less the last of the first ten hits scores than the first, as a share of it; NaN where fewer than
-    five have scores, or all the same. ``unreachable`` marks targets that did not exist where the case was searched.
+    ``narrowness`` is how much less the last of the first ten hits scores than the first, as a share of it; NaN where these are
+    no similarities: fewer than five have scores, some are negative, all are the same, or each is as far from the next as any
+    other. ``shown`` is the number of hits that the report has of each case. ``unreachable`` marks targets that did not exist
+    where the case was searched.
     """
 
     ids: Sequence[str]
@@ -40,6 +43,7 @@ class CaseArrays:
     ranks: Ints
     unreachable: Marks
     narrowness: Floats
+    shown: Ints
     failures: Mapping[int, str]
 
     @property
@@ -76,6 +80,7 @@ def _of_columns(cases: CaseColumns) -> CaseArrays:
         ranks=cases.target_ranks[rows],
         unreachable=_unreachable(cases),
         narrowness=_narrowness_of_columns(cases),
+        shown=_shown(cases),
         failures=_failures(cases),
     )
 
@@ -102,16 +107,29 @@ def _narrowness_of_columns(cases: CaseColumns) -> Floats:
     run = cases.scores.judged.run
     depth = FIRST_HITS if cases.limit is None else min(FIRST_HITS, cases.limit)
     rows, starts = run.first_rows(cases.answers, depth)
-    sizes, found = np.diff(starts), np.full(len(cases), np.nan)
-    enough = np.flatnonzero(sizes >= FEWEST_HITS)
-    found[enough] = _narrow(run.scores[rows[starts[enough]]], run.scores[rows[starts[enough] + sizes[enough] - 1]])
+    found = np.full(len(cases), np.nan)
+    enough = np.flatnonzero(np.diff(starts) >= FEWEST_HITS)
+    if len(enough):
+        found[enough] = _narrow(run.scores[rows], starts[:-1][enough], starts[1:][enough])
     return found
 
 
-def _narrow(first: Floats, last: Floats) -> Floats:
+def _narrow(scores: Floats, begins: Ints, ends: Ints) -> Floats:
+    """The narrowness of the scores from each of some rows up to another one."""
+    first, last = scores[begins], scores[ends - 1]
+    bounds = np.stack((begins, ends - 1), axis=1).ravel()  # every second piece is the gap between two answers
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        narrow = (first - last) / np.abs(first)
-    return np.where(np.isfinite(narrow) & (first != last), narrow, np.nan)
+        gaps = np.append(scores[:-1] - scores[1:], 0.0)
+        least, most = np.minimum.reduceat(gaps, bounds)[::2], np.maximum.reduceat(gaps, bounds)[::2]
+        narrow = (first - last) / first
+        odd = (most - least <= SAME_GAPS * np.abs(most)) | (np.minimum(first, last) < 0)
+    return np.where(np.isfinite(narrow) & ~odd, narrow, np.nan)
+
+
+def _shown(cases: CaseColumns) -> Ints:
+    run = cases.scores.judged.run
+    lengths = np.where(cases.answers < 0, 0, np.diff(run.starts)[cases.answers] if len(run) else 0)
+    return (lengths if cases.limit is None else np.minimum(lengths, cases.limit)).astype(np.int64)
 
 
 def _of_records(cases: Mapping[str, CaseSummary]) -> CaseArrays:
@@ -131,6 +149,7 @@ def _of_records(cases: Mapping[str, CaseSummary]) -> CaseArrays:
         ranks=_ints(each.rank or 0 for each in targets),
         unreachable=np.array([each.target in case.details.unreachable for case in summaries for each in case.expected], bool),
         narrowness=np.array([_narrowness(each) for each in summaries], np.float64),
+        shown=_ints(len(each.hits) for each in summaries),
         failures={row: each.details.failure for row, each in enumerate(summaries) if _ended(each) and each.details.failure},
     )
 
@@ -145,10 +164,10 @@ def _ended(case: CaseSummary) -> bool:
 
 
 def _narrowness(case: CaseSummary) -> float:
-    scores = [hit.score for hit in case.hits[:FIRST_HITS]]
+    scores = np.array([_number(hit.score) for hit in case.hits[:FIRST_HITS]])
     if len(scores) < FEWEST_HITS:
         return np.nan
-    return float(_narrow(np.array([_number(scores[0])]), np.array([_number(scores[-1])]))[0])
+    return float(_narrow(scores, np.array([0]), np.array([len(scores)]))[0])
 
 
 def _number(value: float | None) -> float:

@@ -7,7 +7,7 @@ simulation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,6 +24,7 @@ from searchmark.reports.failed import failed
 LEVEL = 0.05
 FEWEST_CASES = 5
 LEAST_GAP = 0.15
+ALIKE = 0.8  # the share of the cases of two groups that are in both
 
 _CODES: dict[GroupKind, str] = {"typos": "typos-fail", "language": "language-fails", "category": "category-fails"}
 _ADVICE: dict[GroupKind, str] = {
@@ -110,13 +111,50 @@ def _observations(found: PerOrigin) -> FailureCount:
 
 
 def group_advice(runs: Sequence[Answered], facts: FactTable) -> Iterator[Recommendation]:
-    """What is said of every group that clearly fails more often than the others."""
+    """What is said of every group that clearly fails more often than the others; groups of nearly the same cases are one."""
     groups = [group for group in facts.groups() if len(group.rows) >= FEWEST_CASES]
-    looks = [(run, group, _twins(run, group)) for run in runs for group in groups if _can_tell(run, group)]
-    tests = len(looks) + sum(twins is not None for _, _, twins in looks)
-    for run, group, twins in looks:
-        if _fails_as_a_group(run, group, LEVEL / tests) or _fails_beside_its_twins(twins, LEVEL / tests):
-            yield _said(run, group, twins)
+    looks = [_Look(run, group, _twins(run, group)) for run in runs for group in groups if _can_tell(run, group)]
+    tests = len(looks) + sum(look.twins is not None for look in looks)
+    for run in runs:
+        failing = (look for look in looks if look.run is run and look.fails(LEVEL / tests))
+        yield from (_said(*alike) for alike in _alike(failing))
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """A group in one run, and its cases beside those of the same origin where it is one of typos."""
+
+    run: Answered
+    group: CaseGroup
+    twins: FailureCount | None
+
+    def fails(self, level: float) -> bool:
+        return _fails_as_a_group(self.run, self.group, level) or _fails_beside_its_twins(self.twins, level)
+
+    @cached_property
+    def rows(self) -> Ints:
+        """Its cases that can be judged."""
+        return self.group.rows[self.run.measured[self.group.rows]]
+
+    def common(self, other: _Look) -> int:
+        return len(np.intersect1d(self.rows, other.rows, assume_unique=True))
+
+    def is_like(self, other: _Look) -> bool:
+        """Whether nearly the same cases are in both, so that these do not tell which of the two it is."""
+        common = self.common(other)
+        return common >= ALIKE * (len(self.rows) + len(other.rows) - common)
+
+
+def _alike(looks: Iterable[_Look]) -> list[list[_Look]]:
+    """Groups of nearly the same cases together, under the first of them."""
+    found: list[list[_Look]] = []
+    for look in looks:
+        same = next((each for each in found if each[0].is_like(look)), None)
+        if same is None:
+            found.append([look])
+        else:
+            same.append(look)
+    return found
 
 
 def _can_tell(run: Answered, group: CaseGroup) -> bool:
@@ -145,16 +183,33 @@ def _fails_beside_its_twins(twins: FailureCount | None, level: float) -> bool:
     return twins is not None and twins.failed >= FEWEST_CASES and binomial_tail(twins.failed, twins.size, 0.5) <= level
 
 
-def _said(run: Answered, group: CaseGroup, twins: FailureCount | None) -> Recommendation:
+def _said(look: _Look, *others: _Look) -> Recommendation:
+    """What is said of one group, which has nearly the same cases as some others."""
+    run, group = look.run, look.group
     inside, outside = run.count(group.rows)
-    which = {"typos": "with typos", "language": f"in the language {group.name!r}", "category": f"of the category {group.name!r}"}
     seen = (
-        f"{inside.failed} of {inside.size} cases {which[group.kind]} failed ({percent(inside.share)}), "
+        f"{inside.failed} of {inside.size} cases {_which(group)} failed ({percent(inside.share)}), "
         f"and {outside.failed} of the {outside.size} others ({percent(outside.share)})"
     )
-    if twins is not None and twins.failed:
-        seen += f"; without the typo {twins.failed} of them succeed"
+    if look.twins is not None and look.twins.size:
+        seen += f"; of {look.twins.size} origins that differ with and without the typo, {look.twins.failed} fail more often with it"
+    if others:
+        seen += f"; of these {inside.size}, {' and '.join(f'{look.common(each)} are {_which(each.group)}' for each in others)}"
     marked = np.zeros(len(run.measured), bool)
     marked[group.rows] = True
     marked &= run.failed
-    return recommendation(_CODES[group.kind], run.run, seen, _ADVICE[group.kind], run.cases.named(marked), int(marked.sum()))
+    advice = _advice([group.kind, *(each.group.kind for each in others)])
+    return recommendation(_CODES[group.kind], run.run, seen, advice, run.cases.named(marked), int(marked.sum()))
+
+
+def _which(group: CaseGroup) -> str:
+    words = {"typos": "with typos", "language": f"in the language {group.name!r}", "category": f"of the category {group.name!r}"}
+    return words[group.kind]
+
+
+def _advice(kinds: Sequence[GroupKind]) -> str:
+    """What to do about a group; where others have the same cases, first to find out which of them it is."""
+    if len(kinds) == 1:
+        return _ADVICE[kinds[0]]
+    causes = dict.fromkeys(_ADVICE[kind] for kind in kinds if kind != "category")
+    return " ".join(filter(None, ("Add cases that are only one of these, to tell which of them it is.", " Or: ".join(causes))))

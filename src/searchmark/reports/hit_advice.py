@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -30,8 +30,11 @@ def clearly(count: int, total: int, tests: int = 1) -> bool:
     return count >= FEWEST_CASES and binomial_tail(count, total, RARE) <= LEVEL / tests
 
 
-def never_found(runs: Sequence[Answered], rel: int, missing: int) -> Iterator[Recommendation]:
-    """Targets that no run returned at any rank, and those that did not exist; ``missing`` of the suite are not in the corpus."""
+def never_found(runs: Sequence[Answered], rel: int, missing: int, cut: Collection[str]) -> Iterator[Recommendation]:
+    """Targets that no run returned at any rank, and those that did not exist.
+
+    ``missing`` of the suite are not in the corpus. ``cut`` are the runs with answers that end at the depth that was asked for.
+    """
     wanted = _wanted(runs[0].cases, rel)
     nowhere, absent = wanted.copy(), np.zeros(len(wanted), bool)
     for run in runs:
@@ -40,7 +43,7 @@ def never_found(runs: Sequence[Answered], rel: int, missing: int) -> Iterator[Re
         absent |= asked & run.cases.unreachable
     name = runs[0].run if len(runs) == 1 else None
     yield from _unreachable(name, runs[0].cases, wanted & absent)
-    yield from _not_returned(name, runs, nowhere & ~absent, wanted, missing)
+    yield from _not_returned(name, runs, nowhere & ~absent, wanted, missing, cut)
 
 
 def _wanted(cases: CaseArrays, rel: int) -> Marks:
@@ -57,7 +60,7 @@ def _unreachable(name: str | None, cases: CaseArrays, absent: Marks) -> Iterator
 
 
 def _not_returned(
-    name: str | None, runs: Sequence[Answered], nowhere: Marks, wanted: Marks, missing: int
+    name: str | None, runs: Sequence[Answered], nowhere: Marks, wanted: Marks, missing: int, cut: Collection[str]
 ) -> Iterator[Recommendation]:
     cases, measured = runs[0].cases, np.logical_and.reduce([run.measured for run in runs])
     found = _with_targets(cases, nowhere)
@@ -71,8 +74,16 @@ def _not_returned(
     )
     if missing:
         seen += f"; {missing} relevant targets of the suite are not in the corpus"
-    advice = "Check that these documents are indexed, and ask for more hits with --depth: reranking cannot bring them up."
+    deeper = any(run.run in cut and 2 * int((found & _at_full_length(run)).sum()) >= count for run in runs)
+    more = ", and ask for more hits with --depth" if deeper else ""
+    advice = f"Check that these documents are indexed{more}: reranking cannot bring them up."
     yield recommendation("targets-never-returned", name, seen, advice, cases.named(found), count)
+
+
+def _at_full_length(run: Answered) -> Marks:
+    """The answers of which as many hits are shown as of any: shorter ones ended by themselves."""
+    full: Marks = run.cases.shown == run.cases.shown.max(initial=0)
+    return full
 
 
 def _with_targets(cases: CaseArrays, targets: Marks) -> Marks:
@@ -81,16 +92,19 @@ def _with_targets(cases: CaseArrays, targets: Marks) -> Marks:
     return found
 
 
-def others_succeed(runs: Sequence[Answered], agents: Mapping[str, str]) -> Iterator[Recommendation]:
-    """Cases in which the agent that fails least fails and another succeeds; ``agents`` names the agent of every run.
+def others_succeed(runs: Sequence[Answered], agents: Mapping[str, str], fusing: Collection[str] = ()) -> Iterator[Recommendation]:
+    """Cases in which the agent that succeeds most often fails and another succeeds; ``agents`` names the agent of every run.
 
-    That a better agent succeeds where a worse one fails is no advice: the comparison says so already.
+    That a better agent succeeds where a worse one fails is no advice: the comparison says so already. ``fusing`` are the runs
+    that join the answers of others: they are the result of what would be suggested.
     """
     pairs = [(run, other) for run in runs for other in runs if agents[run.run] != agents[other.run]]
     if pairs:
-        best = min(runs, key=lambda run: int(run.failed.sum()))
+        best = max(runs, key=lambda run: int((run.measured & ~run.failed).sum()))
         others = [other for one, other in pairs if one is best]
-        yield from _other_succeeds(best, max(others, key=lambda other: int(_only(other, best).sum())), len(pairs))
+        others = [other for other in others if other.run not in fusing] or others
+        other = max(others, key=lambda other: int(_only(other, best).sum()))
+        yield from _other_succeeds(best, other, [run for run in runs if run.run in fusing], len(pairs))
 
 
 def _only(one: Answered, other: Answered) -> Marks:
@@ -98,27 +112,33 @@ def _only(one: Answered, other: Answered) -> Marks:
     return one.measured & ~one.failed & other.failed
 
 
-def _other_succeeds(run: Answered, other: Answered, tests: int) -> Iterator[Recommendation]:
+def _other_succeeds(run: Answered, other: Answered, fused: Sequence[Answered], tests: int) -> Iterator[Recommendation]:
     found, both = _only(other, run), run.measured & other.measured
     count, total = int(found.sum()), int(both.sum())
     if clearly(count, total, tests):
         back = int(_only(run, other).sum())
         failing = int((run.failed & both).sum())
         seen = f"{other.run} succeeds in {count} of the {failing} cases in which {run.run} fails; the other way round it is {back}"
-        yield recommendation("other-agent-succeeds", run.run, seen, _fusion(run, other, tests), run.cases.named(found), count)
+        advice = " ".join(_both_together(run, other, fused, tests))
+        yield recommendation("other-agent-succeeds", run.run, seen, advice, run.cases.named(found), count)
 
 
-def _fusion(run: Answered, other: Answered, tests: int) -> str:
-    """Fusion is worth a try where both together reach clearly more cases than the better one."""
+def _both_together(run: Answered, other: Answered, fused: Sequence[Answered], tests: int) -> Iterator[str]:
+    """What fusion could give, where both together reach clearly more cases than the better one, and what it gave."""
     both = run.measured & other.measured
     alone = [int((both & ~each.failed).sum()) for each in (run, other)]
-    union = int((both & ~(run.failed & other.failed)).sum())
-    if clearly(union - max(alone), int(both.sum()), tests):
-        return (
-            f"Try to fuse both (agent hybrid): one or the other succeeds in {union} of {int(both.sum())} cases, "
-            f"the better one alone in {max(alone)}."
+    union, total = int((both & ~(run.failed & other.failed)).sum()), int(both.sum())
+    tried = next((each for each in sorted(fused, key=lambda each: int(each.failed.sum())) if each not in (run, other)), None)
+    more = clearly(union - max(alone), total, tests)
+    yield "Try to fuse both (agent hybrid)." if more and not fused else f"See what {other.run} does with these cases."
+    if more:
+        yield (
+            f"At best, knowing in each case which of the two is right, {union} of {total} cases would succeed; "
+            f"the better one alone succeeds in {max(alone)}."
         )
-    return f"See what {other.run} does with these cases."
+    if tried is not None:
+        asked = both & tried.measured
+        yield f"{tried.run}, which fuses, succeeds in {int((asked & ~tried.failed).sum())} of {int(asked.sum())}."
 
 
 def poor_order(run: Answered, tests: int) -> Iterator[Recommendation]:
@@ -141,8 +161,8 @@ def poor_order(run: Answered, tests: int) -> Iterator[Recommendation]:
         yield recommendation("rerank", run.run, seen, advice, run.cases.named(shown), count)
 
 
-def compressed_scores(run: Answered) -> Iterator[Recommendation]:
-    """Answers in which the first ten hits score nearly the same."""
+def compressed_scores(run: Answered, *, normalised: bool) -> Iterator[Recommendation]:
+    """Answers of an embedding model in which the first ten hits score nearly the same."""
     known = run.measured & ~np.isnan(run.cases.narrowness)
     narrow = known & (np.abs(run.cases.narrowness) < NARROW)
     count, total = int(narrow.sum()), int(known.sum())
@@ -152,7 +172,8 @@ def compressed_scores(run: Answered) -> Iterator[Recommendation]:
             f"in {count} of {total} answers the last of the first ten hits scores less than {percent(NARROW)} below the first "
             f"(median {typical:.2g} %)"
         )
-        advice = "Normalise the vectors, check pooling and prefixes of the model, or try another; set no threshold on such scores."
+        first = "Check" if normalised else "Normalise the vectors, check"
+        advice = f"{first} pooling and prefixes of the model, or try another; set no threshold on such scores."
         yield recommendation("scores-compressed", run.run, seen, advice, run.cases.named(narrow), count)
 
 

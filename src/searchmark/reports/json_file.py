@@ -109,6 +109,7 @@ def _price_data(agent: AgentSummary) -> dict[str, Any]:
         "start_seconds": agent.start_seconds,
         "cost": with_numbers(agent.cost),
         "similarity": {kind: with_numbers(asdict(spread)) for kind, spread in agent.similarity.items()},
+        "cut_answers": agent.cut_answers or None,
     }
     return {name: part for name, part in parts.items() if part not in (None, {})}
 

@@ -63,6 +63,7 @@ class AgentSummary:
     """One run of one agent on the suite. ``name`` is the agent's; several runs of a report may share it.
 
     ``worst`` and ``best`` are cases by the first measure. ``similarity`` is how the scores of the first hits are distributed.
+    ``cut_answers`` counts the answers with as many hits as were asked for, which may have been cut there.
     """
 
     name: str
@@ -81,6 +82,7 @@ class AgentSummary:
     start_seconds: float | None = None
     cost: Mapping[str, float] = field(default_factory=dict)
     similarity: Mapping[str, Spread] = field(default_factory=dict)
+    cut_answers: int = 0
     versions: Versions = Versions()  # noqa: RUF009  # frozen
     run: RunSummary = RunSummary()  # frozen
 

@@ -52,6 +52,7 @@ def agent_summary(
         start_seconds=next(iter(run.provenance.start_seconds), None),
         cost=cost_of(run),
         similarity=similarity_of(run),
+        cut_answers=_cut_answers(run),
         run=run_summary(run),
     )
 
@@ -60,6 +61,11 @@ def _in_order(dropped: Mapping[str, int | None]) -> dict[str, int | None]:
     """What was dropped, always in the same order: a run that was joined from shards may have met it in another one."""
     order = list(DROPPED)
     return {key: dropped[key] for key in sorted(dropped, key=lambda key: (order.index(key) if key in order else len(order), key))}
+
+
+def _cut_answers(run: Run) -> int:
+    depth = run.provenance.options.get("depth")
+    return int((np.diff(run.starts) >= depth).sum()) if isinstance(depth, int) else 0
 
 
 def run_summary(run: Run) -> RunSummary:
