@@ -1,4 +1,4 @@
-"""What a reader does next, as tables and sentences that all renderers share: targets, failed cases, advice, drift."""
+"""What a reader does next, as tables and sentences that all renderers share: targets, failed cases, advice."""
 
 from __future__ import annotations
 
@@ -89,9 +89,3 @@ def _recommended(each: Recommendation, several: bool) -> str:
     run = f"{each.run}: " if several and each.run is not None else ""
     cases = f" ({listed(each.cases)})" if each.cases else ""
     return f"{run}{each.seen}: {each.advice}{cases}"
-
-
-def history_sentences(report: Report) -> Iterator[str]:
-    """What drifted, and what has been worse for some time."""
-    yield from (drift.sentence for drift in report.drifts)
-    yield from (trend.sentence for trend in report.trends if trend.sentence)

@@ -113,7 +113,7 @@ def _observations(found: PerOrigin) -> FailureCount:
 def group_advice(runs: Sequence[Answered], facts: FactTable) -> Iterator[Recommendation]:
     """What is said of every group that clearly fails more often than the others; groups of nearly the same cases are one."""
     groups = [group for group in facts.groups() if len(group.rows) >= FEWEST_CASES]
-    looks = [_Look(run, group, _twins(run, group)) for run in runs for group in groups if _can_tell(run, group)]
+    looks = [_GroupInRun(run, group, _twins(run, group)) for run in runs for group in groups if _can_tell(run, group)]
     tests = len(looks) + sum(look.twins is not None for look in looks)
     for run in runs:
         failing = (look for look in looks if look.run is run and look.fails(LEVEL / tests))
@@ -121,7 +121,7 @@ def group_advice(runs: Sequence[Answered], facts: FactTable) -> Iterator[Recomme
 
 
 @dataclass(frozen=True, eq=False)
-class _Look:
+class _GroupInRun:
     """A group in one run, and its cases beside those of the same origin where it is one of typos."""
 
     run: Answered
@@ -136,18 +136,18 @@ class _Look:
         """Its cases that can be judged."""
         return self.group.rows[self.run.measured[self.group.rows]]
 
-    def common(self, other: _Look) -> int:
+    def common(self, other: _GroupInRun) -> int:
         return len(np.intersect1d(self.rows, other.rows, assume_unique=True))
 
-    def is_like(self, other: _Look) -> bool:
+    def is_like(self, other: _GroupInRun) -> bool:
         """Whether nearly the same cases are in both, so that these do not tell which of the two it is."""
         common = self.common(other)
         return common >= ALIKE * (len(self.rows) + len(other.rows) - common)
 
 
-def _alike(looks: Iterable[_Look]) -> list[list[_Look]]:
+def _alike(looks: Iterable[_GroupInRun]) -> list[list[_GroupInRun]]:
     """Groups of nearly the same cases together, under the first of them."""
-    found: list[list[_Look]] = []
+    found: list[list[_GroupInRun]] = []
     for look in looks:
         same = next((each for each in found if each[0].is_like(look)), None)
         if same is None:
@@ -183,7 +183,7 @@ def _fails_beside_its_twins(twins: FailureCount | None, level: float) -> bool:
     return twins is not None and twins.failed >= FEWEST_CASES and binomial_tail(twins.failed, twins.size, 0.5) <= level
 
 
-def _said(look: _Look, *others: _Look) -> Recommendation:
+def _said(look: _GroupInRun, *others: _GroupInRun) -> Recommendation:
     """What is said of one group, which has nearly the same cases as some others."""
     run, group = look.run, look.group
     inside, outside = run.count(group.rows)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from searchmark.analysis.comparison import Pair
 from searchmark.reports import comparison_layout, gate_layout, layout
-from searchmark.reports.advice_layout import failed_table, history_sentences, more_failed, recommendation_sentences, target_table
+from searchmark.reports.advice_layout import failed_table, more_failed, recommendation_sentences, target_table
 from searchmark.reports.cells import Cell, RankedMean, Table
+from searchmark.reports.history_layout import history_lines
 from searchmark.reports.quoting import LONGEST_SENTENCE, markdown_line, markdown_text
 from searchmark.reports.report import Report
 
@@ -106,7 +107,7 @@ def _recommendations(report: Report) -> Iterator[str]:
 
 
 def _history(report: Report) -> Iterator[str]:
-    yield from _titled_list("Since earlier runs", history_sentences(report))
+    yield from _titled_list("Since earlier runs", (line.text for line in history_lines(report)))
 
 
 def _notes(report: Report) -> Iterator[str]:

@@ -9,10 +9,11 @@ from itertools import islice
 from rich.console import Console
 
 from searchmark.measures.words import with_words
-from searchmark.reports.advice_layout import STATES, GatedValue, asked, history_sentences, recommendation_sentences, target_subject
+from searchmark.reports.advice_layout import STATES, GatedValue, asked, recommendation_sentences, target_subject
 from searchmark.reports.cells import Cell, Count, Interval, Number, Table, Text, table
 from searchmark.reports.fitting import fitted
 from searchmark.reports.gate_layout import gate_sentence
+from searchmark.reports.history_layout import history_lines
 from searchmark.reports.layout import Row, case_counts, counted
 from searchmark.reports.outcome import MEANINGS, outcome_of
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
@@ -117,7 +118,7 @@ def _meaning(report: Report) -> Iterator[str]:
     yield from islice((decision.sentence for decision in report.decisions), LINES)
     yield from islice(_pair_verdicts(report), LINES)
     yield from islice((f"recommended: {sentence}" for sentence in recommendation_sentences(report)), LINES)
-    yield from islice((f"drift: {sentence}" for sentence in history_sentences(report)), LINES)
+    yield from islice((line.text for line in history_lines(report)), LINES)
     yield from islice((f"note: {note.message}" for note in report.notes if note.severity == "error"), LINES)
 
 

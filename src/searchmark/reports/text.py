@@ -11,9 +11,10 @@ from rich.console import Console, RenderableType
 
 from searchmark.analysis.comparison import Pair
 from searchmark.reports import comparison_layout, gate_layout, layout
-from searchmark.reports.advice_layout import history_sentences, recommendation_sentences
+from searchmark.reports.advice_layout import recommendation_sentences
 from searchmark.reports.cells import Table
 from searchmark.reports.fitting import fitted, narrowest
+from searchmark.reports.history_layout import history_lines
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
 from searchmark.reports.report import AgentSummary, Report
 
@@ -54,7 +55,7 @@ def _parts(report: Report, brief: bool) -> Iterator[Part]:
             yield _line(f"  {line}")
     if not brief:
         yield from (_line(f"recommended: {sentence}") for sentence in recommendation_sentences(report))
-        yield from (_line(f"drift: {sentence}", "yellow") for sentence in history_sentences(report))
+        yield from (_line(line.text, "yellow") for line in history_lines(report))
     for note in report.notes:
         yield _line(f"note: {note.message}", "yellow")
     gate = gate_layout.gate_sentence(report)
