@@ -14,6 +14,7 @@ from searchmark import (
     Run,
     Suite,
     build_comparison,
+    build_report,
     check_gate,
     compare,
     judge,
@@ -96,3 +97,37 @@ def with_past(report: Report) -> Report:
         "typos", "bm25", "3 of 4 cases with typos fail", "Try a spelling correction.", tuple(list(report.agents["bm25"].cases)[:2])
     )
     return replace(report, trends=(trend,), drifts=(drift,), recommendations=(advice,))
+
+
+def uneven_pair() -> Report:
+    """Two runs: case 0 is found in thirds, case 1 differs by less than four digits tell, case 2 was not run the second time."""
+    targets = tuple(map(Judgment, "abc"))
+    suite = Suite.from_cases("uneven", [Case(f"case{number}", f"query {number}", targets) for number in range(4)])
+    far = [Hit(f"none{rank}", rank) for rank in range(1, 201)]
+    first = [[Hit("a", 1)], [*far[:198], Hit("a", 199)], [Hit("a", 1)], [Hit("a", 1)]]
+    second = [[Hit("a", 1), Hit("b", 2)], [*far[:199], Hit("a", 200)], [], [Hit("a", 1)]]
+    runs = [
+        Run.from_answers(
+            name, [Answer(f"case{number}", "ok" if hits else "not_run", tuple(hits)) for number, hits in enumerate(found)]
+        )
+        for name, found in (("one", first), ("two", second))
+    ]
+    scores = [score(judge(suite, run), ["R@10", "RR"]) for run in runs]
+    return build_comparison(scores, compare(scores))
+
+
+def broken_names() -> Report:
+    """Categories and tags with line breaks, tabs and markup; half of the cases have no category."""
+    cases = [
+        Case(
+            f"case{number}",
+            "first line\nsecond line",
+            (Judgment("a"),),
+            category="multi\nline" if number % 2 else None,
+            tags=("a\tb",),
+        )
+        for number in range(12)
+    ]
+    suite = Suite.from_cases("broken", cases)
+    run = Run.from_answers("one", [Answer(case.id, "ok", (Hit("a", 1),)) for case in cases])
+    return build_report(score(judge(suite, run), ["RR"]), ("category", "tag"))

@@ -11,11 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import Markup
 
+from searchmark import Answer, Evidence, Hit, Run, build_report, check_gate, judge, parse_threshold, score
+from searchmark.gates.bounds import NumberRule
+from searchmark.gates.quantities import LatencyOf
+from searchmark.records import AnswerDetails
 from searchmark.reports import Report, read_report, render, write_report
+from searchmark.reports.advice_layout import target_table
 from searchmark.reports.cells import Number
 from searchmark.reports.failed import failed_because
-from tests.reports.pages import CALLS, FAILURE, RUNS, shop_report, with_past
+from searchmark.reports.measured import distributed_measure
+from searchmark.reports.page.pictures import distributions
+from tests.reports.pages import CALLS, FAILURE, RUNS, broken_names, shop_report, shop_suite, uneven_pair, with_past
 from tests.reports.samples import HOSTILE, comparison_of, report_of
 
 HOSTILE_ENDS = "</script><script>alert(1)</script><!--<script> javascript:alert(1) &amp; \u2028\u2029\u202e\x1b[31m\udcff \"'><img src=x onerror=alert(1)>"
@@ -204,3 +212,67 @@ def test_an_undefined_value_is_null_and_has_its_reason() -> None:
     data = page_of(report_of()).data
     assert data["answers"][0]["values"][0][2] is None
     assert [data["measures"][measure] for measure, _ in data["answers"][0]["undefined"][2]] == ["RR", "nDCG@10", "mine"]
+
+
+def test_a_difference_is_that_of_whole_values_rounded_once() -> None:
+    data = page_of(uneven_pair()).data
+    assert data["differences"][0] == [0.3333, 0.0, None, 0.0]
+    assert data["answers"][0]["values"][0][0] == 0.3333
+    assert data["answers"][1]["values"][0][0] == 0.6667
+
+
+def test_runs_differ_by_what_four_digits_do_not_tell_and_not_from_a_case_that_was_not_run() -> None:
+    assert page_of(uneven_pair()).data["different"] == [[0], [1]]
+
+
+def test_targets_are_written_as_in_every_other_format() -> None:
+    means = [parse_threshold(text) for text in ("nDCG@10=0.5", "RR=0.99", "R@10=0.01")]
+    rules = [*means, NumberRule(LatencyOf("warm", "p95"), "at_most", 100.0)]
+    suite = shop_suite(60)
+    scores = score(judge(suite, Run.from_answers("bm25", map(_timed, suite.table.ids))), ["nDCG@10", "RR", "R@10"])
+    report = build_report(scores, gate=check_gate(Evidence.of(scores), rules))
+    text = page_of(report).text
+    rows = target_table(report).rows
+    assert len(rows) == len(rules)
+    for _, subject, value, _, asked, state in rows:
+        assert f"{state.text} {subject.text}" in text
+        assert f"asked for {asked.text}" in text
+        assert value.text in text
+
+
+def test_names_are_on_one_line_wherever_they_are_and_queries_keep_theirs() -> None:
+    page = page_of(broken_names())
+    assert [page.data["texts"][number] for number in page.data["tags"][0]] == ["a b"]
+    assert page.data["texts"][page.data["categories"][1]] == "multi line"
+    assert [each["data-category"] for each in page.named("button") if "data-category" in each] == ["multi line"]
+    assert page.data["queries"][0] == "first line\nsecond line"
+
+
+def test_the_page_draws_the_distribution_that_the_chart_draws() -> None:
+    suite = shop_suite(12)
+    scores = score(judge(suite, Run.from_answers("bm25", map(_timed, suite.table.ids))), ["nDCG@10", "F1(rel=2)@10"])
+    report = build_report(scores)
+    assert distributed_measure(report) == "F1(rel=2)@10"
+    assert [found.title for found in distributions(report)] == ["F1(rel=2)@10", "Latency, warm searches (ms)"]
+
+
+def test_common_words_are_beside_our_names(page: Page) -> None:
+    assert page.data["words"] == ["nDCG@10", "MRR (RR)", "Precision@5 (P@5)", "Recall@10 (R@10)", "F1@10", "Hit rate@5 (Success@5)"]
+    assert "Precision@5 (P@5)" in page.text
+    assert {"Precision@5", "MRR", "Hit rate@5"} <= {each.get("title") for each in page.named("th")}
+
+
+def test_one_case_is_not_called_cases() -> None:
+    suite = shop_suite(1)
+    report = build_report(score(judge(suite, Run.from_answers("bm25", [_timed(suite.table.ids[0])])), ["RR"]))
+    assert "1 case · 1 run" in page_of(report).text
+
+
+def _timed(case: str) -> Answer:
+    return Answer(case, "ok", (Hit("src/shop/orders/orders_service/handlers/module_0000.py", 1),), AnswerDetails((3.0,), (0.3464,)))
+
+
+def test_text_that_calls_itself_markup_stays_text() -> None:
+    attacked = page_of(_attacked(Markup("<b onclick=alert(1)>bold</b>")))
+    assert attacked.named("b") == page_of(_attacked("text")).named("b")
+    assert "<b onclick=alert(1)>bold</b>" in attacked.text

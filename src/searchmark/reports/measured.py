@@ -31,3 +31,10 @@ def leading_measure(report: Report) -> str | None:
     names = measure_names(report)
     telling = (name for name in names if (measure := measure_named(report, name)) is None or measure.tells_quality)
     return next(telling, next(iter(names), None))
+
+
+def distributed_measure(report: Report) -> str | None:
+    """The measure whose distribution is drawn: the first F1, whatever its cutoff and options, else the leading one."""
+    known = ((name, measure_named(report, name)) for name in measure_names(report))
+    f1 = (name for name, measure in known if measure and [part.definition.name for part in measure.parts] == ["F1"])
+    return next(f1, leading_measure(report))

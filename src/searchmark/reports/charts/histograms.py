@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from searchmark.reports.cells import Milliseconds
 from searchmark.reports.charts.picture import Picture, joined, mean_text, run_text, shown, style_of, whiskers
 from searchmark.reports.distributions import Histogram, histogram, usual_latency
-from searchmark.reports.measured import leading_measure, measure_named, measure_names
+from searchmark.reports.measured import distributed_measure
 from searchmark.reports.report import Report
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ MOST_TICKS = 14
 
 def f1_distribution(report: Report) -> Picture | None:
     """F1 or F1@k case by case; the leading measure where there is none."""
-    measure = _f1(report) or leading_measure(report)
+    measure = distributed_measure(report)
     found = histogram(report, measure) if measure else ()
     if measure is None or not found:
         return None
@@ -41,11 +41,6 @@ def f1_distribution(report: Report) -> Picture | None:
     highest = f"{run_text(report, best)} has the highest mean. " if len(found) > 1 else ""
     alt = f"Distribution of {measure} over the cases. {highest}{joined(_spread_words(report, measure, each) for each in found)}."
     return _stacked(f"Distribution of {measure}", report, found, panel, label, "cases", alt)
-
-
-def _f1(report: Report) -> str | None:
-    known = ((name, measure_named(report, name)) for name in measure_names(report))
-    return next((name for name, measure in known if measure and [part.definition.name for part in measure.parts] == ["F1"]), None)
 
 
 def _spread_words(report: Report, measure: str, found: Histogram) -> str:

@@ -8,11 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from searchmark.measures.words import with_words
 from searchmark.records import MATCHES, STATUSES, AnswerDetails
 from searchmark.reports.case_records import CaseSummary, ShownHit
 from searchmark.reports.cells import three_digits
 from searchmark.reports.failed import failed_because
 from searchmark.reports.measured import measure_names
+from searchmark.reports.page.differences import Differences
 from searchmark.reports.quoting import visible
 from searchmark.reports.report import AgentSummary, Report
 
@@ -29,9 +31,10 @@ def case_data(report: Report) -> Iterator[str]:
     yield "{"
     yield from (f"{_json(key)}:{_json(part)},\n" for key, part in columns.heads().items())
     yield '"answers":['
-    for number, agent in enumerate(report.agents.values()):
-        yield ("," if number else "") + _json(columns.answers(agent)) + "\n"
-    yield f'],\n"queries":{_json(columns.queries)},\n"expected":{_json(columns.expected)},\n"texts":{_json(columns.texts.all)}}}'
+    for run, agent in enumerate(report.agents.values()):
+        yield ("," if run else "") + _json(columns.answers(run, agent)) + "\n"
+    tails = columns.tails()
+    yield "]" + "".join(f",\n{_json(key)}:{_json(part)}" for key, part in tails.items()) + "}"
 
 
 def _json(data: Any) -> str:
@@ -40,25 +43,24 @@ def _json(data: Any) -> str:
 
 def lines_visible(text: str) -> str:
     """A text of several lines, which stay lines; anything else that cannot be seen is written out."""
-    return "\n".join(map(_visible, text.replace("\r\n", "\n").expandtabs(4).split("\n")))
-
-
-def _visible(text: str) -> str:
-    return text if text.isprintable() else visible(text)
+    return "\n".join(map(visible, text.replace("\r\n", "\n").expandtabs(4).split("\n")))
 
 
 @dataclass
 class Texts:
-    """Every text once, harmless, under a number."""
+    """Every text once, harmless, under a number. A name is on one line, as it is everywhere else on the page."""
 
-    numbers: dict[str, int] = field(default_factory=dict)
+    numbers: dict[tuple[str, bool], int] = field(default_factory=dict)
 
-    def number(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
+    def name(self, text: str) -> int:
+        return self.numbers.setdefault((text, False), len(self.numbers))
+
+    def lines(self, text: str) -> int:
+        return self.numbers.setdefault((text, True), len(self.numbers))
 
     @property
     def all(self) -> list[str]:
-        return [lines_visible(text) for text in self.numbers]
+        return [lines_visible(text) if lines else visible(text) for text, lines in self.numbers]
 
 
 def four_digits(value: float | None) -> float | None:
@@ -83,19 +85,30 @@ class CaseColumnsOfPage:
         self.texts = Texts()
         self.ids = list(dict.fromkeys(case for agent in report.agents.values() for case in agent.cases))
         self.measures = measure_names(report)
+        self._differences = Differences(len(report.agents), self.measures, len(self.ids))
         self._asked = [False] * len(self.ids)
         self.queries: list[str | None] = [None] * len(self.ids)
         self.expected: list[list[int]] = [[] for _ in self.ids]
 
     def heads(self) -> dict[str, Any]:
-        """Everything but the answers, and what comes with them."""
+        """What is known before any answer is looked at."""
         return {
-            "runs": [_visible(name) for name in self.report.agents],
-            "measures": list(map(_visible, self.measures)),
+            "runs": list(map(visible, self.report.agents)),
+            "measures": list(map(visible, self.measures)),
+            "words": [visible(with_words(name)) for name in self.measures],
             "statuses": [status.replace("_", " ") for status in STATUSES],
             "matches": list(MATCHES),
-            "ids": list(map(_visible, self.ids)),
+            "ids": list(map(visible, self.ids)),
             **self._facts(),
+        }
+
+    def tails(self) -> dict[str, Any]:
+        """What is known when all answers have been looked at."""
+        return {
+            "queries": self.queries,
+            "expected": self.expected,
+            **self._differences.plain(),
+            "texts": self.texts.all,
         }
 
     def _ask(self, row: int, case: CaseSummary) -> None:
@@ -106,27 +119,28 @@ class CaseColumnsOfPage:
 
     def _expected(self, case: CaseSummary) -> list[int]:
         """Text, way of matching and grade of every target, one after the other."""
-        number = self.texts.number
-        return [part for each in case.expected for part in (number(each.target), MATCHES.index(each.match), each.grade)]
+        name = self.texts.name
+        return [part for each in case.expected for part in (name(each.target), MATCHES.index(each.match), each.grade)]
 
     def _facts(self) -> dict[str, Any]:
-        number = self.texts.number
+        name = self.texts.name
         facts = [self.report.cases.get(case) for case in self.ids]
         return {
-            "categories": [None if each is None or each.category is None else number(each.category) for each in facts],
-            "tags": [[] if each is None else [number(tag) for tag in each.tags] for each in facts],
-            "origins": {row: number(each.origin) for row, each in enumerate(facts) if each and each.origin},
+            "categories": [None if each is None or each.category is None else name(each.category) for each in facts],
+            "tags": [[] if each is None else [name(tag) for tag in each.tags] for each in facts],
+            "origins": {row: name(each.origin) for row, each in enumerate(facts) if each and each.origin},
             "unanswerable": [row for row, each in enumerate(facts) if each and each.unanswerable],
             "leaky": [row for row, each in enumerate(facts) if each and any(map(is_leak, each.tags))],
         }
 
-    def answers(self, agent: AgentSummary) -> dict[str, Any]:
+    def answers(self, run: int, agent: AgentSummary) -> dict[str, Any]:
         """What one run has got for every case; an entry by row is left out where there is nothing to say."""
         columns = _AnswerColumns(self.texts, self.measures, self.report.suite.rel)
         for row, case in enumerate(self.ids):
             if case in agent.cases:
                 found = agent.cases[case]
                 columns.add(row, found)
+                self._differences.add(run, row, found)
                 if not self._asked[row]:
                     self._ask(row, found)
         return columns.plain(len(self.ids))
@@ -150,7 +164,7 @@ class _AnswerColumns:
         ranks = [each.rank or 0 for each in case.expected]
         # The usual status is not said: it would be most of them.
         status = STATUSES.index(case.status)
-        failed = [self._texts.number(reason) for reason in failed_because(case, self._rel)]
+        failed = [self._texts.lines(reason) for reason in failed_because(case, self._rel)]
         parts: dict[str, Any] = {"status": status, "ranks": ranks if any(ranks) else None, "failed": failed}
         for name, part in (parts | self._hits(case.hits) | self._details(case.details) | self._undefined(case)).items():
             if part:
@@ -162,29 +176,29 @@ class _AnswerColumns:
 
     def _hits(self, hits: Sequence[ShownHit]) -> dict[str, Any]:
         """Ids and scores of all; grades, lines and texts only of those that have them, each behind its index."""
-        number = self._texts.number
         scored = any(hit.score is not None for hit in hits)
+        texts = ((at, hit.text) for at, hit in enumerate(hits) if hit.text is not None)
         return {
-            "hits": [number(hit.id) for hit in hits],
+            "hits": [self._texts.name(hit.id) for hit in hits],
             "scores": [_score(hit.score) for hit in hits] if scored else None,
             "grades": [part for at, hit in enumerate(hits) if hit.grade is not None for part in (at, hit.grade)],
             "lines": [part for at, hit in enumerate(hits) if hit.lines is not None for part in (at, *hit.lines)],
             "missing": [at for at, hit in enumerate(hits) if hit.missing],
-            "hit_texts": [part for at, hit in enumerate(hits) if hit.text is not None for part in (at, number(hit.text))],
+            "hit_texts": [part for at, text in texts for part in (at, self._texts.lines(text))],
         }
 
     def _details(self, details: AnswerDetails) -> dict[str, Any]:
-        number = self._texts.number
+        lines = self._texts.lines
         return {
             "cold": _times(details.cold_ms),
             "warm": _times(details.warm_ms),
-            "failure": None if details.failure is None else [number(_failure_of(details))],
-            "facts": [[what, number(said)] for what, said in _facts_of(details).items()],
+            "failure": None if details.failure is None else [lines(_failure_of(details))],
+            "facts": [[what, lines(said)] for what, said in _facts_of(details).items()],
         }
 
     def _undefined(self, case: CaseSummary) -> dict[str, Any]:
         known = (name for name in case.undefined if name in self._measures)
-        return {"undefined": [[self._measures.index(name), self._texts.number(case.undefined[name])] for name in known]}
+        return {"undefined": [[self._measures.index(name), self._texts.name(case.undefined[name])] for name in known]}
 
 
 def _column(entries: Mapping[int, Any], rows: int) -> Any:

@@ -9,6 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from searchmark.measures.words import in_words, with_words
+from searchmark.reports.layout import counted
 from searchmark.reports.page.case_data import case_data
 from searchmark.reports.page.sections import page_of
 from searchmark.reports.quoting import visible
@@ -24,18 +26,17 @@ _PIECES = 1 << 10  # parts of the template that are handed on at once
 
 def to_html(report: Report) -> Iterator[str]:
     """The pieces of a page that shows everything a report holds."""
-    from markupsafe import Markup
-
+    ours = _environment().filters["ours"]
     style, script = _file("style.css"), script_text()
     stream = (
         _environment()
         .get_template("page.html")
         .stream(
             policy=policy(style, script),
-            style=Markup(style),  # noqa: S704  # a file of ours
-            script=Markup(script),  # noqa: S704  # files of ours
+            style=ours(style),
+            script=ours(script),
             page=page_of(report),
-            data=map(Markup, case_data(report)),  # escaped for a script element, where HTML's own escapes mean nothing
+            data=map(ours, case_data(report)),  # escaped for a script element, where HTML's own escapes mean nothing
         )
     )
     stream.enable_buffering(_PIECES)
@@ -66,20 +67,27 @@ def _file(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Templates in which every text is made visible, then escaped, wherever it comes from."""
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    """Templates in which every text is made visible, then escaped, wherever it comes from.
 
-    return Environment(
+    Also one that says it needs no escaping, as `Markup` does: only what the filter `ours` lets through, which is what our own
+    macros have made, and files of ours.
+    """
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    class Ours(Markup):
+        """Markup that this package has written."""
+
+    def harmless(value: Any) -> Any:
+        return visible(str.__str__(value)) if isinstance(value, str) and not isinstance(value, Ours) else value
+
+    environment = Environment(
         loader=FunctionLoader(_file),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_harmless,
+        finalize=harmless,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def _harmless(value: Any) -> Any:
-    from markupsafe import Markup
-
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    environment.filters |= {"ours": Ours, "with_words": with_words, "in_words": in_words, "counted": counted}
+    return environment

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from searchmark.analysis.scores import Summary
+from searchmark.measures.words import with_words
 from searchmark.reports.cells import UNDEFINED, Interval, Number
 from searchmark.reports.measured import leading_measure
 from searchmark.reports.page.case_data import LEAK
@@ -74,7 +75,7 @@ def _map(report: Report, segment: str, values: list[str]) -> HeatMap:
         rows = {value: tuple(agent.segments[segment][value].get(name) for name in columns) for value in values}
     else:
         measure = leading_measure(report) or ""
-        columns, title = tuple(report.agents), f"{measure} by {segment}"
+        columns, title = tuple(report.agents), f"{with_words(measure)} by {segment}"
         rows = {value: tuple(_summary(report, run, segment, value, measure) for run in columns) for value in values}
     return _drawn(title, segment, columns, rows)
 

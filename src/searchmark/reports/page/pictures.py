@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import pairwise
 
 from searchmark.analysis.trends import Trend, TrendPoint
+from searchmark.measures.words import with_words
 from searchmark.reports.cells import Interval, Milliseconds, Number
-from searchmark.reports.distributions import LATENCIES, Histogram, histogram
+from searchmark.reports.distributions import Histogram, histogram, usual_latency
 from searchmark.reports.frontier import Frontier, frontier
-from searchmark.reports.measured import leading_measure, measure_names
+from searchmark.reports.measured import distributed_measure
 from searchmark.reports.page.figures import Bar, Label, Line, Scale, Tick, bars, labels, path_lines, scale_of, time_scale
 from searchmark.reports.report import Report
 
@@ -39,23 +40,21 @@ class Distribution:
 
 
 def distributions(report: Report) -> list[Distribution]:
-    """F1 where it was measured, else the leading measure; and the latency of repeats, else of first searches."""
+    """F1 where it was measured, else the leading measure; and the latency that most runs have."""
     found = [histogram(report, name) for name in _quantities(report)]
     return [_distribution(histograms) for histograms in found if histograms]
 
 
-def _quantities(report: Report) -> Iterator[str]:
-    quality = next((name for name in measure_names(report) if name == "F1" or name.startswith("F1@")), leading_measure(report))
-    yield from () if quality is None else (quality,)
-    timed = (kind for kind in LATENCIES if any(kind in agent.latency_ms for agent in report.agents.values()))
-    yield from islice(timed, 1)
+def _quantities(report: Report) -> list[str]:
+    measure = distributed_measure(report)
+    return [usual_latency(report)] if measure is None else [measure, usual_latency(report)]
 
 
 def _distribution(found: Sequence[Histogram]) -> Distribution:
     first = found[0]
     highest = max(count for each in found for count in each.counts)
     timed = bool(first.unit)
-    title = f"Latency, {first.quantity} searches ({first.unit})" if timed else first.quantity
+    title = f"Latency, {first.quantity} searches ({first.unit})" if timed else with_words(first.quantity)
     runs = tuple(
         RunBars(each.run, sum(each.counts), each.undefined, bars(each.edges, each.counts, highest, each.unit)) for each in found
     )

@@ -8,8 +8,9 @@ from functools import cached_property
 
 from searchmark.analysis.comparison import Pair
 from searchmark.analysis.verdicts import Difference
-from searchmark.gates.sentences import SIGNS, told_apart
+from searchmark.measures.words import with_words
 from searchmark.reports import comparison_layout, gate_layout, layout
+from searchmark.reports.advice_layout import STATES, GatedValue, asked, target_subject
 from searchmark.reports.cells import Interval, Number, SegmentMean, Table
 from searchmark.reports.gate_rows import rule_table
 from searchmark.reports.measured import leading_measure, measure_names
@@ -34,6 +35,8 @@ _TONES = {
     **dict.fromkeys(("measured", "WITHIN NOISE", "EXPLORATORY"), "calm"),
     **dict.fromkeys(("failed", "untrusted", "nothing evaluated", "REGRESSED", "INVALID"), "bad"),
 }
+# Not every device has the pictures of other formats.
+_TARGET_SIGNS = {"met": ("✓", "good"), "close": ("≈", "open"), "missed": ("✗", "bad"), "unknown": ("–", "calm")}
 _SIGNS = {"good": "▲", "bad": "▼", "open": "◇", "calm": "="}
 
 
@@ -86,6 +89,19 @@ class DotPlot:
 
 
 @dataclass(frozen=True)
+class TargetRow:
+    """One number that the gate asks for, written as in every other format."""
+
+    sign: str
+    tone: str
+    state: str
+    subject: str
+    run: str | None
+    value: str
+    asked: str
+
+
+@dataclass(frozen=True)
 class Page:
     """A report as the template sees it."""
 
@@ -114,7 +130,7 @@ class Page:
             said = gate.removeprefix(f"gate {self.outcome}: ")  # the headline says that already
             return f"{said[0].upper()}{said[1:].removesuffix('.')}."
         count = len(self.verdicts)
-        compared = f"{count} comparison{'' if count == 1 else 's'} by {self.report.pairs[0].primary}. " if count else ""
+        compared = f"{layout.counted(count, 'comparison')} by {with_words(self.report.pairs[0].primary)}. " if count else ""
         return f"{compared}No gate was asked for."
 
     @property
@@ -123,7 +139,7 @@ class Page:
         runs = len(self.report.agents)
         started = min((agent.run.started for agent in self.report.agents.values() if agent.run.started), default=None)
         when = [] if started is None else [f"{started:%Y-%m-%d %H:%M} {started.tzname() or ''}".strip()]
-        return " · ".join([f"{self.report.suite.cases} cases", f"{runs} run{'' if runs == 1 else 's'}", *when])
+        return " · ".join([layout.counted(self.report.suite.cases, "case"), layout.counted(runs, "run"), *when])
 
     @property
     def gate_lines(self) -> list[str]:
@@ -182,17 +198,8 @@ class Page:
         return comparison_layout.speed_table(self.report)
 
     @property
-    def targets(self) -> tuple[TargetLine, ...]:
-        return targets(self.report)
-
-    def target_sign(self, line: TargetLine) -> str:
-        return {"met": "✓", "close": "≈", "missed": "✗"}.get(line.state, "–")  # not every device has the pictures of other formats
-
-    def target_text(self, line: TargetLine) -> str:
-        """What was got, with its interval, and what was asked for."""
-        value = Number(None).text if line.value is None else told_apart(line.value, line.expected)
-        interval = "" if line.low is None else f" ({Interval(line.low, line.high).text})"
-        return f"{value}{interval}{line.unit and ' ' + line.unit}, asked {SIGNS[line.bound]} {line.expected:.12g}"
+    def targets(self) -> list[TargetRow]:
+        return list(map(_target_row, targets(self.report)))
 
     @cached_property
     def heat_maps(self) -> list[HeatMap]:
@@ -219,6 +226,13 @@ class Page:
         return histories(self.report)
 
 
+def _target_row(line: TargetLine) -> TargetRow:
+    sign, tone = _TARGET_SIGNS[line.state]
+    interval = "" if line.low is None else f" ({Interval(line.low, line.high).text})"
+    value = f"{GatedValue(line.value, line.expected, line.unit).text}{interval}"
+    return TargetRow(sign, tone, STATES[line.state], target_subject(line), line.run, value, asked(line))
+
+
 def page_of(report: Report) -> Page:
     return Page(report)
 
@@ -232,7 +246,9 @@ def _counted_verdicts(pairs: Sequence[Pair]) -> str | None:
 def _leading_number(report: Report) -> str:
     measure = leading_measure(report) or ""
     found = next((agent.measures[measure] for agent in report.agents.values() if measure in agent.measures), None)
-    return "Measured" if found is None else f"{measure} {SegmentMean(found.mean, Interval(found.low, found.high), None).text}"
+    if found is None:
+        return "Measured"
+    return f"{with_words(measure)} {SegmentMean(found.mean, Interval(found.low, found.high), None).text}"
 
 
 def _primary(pair: Pair) -> list[Difference]:

@@ -32,7 +32,7 @@ const scrolled = (label, table) => element("div", { class: "scroll", tabindex: "
 
 function valueTable(row) {
   const head = ["Measure", ...DATA.runs].map((label, at) => element("th", { scope: "col", class: at ? "number" : null }, label));
-  const body = DATA.measures.map((name, measure) =>
+  const body = DATA.words.map((name, measure) =>
     element("tr", {}, element("th", { scope: "row" }, name), DATA.runs.map((_, run) => measureCell(run, measure, row))));
   return scrolled("Values", element("table", {}, element("thead", {}, element("tr", {}, head)), element("tbody", {}, body)));
 }

@@ -1,4 +1,6 @@
-// One case, over the page; its number is kept in the fragment.
+// One case, over the page; its name is kept in the fragment.
+let shownRow = -1;
+
 function openCase(row) {
   changeState({ case: DATA.ids[row] });
   showCase();
@@ -11,6 +13,8 @@ function showCase() {
     if (dialog.open) dialog.close();
     return;
   }
+  if (dialog.open && row === shownRow) return;
+  shownRow = row;
   dialog.replaceChildren(...caseParts(row));
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
@@ -48,14 +52,14 @@ function closeCase() {
   byId("case").close();
 }
 
-// Also when Escape has closed it: the reader is back at the case in the list.
+// Also when Escape or the back button has closed it: the reader is back at the case in the list.
 function caseClosed() {
-  const row = DATA.ids.indexOf(state.case);
+  if (byId("case").open) return;
   if (state.case !== null) changeState({ case: null });
-  byId("list").querySelector(`button[data-row="${row}"]`)?.focus();
+  byId("list").querySelector(`button[data-row="${shownRow}"]`)?.focus();
 }
 
 function caseKeys(event) {
   const name = { ArrowLeft: "previous case", ArrowRight: "next case" }[event.key];
-  if (name !== undefined && !event.target.closest(".scroll")) byId("case").querySelector(`[data-step="${name}"]`).click();
+  if (name !== undefined && !withModifier(event) && !event.target.closest(".scroll")) byId("case").querySelector(`[data-step="${name}"]`).click();
 }

@@ -11,12 +11,14 @@ const valueOf = (run, measure, row) => DATA.answers[run].values[measure]?.[row] 
 const statusOf = (run, row) => entry(DATA.answers[run], "status", row) ?? STATUS_OK;
 const failureReasons = (run, row) => entries(DATA.answers[run], "failed", row).map(text);
 const hasFailed = (run, row) => entry(DATA.answers[run], "failed", row) !== null;
+const isMeasured = (run, row) => DATA.measures.some((_, measure) => valueOf(run, measure, row) !== null);
 const categoryOf = (row) => (DATA.categories[row] === null ? "" : text(DATA.categories[row]));
 const tagsOf = (row) => DATA.tags[row].map(text);
 const queryOf = (row) => DATA.queries[row] ?? "";
 
 const LEAKY = new Set(DATA.leaky);
 const UNANSWERABLE = new Set(DATA.unanswerable);
+const DIFFERENT = DATA.different.map((rows) => new Set(rows));
 
 // Groups of a list that has `size` parts per thing.
 function grouped(list, size) {
@@ -41,4 +43,5 @@ function hitsOf(run, row) {
 }
 
 const digits = (value) => (value === null ? "–" : value.toFixed(4));
-const signed = (value) => (value === null ? "–" : (value < 0 ? "" : "+") + value.toFixed(4));
+const signed = (value) => (value === null ? "–" : (value < 0 || Object.is(value, -0) ? "-" : "+") + Math.abs(value).toFixed(4));
+const counted = (count) => (count === 1 ? "1 case" : `${count} cases`);

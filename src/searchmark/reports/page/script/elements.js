@@ -19,3 +19,5 @@ function pathParts(path) {
   const parts = path.split("/");
   return parts.flatMap((part, at) => (at + 1 < parts.length ? [part + "/", element("wbr")] : [part]));
 }
+
+const withModifier = (event) => event.altKey || event.ctrlKey || event.metaKey || event.shiftKey;

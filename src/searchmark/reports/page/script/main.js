@@ -1,8 +1,14 @@
 // Puts the parts together.
-function options(select, all, names) {
-  const chosen = select.id === "measure" ? [] : [element("option", { value: "" }, all)];
-  select.replaceChildren(...chosen, ...names.map((name) => element("option", { value: name }, name)));
-  select.closest("label").hidden = names.length < 2;
+function options(id, names, { all = "all", fewest = 1, labels = names } = {}) {
+  const chosen = all === null ? [] : [element("option", { value: "" }, all)];
+  byId(id).replaceChildren(...chosen, ...names.map((name, at) => element("option", { value: name }, labels[at])));
+  offer(id, names.length >= fewest ? names : []);
+}
+
+// A control is there if it has something to choose, and only then may the address choose it.
+function offer(id, values) {
+  possible[id] = values;
+  byId(id).closest("label").hidden = values.length === 0;
 }
 
 function distinct(names) {
@@ -10,12 +16,15 @@ function distinct(names) {
 }
 
 function fillFilters() {
-  options(byId("measure"), "", DATA.measures);
-  options(byId("category"), "all", distinct(ROWS.map(categoryOf)));
-  options(byId("tag"), "all", distinct(ROWS.flatMap(tagsOf)));
-  options(byId("status"), "all", distinct(ROWS.flatMap((row) => DATA.answers.map((_, run) => DATA.statuses[statusOf(run, row)]))));
-  for (const name of ["flipped", "different"]) byId(name).closest("label").hidden = DATA.answers.length < 2;
-  byId("leaky").closest("label").hidden = LEAKY.size === 0;
+  const statuses = ROWS.flatMap((row) => DATA.answers.map((_, run) => DATA.statuses[statusOf(run, row)]));
+  options("measure", DATA.measures, { all: null, fewest: 2, labels: DATA.words });
+  options("category", distinct(ROWS.map(categoryOf)));
+  options("tag", distinct(ROWS.flatMap(tagsOf)));
+  options("status", distinct(statuses), { fewest: 2 });
+  const offered = { failed: true, flipped: DATA.answers.length > 1, different: DATA.answers.length > 1, leaky: LEAKY.size > 0 };
+  for (const [name, there] of Object.entries(offered)) offer(name, there ? ["1"] : []);
+  possible.sort = columns().flatMap(({ key }) => [key, "-" + key]);
+  possible.theme = ["light", "dark"];
 }
 
 // The controls as the state has them.
@@ -45,9 +54,8 @@ function filtersCleared(event) {
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 
 function showTheme() {
-  const theme = ["light", "dark"].includes(state.theme) ? state.theme : null;
-  document.documentElement.dataset.theme = theme ?? "";
-  const dark = theme === null ? prefersDark.matches : theme === "dark";
+  document.documentElement.dataset.theme = state.theme;
+  const dark = state.theme === "" ? prefersDark.matches : state.theme === "dark";
   byId("theme").textContent = dark ? "Light" : "Dark";
 }
 
@@ -72,7 +80,7 @@ function followed(event) {
     const row = DATA.ids.indexOf(button.dataset.case);
     if (row >= 0) openCase(row);
   } else if (button) {
-    showSegment({ category: button.dataset.category ?? "", tag: button.dataset.tag ?? "" });
+    showSegment({ category: known("category", button.dataset.category), tag: known("tag", button.dataset.tag) });
   }
 }
 
@@ -83,11 +91,16 @@ function showSegment(segment) {
   goTo("cases");
 }
 
+// The list stays as it is where nothing but the case has changed, and so does the reader.
 function restore() {
+  if (leaving) arrived();
+  const before = state;
   state = readState();
-  showTheme();
-  showFilters();
-  showList();
+  if (before === null || fragmentOf({ ...before, case: null }) !== fragmentOf({ ...state, case: null })) {
+    showTheme();
+    showFilters();
+    showList();
+  }
   showCase();
 }
 

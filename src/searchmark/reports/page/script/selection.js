@@ -1,14 +1,11 @@
 // Which cases are listed, and in which order.
 const shownMeasure = () => Math.max(0, DATA.measures.indexOf(state.measure));
-const values = (row) => DATA.answers.map((_, run) => valueOf(run, shownMeasure(), row));
 
+// Only what both runs measured can have flipped, or differ.
 const isFailed = (row) => DATA.answers.some((_, run) => hasFailed(run, row));
-const isFlipped = (row) => DATA.answers.length > 1 && hasFailed(0, row) !== hasFailed(1, row);
-const isDifferent = (row) => new Set(values(row)).size > 1;
-const difference = (row) => {
-  const [first, second] = values(row);
-  return first === null || second === null || second === undefined ? null : second - first;
-};
+const isFlipped = (row) => isMeasured(0, row) && isMeasured(1, row) && hasFailed(0, row) !== hasFailed(1, row);
+const isDifferent = (row) => DIFFERENT[shownMeasure()]?.has(row);
+const difference = (row) => DATA.differences[shownMeasure()]?.[row] ?? null;
 
 const haystacks = new Map();
 
@@ -56,8 +53,8 @@ const collator = new Intl.Collator("en", { numeric: true });
 
 // Undefined values come last in either direction; equal ones keep the order of the suite.
 function ordered(rows) {
-  const [, down, column] = /^(-?)(case|query|category|difference|\d+)$/.exec(state.sort) ?? [];
-  if (column === undefined || Number(column) >= DATA.answers.length) return rows;
+  const [, down, column] = /^(-?)(.+)$/.exec(state.sort) ?? [];
+  if (column === undefined) return rows;
   const key = sortKey(column);
   const keys = new Map(rows.map((row) => [row, key(row)]));
   const sign = down ? -1 : 1;

@@ -2,13 +2,17 @@
 const SWITCHES = ["failed", "flipped", "different", "leaky"];
 const CHOICES = ["category", "tag", "status", "measure"];
 
-let state = readState();
+// What a choice, a switch or the order may be, by name: nothing is filtered by what no control shows.
+const possible = {};
+const known = (name, value) => (possible[name].includes(value) ? value : "");
+
+let state = null;
 
 function readState() {
   const given = new URLSearchParams(location.hash.slice(1));
-  const found = { q: given.get("q") ?? "", sort: given.get("sort") ?? "", case: given.get("case"), theme: given.get("theme") };
-  for (const name of SWITCHES) found[name] = given.get(name) === "1";
-  for (const name of CHOICES) found[name] = given.get(name) ?? "";
+  const found = { q: given.get("q") ?? "", case: DATA.ids.includes(given.get("case")) ? given.get("case") : null };
+  for (const name of SWITCHES) found[name] = known(name, given.get(name)) === "1";
+  for (const name of [...CHOICES, "sort", "theme"]) found[name] = known(name, given.get(name));
   return found;
 }
 
@@ -20,12 +24,31 @@ function fragmentOf(shown) {
   return kept.toString();
 }
 
-// A case is a page of its own to the browser's back button; a filter is not.
+// On the way back from a case that was opened here; the browser takes a moment.
+let leaving = false;
+
+// A case is a page of its own to the browser's back button, and closing it is going back; a filter is not.
 function changeState(changes) {
-  const opened = changes.case !== undefined && changes.case !== null && state.case === null;
+  const before = state.case;
   state = { ...state, ...changes };
+  if (leaving) return;
+  if (before !== null && state.case === null && history.state?.opened) {
+    leaving = true;
+    history.back();
+  } else {
+    writeState(before === null && state.case !== null);
+  }
+}
+
+function writeState(opened) {
   const address = "#" + fragmentOf(state);
-  if (address === location.hash || (address === "#" && location.hash === "")) return;
-  if (opened) history.pushState(null, "", address);
-  else history.replaceState(null, "", address);
+  if (address === (location.hash || "#")) return;
+  if (opened) history.pushState({ opened: true }, "", address);
+  else history.replaceState(history.state, "", address);
+}
+
+// Whatever was changed on the way back is written where it ended.
+function arrived() {
+  leaving = false;
+  writeState(state.case !== null);
 }

@@ -19,7 +19,7 @@ function headCell({ key, label, number }) {
   const sorted = state.sort === key ? "ascending" : state.sort === "-" + key ? "descending" : "none";
   const sign = { ascending: " ↑", descending: " ↓", none: "" }[sorted];
   const button = element("button", { type: "button", "data-sort": key, onclick: () => sortBy(key, number) }, label + sign);
-  return element("th", { scope: "col", "aria-sort": sorted, class: number ? "number" : null }, button);
+  return element("th", { scope: "col", "aria-sort": sorted, class: number ? "number" : null, title: key in DATA.runs ? DATA.words[shownMeasure()] : null }, button);
 }
 
 // Up, down, off; numbers begin with the highest.
@@ -65,14 +65,14 @@ function showList() {
   byId("list").tHead.replaceChildren(element("tr", {}, columns().map(headCell)));
   byId("list").tBodies[0].replaceChildren();
   byId("count").textContent =
-    listed.length === ROWS.length ? `${ROWS.length} cases` : `${listed.length} of ${ROWS.length} cases`;
+    listed.length === ROWS.length ? counted(ROWS.length) : `${listed.length} of ${counted(ROWS.length)}`;
   showMore();
 }
 
 // The arrow keys go from case to case.
 function moveAlong(event) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (step === undefined || !event.target.matches("button[data-row]")) return;
+  if (step === undefined || withModifier(event) || !event.target.matches("button[data-row]")) return;
   event.preventDefault();
   const row = event.target.closest("tr");
   if (step === 1 && row.nextElementSibling === null) showMore();
