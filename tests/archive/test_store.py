@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from searchmark import FormatError, Run, UsageError, render
+from searchmark.archive import store
 from searchmark.archive.entries import new_entry, parse_entry
 from searchmark.archive.listing import EntrySelection, summaries
 from searchmark.archive.past import archived_trends, with_history
@@ -96,13 +97,20 @@ class TestAdd:
         assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
         assert {stat.S_IMODE(file.stat().st_mode) for file in archive.path(entry).rglob("*.json*")} == {0o600}
 
-    def test_whoever_reads_a_shared_archive_reads_its_entries(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("mode", [0o775, 0o1777])
+    def test_whoever_reads_a_shared_archive_reads_its_entries_and_cannot_change_them(self, tmp_path: Path, mode: int) -> None:
         (tmp_path / "shared").mkdir()
-        (tmp_path / "shared").chmod(0o775)
+        (tmp_path / "shared").chmod(mode)
         archive = Archive(tmp_path / "shared")
         entry = archive.path(archive.add(report_of(), [RUN], NOON))
-        assert {stat.S_IMODE(folder.stat().st_mode) for folder in (entry, entry / "runs")} == {0o775}
-        assert {stat.S_IMODE(file.stat().st_mode) for file in entry.rglob("*.json*")} == {0o664}
+        assert {stat.S_IMODE(folder.stat().st_mode) for folder in (entry, entry / "runs")} == {0o755}
+        assert {stat.S_IMODE(file.stat().st_mode) for file in entry.rglob("*.json*")} == {0o644}
+
+    def test_a_link_in_the_stead_of_our_gitignore_is_not_written_through(self, archive: Archive, tmp_path: Path) -> None:
+        archive.folder.parent.mkdir()
+        (archive.folder.parent / ".gitignore").symlink_to(tmp_path / "elsewhere")
+        archive.add(report_of(), [], NOON)
+        assert not (tmp_path / "elsewhere").exists()
 
     def test_secrets_of_the_environment_are_removed_from_reports_and_runs(
         self, archive: Archive, monkeypatch: pytest.MonkeyPatch
@@ -204,13 +212,20 @@ class TestDamage:
 
     @pytest.mark.parametrize(
         "content",
-        [b"", b"nothing packed", gzip.compress(b"{}", mtime=0)[:-3], gzip.compress(b"{}", mtime=0)],
-        ids=["empty", "not packed", "cut", "no report"],
+        [b"", b"nothing packed", gzip.compress(b"{}", mtime=0)[:-3], gzip.compress(b"{}", mtime=0), gzip.compress(b"{}") + b"x"],
+        ids=["empty", "not packed", "cut", "no report", "more"],
     )
     def test_a_damaged_report_is_one_sentence(self, archive: Archive, content: bytes) -> None:
         entry = archive.add(report_of(), [], NOON)
         (archive.path(entry) / REPORT).write_bytes(content)
         with pytest.raises(FormatError, match=REPORT):
+            archive.report(entry)
+
+    def test_a_report_that_unpacks_without_end_is_one_sentence(self, archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+        entry = archive.add(report_of(), [], NOON)
+        monkeypatch.setattr(store, "LARGEST_REPORT", 1 << 20)
+        (archive.path(entry) / REPORT).write_bytes(gzip.compress(b" " * ((1 << 20) + 1)))
+        with pytest.raises(FormatError, match=r"report\.json\.gz: holds more than 1 MiB, which is no report$"):
             archive.report(entry)
 
     def test_an_entry_without_files_is_named(self, archive: Archive) -> None:

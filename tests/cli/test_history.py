@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,14 @@ from tests.support import commands
 LIVE = ["--gold-set", "suite.yaml", "--corpus", "corpus.jsonl", "--num-runs", "1"]
 SAVED = ["evaluate", "--gold-set", "suite.yaml", "--run", "bm25.trec"]
 FOLDER = Path(".searchmark/runs")
+SPY = """
+import pathlib
+
+class Spy:
+    def initialize(self, repo_path): pass
+    def retrieve(self, query):
+        return [str(path) for path in pathlib.Path(__file__).parent.rglob("summary.json")] or ["nothing"]
+"""
 
 
 @pytest.fixture
@@ -96,6 +105,98 @@ class TestArchiving:
         assert "archive.directory: is outside of the project" in error
         assert list(outside.iterdir()) == []
 
+    @pytest.mark.parametrize("link", [".searchmark", ".searchmark/runs"])
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["evaluate", *LIVE, "--agent", "bm25"],
+            [*SAVED, "--archive"],
+            ["history"],
+            ["history", "prune", "--keep", "0"],
+            ["report", "latest"],
+        ],
+        ids=lambda arguments: " ".join(arguments[:2]),
+    )
+    def test_a_project_with_a_link_in_the_stead_of_its_archive_reaches_nothing_outside(
+        self,
+        project: Path,
+        tmp_path_factory: pytest.TempPathFactory,
+        capsys: pytest.CaptureFixture[str],
+        arguments: list[str],
+        link: str,
+    ) -> None:
+        outside = tmp_path_factory.mktemp("outside")
+        assert main([*SAVED, "--archive", "--archive-folder", str(outside / "runs")]) == 0
+        entries = Archive(outside / "runs").entries()
+        Path(link).parent.mkdir(exist_ok=True)
+        Path(link).symlink_to(outside / Path(link).relative_to(".searchmark"))
+        capsys.readouterr()
+        output, error = said(capsys, *arguments, code=4)
+        assert error.startswith("searchmark: .searchmark/runs leads out of the working directory, to ")
+        assert (output, error.count("\n")) == ("", 1)
+        assert [path.name for path in outside.iterdir()] == ["runs"]
+        assert Archive(outside / "runs").entries() == entries
+
+    def test_a_journal_is_not_written_through_a_link(self, project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+        outside = tmp_path_factory.mktemp("outside")
+        assert main(["evaluate", *LIVE, "--agent", "bm25", "--no-archive"]) == 0
+        (journal,) = Path(".searchmark").glob("*.jsonl")
+        (outside / "precious").write_text("precious")
+        journal.unlink()
+        journal.symlink_to(outside / "precious")
+        assert main(["evaluate", *LIVE, "--agent", "bm25", "--no-archive"]) == 4
+        assert (outside / "precious").read_text() == "precious"
+        shutil.rmtree(".searchmark")
+        Path(".searchmark").symlink_to(outside)
+        assert main(["evaluate", *LIVE, "--agent", "bm25", "--no-archive"]) == 4
+        assert [path.name for path in outside.iterdir()] == ["precious"]
+
+    @pytest.mark.parametrize("folder", ["docs", ".", "docs/new", "docs/../docs/kept"])
+    @pytest.mark.parametrize("named", [["--corpus", "docs"], ["--repo", "docs"]])
+    def test_an_archive_in_what_is_searched_is_refused(
+        self, project: Path, capsys: pytest.CaptureFixture[str], folder: str, named: list[str]
+    ) -> None:
+        Path("docs").mkdir()
+        Path("docs/a.txt").write_text("text")
+        searched = ["--gold-set", "suite.yaml", *named, "--num-runs", "1", "--archive-folder", folder]
+        for verb in (["evaluate", "--agent", "bm25"], ["compare", "--agents", "bm25", "keyword"]):
+            output, error = said(capsys, verb[0], *searched, *verb[1:], code=4)
+            assert f"the archive {Path(folder)} and {project / 'docs'}, which is searched, are one in the other" in error
+            assert (output, error.count("\n")) == ("", 1)
+        assert [path.name for path in Path("docs").iterdir()] == ["a.txt"]
+
+    def test_our_own_folder_may_lie_in_what_is_searched(self, project: Path) -> None:
+        (project / "a.txt").write_text("text")
+        assert main(["evaluate", "--gold-set", "suite.yaml", "--corpus", ".", "--num-runs", "1", "--agent", "bm25"]) == 0
+        assert len(Archive(FOLDER).entries()) == 1
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has sandboxes")
+    def test_a_sandboxed_agent_beside_the_archive_does_not_read_it(
+        self, project: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        corpus = tmp_path_factory.mktemp("elsewhere")
+        (corpus / "a.txt").write_text("text")
+        Path("spy.py").write_text(SPY)
+        spied = ["evaluate", "--gold-set", "suite.yaml", "--corpus", str(corpus), "--num-runs", "1"]
+        spied += ["--agent", "spy.py:Spy", "--sandbox", "--archive-folder", "."]
+        for _ in range(2):
+            assert main(spied) == 0
+        entry = Archive(".").find("latest")
+        assert {*Archive(".").run(entry, "Spy").ids} == {"nothing"}
+
+    @pytest.mark.parametrize(
+        ("more", "sentence"),
+        [
+            (["--drift-limit", "nan"], "limit must be a number"),
+            (["--drift-limit", "inf"], "limit must be a number"),
+            (["--archive", "--archive-folder", ""], "the folder of the archive has no name"),
+        ],
+    )
+    def test_what_cannot_be_meant_is_refused(
+        self, project: Path, capsys: pytest.CaptureFixture[str], more: list[str], sentence: str
+    ) -> None:
+        assert sentence in said(capsys, *SAVED, *more, code=4)[1]
+
     def test_a_report_says_what_drifted_since_the_last_one(self, project: Path) -> None:
         assert main([*SAVED, "--archive"]) == 0
         run = Path("bm25.trec").read_text().splitlines(keepends=True)
@@ -143,6 +244,12 @@ class TestList:
     ) -> None:
         output, _ = said(capsys, "history", *more, "-o", "-")
         assert len(json.loads(output)["runs"]) == shown
+
+    def test_help_is_that_of_the_list_where_options_of_it_come_first(
+        self, project: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert "Number of entries." in said(capsys, "history", "-n", "1", "--help")[0]
+        assert "Commands:" in said(capsys, "history", "--help")[0]
 
     def test_files_have_every_measure(self, two_entries: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         output, error = said(capsys, "history", "-o", "h.json", "-o", "h.csv")

@@ -52,7 +52,7 @@ class HistoryGroup(click.Group):
     """A group whose first command need not be named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        named = args and (args[0] in self.commands or {*args} & {*ctx.help_option_names})
+        named = args and args[0] in {*self.commands, *ctx.help_option_names}
         return super().parse_args(ctx, args if named else [DEFAULT, *args])
 
 
