@@ -285,7 +285,31 @@ class TestList:
         (Archive(FOLDER).path(two_entries[1]) / "summary.json").write_text("{")
         output, error = said(capsys, "history")
         assert two_entries[0] in output
-        assert error.startswith(f"searchmark: the entry {two_entries[1]} is damaged and left out: ")
+        assert error.startswith(f"searchmark: the entry {two_entries[1]} is damaged and is left out: ")
+
+    def test_a_run_of_some_cases_says_so(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["evaluate", *LIVE, "--agent", "bm25", "--sample", "3"]) == 0
+        capsys.readouterr()
+        assert "measured, 3 of 20 cases " in said(capsys, "history")[0]
+        (row,) = json.loads(said(capsys, "history", "-o", "-")[0])["runs"]
+        assert (row["verdict"], row["cases"], row["suite_cases"]) == ("measured", 3, 20)
+
+    def test_drifts_that_may_be_noise_are_not_counted(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main([*SAVED, "--archive"]) == 0
+        run = Path("bm25.trec").read_text().splitlines(keepends=True)
+        Path("bm25.trec").write_text("".join(run[: len(run) // 2]))
+        assert main([*SAVED, "--archive", "-o", "out.json"]) == 0
+        report = json.loads(Path("out.json").read_text())
+        outside = sum(drift["noise"] == "outside" for drift in report["drifts"])
+        capsys.readouterr()
+        rows = json.loads(said(capsys, "history", "-o", "-")[0])["runs"]
+        assert (rows[0]["drifts"], len(report["drifts"]) > outside) == (outside, True)
+
+    def test_no_archive_yet_is_no_failure(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        for arguments in (["history"], ["history", "trend", "-o", "trends.csv"], ["history", "prune", "--keep", "1"]):
+            assert said(capsys, *arguments)[1].startswith("searchmark: there is no archive .searchmark/runs; ")
+        assert Path("trends.csv").exists()
+        assert not Path(".searchmark").exists()
 
 
 class TestTrend:
@@ -295,6 +319,11 @@ class TestTrend:
         assert header.split()[:6] == ["suite", "agent", "where", "measure", "runs", "first"]
         assert first.split()[:5] == ["quickstart", "bm25", "all", "nDCG@10", "2"]
         assert any("category boards" in line for line in others)
+
+    @pytest.mark.parametrize("name", ["MRR", "rr", "RR"])
+    def test_a_measure_has_any_of_its_names(self, two_entries: list[str], capsys: pytest.CaptureFixture[str], name: str) -> None:
+        output, _ = said(capsys, "history", "trend", "-m", name, "-o", "-")
+        assert {trend["measure"] for trend in json.loads(output)["trends"]} == {"RR"}
 
     def test_files_have_every_point(self, two_entries: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         said(capsys, "history", "trend", "-o", "t.json", "-o", "t.csv")
