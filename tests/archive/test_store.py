@@ -16,15 +16,16 @@ from pathlib import Path
 import pytest
 
 from searchmark import FormatError, Run, UsageError, render
+from searchmark.archive import store
 from searchmark.archive.entries import new_entry, parse_entry
-from searchmark.archive.listing import EntrySelection, summaries
+from searchmark.archive.listing import EntrySelection, history_rows, summaries
 from searchmark.archive.past import archived_trends, with_history
 from searchmark.archive.pruning import Pinned, Retention, outdated
 from searchmark.archive.store import REPORT, SUMMARY, Archive
 from searchmark.files.schemas import Schema
 from searchmark.records import RunLabel
 from searchmark.reports import json_file
-from searchmark.reports.report import REPORT_SCHEMA
+from searchmark.reports.report import REPORT_SCHEMA, Report
 from tests.conftest import ROOT
 from tests.reports.samples import NOON, report_of, watched_run
 from tests.support.archives import texts_below
@@ -96,13 +97,20 @@ class TestAdd:
         assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
         assert {stat.S_IMODE(file.stat().st_mode) for file in archive.path(entry).rglob("*.json*")} == {0o600}
 
-    def test_whoever_reads_a_shared_archive_reads_its_entries(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("mode", [0o775, 0o1777])
+    def test_whoever_reads_a_shared_archive_reads_its_entries_and_cannot_change_them(self, tmp_path: Path, mode: int) -> None:
         (tmp_path / "shared").mkdir()
-        (tmp_path / "shared").chmod(0o775)
+        (tmp_path / "shared").chmod(mode)
         archive = Archive(tmp_path / "shared")
         entry = archive.path(archive.add(report_of(), [RUN], NOON))
-        assert {stat.S_IMODE(folder.stat().st_mode) for folder in (entry, entry / "runs")} == {0o775}
-        assert {stat.S_IMODE(file.stat().st_mode) for file in entry.rglob("*.json*")} == {0o664}
+        assert {stat.S_IMODE(folder.stat().st_mode) for folder in (entry, entry / "runs")} == {0o755}
+        assert {stat.S_IMODE(file.stat().st_mode) for file in entry.rglob("*.json*")} == {0o644}
+
+    def test_a_link_in_the_stead_of_our_gitignore_is_not_written_through(self, archive: Archive, tmp_path: Path) -> None:
+        archive.folder.parent.mkdir()
+        (archive.folder.parent / ".gitignore").symlink_to(tmp_path / "elsewhere")
+        archive.add(report_of(), [], NOON)
+        assert not (tmp_path / "elsewhere").exists()
 
     def test_secrets_of_the_environment_are_removed_from_reports_and_runs(
         self, archive: Archive, monkeypatch: pytest.MonkeyPatch
@@ -193,24 +201,38 @@ class TestNames:
 
 
 class TestDamage:
-    @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"schema_version": 999}', b"\xff\x00", b'{"schema_version": 1}'])
-    def test_a_damaged_summary_is_named_and_left_out(self, archive: Archive, content: bytes) -> None:
+    @pytest.mark.parametrize(
+        ("content", "wrong"),
+        [
+            (content, "is damaged")
+            for content in (b"", b"{", b"[]", b"\xff\x00", b'{"schema_version": 1}', b'{"schema_version": "2"}')
+        ]
+        + [(b'{"schema_version": 999}', "was written by a newer version of Searchmark")],
+    )
+    def test_a_summary_that_cannot_be_read_is_named_and_left_out(self, archive: Archive, content: bytes, wrong: str) -> None:
         kept, damaged = archive.add(report_of(), [], NOON), archive.add(report_of(), [], NOON + timedelta(hours=1))
         (archive.path(damaged) / SUMMARY).write_bytes(content)
         warnings: list[str] = []
         assert [entry.id for entry, _ in summaries(archive, EntrySelection(), warnings.append)] == [kept]
         assert len(warnings) == 1
-        assert warnings[0].startswith(f"the entry {damaged} is damaged and left out: ")
+        assert warnings[0].startswith(f"the entry {damaged} {wrong} and is left out: ")
 
     @pytest.mark.parametrize(
         "content",
-        [b"", b"nothing packed", gzip.compress(b"{}", mtime=0)[:-3], gzip.compress(b"{}", mtime=0)],
-        ids=["empty", "not packed", "cut", "no report"],
+        [b"", b"nothing packed", gzip.compress(b"{}", mtime=0)[:-3], gzip.compress(b"{}", mtime=0), gzip.compress(b"{}") + b"x"],
+        ids=["empty", "not packed", "cut", "no report", "more"],
     )
     def test_a_damaged_report_is_one_sentence(self, archive: Archive, content: bytes) -> None:
         entry = archive.add(report_of(), [], NOON)
         (archive.path(entry) / REPORT).write_bytes(content)
         with pytest.raises(FormatError, match=REPORT):
+            archive.report(entry)
+
+    def test_a_report_that_unpacks_without_end_is_one_sentence(self, archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+        entry = archive.add(report_of(), [], NOON)
+        monkeypatch.setattr(store, "LARGEST_REPORT", 1 << 20)
+        (archive.path(entry) / REPORT).write_bytes(gzip.compress(b" " * ((1 << 20) + 1)))
+        with pytest.raises(FormatError, match=r"report\.json\.gz: holds more than 1 MiB, which is no report$"):
             archive.report(entry)
 
     def test_an_entry_without_files_is_named(self, archive: Archive) -> None:
@@ -247,6 +269,16 @@ class TestDamage:
             Archive(tmp_path / "file").entries()
 
 
+def named(suite: str, agent: str) -> Report:
+    report = report_of()
+    return replace(report, suite=replace(report.suite, name=suite), agents={agent: report.agents["agent"]})
+
+
+def filtered(report: Report) -> Report:
+    agent = report.agents["agent"]
+    return replace(report, agents={"agent": replace(agent, dropped={**agent.dropped, "cases_filtered_out": 3})})
+
+
 class TestPruning:
     def filled(self, archive: Archive) -> list[str]:
         return [archive.add(report_of(), [RUN], NOON + timedelta(days=day)) for day in range(4)]
@@ -267,8 +299,32 @@ class TestPruning:
         agent = replace(report.agents["agent"], run=replace(report.agents["agent"].run, id="run-0"))
         pinned = archive.add(replace(report, agents={"agent": agent}), [], NOON - timedelta(days=1))
         held = Pinned(frozenset({"run-0"}), (archive.runs(second)[0],))
-        found = {each.entry.id: each.pinned for each in outdated(archive, Retention(keep=1), held)}
-        assert found == {first: False, second: True, third: False, pinned: True}
+        found = {each.entry.id: each.kept for each in outdated(archive, Retention(keep=1), held)}
+        assert found == {first: None, second: "is the baseline", third: None, pinned: "is the baseline"}
+
+    def test_suites_and_agents_with_similar_names_are_counted_apart(self, archive: Archive) -> None:
+        first, second = (archive.add(named(suite, agent), [], NOON) for suite, agent in (("shop_en", "bm25"), ("shop", "en_bm25")))
+        assert {archive.find(each).about for each in (first, second)} == {"shop_en_bm25"}
+        assert list(outdated(archive, Retention(keep=1))) == []
+
+    def test_a_run_of_some_cases_does_not_push_out_one_of_all_of_them(self, archive: Archive) -> None:
+        whole = archive.add(report_of(), [], NOON)
+        parts = [archive.add(filtered(report_of()), [], NOON + timedelta(days=day)) for day in (1, 2)]
+        found = [each.entry.id for each in outdated(archive, Retention(keep=1))]
+        assert (found, whole in found) == ([parts[0]], False)
+
+    @pytest.mark.parametrize(
+        ("content", "kept"), [("{", "is damaged"), ('{"schema_version": 999}', "was written by a newer version of Searchmark")]
+    )
+    @pytest.mark.parametrize("retention", [Retention(keep=1), Retention(keep=0), Retention(since=NOON + timedelta(days=9))])
+    def test_what_cannot_be_read_stays_and_does_not_count(
+        self, archive: Archive, content: str, kept: str, retention: Retention
+    ) -> None:
+        *_, third, fourth = self.filled(archive)
+        (archive.path(fourth) / SUMMARY).write_text(content)
+        found = {each.entry.id: each.kept for each in outdated(archive, retention)}
+        assert found[fourth] == kept
+        assert (third in found) == (retention.keep != 1)
 
     def test_what_is_no_entry_stays(self, archive: Archive, tmp_path: Path) -> None:
         name = "20200501T120000000Z_demo_agent_ab000000"
@@ -341,6 +397,30 @@ class TestHistory:
         entries = [archive.add(self.changed(mean), [], NOON + timedelta(days=day)) for day, mean in enumerate(means)]
         trend = next(each for each in archived_trends(archive, EntrySelection()) if each.measure == "RR" and not each.where)
         assert trend.worse_since == entries[6]
+
+    @pytest.mark.parametrize(
+        ("wanted", "runs"),
+        [
+            ("bm25", ["bm25@head", "bm25@parent", "bm25@head#2"]),
+            ("bm25@head", ["bm25@head", "bm25@head#2"]),
+            ("bm25@head#2", ["bm25@head#2"]),
+            ("bm25#2", ["bm25@head#2"]),
+            ("bm2", []),
+        ],
+    )
+    def test_an_agent_has_the_same_names_in_lists_and_trends(self, archive: Archive, wanted: str, runs: list[str]) -> None:
+        report = self.changed(0.5)
+        of = {"bm25@head": ("head", 1), "bm25@parent": ("parent", 1), "bm25@head#2": ("head", 2)}
+        agents = {
+            name: replace(report.agents["agent"], name="bm25", snapshot=snapshot, repeat=repeat)
+            for name, (snapshot, repeat) in of.items()
+        }
+        archive.add(replace(report, agents=agents), [], NOON)
+        selection = EntrySelection(agent=wanted)
+        found = list(summaries(archive, selection, pytest.fail))
+        assert [row.run for entry, each in found for row in history_rows(entry, each, selection)] == runs
+        trends = archived_trends(archive, selection)
+        assert {trend.snapshot for trend in trends} == {of[run][0] for run in runs}
 
     @pytest.mark.slow
     def test_a_thousand_entries_are_listed_quickly(self, archive: Archive, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,14 @@ from tests.support import commands
 LIVE = ["--gold-set", "suite.yaml", "--corpus", "corpus.jsonl", "--num-runs", "1"]
 SAVED = ["evaluate", "--gold-set", "suite.yaml", "--run", "bm25.trec"]
 FOLDER = Path(".searchmark/runs")
+SPY = """
+import pathlib
+
+class Spy:
+    def initialize(self, repo_path): pass
+    def retrieve(self, query):
+        return [str(path) for path in pathlib.Path(__file__).parent.rglob("summary.json")] or ["nothing"]
+"""
 
 
 @pytest.fixture
@@ -96,6 +105,98 @@ class TestArchiving:
         assert "archive.directory: is outside of the project" in error
         assert list(outside.iterdir()) == []
 
+    @pytest.mark.parametrize("link", [".searchmark", ".searchmark/runs"])
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["evaluate", *LIVE, "--agent", "bm25"],
+            [*SAVED, "--archive"],
+            ["history"],
+            ["history", "prune", "--keep", "0"],
+            ["report", "latest"],
+        ],
+        ids=lambda arguments: " ".join(arguments[:2]),
+    )
+    def test_a_project_with_a_link_in_the_stead_of_its_archive_reaches_nothing_outside(
+        self,
+        project: Path,
+        tmp_path_factory: pytest.TempPathFactory,
+        capsys: pytest.CaptureFixture[str],
+        arguments: list[str],
+        link: str,
+    ) -> None:
+        outside = tmp_path_factory.mktemp("outside")
+        assert main([*SAVED, "--archive", "--archive-folder", str(outside / "runs")]) == 0
+        entries = Archive(outside / "runs").entries()
+        Path(link).parent.mkdir(exist_ok=True)
+        Path(link).symlink_to(outside / Path(link).relative_to(".searchmark"))
+        capsys.readouterr()
+        output, error = said(capsys, *arguments, code=4)
+        assert error.startswith("searchmark: .searchmark/runs leads out of the working directory, to ")
+        assert (output, error.count("\n")) == ("", 1)
+        assert [path.name for path in outside.iterdir()] == ["runs"]
+        assert Archive(outside / "runs").entries() == entries
+
+    def test_a_journal_is_not_written_through_a_link(self, project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+        outside = tmp_path_factory.mktemp("outside")
+        assert main(["evaluate", *LIVE, "--agent", "bm25", "--no-archive"]) == 0
+        (journal,) = Path(".searchmark").glob("*.jsonl")
+        (outside / "precious").write_text("precious")
+        journal.unlink()
+        journal.symlink_to(outside / "precious")
+        assert main(["evaluate", *LIVE, "--agent", "bm25", "--no-archive"]) == 4
+        assert (outside / "precious").read_text() == "precious"
+        shutil.rmtree(".searchmark")
+        Path(".searchmark").symlink_to(outside)
+        assert main(["evaluate", *LIVE, "--agent", "bm25", "--no-archive"]) == 4
+        assert [path.name for path in outside.iterdir()] == ["precious"]
+
+    @pytest.mark.parametrize("folder", ["docs", ".", "docs/new", "docs/../docs/kept"])
+    @pytest.mark.parametrize("named", [["--corpus", "docs"], ["--repo", "docs"]])
+    def test_an_archive_in_what_is_searched_is_refused(
+        self, project: Path, capsys: pytest.CaptureFixture[str], folder: str, named: list[str]
+    ) -> None:
+        Path("docs").mkdir()
+        Path("docs/a.txt").write_text("text")
+        searched = ["--gold-set", "suite.yaml", *named, "--num-runs", "1", "--archive-folder", folder]
+        for verb in (["evaluate", "--agent", "bm25"], ["compare", "--agents", "bm25", "keyword"]):
+            output, error = said(capsys, verb[0], *searched, *verb[1:], code=4)
+            assert f"the archive {Path(folder)} and {project / 'docs'}, which is searched, are one in the other" in error
+            assert (output, error.count("\n")) == ("", 1)
+        assert [path.name for path in Path("docs").iterdir()] == ["a.txt"]
+
+    def test_our_own_folder_may_lie_in_what_is_searched(self, project: Path) -> None:
+        (project / "a.txt").write_text("text")
+        assert main(["evaluate", "--gold-set", "suite.yaml", "--corpus", ".", "--num-runs", "1", "--agent", "bm25"]) == 0
+        assert len(Archive(FOLDER).entries()) == 1
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has sandboxes")
+    def test_a_sandboxed_agent_beside_the_archive_does_not_read_it(
+        self, project: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        corpus = tmp_path_factory.mktemp("elsewhere")
+        (corpus / "a.txt").write_text("text")
+        Path("spy.py").write_text(SPY)
+        spied = ["evaluate", "--gold-set", "suite.yaml", "--corpus", str(corpus), "--num-runs", "1"]
+        spied += ["--agent", "spy.py:Spy", "--sandbox", "--archive-folder", "."]
+        for _ in range(2):
+            assert main(spied) == 0
+        entry = Archive(".").find("latest")
+        assert {*Archive(".").run(entry, "Spy").ids} == {"nothing"}
+
+    @pytest.mark.parametrize(
+        ("more", "sentence"),
+        [
+            (["--drift-limit", "nan"], "limit must be a number"),
+            (["--drift-limit", "inf"], "limit must be a number"),
+            (["--archive", "--archive-folder", ""], "the folder of the archive has no name"),
+        ],
+    )
+    def test_what_cannot_be_meant_is_refused(
+        self, project: Path, capsys: pytest.CaptureFixture[str], more: list[str], sentence: str
+    ) -> None:
+        assert sentence in said(capsys, *SAVED, *more, code=4)[1]
+
     def test_a_report_says_what_drifted_since_the_last_one(self, project: Path) -> None:
         assert main([*SAVED, "--archive"]) == 0
         run = Path("bm25.trec").read_text().splitlines(keepends=True)
@@ -144,6 +245,12 @@ class TestList:
         output, _ = said(capsys, "history", *more, "-o", "-")
         assert len(json.loads(output)["runs"]) == shown
 
+    def test_help_is_that_of_the_list_where_options_of_it_come_first(
+        self, project: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert "Number of entries." in said(capsys, "history", "-n", "1", "--help")[0]
+        assert "Commands:" in said(capsys, "history", "--help")[0]
+
     def test_files_have_every_measure(self, two_entries: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         output, error = said(capsys, "history", "-o", "h.json", "-o", "h.csv")
         assert (output, error) == ("", "written: h.json\nwritten: h.csv\n")
@@ -178,7 +285,31 @@ class TestList:
         (Archive(FOLDER).path(two_entries[1]) / "summary.json").write_text("{")
         output, error = said(capsys, "history")
         assert two_entries[0] in output
-        assert error.startswith(f"searchmark: the entry {two_entries[1]} is damaged and left out: ")
+        assert error.startswith(f"searchmark: the entry {two_entries[1]} is damaged and is left out: ")
+
+    def test_a_run_of_some_cases_says_so(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["evaluate", *LIVE, "--agent", "bm25", "--sample", "3"]) == 0
+        capsys.readouterr()
+        assert "measured, 3 of 20 cases " in said(capsys, "history")[0]
+        (row,) = json.loads(said(capsys, "history", "-o", "-")[0])["runs"]
+        assert (row["verdict"], row["cases"], row["suite_cases"]) == ("measured", 3, 20)
+
+    def test_drifts_that_may_be_noise_are_not_counted(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main([*SAVED, "--archive"]) == 0
+        run = Path("bm25.trec").read_text().splitlines(keepends=True)
+        Path("bm25.trec").write_text("".join(run[: len(run) // 2]))
+        assert main([*SAVED, "--archive", "-o", "out.json"]) == 0
+        report = json.loads(Path("out.json").read_text())
+        outside = sum(drift["noise"] == "outside" for drift in report["drifts"])
+        capsys.readouterr()
+        rows = json.loads(said(capsys, "history", "-o", "-")[0])["runs"]
+        assert (rows[0]["drifts"], len(report["drifts"]) > outside) == (outside, True)
+
+    def test_no_archive_yet_is_no_failure(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        for arguments in (["history"], ["history", "trend", "-o", "trends.csv"], ["history", "prune", "--keep", "1"]):
+            assert said(capsys, *arguments)[1].startswith("searchmark: there is no archive .searchmark/runs; ")
+        assert Path("trends.csv").exists()
+        assert not Path(".searchmark").exists()
 
 
 class TestTrend:
@@ -188,6 +319,11 @@ class TestTrend:
         assert header.split()[:6] == ["suite", "agent", "where", "measure", "runs", "first"]
         assert first.split()[:5] == ["quickstart", "bm25", "all", "nDCG@10", "2"]
         assert any("category boards" in line for line in others)
+
+    @pytest.mark.parametrize("name", ["MRR", "rr", "RR"])
+    def test_a_measure_has_any_of_its_names(self, two_entries: list[str], capsys: pytest.CaptureFixture[str], name: str) -> None:
+        output, _ = said(capsys, "history", "trend", "-m", name, "-o", "-")
+        assert {trend["measure"] for trend in json.loads(output)["trends"]} == {"RR"}
 
     def test_files_have_every_point(self, two_entries: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         said(capsys, "history", "trend", "-o", "t.json", "-o", "t.csv")

@@ -9,8 +9,10 @@ from datetime import datetime
 from searchmark.archive.entries import ArchiveEntry
 from searchmark.archive.store import Archive
 from searchmark.errors import FormatError
+from searchmark.files.store import parse_json, read_text
+from searchmark.records.shown import counted
 from searchmark.reports.outcome import outcome_of
-from searchmark.reports.report import Report, Summaries
+from searchmark.reports.report import REPORT_SCHEMA, Report, Summaries
 
 Warn = Callable[[str], None]
 
@@ -30,13 +32,26 @@ class EntrySelection:
         return wanted and (self.since is None or self.since <= entry.time) and (self.until is None or entry.time < self.until)
 
     def takes(self, report: Report) -> bool:
-        known = {name for display, agent in report.agents.items() for name in (display, agent.name)}
-        return (self.suite is None or report.suite.name == self.suite) and (self.agent is None or self.agent in known)
+        return (self.suite is None or report.suite.name == self.suite) and next(self.runs_of(report), None) is not None
+
+    def runs_of(self, report: Report) -> Iterator[str]:
+        """The runs of a report that are wanted, by their names in it."""
+        for name, run in report.agents.items():
+            if name == self.agent or self.takes_run(run.name, run.snapshot, run.repeat):
+                yield name
+
+    def takes_run(self, agent: str, snapshot: str | None, number: int) -> bool:
+        """Whether a run is wanted: an agent is named as it is, or with the snapshot or the number that tell its runs apart."""
+        plain = (agent, f"{agent}@{snapshot}")
+        return self.agent is None or self.agent in (*plain, *(f"{each}#{number}" for each in plain))
 
 
 @dataclass(frozen=True)
 class HistoryRow:
-    """One run of one entry. ``verdict`` is how the report ended; of a comparison, what it says of this run."""
+    """One run of one entry. ``verdict`` is how the report ended; of a comparison, what it says of this run.
+
+    ``cases`` are those that were run, ``suite_cases`` all that the suite has. ``drifts`` counts those that are more than noise.
+    """
 
     entry: str
     time: datetime
@@ -45,7 +60,16 @@ class HistoryRow:
     verdict: str
     measures: Summaries
     folder: str
+    cases: int
+    suite_cases: int
     drifts: int = 0
+
+    @property
+    def ended(self) -> str:
+        """The verdict, how many cases it is about if that is not all of them, and how much has drifted, in words."""
+        part = f"{self.cases} of {counted(self.suite_cases, 'case')}" if self.cases < self.suite_cases else ""
+        drifts = counted(self.drifts, "drift") if self.drifts else ""
+        return ", ".join(filter(None, (self.verdict, part, drifts)))
 
 
 def summaries(archive: Archive, selection: EntrySelection, warn: Warn) -> Iterator[tuple[ArchiveEntry, Report]]:
@@ -55,19 +79,46 @@ def summaries(archive: Archive, selection: EntrySelection, warn: Warn) -> Iterat
             report = archive.summary(entry)
         except FormatError as error:
             if archive.path(entry).exists():  # and was not removed just now
-                warn(f"the entry {entry.id} is damaged and left out: {error}")
+                warn(f"the entry {entry.id} {what_is_wrong(error)} and is left out: {error}")
             continue
         if selection.takes(report):
             yield entry, report
 
 
-def history_rows(entry: ArchiveEntry, report: Report, agent: str | None = None) -> Iterator[HistoryRow]:
-    """One row per run of an entry, or those of one agent."""
-    for name, summary in report.agents.items():
-        if agent in (None, name, summary.name):
-            drifts = sum(drift.run == name for drift in report.drifts)
-            verdict = _verdict(report, name)
-            yield HistoryRow(entry.id, entry.time, report.suite.name, name, verdict, summary.measures, entry.folder, drifts)
+def what_is_wrong(error: FormatError) -> str:
+    """Why a summary cannot be read, in words."""
+    return "was written by a newer version of Searchmark" if _is_newer(error.path) else "is damaged"
+
+
+def _is_newer(file: str) -> bool:
+    try:
+        data = parse_json(file, read_text(file))
+    except FormatError:
+        return False
+    version = data.get("schema_version") if isinstance(data, dict) else None
+    return isinstance(version, int) and version > REPORT_SCHEMA.version
+
+
+def cases_run(report: Report, run: str) -> tuple[int, int]:
+    """How many cases were run, and how many the suite has: -k, --sample and --shard choose among them."""
+    agent, asked = report.agents[run], report.suite.cases
+    return asked - agent.counts.get("not_run", 0), asked + (agent.dropped.get("cases_filtered_out") or 0)
+
+
+def history_rows(entry: ArchiveEntry, report: Report, selection: EntrySelection) -> Iterator[HistoryRow]:
+    """One row per run of an entry that is wanted."""
+    for name in selection.runs_of(report):
+        yield HistoryRow(
+            entry.id,
+            entry.time,
+            report.suite.name,
+            name,
+            _verdict(report, name),
+            report.agents[name].measures,
+            entry.folder,
+            *cases_run(report, name),
+            drifts=sum(drift.run == name and drift.noise == "outside" for drift in report.drifts),
+        )
 
 
 def _verdict(report: Report, run: str) -> str:

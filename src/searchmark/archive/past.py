@@ -70,4 +70,4 @@ def _still_followed(current: Sequence[PastRun], past: Sequence[PastRun]) -> Iter
 def archived_trends(archive: Archive, selection: EntrySelection, warn: Warn = lambda _: None) -> list[Trend]:
     """Every measure of the chosen runs over all entries that are chosen."""
     found = (past_runs(entry.id, entry.time, report) for entry, report in summaries(archive, selection, warn))
-    return trends_of([run for runs in found for run in runs if selection.agent in (None, run.agent)])
+    return trends_of([run for runs in found for run in runs if selection.takes_run(run.agent, run.snapshot, run.repeat)])

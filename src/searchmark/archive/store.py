@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import gzip
 import os
-import stat
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -36,6 +35,8 @@ SUMMARY, REPORT, RUNS = "summary.json", "report.json.gz", "runs"
 LATEST = "latest"
 _SHORTEST_PREFIX = 2
 _TAKEN = {errno.EEXIST, errno.ENOTEMPTY}  # a folder of this name is there, and is not empty
+LARGEST_REPORT = 1 << 30  # bytes: a few that are packed can be any number of them
+_CANNOT_BE_UNPACKED = "is damaged: it cannot be unpacked"
 _QUICK = 3  # of gzip's levels: as small as the best within a few percent, in a third of the time
 
 
@@ -107,7 +108,7 @@ class Archive:
             with unfinished_entry(self.folder) as unfinished:
                 unfinished.mkdir(OWNER_ONLY)
                 _write(unfinished, report, runs)
-                _share(unfinished, stat.S_IMODE(self.folder.stat().st_mode) & 0o777)
+                _share(unfinished, self.folder.stat().st_mode)
                 return self._named(unfinished, report, time).id
 
     def _named(self, unfinished: Path, report: Report, time: datetime) -> ArchiveEntry:
@@ -125,9 +126,12 @@ class Archive:
 
     def remove(self, entry: ArchiveEntry) -> None:
         """Remove an entry, which is hidden first: a process that is killed leaves no half of one."""
+        path = self.folder / entry.folder
+        if path.exists() and not os.access(path, os.W_OK):  # it could be hidden, and would never go
+            raise UsageError(f"{path} belongs to a different user, who alone can remove it")
         with self._writing(), unfinished_entry(self.folder) as hidden:
             try:
-                (self.folder / entry.folder).rename(hidden)
+                path.rename(hidden)
             except FileNotFoundError:
                 return  # another process was faster
 
@@ -148,12 +152,16 @@ class Archive:
 
 def read_entry(folder: Path) -> Report:
     """The whole report in the folder of an entry, wherever that is."""
-    file = folder / REPORT
+    file, unpacker = folder / REPORT, zlib.decompressobj(zlib.MAX_WBITS | 16)  # of gzip alone
     try:
-        text = gzip.decompress(read_bytes(file)).decode("utf-8", "surrogateescape")
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise FormatError(file, None, "is damaged: it cannot be unpacked") from error
-    return parse_report(file, text)
+        data = unpacker.decompress(read_bytes(file), LARGEST_REPORT)
+    except zlib.error as error:
+        raise FormatError(file, None, _CANNOT_BE_UNPACKED) from error
+    if unpacker.unconsumed_tail:
+        raise FormatError(file, None, f"holds more than {LARGEST_REPORT >> 20} MiB, which is no report")
+    if not unpacker.eof or unpacker.unused_data:
+        raise FormatError(file, None, _CANNOT_BE_UNPACKED)
+    return parse_report(file, data.decode("utf-8", "surrogateescape"))
 
 
 def is_entry(folder: Path) -> bool:
@@ -181,10 +189,11 @@ def _write(folder: Path, report: Report, runs: Sequence[Run]) -> None:
 
 
 def _share(folder: Path, mode: int) -> None:
-    """Let those read an entry who can read the archive: our own folder is for its owner alone, another may be a team's."""
+    """Let those read an entry who can read the archive, and nobody else write: our own folder is for its owner alone."""
+    readable = mode & 0o555 | OWNER_ONLY
     for path in folder.rglob("*"):
-        path.chmod(mode if path.is_dir() else mode & 0o666)
-    folder.chmod(mode)
+        path.chmod(readable if path.is_dir() else readable & 0o666)
+    folder.chmod(readable)
 
 
 def _run_file(name: str) -> str:

@@ -27,8 +27,7 @@ def history_table(rows: Sequence[HistoryRow]) -> Table:
 
 def _line(row: HistoryRow) -> tuple[Cell, ...]:
     leading = "  ".join(_measure(name, found) for name, found in list(row.measures.items())[:LEADING])
-    drifts = f", {row.drifts} drift{'' if row.drifts == 1 else 's'}" if row.drifts else ""
-    words = (row.entry, f"{row.time:{_TIME}}", row.suite, row.run, f"{row.verdict}{drifts}", leading)
+    words = (row.entry, f"{row.time:{_TIME}}", row.suite, row.run, row.ended, leading)
     return tuple(map(Text, words))
 
 

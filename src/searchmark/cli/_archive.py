@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,13 +14,17 @@ from click.core import ParameterSource
 from searchmark.cli._options import OUTPUT, Given, config_options, is_given, with_options
 from searchmark.cli._output import tell
 from searchmark.config import Config
+from searchmark.corpora.case_locations import WORK_TREE, Where, snapshots_of
 from searchmark.errors import UsageError
-from searchmark.options.archive_options import ArchiveFolder, ArchiveOptions
+from searchmark.files.our_folder import refuse_leading_out
+from searchmark.history.sources import parse_repository
+from searchmark.options.archive_options import ARCHIVE_FOLDER, ArchiveFolder, ArchiveOptions
 from searchmark.options.drift_options import DriftOptions
+from searchmark.options.experiment_options import OUR_FOLDER
 
 if TYPE_CHECKING:
     from searchmark.archive.store import Archive
-    from searchmark.records import Run
+    from searchmark.records import Run, Suite
     from searchmark.reports import Report
 
 
@@ -30,18 +35,28 @@ class Kept:
     archive: Given[ArchiveOptions]
     drift: Given[DriftOptions]
 
-    def folder(self, config: Config) -> Path:
-        """Where the archive is, which tells agents what others have answered."""
-        return archive_folder(self.archive, config)
-
     def in_use(self, config: Config, *, by_default: bool) -> ArchiveInUse | None:
         """The archive, if it was asked for on the command line, or by default if nothing says otherwise; loaded only then."""
-        asked = is_given("enabled", (ParameterSource.COMMANDLINE,))
+        asked, limit = is_given("enabled", (ParameterSource.COMMANDLINE,)), self.drift.over(config.drift).limit
         if not self.archive.over(config.archive).enabled or not (asked or by_default):
             return None
         from searchmark.archive.store import Archive
 
-        return ArchiveInUse(Archive(self.folder(config)), self.drift.over(config.drift).limit, asked)
+        return ArchiveInUse(Archive(archive_folder(self.archive, config)), limit, asked)
+
+    def hidden(self, suite: Suite, where: Where, config: Config) -> list[Path]:
+        """What agents must not see, since it tells what others have answered; an archive in what they search is refused.
+
+        Entries are named one by one, too: a folder with the agent's own code in it is not hidden as a whole.
+        """
+        from searchmark.archive.store import Archive
+
+        self.in_use(config, by_default=True)  # so that what is wrong with it is noticed before hours of searching
+        archive = Archive(self.archive.over(config.archive).directory)
+        refuse_searched(archive.folder, suite, where)
+        with suppress(UsageError):  # what cannot be read here cannot be read by an agent
+            return [archive.folder, *map(archive.path, archive.entries())]
+        return [archive.folder]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +79,32 @@ def archive_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def archive_folder(given: Given[ArchiveOptions] | Given[ArchiveFolder], config: Config) -> Path:
-    """Where the archive is: command line over environment over file."""
-    return Path(str(given.values.get("directory", config.archive.directory)))
+    """Where the archive is: command line over environment over file. One that was not named is in the working directory."""
+    folder = Path(given.over(config.archive).directory)
+    if folder == Path(ARCHIVE_FOLDER):
+        refuse_leading_out(folder)
+    return folder
+
+
+def refuse_searched(folder: Path, suite: Suite, where: Where) -> None:
+    """Refuse an archive that would be found by the search, and a folder that holds what is searched."""
+    archive = folder.resolve()
+    for searched in map(Path.resolve, searched_paths(suite, where)):
+        below = archive.relative_to(searched).parts if archive.is_relative_to(searched) else None
+        if searched.is_relative_to(archive) or (below is not None and OUR_FOLDER not in below):
+            raise UsageError(
+                f"the archive {folder} and {searched}, which is searched, are one in the other; "
+                "name a different folder with --archive-folder"
+            )
+
+
+def searched_paths(suite: Suite, where: Where) -> Iterator[Path]:
+    """What is named to be searched as it lies there; of a commit nothing is that has no name in it."""
+    if where.corpus is not None:
+        yield Path(where.corpus)
+    elif {*snapshots_of(suite, where)} & {None, WORK_TREE}:
+        named = [parse_repository(text).path for text in where.repositories]
+        yield from map(Path, named or filter(None, [where.repository_path]))
 
 
 def archived(report: Report, runs: Sequence[Run], used: ArchiveInUse | None) -> Report:

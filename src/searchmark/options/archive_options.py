@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from searchmark.errors import UsageError
 from searchmark.options.experiment_options import OUR_FOLDER
 from searchmark.options.option import Option, check_fields
 from searchmark.options.sensitive import WrittenFolder
@@ -34,3 +35,5 @@ class ArchiveOptions(ArchiveFolder):
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if not self.directory:
+            raise UsageError("the folder of the archive has no name; leave --archive-folder out, or name one")

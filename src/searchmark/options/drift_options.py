@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Annotated
 
 from annotated_types import Gt
 
+from searchmark.errors import UsageError
 from searchmark.options.option import Option, check_fields
 from searchmark.options.strict import strict_record
 
@@ -24,3 +26,5 @@ class DriftOptions:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if not isfinite(self.limit):
+            raise UsageError(f"limit must be a number, such as 0.05 for 5 %, not {self.limit}")

@@ -163,7 +163,7 @@ def _opened(path: Path) -> int:
     except OSError as error:
         raise _unwritable(path, error) from error
     try:
-        while (descriptor := lock_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC)) is None:
+        while (descriptor := lock_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)) is None:
             pass  # another run has set the file aside just now: what is there next is locked
     except BlockingIOError as error:
         raise UsageError(f"another run is writing to {path}; wait for it, or name a different folder with --journal") from error

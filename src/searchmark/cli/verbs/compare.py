@@ -109,7 +109,7 @@ def command(
     runs = [load_run(path, format=saved.run_format) for path in saved.run_paths]
     if agents:
         specs = agent_specs(agents, config, live)
-        told = [*told_by(source, saved, files), kept.folder(config)]
+        told = [*told_by(source, saved, files), *kept.hidden(suite, live.searched(config, Path(source.path)), config)]
         experiment = live.experiment(suite, specs, config, told, repeats=2 if repeat_agent else 1)
         # An unknown name should be noticed before hours of searching.
         check_baseline(options.baseline, display_names([*(run.label for run in runs), *experiment.labels]))

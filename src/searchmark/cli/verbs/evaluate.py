@@ -95,7 +95,7 @@ def command(
         say_what_is_foreseen(suite, rules, baseline, config, gates.looks(config, rules))
         live = with_corpus(live, setup)
         specs = agent_specs([agent], config, live) if agent else (agent_of_suite(setup, config, live),)
-        told = [*told_by(source, saved, files), kept.folder(config)]
+        told = [*told_by(source, saved, files), *kept.hidden(suite, live.searched(config, Path(source.path)), config)]
         ran = run_shown(live.experiment(suite, specs, config, told), live.save_run)
         suite, parts, survey = ran.suite, list(ran.runs), ran.survey
     else:

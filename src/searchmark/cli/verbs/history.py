@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -19,6 +21,7 @@ from searchmark.cli._options import OUTPUT, Command, Given, SectionedCommand, co
 from searchmark.cli._output import STDOUT, harmless, show, tell
 from searchmark.config import Config
 from searchmark.errors import EXIT_OK, UsageError
+from searchmark.measures.grammar import parse_measure
 from searchmark.options.archive_options import ArchiveFolder
 from searchmark.options.option import Option
 
@@ -52,7 +55,7 @@ class HistoryGroup(click.Group):
     """A group whose first command need not be named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        named = args and (args[0] in self.commands or {*args} & {*ctx.help_option_names})
+        named = args and args[0] in {*self.commands, *ctx.help_option_names}
         return super().parse_args(ctx, args if named else [DEFAULT, *args])
 
 
@@ -94,12 +97,15 @@ def output_option(formats: str) -> Callable[[Command], Command]:
 
 
 def archive_of(located: Given[ArchiveFolder], config: Config) -> Archive:
-    """The archive; one that is not there is told, since it may be that of another folder."""
+    """The archive; one that is not there has no entries yet, unless it was named, and the name may be wrong."""
     from searchmark.archive.store import Archive
 
     folder = archive_folder(located, config)
-    if not folder.is_dir():
-        raise UsageError(f"there is no archive {folder}; runs of agents are archived there, saved runs with --archive")
+    if not os.path.lexists(folder):
+        sentence = f"there is no archive {folder}; runs of agents are archived there, saved runs with --archive"
+        if located.values:
+            raise UsageError(sentence)
+        warn(sentence)
     return Archive(folder)
 
 
@@ -119,7 +125,7 @@ def list_entries(located: Given[ArchiveFolder], config: Config, chosen: EntryCho
 
     archive, selection = archive_of(located, config), chosen.selection(datetime.now(UTC))
     found = islice(summaries(archive, selection, warn), number)
-    rows = [row for entry, report in found for row in history_rows(entry, report, chosen.agent)]
+    rows = [row for entry, report in found for row in history_rows(entry, report, selection)]
     text = aligned(history_table(rows)) if rows else f"no entry of {archive.folder} fits\n"
     return written(outputs, {".json": lambda: history_json(rows), ".csv": lambda: history_csv(rows)}, text)
 
@@ -166,9 +172,18 @@ def trend(
 
     archive = archive_of(located, config)
     found = archived_trends(archive, chosen.selection(datetime.now(UTC)), warn)
-    shown = [each for each in found if each.measure in (measures or (each.measure,)) and (each.worse_since or not worse)]
+    wanted = set(named_measures(measures))
+    shown = [each for each in found if (not wanted or each.measure in wanted) and (each.worse_since or not worse)]
     text = trends_text(shown) if shown else f"no trend in {archive.folder} fits\n"
     return written(outputs, {".json": lambda: trends_json(shown), ".csv": lambda: trends_csv(shown)}, text)
+
+
+def named_measures(names: Iterable[str]) -> Iterator[str]:
+    """The measures that were named, in any way that they can be; that of a formula may be its label."""
+    for name in names:
+        yield name
+        with suppress(UsageError):
+            yield parse_measure(name).name
 
 
 @history_command("prune", "Remove old entries from the archive.")
@@ -191,8 +206,8 @@ def prune(located: Given[ArchiveFolder], config: Config, keep: int | None, older
     since = None if older_than is None else moment(older_than, datetime.now(UTC), "--older-than")
     archive = archive_of(located, config)
     for each in outdated(archive, Retention(keep, since), pinned_by(config)):
-        if each.pinned:
-            show(f"kept, since it is the baseline: {harmless(each.entry.folder)}\n")
+        if each.kept is not None:
+            show(f"kept, since it {each.kept}: {harmless(each.entry.folder)}\n")
             continue
         if not dry_run:
             archive.remove(each.entry)
