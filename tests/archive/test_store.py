@@ -21,6 +21,7 @@ from searchmark.archive.listing import EntrySelection, summaries
 from searchmark.archive.past import archived_trends, with_history
 from searchmark.archive.pruning import Pinned, Retention, outdated
 from searchmark.archive.store import REPORT, SUMMARY, Archive
+from searchmark.archive.tables import trends_text
 from searchmark.files.schemas import Schema
 from searchmark.records import RunLabel
 from searchmark.reports import json_file
@@ -341,6 +342,56 @@ class TestHistory:
         entries = [archive.add(self.changed(mean), [], NOON + timedelta(days=day)) for day, mean in enumerate(means)]
         trend = next(each for each in archived_trends(archive, EntrySelection()) if each.measure == "RR" and not each.where)
         assert trend.worse_since == entries[6]
+
+    def test_a_run_on_a_part_of_the_suite_interrupts_no_trend_and_both_ways_to_ask_agree(self, archive: Archive) -> None:
+        for day in range(6):
+            archive.add(self.changed(0.8), [], NOON + timedelta(days=day))
+        archive.add(self.changed(0.9, queries="part", judgments="part"), [], NOON + timedelta(days=6))
+        now = NOON + timedelta(days=7)
+        told = with_history(self.changed(0.4), archive, now)
+        archive.add(told, [], now)
+        assert {len(trend.points) for trend in told.trends} == {7}
+        found = archived_trends(archive, EntrySelection())
+        assert [trend for trend in found if len(trend.points) > 1] == list(told.trends)
+        assert trends_text(found).endswith(
+            "\nruns of agent on demo that were asked other queries, such as a part of the suite, have lines of their own\n"
+        )
+
+    def test_every_agent_has_its_own_last_thirty(self, archive: Archive) -> None:
+        both = self.changed(0.8)
+        other = replace(both.agents["agent"], name="other")
+        for day in range(3):
+            archive.add(replace(both, agents={"other": other}), [], NOON + timedelta(days=day))
+        for day in range(3, 35):
+            archive.add(both, [], NOON + timedelta(days=day))
+        told = with_history(replace(both, agents={**both.agents, "other": other}), archive, NOON + timedelta(days=36))
+        assert {(trend.agent, len(trend.points)) for trend in told.trends} == {("agent", 31), ("other", 4)}
+
+    def test_the_two_sides_of_a_comparison_do_not_drift_from_each_other(self, archive: Archive) -> None:
+        good, bad = self.changed(0.8), self.changed(0.4)
+        both = replace(good, agents={"agent": good.agents["agent"], "agent#2": bad.agents["agent"]})
+        for day in range(3):
+            archive.add(both, [], NOON + timedelta(days=day))
+        told = with_history(both, archive, NOON + timedelta(days=3))
+        assert told.drifts == ()
+        whole = [trend for trend in told.trends if not trend.where]
+        assert {(trend.agent, point.mean) for trend in whole for point in trend.points} == {("agent", 0.8), ("agent#2", 0.4)}
+
+    def test_a_time_without_a_zone_is_local_as_for_the_archive(self, archive: Archive) -> None:
+        archive.add(self.changed(0.8), [], NOON)
+        assert with_history(self.changed(0.4), archive, (NOON + timedelta(days=1)).astimezone().replace(tzinfo=None)).drifts
+
+    def test_runs_that_all_cannot_be_trusted_are_counted(self, archive: Archive) -> None:
+        report = self.changed(0.8)
+        spoiled = replace(report, agents={"agent": replace(report.agents["agent"], status="untrusted")})
+        for day in range(2):
+            archive.add(spoiled, [], NOON + timedelta(days=day))
+        warnings: list[str] = []
+        assert archived_trends(archive, EntrySelection(), warnings.append) == []
+        assert warnings == [f"2 runs of {report.agents['agent'].name} on {report.suite.name} cannot be trusted and are left out"]
+        archive.add(report, [], NOON - timedelta(days=1))
+        text = trends_text(archived_trends(archive, EntrySelection(), pytest.fail))
+        assert f"\n2 later runs of {report.agents['agent'].name} cannot be trusted and are left out\n" in text
 
     @pytest.mark.slow
     def test_a_thousand_entries_are_listed_quickly(self, archive: Archive, capsys: pytest.CaptureFixture[str]) -> None:
