@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from searchmark import read_report
 from searchmark.analysis.drifts import drifts_of
 from searchmark.analysis.past import Fingerprints, PastRun
 from searchmark.analysis.trends import trends_of
-from searchmark.records import AgentIdentity, Environment, Provenance, Run
+from searchmark.records import AgentIdentity, Answer, Environment, Hit, Provenance, Run
 from searchmark.records.versions import Versions
 from searchmark.reports import Report, write_report
 from searchmark.reports.past_runs import answers_digest, past_runs
@@ -73,6 +74,10 @@ class TestRuns:
         assert len({answers_digest(run) for run in (one, *map(Run.from_scores, others))}) == 4
         assert run_summary(one).answers == answers_digest(one)
         assert run_summary(replace(one, provenance=Provenance(id="x"))).answers is None
+
+    def test_the_digest_of_answers_is_that_of_an_arrow_column_too(self) -> None:
+        run = Run.from_answers("agent", [Answer("c1", "ok", (Hit("a", 1, 1.0), Hit("é", 2, 0.5)))])
+        assert answers_digest(replace(run, ids=pl.Series(run.ids))) == answers_digest(run)
 
     def test_a_run_is_as_old_as_it_says_and_else_as_its_entry(self) -> None:
         assert past_runs("e", LATER, comparison_of())[0].time == NOON

@@ -13,7 +13,7 @@ from searchmark.analysis.past import Fingerprints, PastRun
 from searchmark.files.store import plain_json
 from searchmark.options.run_options import CHANGE_NO_ANSWER
 from searchmark.records import AgentIdentity, Environment, Run
-from searchmark.records.id_columns import text_list
+from searchmark.records.id_columns import Texts
 from searchmark.records.run import ScoredRun
 from searchmark.reports.report import AgentSummary, Report, SuiteSummary
 
@@ -54,15 +54,18 @@ def _past_run(entry: str, time: datetime, suite: SuiteSummary, agent: AgentSumma
 
 def answers_digest(run: Run) -> str:
     """A digest of all that a run answered, in its order; cheap enough for millions of hits."""
-    digest = hashlib.blake2b(digest_size=16)
+    digest = hashlib.sha256()
     for texts in (list(run.case_ids), run.ids):
         for start in range(0, len(texts), _HASHED_AT_ONCE):
-            many = "\0".join(text_list(texts[start : start + _HASHED_AT_ONCE]))
-            digest.update(many.encode("utf-8", "surrogatepass"))
+            digest.update(_one_text(texts[start : start + _HASHED_AT_ONCE]).encode("utf-8", "surrogatepass"))
     rank = None if isinstance(run, ScoredRun) else run.rank  # which ranks by score, only when someone asks
     for column in (run.starts, run.status, run.scores, rank, run.first_line, run.last_line):
         digest.update(b"-" if column is None else column.tobytes())
     return digest.hexdigest()
+
+
+def _one_text(texts: Texts) -> str:
+    return "\0".join(texts) if isinstance(texts, list) else texts.str.join("\0").item()
 
 
 def _fingerprints(suite: SuiteSummary, agent: AgentSummary) -> Fingerprints:
