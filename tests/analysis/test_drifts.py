@@ -51,7 +51,9 @@ class TestReference:
     def test_only_trusted_runs_count(self) -> None:
         assert drift(past_run(3, 0.7), [past_run(0, 0.8), past_run(1, 0.1, trusted=False)]).runs == ("e00",)
 
-    @pytest.mark.parametrize("other", [{"agent": "other"}, {"snapshot": "head"}, {"entry": "e03"}, {"id": "me"}], ids=str)
+    @pytest.mark.parametrize(
+        "other", [{"agent": "other"}, {"snapshot": "head"}, {"number": 2}, {"entry": "e03"}, {"id": "me"}], ids=str
+    )
     def test_other_agents_snapshots_and_the_run_itself_do_not_count(self, other: dict[str, Any]) -> None:
         assert drifts_of("bm25", past_run(3, 0.7, id="me"), [past_run(0, 0.1, **other)]) == []
 
@@ -77,8 +79,27 @@ class TestReference:
         found = {each.quantity: each.runs for each in drifts_of("bm25", current, past)}
         assert found == {"nDCG@10": by_values, "latency warm p50": by_times}
 
-    def test_a_renamed_suite_is_the_same(self) -> None:
-        assert drift(past_run(3, 0.7), [past_run(0, suite="old name")]).runs == ("e00",)
+    def test_a_renamed_suite_has_no_past(self) -> None:
+        assert drifts_of("bm25", past_run(3, 0.7), [past_run(0, suite="old name")]) == []
+
+    def test_an_imported_run_is_not_held_against_itself(self) -> None:
+        again = past_run(3, 0.7, answers="x", entry="first", time=START + timedelta(days=2, hours=23))
+        assert drift(past_run(3, 0.7, answers="x"), [past_run(0), again]).runs == ("e00",)
+
+    def test_repeats_of_an_entry_count_together(self) -> None:
+        past = [past_run(0, mean, repeat=each) for each, mean in enumerate((0.7, 0.8, 0.9), 1)]
+        repeats = [past_run(1, mean, repeat=each) for each, mean in enumerate((0.55, 0.6, 0.65), 1)]
+        found = drift(repeats[0], [*past, *repeats])
+        assert (found.before, found.now, found.runs) == (pytest.approx(0.8), pytest.approx(0.6), ("e00",))
+
+    def test_the_words_say_that_others_came_later(self) -> None:
+        other = {"machine": "2 cores", "judgments": "j2"}
+        current = past_run(3, 0.7, latency_ms={"warm": latency(12)})
+        one = drifts_of("bm25", current, [timed(1, 10), timed(2, 5, differs=other)])
+        many = drifts_of("bm25", current, [timed(0, 10), timed(1, 10), timed(2, 5, differs=other)])
+        assert "(0.8000 in the last run by these judgments, e01)" in one[0].sentence
+        assert "(10 ms in the last run on this machine, e01)" in one[1].sentence
+        assert "in the median of 2 runs on this machine of the seven days before)" in many[1].sentence
 
     @given(st.lists(st.floats(0, 1), max_size=12), st.floats(0, 1), st.randoms(use_true_random=False))
     def test_the_order_of_entries_changes_nothing(self, means: list[float], now: float, random: Random) -> None:
@@ -194,7 +215,8 @@ class TestSentences:
         assert drift(past_run(3, 0.7, {"model": "large"}), past).cause == "another model than in 2 of 3 runs (small, now large)"
 
     def test_of_runs_that_know_nothing_of_themselves_no_cause_is_told(self) -> None:
-        unknown = [replace(run, fingerprints=Fingerprints()) for run in history([0.8, 0.7])]
+        suite = Fingerprints(queries="q1", judgments="j1", corpus="c1")
+        unknown = [replace(run, fingerprints=suite) for run in history([0.8, 0.7])]
         assert drift(unknown[1], unknown[:1]).sentence.endswith("; what else has changed is not known")
 
     def test_another_machine_may_change_times_and_has_no_band_yet(self) -> None:

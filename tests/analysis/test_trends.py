@@ -64,7 +64,12 @@ class TestTrends:
 
     def test_runs_that_cannot_be_trusted_are_left_out_and_counted(self) -> None:
         found = trend_of([past_run(0), past_run(1, 0.1, trusted=False)])
-        assert ([point.entry for point in found.points], found.left_out) == (["e00"], 1)
+        assert ([point.entry for point in found.points], found.left_out, found.left_out_since) == (["e00"], 1, 1)
+
+    def test_a_loss_in_the_last_run_that_is_trusted_is_told_as_that(self) -> None:
+        found = trend_of([past_run(2, 0.1, trusted=False, entry="x"), *LOSS, past_run(12, 0.1, trusted=False)])
+        assert (found.left_out, found.left_out_since) == (2, 1)
+        assert ": 0.7100 in the last run that can be trusted, below " in str(found.sentence)
 
     def test_a_run_without_a_value_is_no_point(self) -> None:
         assert [point.entry for point in trend_of([past_run(0), past_run(1, None)]).points] == ["e00"]
@@ -73,6 +78,33 @@ class TestTrends:
         baseline = past_run(0, id="run-1")
         found = trend_of([replace(baseline, entry="e05"), baseline, past_run(1, id="run-2")])
         assert [point.entry for point in found.points] == ["e00", "e01"]
+
+    def test_repeats_of_an_entry_are_one_point(self) -> None:
+        repeats = [past_run(10, mean, repeat=each, id=f"r{each}") for each, mean in enumerate((0.69, 0.7, 0.71), 1)]
+        found = trend_of([*history([0.8] * 10), *repeats])
+        last = found.points[-1]
+        assert (len(found.points), last.entry, last.mean, last.low) == (11, "e10", pytest.approx(0.7), None)
+        assert (found.worse_since, str(found.sentence).endswith("one run proves no trend")) == (None, True)
+
+    def test_runs_of_an_entry_that_nothing_tells_apart_are_kept_apart(self) -> None:
+        runs = [past_run(day, mean, number=number) for day in range(4) for number, mean in ((1, 0.8), (2, 0.7))]
+        assert [(found.agent, [point.mean for point in found.points]) for found in trends_of(runs)] == [
+            ("bm25", [0.8] * 4),
+            ("bm25#2", [0.7] * 4),
+        ]
+
+    def test_an_imported_run_that_is_evaluated_again_at_once_is_one_point(self) -> None:
+        again = [past_run(10, 0.7, entry=f"a{hour}", time=START + timedelta(days=10, hours=hour), answers="x") for hour in range(3)]
+        found = trend_of([*history([0.8] * 10), *again])
+        assert ([point.entry for point in found.points[9:]], found.worse_since) == (["e09", "a0"], None)
+
+    def test_answers_that_come_back_or_come_on_another_day_are_points(self) -> None:
+        hours, answers = (0, 1, 2, 26), "xyxx"
+        runs = [
+            past_run(0, entry=f"a{hour}", time=START + timedelta(hours=hour), answers=each)
+            for hour, each in zip(hours, answers, strict=True)
+        ]
+        assert [point.entry for point in trend_of(runs).points] == ["a0", "a1", "a2", "a26"]
 
     @given(st.lists(st.floats(0, 1), max_size=25), st.randoms(use_true_random=False))
     def test_the_order_of_entries_changes_nothing(self, means: list[float], random: Random) -> None:
@@ -105,10 +137,16 @@ class TestWorseSince:
         assert sentence.endswith("; nothing that is known has changed")
 
     def test_of_runs_that_know_nothing_of_themselves_no_cause_is_told(self) -> None:
-        runs = [replace(run, fingerprints=Fingerprints()) for run in history([0.8] * 10 + [0.7] * 2)]
+        known = Fingerprints(queries="q1", judgments="j1", corpus="c1")  # those of the suite
+        runs = [replace(run, fingerprints=known) for run in history([0.8] * 10 + [0.7] * 2)]
         sentence = trend_of(runs).sentence
         assert sentence is not None
         assert sentence.endswith("; what else has changed is not known")
+
+    def test_imported_runs_that_may_be_one_are_told_as_that(self) -> None:
+        sentence = trend_of([*history([0.8] * 10), past_run(10, 0.7, answers="x"), past_run(11, 0.7, answers="x")]).sentence
+        assert sentence is not None
+        assert sentence.endswith("; its 2 runs have the same answers and may be one that was evaluated again")
 
     def test_one_run_below_the_band_is_told_as_that(self) -> None:
         found = trend_of(LOSS[:11])
@@ -143,17 +181,35 @@ class TestBreaks:
         ("run", "why"),
         [
             (past_run(10, 0.5, {"judgments": "j2"}), "other judgments"),
-            (past_run(10, 0.5, {"queries": "q2"}), "other queries"),
-            (past_run(10, 0.5, {"queries": "q2", "judgments": "j2"}), "other queries and other judgments"),
             (past_run(10, measures={"nDCG@10": summary(0.5, definition="0.5*P@5")}), "another formula"),
             (past_run(10, measures={"nDCG@10": summary(0.5, cases=31)}), "other cases"),
         ],
-        ids=["judgments", "queries", "both", "formula", "cases"],
+        ids=["judgments", "formula", "cases"],
     )
     def test_other_questions_begin_a_new_series(self, run: PastRun, why: str) -> None:
         found = trend_of([*history([0.8] * 10), run])
         assert (found.low, found.worse_since, found.points[-1].begins) == (None, None, True)
         assert found.sentence == f"nDCG@10 of bm25 starts again with e10 (2026-05-11): {why} than before"
+
+    @pytest.mark.parametrize("more", [{}, {"judgments": "j2"}], ids=str)
+    def test_other_queries_are_followed_by_themselves(self, more: dict[str, str]) -> None:
+        whole, part = trends_of([*history([0.8] * 10), past_run(10, 0.5, {"queries": "q2", **more})])
+        assert (whole.queries, len(whole.points), whole.sentence) == ("q1", 10, None)
+        assert (part.queries, len(part.points), part.low, part.sentence) == ("q2", 1, None, None)
+
+    def test_a_run_on_a_part_of_the_suite_hides_no_loss(self) -> None:
+        part = past_run(11, measures={"nDCG@10": summary(0.9, cases=3)}, differs={"queries": "q2", "judgments": "j2"})
+        whole, other = trends_of([*history([0.8] * 11), part, *(past_run(day, 0.7) for day in (12, 13, 14))])
+        assert (whole.worse_since, whole.low, whole.high) == ("e12", pytest.approx(0.79), pytest.approx(0.81))
+        assert ((whole.cases, len(whole.points)), (other.cases, len(other.points))) == ((30, 14), (3, 1))
+
+    def test_other_judgments_in_between_hide_no_loss(self) -> None:
+        between = past_run(11, 0.3, {"judgments": "j2"})
+        found = trend_of([*history([0.8] * 11), between, *(past_run(day, 0.7) for day in (12, 13))])
+        assert found.worse_since == "e12"
+        assert [point.entry for point in found.points if point.begins] == ["e11", "e12"]
+        assert found.sentence is not None
+        assert found.sentence.endswith("; nothing that is known has changed")
 
     def test_another_corpus_does_not(self) -> None:
         found = trend_of([*history([0.8] * 10), past_run(10, 0.8, {"corpus": "c2"})])

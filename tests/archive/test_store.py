@@ -19,7 +19,7 @@ from searchmark import FormatError, Run, UsageError, render
 from searchmark.archive import store
 from searchmark.archive.entries import new_entry, parse_entry
 from searchmark.archive.listing import EntrySelection, history_rows, summaries
-from searchmark.archive.past import archived_trends, with_history
+from searchmark.archive.past import archived_trends
 from searchmark.archive.pruning import Pinned, Retention, outdated
 from searchmark.archive.store import REPORT, SUMMARY, Archive
 from searchmark.files.schemas import Schema
@@ -344,97 +344,49 @@ class TestPruning:
         assert (tmp_path / "outside" / "file").exists()
 
 
-class TestHistory:
-    def changed(self, mean: float, **hashes: str):
-        report = report_of()
-        agent = report.agents["agent"]
-        measures = {name: replace(found, mean=mean) for name, found in agent.measures.items()}
-        suite = replace(report.suite, hashes={**report.suite.hashes, **hashes})
-        return replace(report, suite=suite, agents={"agent": replace(agent, measures=measures, status="ok")})
+def trusted_report():
+    report = report_of()
+    return replace(report, agents={"agent": replace(report.agents["agent"], status="ok")})
 
-    def test_without_earlier_runs_there_is_none(self, archive: Archive) -> None:
-        report = self.changed(0.5)
-        assert with_history(report, archive, NOON) == report
 
-    def test_a_report_gets_its_trends_and_drifts(self, archive: Archive) -> None:
-        for day in range(5):
-            archive.add(self.changed(0.8), [], NOON + timedelta(days=day))
-        now = NOON + timedelta(days=5)
-        report = with_history(self.changed(0.4), archive, now)
-        trend = next(each for each in report.trends if each.measure == "RR" and not each.where)
-        assert [point.mean for point in trend.points] == [0.8] * 5 + [0.4]
-        assert trend.points[-1].entry == archive.add(report, [], now)
-        drift = next(each for each in report.drifts if each.quantity == "RR")
-        assert (drift.before, drift.now, len(drift.runs)) == (0.8, 0.4, 5)
+@pytest.mark.parametrize(
+    ("wanted", "runs"),
+    [
+        ("bm25", ["bm25@head", "bm25@parent", "bm25@head#2"]),
+        ("bm25@head", ["bm25@head", "bm25@head#2"]),
+        ("bm25@head#2", ["bm25@head#2"]),
+        ("bm25#2", ["bm25@head#2"]),
+        ("bm2", []),
+    ],
+)
+def test_an_agent_has_the_same_names_in_lists_and_trends(archive: Archive, wanted: str, runs: list[str]) -> None:
+    report = trusted_report()
+    of = {"bm25@head": ("head", 1), "bm25@parent": ("parent", 1), "bm25@head#2": ("head", 2)}
+    agents = {
+        name: replace(report.agents["agent"], name="bm25", snapshot=snapshot, repeat=repeat)
+        for name, (snapshot, repeat) in of.items()
+    }
+    archive.add(replace(report, agents=agents), [], NOON)
+    selection = EntrySelection(agent=wanted)
+    found = list(summaries(archive, selection, pytest.fail))
+    assert [row.run for entry, each in found for row in history_rows(entry, each, selection)] == runs
+    trends = archived_trends(archive, selection)
+    assert {trend.snapshot for trend in trends} == {of[run][0] for run in runs}
 
-    def test_runs_that_were_asked_other_queries_or_came_later_are_left_out(self, archive: Archive) -> None:
-        archive.add(self.changed(0.8, queries="other"), [], NOON)
-        archive.add(self.changed(0.8), [], NOON + timedelta(days=2))
-        told = with_history(self.changed(0.5), archive, NOON + timedelta(days=1))
-        assert (told.trends, told.drifts) == ((), ())
-        assert told.notes[-1].message == "agent is not compared with earlier runs: they were asked other queries"
 
-    def test_a_saved_run_that_is_archived_again_keeps_its_trends(self, archive: Archive) -> None:
-        first, second = (self.known_run(mean, name) for mean, name in ((0.8, "run-1"), (0.5, "run-2")))
-        archive.add(first, [], NOON)
-        archive.add(second, [], NOON + timedelta(days=1))
-        again = with_history(second, archive, NOON + timedelta(days=2))
-        assert [len(trend.points) for trend in again.trends if trend.measure == "RR" and not trend.where] == [2]
-
-    def known_run(self, mean: float, name: str):
-        report = self.changed(mean)
-        agent = report.agents["agent"]
-        return replace(report, agents={"agent": replace(agent, run=replace(agent.run, id=name))})
-
-    def test_other_judgments_are_named(self, archive: Archive) -> None:
-        archive.add(self.changed(0.8, judgments="before"), [], NOON)
-        report = with_history(self.changed(0.5), archive, NOON + timedelta(days=1))
-        assert "judgments" in str(next(each for each in report.drifts if each.quantity == "RR").cause)
-        assert report.trends[0].points[-1].begins
-
-    def test_since_which_run_it_is_worse(self, archive: Archive) -> None:
-        means = [0.8] * 6 + [0.4] * 3
-        entries = [archive.add(self.changed(mean), [], NOON + timedelta(days=day)) for day, mean in enumerate(means)]
-        trend = next(each for each in archived_trends(archive, EntrySelection()) if each.measure == "RR" and not each.where)
-        assert trend.worse_since == entries[6]
-
-    @pytest.mark.parametrize(
-        ("wanted", "runs"),
-        [
-            ("bm25", ["bm25@head", "bm25@parent", "bm25@head#2"]),
-            ("bm25@head", ["bm25@head", "bm25@head#2"]),
-            ("bm25@head#2", ["bm25@head#2"]),
-            ("bm25#2", ["bm25@head#2"]),
-            ("bm2", []),
-        ],
-    )
-    def test_an_agent_has_the_same_names_in_lists_and_trends(self, archive: Archive, wanted: str, runs: list[str]) -> None:
-        report = self.changed(0.5)
-        of = {"bm25@head": ("head", 1), "bm25@parent": ("parent", 1), "bm25@head#2": ("head", 2)}
-        agents = {
-            name: replace(report.agents["agent"], name="bm25", snapshot=snapshot, repeat=repeat)
-            for name, (snapshot, repeat) in of.items()
-        }
-        archive.add(replace(report, agents=agents), [], NOON)
-        selection = EntrySelection(agent=wanted)
-        found = list(summaries(archive, selection, pytest.fail))
-        assert [row.run for entry, each in found for row in history_rows(entry, each, selection)] == runs
-        trends = archived_trends(archive, selection)
-        assert {trend.snapshot for trend in trends} == {of[run][0] for run in runs}
-
-    @pytest.mark.slow
-    def test_a_thousand_entries_are_listed_quickly(self, archive: Archive, capsys: pytest.CaptureFixture[str]) -> None:
-        name = archive.add(report_of(minimum=0.5), [], NOON)
-        summary = (archive.path(name) / SUMMARY).read_bytes()
-        for number in range(1000):
-            entry = new_entry(report_of(), datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=number))
-            (archive.folder / entry.folder).mkdir()
-            (archive.folder / entry.folder / SUMMARY).write_bytes(summary)
-        started = time.perf_counter()
-        found = list(summaries(archive, EntrySelection(suite="demo"), pytest.fail))
-        with capsys.disabled():
-            print(f"\n1,001 entries listed in {time.perf_counter() - started:.2f} s")  # noqa: T201  # for those who watch the figure
-        assert len(found) == 1001
+@pytest.mark.slow
+def test_a_thousand_entries_are_listed_quickly(archive: Archive, capsys: pytest.CaptureFixture[str]) -> None:
+    name = archive.add(report_of(minimum=0.5), [], NOON)
+    summary = (archive.path(name) / SUMMARY).read_bytes()
+    for number in range(1000):
+        entry = new_entry(report_of(), datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=number))
+        (archive.folder / entry.folder).mkdir()
+        (archive.folder / entry.folder / SUMMARY).write_bytes(summary)
+    started = time.perf_counter()
+    found = list(summaries(archive, EntrySelection(suite="demo"), pytest.fail))
+    with capsys.disabled():
+        print(f"\n1,001 entries listed in {time.perf_counter() - started:.2f} s")  # noqa: T201  # for those who watch the figure
+    assert len(found) == 1001
 
 
 def test_a_run_is_found_by_any_name_that_it_has(archive: Archive) -> None:

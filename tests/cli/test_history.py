@@ -313,11 +313,20 @@ class TestList:
 
 
 class TestTrend:
-    def test_every_measure_is_followed(self, two_entries: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    @pytest.fixture
+    def two_runs(self, project: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+        """The ids of two entries of different runs, the older first."""
+        assert main([*SAVED, "--archive"]) == 0
+        Path("bm25.trec").write_text("".join(Path("bm25.trec").read_text().splitlines(keepends=True)[10:]))
+        assert main([*SAVED, "--archive"]) == 0
+        capsys.readouterr()
+        return [entry.id for entry in reversed(Archive(FOLDER).entries())]
+
+    def test_every_measure_is_followed(self, two_runs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         output, _ = said(capsys, "history", "trend", "-m", "nDCG@10")
         header, first, *others = output.splitlines()
-        assert header.split()[:6] == ["suite", "agent", "where", "measure", "runs", "first"]
-        assert first.split()[:5] == ["quickstart", "bm25", "all", "nDCG@10", "2"]
+        assert header.split()[:8] == ["suite", "agent", "where", "measure", "cases", "runs", "left", "out"]
+        assert first.split()[:6] == ["quickstart", "bm25", "all", "nDCG@10", "18", "2"]
         assert any("category boards" in line for line in others)
 
     @pytest.mark.parametrize("name", ["MRR", "rr", "RR"])
@@ -325,12 +334,17 @@ class TestTrend:
         output, _ = said(capsys, "history", "trend", "-m", name, "-o", "-")
         assert {trend["measure"] for trend in json.loads(output)["trends"]} == {"RR"}
 
-    def test_files_have_every_point(self, two_entries: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    def test_files_have_every_point(self, two_runs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         said(capsys, "history", "trend", "-o", "t.json", "-o", "t.csv")
         trends = json.loads(Path("t.json").read_text())["trends"]
-        assert [point["entry"] for point in trends[0]["points"]] == two_entries
+        assert [point["entry"] for point in trends[0]["points"]] == two_runs
         rows = list(csv.DictReader(Path("t.csv").read_text().splitlines()))
         assert len(rows) == sum(len(trend["points"]) for trend in trends)
+        assert {"begins", "changed", "cases", "queries", "left_out", "left_out_since", "sentence"} < rows[0].keys()
+
+    def test_a_job_that_was_tried_again_is_one_run(self, two_entries: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        trends = json.loads(said(capsys, "history", "trend", "-o", "-")[0])["trends"]
+        assert [point["entry"] for point in trends[0]["points"]] == two_entries[:1]
 
     def test_nothing_has_become_worse(self, two_entries: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         assert said(capsys, "history", "trend", "--worse")[0] == "no trend in .searchmark/runs fits\n"

@@ -7,17 +7,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from searchmark import read_report
 from searchmark.analysis.drifts import drifts_of
 from searchmark.analysis.past import Fingerprints, PastRun
 from searchmark.analysis.trends import trends_of
-from searchmark.records import AgentIdentity, Environment
+from searchmark.records import AgentIdentity, Answer, Environment, Hit, Provenance, Run
 from searchmark.records.versions import Versions
 from searchmark.reports import Report, write_report
-from searchmark.reports.past_runs import past_runs
+from searchmark.reports.past_runs import answers_digest, past_runs
 from searchmark.reports.report import RunSummary
+from searchmark.reports.summaries import run_summary
 from tests.analysis.histories import history, past_run
 from tests.reports.samples import NOON, comparison_of, report_of
 
@@ -52,6 +54,30 @@ class TestRuns:
         agent = report.agents["bm25@parent"]
         assert (parents.measures, parents.segments) == (agent.measures, agent.segments)
         assert (parents.latency_ms, parents.similarity) == (agent.latency_ms, agent.similarity)
+
+    def test_runs_that_nothing_tells_apart_are_numbered_and_repeats_are_not(self) -> None:
+        report = report_of()
+        one = report.agents["agent"]
+        agents = {"agent": one, "agent#2": one, "agent#3": replace(one, repeat=3), "other": replace(one, name="other")}
+        found = past_runs("e", LATER, replace(report, agents=agents))
+        assert [(run.name, run.repeat) for run in found] == [("agent", 1), ("agent#2", 1), ("agent", 3), ("other", 1)]
+
+    def test_an_imported_run_is_known_by_its_answers(self) -> None:
+        scores = {"c1": {"a": 1.0, "b": 0.5}, "c2": {"a": 1.0}}
+        one, same = Run.from_scores(scores), Run.from_scores(scores, "another name")
+        others = [
+            {"c1": {"a": 1.0, "b": 0.4}, "c2": {"a": 1.0}},
+            {"c1": {"a": 1.0}, "c2": {"b": 0.5, "a": 1.0}},
+            {"c1": {"a": 1.0}},
+        ]
+        assert answers_digest(one) == answers_digest(same)
+        assert len({answers_digest(run) for run in (one, *map(Run.from_scores, others))}) == 4
+        assert run_summary(one).answers == answers_digest(one)
+        assert run_summary(replace(one, provenance=Provenance(id="x"))).answers is None
+
+    def test_the_digest_of_answers_is_that_of_an_arrow_column_too(self) -> None:
+        run = Run.from_answers("agent", [Answer("c1", "ok", (Hit("a", 1, 1.0), Hit("é", 2, 0.5)))])
+        assert answers_digest(replace(run, ids=pl.Series(run.ids))) == answers_digest(run)
 
     def test_a_run_is_as_old_as_it_says_and_else_as_its_entry(self) -> None:
         assert past_runs("e", LATER, comparison_of())[0].time == NOON

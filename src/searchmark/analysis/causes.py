@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from searchmark.analysis.past import Fingerprints
+from searchmark.analysis.past import OF_THE_SUITE, Fingerprints
 from searchmark.errors import shortened
 
 LONGEST_NAME = 60
@@ -33,9 +33,10 @@ SPEED = tuple(part for part in _PARTS if part != "judgments")
 
 
 def system_of(known: Fingerprints, parts: Collection[str] = QUALITY) -> tuple[str | None, ...] | None:
-    """What is equal for runs of which nothing is known to differ that could matter; None where nothing is known."""
-    values = tuple(getattr(known, part) for part in _PARTS if part in parts)
-    return values if any(value is not None for value in values) else None
+    """What is equal for runs of which nothing is known to differ that could matter; None where nothing is known of the system."""
+    values = {part: getattr(known, part) for part in _PARTS if part in parts}
+    is_known = any(value is not None for part, value in values.items() if part not in OF_THE_SUITE)
+    return tuple(values.values()) if is_known else None
 
 
 def causes(now: Fingerprints, before: Sequence[Fingerprints], parts: Collection[str] = QUALITY) -> tuple[str, ...]:

@@ -6,16 +6,19 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from math import inf
-from statistics import median
+from statistics import fmean, median
 from typing import Literal
 
 from searchmark.analysis.causes import QUALITY, SCORES, SPEED, cause_words, causes, system_of
 from searchmark.analysis.noise import SMALLEST_EFFECT, Band, band_around
-from searchmark.analysis.past import PastRun, distinct, meaning_of, oldest_first
+from searchmark.analysis.past import PastRun, are_one, by_entry, distinct, meaning_of, oldest_first
 from searchmark.options.drift_options import DRIFT_LIMIT
 
 WINDOW = timedelta(days=7)
 _ROUNDING = 1e-9  # 0.95 is not further than 5 % from 1
+
+# Like is held against like: what decides on that, in words.
+_LIKE = {"judgments": " by these judgments", "machine": " on this machine"}
 
 Noise = Literal["within", "outside", "unknown"]
 
@@ -67,17 +70,25 @@ _Numbers = dict[_DriftingNumber, float]
 
 
 def drifts_of(run: str, current: PastRun, past: Sequence[PastRun], limit: float = DRIFT_LIMIT) -> list[Drift]:
-    """What is further than ``limit`` from the median of the comparable runs of the seven days before, else from the last one."""
+    """What is further than ``limit`` from the median of the comparable runs of the seven days before, else from the last one.
+
+    Repeats of the current run, which are in ``past`` with its own entry, count together as one run; so do those of earlier entries.
+    """
     if not current.trusted:
         return []
-    earlier = [(each, _numbers(each)) for each in _comparable(current, past)]
-    found = (_Moved(quantity, now, current, earlier) for quantity, now in _numbers(current).items())
+    now = _together([current, *(each for each in past if _is_repeat(each, current))])
+    earlier = [(repeats[0], _together(repeats)) for repeats in by_entry(_comparable(current, past))]
+    found = (_Moved(quantity, value, current, earlier) for quantity, value in now.items())
     return [_told(run, moved) for moved in found if moved.reference and moved.size > limit * (1 + _ROUNDING)]
+
+
+def _is_repeat(other: PastRun, current: PastRun) -> bool:
+    return (other.entry, other.series) == (current.entry, current.series) and other.trusted and other.repeat != current.repeat
 
 
 def not_compared(run: str, current: PastRun, past: Sequence[PastRun]) -> str | None:
     """Why no drift could be found, in a sentence; None if the run was compared with others, or there are no others."""
-    others = [each for each in _before(current, past) if each.suite == current.suite]
+    others = _before(current, past)
     if not others or (current.trusted and _comparable(current, past)):
         return None
     if not current.trusted:
@@ -89,9 +100,8 @@ def not_compared(run: str, current: PastRun, past: Sequence[PastRun]) -> str | N
 
 def _before(current: PastRun, past: Sequence[PastRun]) -> list[PastRun]:
     """The earlier runs of the same agent at the same snapshot, the oldest first; those of its own entry are not earlier."""
-    mine = (current.agent, current.snapshot)
-    known = [each for each in past if (each.agent, each.snapshot) == mine and each.entry != current.entry]
-    return [each for each in distinct(oldest_first(known)) if each.time < current.time and not (each.id and each.id == current.id)]
+    known = [each for each in past if each.series == current.series and each.entry != current.entry]
+    return [each for each in distinct(oldest_first(known)) if each.time < current.time and not are_one(each, current)]
 
 
 def _comparable(current: PastRun, past: Sequence[PastRun]) -> list[PastRun]:
@@ -99,9 +109,18 @@ def _comparable(current: PastRun, past: Sequence[PastRun]) -> list[PastRun]:
 
 
 def _asked_the_same(one: PastRun, other: PastRun) -> bool:
-    """A suite may have been renamed, and one name may have been given to others; only where digests lack it decides."""
+    """What is not known is not different."""
     first, second = one.fingerprints.queries, other.fingerprints.queries
-    return one.suite == other.suite if first is None or second is None else first == second
+    return first is None or second is None or first == second
+
+
+def _together(repeats: Sequence[PastRun]) -> _Numbers:
+    """The numbers of a run, or the means over its repeats."""
+    known: dict[_DriftingNumber, list[float]] = {}
+    for run in repeats:
+        for quantity, value in _numbers(run).items():
+            known.setdefault(quantity, []).append(value)
+    return {quantity: fmean(values) if len(values) > 1 else values[0] for quantity, values in known.items()}
 
 
 def _numbers(run: PastRun) -> _Numbers:
@@ -145,11 +164,17 @@ class _Moved:
         self._like = [(run, value) for run, value in known if self._is_like(run)]
         reference = self._recent(self._like) or self._recent(known) or known[-1:]
         self.reference = tuple(run for run, _ in reference)
+        self.left_others_out = len(reference) < len(self._recent(known))
         self.before = median(value for _, value in reference) if reference else now
 
     def _is_like(self, run: PastRun) -> bool:
-        decisive = [part for part in ("judgments", "machine") if part in self.quantity.parts]
+        decisive = [part for part in _LIKE if part in self.quantity.parts]
         return not causes(self.current.fingerprints, [run.fingerprints], decisive)
+
+    @property
+    def like_words(self) -> str:
+        """What the reference has in common with this run and others of these days have not."""
+        return "".join(words for part, words in _LIKE.items() if self.left_others_out and part in self.quantity.parts)
 
     def _recent(self, known: Sequence[tuple[PastRun, float]]) -> list[tuple[PastRun, float]]:
         return [(run, value) for run, value in known if run.time >= self.current.time - WINDOW]
@@ -195,8 +220,9 @@ def _told(run: str, moved: _Moved) -> Drift:
 def _movement(moved: _Moved) -> str:
     verb = "rose" if moved.now > moved.before else "fell"
     size = f"from 0 by {abs(moved.now):.4g} (absolute)" if moved.change is None else f"by {abs(moved.change):.1%}"
-    written, runs = moved.quantity.written, moved.reference
-    source = f"the last run, {runs[0].entry}" if len(runs) == 1 else f"the median of {len(runs)} runs of the seven days before"
+    written, runs, like = moved.quantity.written, moved.reference, moved.like_words
+    last, many = f"the last run{like}, {runs[0].entry}", f"the median of {len(runs)} runs{like} of the seven days before"
+    source = last if len(runs) == 1 else many
     return f"{verb} {size} to {written(moved.now)} ({written(moved.before)} in {source})"
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, field
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta
 from functools import cache
 
 from searchmark.analysis.latencies import Latency
@@ -12,6 +12,11 @@ from searchmark.analysis.scores import Summary
 from searchmark.analysis.similarity import Spread
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import AnyMeasure, parse_measure
+
+OF_THE_SUITE = ("queries", "judgments", "corpus")
+# Within this time, an imported run with the answers of the one before is that run once more: a job that was tried again. A
+# later one may just as well be another run of a system that has not changed.
+TRIED_AGAIN = timedelta(hours=12)
 
 
 @dataclass(frozen=True)
@@ -37,16 +42,17 @@ class Fingerprints:
 
     @property
     def known(self) -> bool:
-        """Whether anything is known at all."""
-        return any(part is not None for part in astuple(self))
+        """Whether anything is known of what answered; what was asked says nothing about that."""
+        return any(getattr(self, each.name) is not None for each in fields(self) if each.name not in OF_THE_SUITE)
 
 
 @dataclass(frozen=True)
 class PastRun:
     """One run of one agent in the archive; ``entry`` names it there. ``trusted`` is False for a result not to rely on.
 
-    ``id`` is the run's own: a run may be in several entries, such as a baseline that others are held against. ``snapshot`` and
-    ``repeat`` are those of its label.
+    ``id`` is the run's own: a run may be in several entries, such as a baseline that others are held against. One that was
+    imported has none; ``answers`` is the digest of what it answered. ``snapshot`` and ``repeat`` are those of its label, and
+    ``number`` counts the runs of one entry that have the same label, such as the two sides of a comparison.
     """
 
     entry: str
@@ -62,6 +68,18 @@ class PastRun:
     id: str | None = None
     snapshot: str | None = None
     repeat: int = 1
+    number: int = 1
+    answers: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The agent, and which of several with this label."""
+        return self.agent if self.number == 1 else f"{self.agent}#{self.number}"
+
+    @property
+    def series(self) -> tuple[str, str, str | None, int]:
+        """What earlier runs of the same have in common; repeats of an entry are one."""
+        return self.suite, self.agent, self.snapshot, self.number
 
 
 def meaning_of(measure: str, summary: Summary) -> AnyMeasure | None:
@@ -79,16 +97,49 @@ def _parsed(text: str) -> AnyMeasure | None:
 
 def oldest_first(past: Iterable[PastRun]) -> list[PastRun]:
     """Runs in the order in which they were made, whatever the order of the entries."""
-    return sorted(past, key=lambda run: (run.time, run.entry, run.agent, run.snapshot or "", run.repeat, run.id or ""))
+    return sorted(past, key=lambda run: (run.time, run.entry, run.agent, run.snapshot or "", run.number, run.repeat, run.id or ""))
+
+
+def are_one(first: PastRun, second: PastRun) -> bool:
+    """Whether two runs of one series are one that was evaluated twice."""
+    if first.id is not None or second.id is not None:
+        return first.id == second.id
+    return first.answers is not None and first.answers == second.answers and abs(second.time - first.time) < TRIED_AGAIN
 
 
 def distinct(ordered: Iterable[PastRun]) -> list[PastRun]:
     """Every result once: a run that is in several entries, such as a baseline, is no repeat of itself."""
     known: dict[tuple[object, ...], PastRun] = {}
-    return [run for run in ordered if run.id is None or known.setdefault(_result(run), run) is run]
+    return [run for run in ordered if _is_new(run, known)]
+
+
+def _is_new(run: PastRun, known: dict[tuple[object, ...], PastRun]) -> bool:
+    """An imported run is compared with the one before: the answers of last week may come back."""
+    result = _result(run)
+    before = known.get(result)
+    if before is not None and are_one(before, run):
+        return False
+    known[result] = run
+    return True
 
 
 def _result(run: PastRun) -> tuple[object, ...]:
     """A run that was judged by other judgments is another result."""
     asked = run.fingerprints
-    return run.id, run.agent, run.snapshot, run.repeat, asked.queries, asked.judgments
+    return run.id, run.series, run.repeat, asked.queries, asked.judgments
+
+
+def by_entry(runs: Iterable[PastRun]) -> list[list[PastRun]]:
+    """The repeats of each entry: they say together what one run says, and do not confirm each other."""
+    entries: dict[str, list[PastRun]] = {}
+    for run in runs:
+        entries.setdefault(run.entry, []).append(run)
+    return list(entries.values())
+
+
+def known_before(values: Sequence[str | None]) -> Iterator[str | None]:
+    """Every value, and the last known one where it is not known: what is not known is not different, nor is it a bridge."""
+    last = next((value for value in values if value is not None), None)
+    for value in values:
+        last = last if value is None else value
+        yield last

@@ -5,18 +5,25 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from searchmark.analysis.scores import Summary
 from searchmark.analysis.trends import Trend, TrendPoint
 from searchmark.archive.listing import HistoryRow
 from searchmark.files.store import plain_json
+from searchmark.records.shown import counted
 from searchmark.reports.cells import Cell, Interval, Number, Table, Text, table
 from searchmark.reports.quoting import csv_text, visible
 
 LEADING = 2  # measures of each run in the table; files have all of them
 _LONGEST_CELL = 90
+_OF_POINT = ("entry", "time", "mean", "low", "high", "band_low", "band_high", "worse", "begins", "changed")
+_TREND_COLUMNS = (
+    *("suite", "agent", "where", "measure"),
+    *_OF_POINT,
+    *("cases", "queries", "left_out", "left_out_since", "sentence"),
+)
 _TIME = "%Y-%m-%d %H:%M"
 
 
@@ -77,15 +84,34 @@ def csv_lines(columns: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
 
 def trends_text(trends: Sequence[Trend]) -> str:
     """A table with a line per measure and segment, then the sentences that there are."""
-    columns = ("suite", "agent", "where", "measure", "runs", "first", "last", "noise band", "worse since")
-    sentences = (f"{visible(trend.sentence)}\n" for trend in trends if trend.sentence)
-    return "".join([aligned(table(columns, map(_trend_line, trends))), *sentences])
+    columns = ("suite", "agent", "where", "measure", "cases", "runs", "left out", "first", "last", "noise band", "worse since")
+    told = (sentence for trend in trends for sentence in (trend.sentence, _left_out(trend)) if sentence)
+    sentences = dict.fromkeys((*told, *_asked_otherwise(trends)))
+    return "".join([aligned(table(columns, map(_trend_line, trends))), *(f"{visible(each)}\n" for each in sentences)])
+
+
+def _asked_otherwise(trends: Iterable[Trend]) -> Iterator[str]:
+    """Why an agent has several lines of one measure."""
+    queries: dict[tuple[str | None, str], set[str | None]] = {}
+    for trend in trends:
+        queries.setdefault((trend.suite, _agent(trend)), set()).add(trend.queries)
+    for (suite, agent), asked in queries.items():
+        if len(asked) > 1:
+            yield f"runs of {agent} on {suite} that were asked other queries, such as a part of the suite, have lines of their own"
+
+
+def _left_out(trend: Trend) -> str | None:
+    runs = trend.left_out_since
+    if not runs:
+        return None
+    are = "is" if runs == 1 else "are"
+    return f"{counted(runs, 'later run')} of {_agent(trend)} cannot be trusted and {are} left out"
 
 
 def _trend_line(trend: Trend) -> tuple[Cell, ...]:
     first, last = trend.points[0], trend.points[-1]
     suite, agent, where, measure = _trend_words(trend)
-    whole = (suite, agent, where or "all", measure, str(len(trend.points)))
+    whole = (suite, agent, where or "all", measure, str(trend.cases), str(len(trend.points)), str(trend.left_out or ""))
     band = "" if trend.low is None else Interval(trend.low, trend.high).text
     return tuple(map(Text, (*whole, Number(first.mean).text, Number(last.mean).text, band, trend.worse_since or "")))
 
@@ -105,18 +131,15 @@ def trends_json(trends: Iterable[Trend]) -> str:
 
 def trends_csv(trends: Iterable[Trend]) -> str:
     """One line per point."""
-    columns = ("suite", "agent", "where", "measure", "entry", "time", "mean", "low", "high", "band_low", "band_high", "worse")
-    lines = (
-        (*_trend_words(trend), point.entry, point.time.isoformat(), *_numbers(trend, point))
-        for trend in trends
-        for point in trend.points
-    )
-    return csv_lines(columns, lines)
+    lines = ((*_trend_words(trend), *_point_values(trend, point)) for trend in trends for point in trend.points)
+    return csv_lines(_TREND_COLUMNS, lines)
+
+
+def _point_values(trend: Trend, point: TrendPoint) -> tuple[object, ...]:
+    judged = point.mean, point.low, point.high, trend.low, trend.high, int(point.worse), int(point.begins)
+    whole = trend.cases, trend.queries, trend.left_out, trend.left_out_since, trend.sentence
+    return point.entry, point.time.isoformat(), *judged, "; ".join(point.changed), *whole
 
 
 def _trend_words(trend: Trend) -> tuple[str, ...]:
     return (trend.suite or "", _agent(trend), _where(trend), trend.measure)
-
-
-def _numbers(trend: Trend, point: TrendPoint) -> tuple[float | None, ...]:
-    return (point.mean, point.low, point.high, trend.low, trend.high, int(point.worse))

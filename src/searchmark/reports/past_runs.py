@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -11,18 +12,27 @@ from typing import Any
 from searchmark.analysis.past import Fingerprints, PastRun
 from searchmark.files.store import plain_json
 from searchmark.options.run_options import CHANGE_NO_ANSWER
-from searchmark.records import AgentIdentity, Environment
+from searchmark.records import AgentIdentity, Environment, Run
+from searchmark.records.id_columns import Texts
+from searchmark.records.run import ScoredRun
 from searchmark.reports.report import AgentSummary, Report, SuiteSummary
 
 GIGABYTE = 1e9
+_HASHED_AT_ONCE = 1 << 18  # texts, which bounds the memory that it takes
 
 
 def past_runs(entry: str, time: datetime, report: Report) -> list[PastRun]:
     """Every run of a report, which needs no cases. A run that knows when it was started is as old as that, not as its entry."""
-    return [_past_run(entry, time, report.suite, agent) for agent in report.agents.values()]
+    labels: Counter[tuple[str, str | None, int]] = Counter()
+    found = []
+    for agent in report.agents.values():
+        label = agent.name, agent.snapshot, agent.repeat
+        labels[label] += 1
+        found.append(_past_run(entry, time, report.suite, agent, labels[label]))
+    return found
 
 
-def _past_run(entry: str, time: datetime, suite: SuiteSummary, agent: AgentSummary) -> PastRun:
+def _past_run(entry: str, time: datetime, suite: SuiteSummary, agent: AgentSummary, number: int) -> PastRun:
     return PastRun(
         entry=entry,
         time=_aware(agent.run.started or time),
@@ -37,7 +47,25 @@ def _past_run(entry: str, time: datetime, suite: SuiteSummary, agent: AgentSumma
         id=agent.run.id,
         snapshot=agent.snapshot,
         repeat=agent.repeat,
+        number=number,
+        answers=agent.run.answers,
     )
+
+
+def answers_digest(run: Run) -> str:
+    """A digest of all that a run answered, in its order; cheap enough for millions of hits."""
+    digest = hashlib.sha256()
+    for texts in (list(run.case_ids), run.ids):
+        for start in range(0, len(texts), _HASHED_AT_ONCE):
+            digest.update(_one_text(texts[start : start + _HASHED_AT_ONCE]).encode("utf-8", "surrogatepass"))
+    rank = None if isinstance(run, ScoredRun) else run.rank  # which ranks by score, only when someone asks
+    for column in (run.starts, run.status, run.scores, rank, run.first_line, run.last_line):
+        digest.update(b"-" if column is None else column.tobytes())
+    return digest.hexdigest()
+
+
+def _one_text(texts: Texts) -> str:
+    return "\0".join(texts) if isinstance(texts, list) else texts.str.join("\0").item()
 
 
 def _fingerprints(suite: SuiteSummary, agent: AgentSummary) -> Fingerprints:

@@ -42,9 +42,13 @@ class SuiteSummary:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """Which run this was: what tells it from others, and what could explain a difference."""
+    """Which run this was: what tells it from others, and what could explain a difference.
+
+    ``answers`` is the digest of what an imported run answered, which has no ``id``.
+    """
 
     id: str | None = None
+    answers: str | None = None
     started: datetime | None = None
     ended: datetime | None = None
     version: str | None = None

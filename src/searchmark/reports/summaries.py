@@ -15,6 +15,7 @@ from searchmark.corpora.corpus import Survey
 from searchmark.options.report_options import ReportOptions
 from searchmark.records import Run, Suite
 from searchmark.reports.case_columns import CaseColumns, ExpectedTargets, HitText
+from searchmark.reports.past_runs import answers_digest
 from searchmark.reports.report import AgentSummary, RunSummary, SuiteSummary, Summaries
 from searchmark.reports.score_notes import DROPPED
 
@@ -74,6 +75,7 @@ def run_summary(run: Run) -> RunSummary:
     searched = known.repositories[0] if len(known.repositories) == 1 else None
     return RunSummary(
         id=known.id,
+        answers=answers_digest(run) if known.id is None else None,
         started=known.started,
         ended=known.ended,
         version=known.version,
