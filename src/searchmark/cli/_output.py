@@ -61,11 +61,13 @@ def show(text: str) -> None:
 
 def text_for_terminal(report: Report, *, brief: bool = False) -> str:
     """The report as wide as the terminal and in colour, if stdout is one."""
+    from searchmark.reports import without_known_secrets
     from searchmark.reports.text import WIDTH, to_text
 
+    report = without_known_secrets(report)
     if sys.stdout is None or not sys.stdout.isatty():
         return to_text(report, brief=brief)
-    return to_text(report, brief=brief, colour="NO_COLOR" not in os.environ, width=shutil.get_terminal_size((WIDTH, 0)).columns)
+    return to_text(report, brief=brief, colour=not os.environ.get("NO_COLOR"), width=shutil.get_terminal_size((WIDTH, 0)).columns)
 
 
 def now() -> datetime:

@@ -6,7 +6,7 @@ Private: what is meant for others is a name of `searchmark`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -40,12 +40,13 @@ class Renderer:
         return cast("Callable[[Report], str | Iterable[str]]", getattr(module, self.function))
 
 
+PAGE = "html"
 RENDERERS = {
     "json": Renderer("json_file", "to_json", (".json",)),
     "markdown": Renderer("markdown", "to_markdown", (".md", ".markdown")),
     "comment": Renderer("comment", "to_comment", (".comment.md",)),
     "junit": Renderer("junit", "to_junit", (".xml",)),
-    "html": Renderer("page", "to_html", (".html", ".htm")),
+    PAGE: Renderer("page", "to_html", (".html", ".htm")),
     "text": Renderer("text", "to_text", (".txt",)),
     "summary": Renderer("summary", "to_summary", (".summary.txt",)),
     "csv": Renderer("csv_file", "to_csv", (".csv",)),
@@ -91,28 +92,23 @@ def write_report(report: Report, path: str | PathLike[str], format: str | None =
 
 
 def without_known_secrets(report: Report) -> Report:
-    """The report with no secret of the environment in its sentences.
+    """The report with no secret of the environment in any of its texts."""
+    from searchmark.reports.scrubbing import without_known_secrets
 
-    Before they are laid out: renderers escape and break them, and would hide a secret from the search.
-    """
-    from searchmark.services.redaction import scrubbed
-
-    secrets = _known_secrets(report)
-    advice = scrubbed(report.recommendations, secrets)
-    return replace(report, notes=scrubbed(report.notes, secrets), gate=scrubbed(report.gate, secrets), recommendations=advice)
-
-
-def _known_secrets(report: Report) -> frozenset[str]:
-    from searchmark.services.environment_secrets import environment_secrets
-    from searchmark.services.redaction import unless_known
-
-    return unless_known(environment_secrets(), (case for agent in report.agents.values() for case in agent.cases))
+    return without_known_secrets(report)
 
 
 def pieces_of(report: Report, format: str) -> Iterator[str]:  # noqa: A002  # as above
-    """The text, piece by piece, without secrets of the environment: a saved run may hold what its agent once said."""
+    """The text, piece by piece, without secrets of the environment."""
+    made = renderer_of(format).load()(without_known_secrets(report))
+    pieces = [made] if isinstance(made, str) else made
+    return iter(pieces) if format == PAGE else _checked(report, pieces)
+
+
+def _checked(report: Report, pieces: Iterable[str]) -> Iterator[str]:
+    """A second look at what is written. A page goes without: browsers run its script only as it is, to the letter."""
+    from searchmark.reports.scrubbing import known_secrets
     from searchmark.services.redaction import scrubbed
 
-    secrets = _known_secrets(report)
-    made = renderer_of(format).load()(without_known_secrets(report))
-    return (scrubbed(piece, secrets) for piece in ([made] if isinstance(made, str) else made))
+    secrets = known_secrets(report)
+    return (scrubbed(piece, secrets) for piece in pieces)

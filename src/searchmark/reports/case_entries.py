@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice, pairwise, repeat
+from itertools import pairwise, repeat
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
@@ -17,6 +17,7 @@ from searchmark.records import MATCHES, NOTHING_KNOWN, STATUSES, CaseTable
 from searchmark.records.id_columns import Texts, are_plain, texts_at
 from searchmark.reports.case_columns import NOT_JUDGED, CaseColumns
 from searchmark.reports.case_records import CaseFacts, CaseSummary, ExpectedTarget, ShownHit
+from searchmark.reports.case_rows import in_batches
 
 # Cases that are written at once: bounds the number of strings that are held.
 _AT_ONCE = 1 << 10
@@ -42,8 +43,8 @@ def case_entries(cases: Mapping[str, CaseSummary]) -> Iterator[list[str]]:
     if isinstance(cases, CaseColumns) and cases.text_of is None:
         writer = _ColumnWriter(cases)
         yield from (writer.entries(begin, min(begin + _AT_ONCE, len(cases))) for begin in range(0, len(cases), _AT_ONCE))
-    elif cases:  # read from a file, or with texts
-        yield [f"{quoted(case)}: {json.dumps(_case_data(summary))}" for case, summary in cases.items()]
+    else:  # read from a file, or with texts
+        yield from in_batches(f"{quoted(case)}: {json.dumps(_case_data(summary))}" for case, summary in cases.items())
 
 
 def with_numbers(data: Any) -> Any:
@@ -86,8 +87,7 @@ def _target_data(each: ExpectedTarget) -> dict[str, Any]:
 def fact_entries(facts: Mapping[str, CaseFacts]) -> Iterator[list[str]]:
     """What the suite says of every case as ``"id": {...}``, many at a time."""
     entries = ((case, plain) for case, each in facts.items() if (plain := plain_json(each)))
-    while batch := list(islice(entries, _AT_ONCE)):
-        yield [f"{quoted(case)}: {json.dumps(plain)}" for case, plain in batch]
+    return in_batches(f"{quoted(case)}: {json.dumps(plain)}" for case, plain in entries)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
+from itertools import count, islice
 from typing import Any, TypeVar
 
 from searchmark.services.secret_forms import HIDDEN, credentials_in, is_secret_flag, without_credentials
@@ -16,6 +17,7 @@ SHORTEST = 4  # characters; anything shorter occurs in ordinary words
 _LOOKS_SECRET = re.compile(
     r"^(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|hf_|xox[abprs]-|AKIA|ASIA|AIza|eyJ[\w-]+\.)\S*$|^(?i:bearer|basic|token) \S+$"
 )
+_AT_ONCE = 1 << 16  # texts that are looked through together: bounds the memory that this takes
 _TORN, _LONG = 12, 20  # characters: a text that was cut may hold so many of a secret that has so many
 
 T = TypeVar("T")
@@ -64,75 +66,114 @@ def _secrets(value: Any, name: str, below: bool) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class _Sought:
-    """Secrets, the longest first, and the shortest list of texts one of which is in every text that holds a secret."""
+class Scrubber:
+    """Removes secrets from whatever it is given; ``exact`` are whole texts that become something else, or stay what they are.
+
+    The secrets are the longest first, and ``signs`` the shortest list of texts one of which is in every text that holds a secret.
+    """
 
     secrets: tuple[str, ...]
     signs: tuple[str, ...]
+    exact: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def long(self) -> Iterator[str]:
-        return (secret for secret in self.secrets if len(secret) >= _LONG)
+    @staticmethod
+    def of(secrets: frozenset[str]) -> Scrubber:
+        return _scrubber(secrets)
+
+    def clean(self, value: T) -> T:
+        """The same with every secret replaced, wherever it occurs, also where only its beginning or its end is left."""
+        cleaned: T = self._clean(value)
+        return cleaned
+
+    def concerns(self, text: str) -> bool:
+        """Whether a text may hold a secret or a piece of one."""
+        for sign in self.signs:  # noqa: SIM110  # asked for every text of every answer; a generator takes twice as long
+            if sign in text:
+                return True
+        return False
+
+    def concerns_any(self, texts: Iterable[str]) -> bool:
+        """Whether one of many texts may, which are looked through many at once."""
+        left = iter(texts)
+        return any(self.concerns("\n".join(some)) for some in iter(lambda: list(islice(left, _AT_ONCE)), []))
+
+    def _clean(self, value: Any) -> Any:
+        """The very same object where nothing had to be replaced, which is nearly always."""
+        if value is None or value == () or isinstance(value, float | int):  # most fields of most records
+            return value
+        if isinstance(value, str):
+            return self._clean_text(value)
+        if isinstance(value, Mapping):
+            return self._clean_mapping(value) if value else value
+        if isinstance(value, list | tuple):
+            return self._clean_items(value) if self._may_concern(value) else value
+        if is_dataclass(value) and not isinstance(value, type):
+            before = {each.name: getattr(value, each.name) for each in fields(value)}
+            after = {name: self._clean(each) for name, each in before.items()}
+            return value if all(after[name] is before[name] for name in before) else replace(value, **after)
+        return value
+
+    def _clean_mapping(self, value: Mapping[Any, Any]) -> Mapping[Any, Any]:
+        """No entry is lost: keys that were different stay different."""
+        keys, values = [self._clean(key) for key in value], [self._clean(each) for each in value.values()]
+        if _same(keys, value) and _same(values, value.values()):
+            return value
+        return dict(zip(keys if _same(keys, value) else distinct(keys), values, strict=True))
+
+    def _clean_items(self, values: Sequence[Any]) -> Any:
+        cleaned = [self._clean(each) for each in values]
+        if _same(cleaned, values):
+            return values
+        return values._make(cleaned) if hasattr(values, "_make") else type(values)(cleaned)  # type: ignore[call-arg]  # of a list or a tuple
+
+    def _may_concern(self, values: Sequence[Any]) -> bool:
+        """Whether one of these needs a look; many texts are looked through at once, since an answer may have thousands of hits."""
+        if all(isinstance(each, str) for each in values):
+            return self.concerns("\n".join(values))
+        return not all(isinstance(each, float | int | None) for each in values)
+
+    def _clean_text(self, text: str) -> str:
+        if not self.concerns(text):
+            return text
+        if text in self.exact:
+            return self.exact[text]
+        for secret in self.secrets:
+            text = text.replace(secret, HIDDEN)
+        for secret in (each for each in self.secrets if len(each) >= _LONG):
+            text = _without_torn(text, secret, HIDDEN)
+            text = _without_torn(text[::-1], secret[::-1], HIDDEN[::-1])[::-1]
+        return text
 
 
 @lru_cache(maxsize=8)
-def _sought(secrets: frozenset[str]) -> _Sought:
+def _scrubber(secrets: frozenset[str]) -> Scrubber:
     whole = tuple(sorted(secrets, key=lambda secret: (-len(secret), secret)))
     signs = {part for each in whole for part in ((each[:_TORN], each[-_TORN:]) if len(each) >= _LONG else (each,))}
-    return _Sought(whole, tuple(sorted(signs)))
+    return Scrubber(whole, tuple(sorted(signs)))
+
+
+def scrubbed(value: T, secrets: frozenset[str]) -> T:
+    """The same with every one of these texts replaced, wherever it occurs, also where only its beginning or its end is left."""
+    return Scrubber.of(secrets).clean(value) if secrets else value
+
+
+def distinct(names: Iterable[T]) -> list[T | str]:
+    """The names, a number behind those that have become the same."""
+    taken: dict[T | str, None] = {}
+    for name in names:
+        free = (name if number == 1 else f"{name} ({number})" for number in count(1))
+        taken[next(each for each in free if each not in taken)] = None
+    return list(taken)
+
+
+def _same(some: Iterable[Any], others: Iterable[Any]) -> bool:
+    return all(one is other for one, other in zip(some, others, strict=True))
 
 
 def unless_known(secrets: frozenset[str], known: Iterable[str]) -> frozenset[str]:
     """The secrets that are no part of what is measured: ids and queries must not change because a variable says the same."""
     said = "\n".join(known)
     return frozenset(secret for secret in secrets if secret not in said)
-
-
-def scrubbed(value: T, secrets: frozenset[str]) -> T:
-    """The same with every one of these texts replaced, wherever it occurs, also where only its beginning or its end is left."""
-    return _scrubbed(value, _sought(secrets)) if secrets else value
-
-
-def _scrubbed(value: Any, sought: _Sought) -> Any:
-    """The very same object where nothing had to be replaced, which is nearly always."""
-    if value is None or value == () or isinstance(value, float | int):  # most fields of most records
-        return value
-    if isinstance(value, str):
-        return _scrubbed_text(value, sought)
-    if isinstance(value, Mapping):
-        return {_scrubbed(key, sought): _scrubbed(each, sought) for key, each in value.items()} if value else value
-    if isinstance(value, list | tuple):
-        return type(value)(_scrubbed(each, sought) for each in value) if _may_hold(value, sought) else value
-    if is_dataclass(value) and not isinstance(value, type):
-        before = {each.name: getattr(value, each.name) for each in fields(value)}
-        after = {name: _scrubbed(each, sought) for name, each in before.items()}
-        return value if all(after[name] is before[name] for name in before) else replace(value, **after)
-    return value
-
-
-def _may_hold(values: Sequence[Any], sought: _Sought) -> bool:
-    """Whether one of these needs a look; many texts are looked through at once, since an answer may have thousands of hits."""
-    if all(isinstance(each, str) for each in values):
-        return _shows(sought, "\n".join(values))
-    return not all(isinstance(each, float | int | None) for each in values)
-
-
-def _shows(sought: _Sought, text: str) -> bool:
-    for sign in sought.signs:  # noqa: SIM110  # asked for every text of every answer; a generator takes twice as long
-        if sign in text:
-            return True
-    return False
-
-
-def _scrubbed_text(text: str, sought: _Sought) -> str:
-    if not _shows(sought, text):
-        return text
-    for secret in sought.secrets:
-        text = text.replace(secret, HIDDEN)
-    for secret in sought.long:
-        text = _without_torn(text, secret, HIDDEN)
-        text = _without_torn(text[::-1], secret[::-1], HIDDEN[::-1])[::-1]
-    return text
 
 
 def _without_torn(text: str, secret: str, hidden: str) -> str:
