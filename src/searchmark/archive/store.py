@@ -128,7 +128,7 @@ class Archive:
         """Remove an entry, which is hidden first: a process that is killed leaves no half of one."""
         path = self.folder / entry.folder
         if path.exists() and not os.access(path, os.W_OK):  # it could be hidden, and would never go
-            raise UsageError(f"{path} belongs to a different user, who alone can remove it")
+            raise UsageError(f"{path} cannot be removed: it is writable for its owner alone")
         with self._writing(), unfinished_entry(self.folder) as hidden:
             try:
                 path.rename(hidden)
