@@ -261,6 +261,17 @@ class TestDamage:
         finally:
             archive.folder.chmod(0o700)
 
+    @pytest.mark.skipif(os.getuid() == 0, reason="the superuser may write everywhere")
+    def test_an_entry_of_another_user_is_not_removed_and_stays_whole(self, archive: Archive) -> None:
+        entry = archive.find(archive.add(report_of(), [], NOON))
+        archive.path(entry).chmod(0o500)
+        try:
+            with pytest.raises(UsageError, match=r"cannot be removed: it is writable for its owner alone$"):
+                archive.remove(entry)
+            assert archive.report(entry).suite.name == "demo"
+        finally:
+            archive.path(entry).chmod(0o700)
+
     def test_a_file_in_its_stead_is_one_sentence(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
         with pytest.raises(UsageError, match=r"the archive .*file cannot be written: "):

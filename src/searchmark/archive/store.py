@@ -35,7 +35,7 @@ SUMMARY, REPORT, RUNS = "summary.json", "report.json.gz", "runs"
 LATEST = "latest"
 _SHORTEST_PREFIX = 2
 _TAKEN = {errno.EEXIST, errno.ENOTEMPTY}  # a folder of this name is there, and is not empty
-LARGEST_REPORT = 1 << 30  # bytes: a few that are packed can be any number of them
+LARGEST_REPORT = 1 << 29  # bytes, of 300,000 cases: what is packed in a few may be any number of them
 _CANNOT_BE_UNPACKED = "is damaged: it cannot be unpacked"
 _QUICK = 3  # of gzip's levels: as small as the best within a few percent, in a third of the time
 
@@ -128,7 +128,7 @@ class Archive:
         """Remove an entry, which is hidden first: a process that is killed leaves no half of one."""
         path = self.folder / entry.folder
         if path.exists() and not os.access(path, os.W_OK):  # it could be hidden, and would never go
-            raise UsageError(f"{path} belongs to a different user, who alone can remove it")
+            raise UsageError(f"{path} cannot be removed: it is writable for its owner alone")
         with self._writing(), unfinished_entry(self.folder) as hidden:
             try:
                 path.rename(hidden)
