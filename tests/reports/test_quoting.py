@@ -23,11 +23,37 @@ BREAK = "\u200b"
         ("a.b@1.example", f"a.b@{BREAK}1.example"),
         ("http://evil.example", f"http:{BREAK}//evil.example"),
         ("see #12", f"see \\#{BREAK}12"),
+        ("@0xdead", f"@{BREAK}0xdead"),
+        ("ping (@1user)", f"ping (@{BREAK}1user)"),
+        ("GH-12 and gh-3", f"GH-{BREAK}12 and gh-{BREAK}3"),
+        ("a5c3785ed8d6a35868bc169f07e40e889087fd2e", f"a5c3785{BREAK}ed8d6a35868bc169f07e40e889087fd2e"),
         ("P@5 and nDCG@10", "P@5 and nDCG@10"),
     ],
 )
 def test_nothing_becomes_a_link_in_markdown(text: str, shown: str) -> None:
     assert markdown_text(text) == shown
+
+
+WORDS = {
+    "Persian": "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    "Sinhala": "\u0dc1\u0dca\u200d\u0dbb\u0dd3",
+    "family": "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "flag": "\U0001f3f3\ufe0f\u200d\U0001f308",
+    "skin tone": "\U0001f469\U0001f3fd\u200d\U0001f4bb",
+}
+
+
+@pytest.mark.parametrize("text", WORDS.values(), ids=WORDS)
+def test_joiners_that_words_and_emoji_are_written_with_stay(text: str) -> None:
+    assert visible(f"{text}\x00") == f"{text}\\x00"
+
+
+@pytest.mark.parametrize(
+    "text", ["a{}b", "{}a", "a{}", "\u0645{}", "\u0627{}\u0645", "\U0001f468{}a", "\u0645{0}{0}\u0645", "1{}2"]
+)
+@pytest.mark.parametrize("joiner", ["\u200c", "\u200d"])
+def test_joiners_that_show_nothing_are_written_out(text: str, joiner: str) -> None:
+    assert visible(text.format(joiner)) == text.format(joiner.encode("unicode_escape").decode())
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def _still_followed(current: Sequence[PastRun], past: Sequence[PastRun]) -> Iter
 def archived_trends(archive: Archive, selection: EntrySelection, warn: Warn = lambda _: None) -> list[Trend]:
     """Every measure of the chosen runs over all entries that are chosen; of runs that all cannot be trusted there is none."""
     found = (past_runs(entry.id, entry.time, report) for entry, report in summaries(archive, selection, warn))
-    past = [run for runs in found for run in runs if selection.takes_run(run.agent, run.snapshot, run.repeat)]
+    past = [run for runs in found for run in runs if selection.takes_run(run.agent, run.snapshot, max(run.repeat, run.number))]
     trusted = {run.series for run in past if run.trusted}
     spoiled = Counter((run.suite, run.name) for run in past if run.series not in trusted)
     for (suite, name), runs in spoiled.items():

@@ -117,7 +117,8 @@ def refuse_live_options() -> None:
         if parameter.name in asked and is_given(parameter.name, (ParameterSource.COMMANDLINE,))
     ]
     if given:
-        raise UsageError(f"--run scores a saved run; {', '.join(sorted(given))} belong to a run with --agent")
+        verb = "belongs" if len(given) == 1 else "belong"
+        raise UsageError(f"--run scores a saved run; {', '.join(sorted(given))} {verb} to a run with --agent")
 
 
 def agent_specs(names: Sequence[str], config: Config, live: LiveOptions) -> tuple[AgentSpec, ...]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from searchmark.errors import FormatError
 from searchmark.files.store import check_shape, parse_json, plain_json, read_text
-from searchmark.records import IndexBuild
+from searchmark.records import STATUSES, IndexBuild
 from searchmark.reports.case_entries import case_entries, fact_entries, with_numbers
 from searchmark.reports.report import REPORT_SCHEMA, AgentSummary, Report, Summaries
 
@@ -135,7 +135,31 @@ def parse_report(path: str | PathLike[str], text: str) -> Report:
     data = parse_json(path, text)
     if not isinstance(data, dict):
         raise FormatError(path, None, "is not a report")
-    return check_shape(path, _adapter(), REPORT_SCHEMA.upgraded(path, data))
+    report = check_shape(path, _adapter(), REPORT_SCHEMA.upgraded(path, data))
+    wrong = next(_contradictions(report), None)
+    if wrong is not None:
+        raise FormatError(path, None, f"is not a whole report: {wrong}")
+    return report
+
+
+def _contradictions(report: Report) -> Iterator[str]:
+    """What renderers could not lay out though every part has its shape."""
+    if not report.agents:
+        yield "it has no run"
+    for name, agent in report.agents.items():
+        yield from (
+            f"the case {case!r} of {name!r} has the unknown status {each.status!r}"
+            for case, each in agent.cases.items()
+            if each.status not in STATUSES
+        )
+        named = (*agent.worst, *agent.best) if agent.cases else ()  # the summary of an archived report has no cases
+        yield from (f"{name!r} has no case {case!r}" for case in named if case not in agent.cases)
+    for pair in report.pairs:
+        yield from (
+            f"a pair names {name!r}, which is no run" for name in (pair.baseline, pair.candidate) if name not in report.agents
+        )
+        if all(found.measure != pair.primary for found in pair.differences):
+            yield f"{pair.candidate!r} and {pair.baseline!r} are not compared by {pair.primary!r}"
 
 
 @cache

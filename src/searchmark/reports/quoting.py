@@ -12,13 +12,24 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&$])")
 # What begins a list, a rule or a heading at the beginning of a line.
 _BLOCK = re.compile(r"^(\d*)([-+=.)])")
-# What GitHub makes links of without any markup: addresses, e-mail addresses and mentions, numbers of issues.
-_LINKED = re.compile(r"(?i)(?<=www)(?=\.)|(?<=@)(?=[a-z]|[\w-]+\.\w)|(?<=:)(?=//)|(?<=#)(?=\d)")
+# What GitHub makes links of without any markup: addresses, e-mail addresses and mentions (a user's name may begin with a
+# digit, and no letter is before it, as in P@5), numbers of issues, and names of commits.
+_LINKED = re.compile(
+    r"(?i)(?<=www)(?=\.)|(?<=@)(?=[a-z]|[\w-]+\.\w)|(?<=@)(?<!\w@)(?=\d)|(?<=:)(?=//)|(?<=#)(?=\d)"
+    r"|(?<=\bgh-)(?=\d)|(?<=\b[0-9a-f]{7})(?=[0-9a-f]{33}\b)"
+)
 # What CI systems take for commands: at the beginning of a line, or anywhere in it.
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#(?:\[|vso\[|teamcity\[))", re.MULTILINE)
 LONGEST_SENTENCE = 2_000  # that people read; the JSON has all of it
 _AS_IT_IS = json.JSONEncoder(ensure_ascii=False)
 _BREAK = "\u200b"  # a space without width
+_NON_JOINER, _JOINER, _AS_EMOJI, _SKIN_TONES = "\u200c", "\u200d", "\ufe0f", "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+_VIRAMA = 9  # the class of signs behind which Indic scripts have joiners
+# Arabic letters that are never joined to the next one, so that a non-joiner behind them shows nothing.
+_NEVER_JOINED = (
+    "\u0621\u0622\u0623\u0624\u0625\u0627\u0629\u062f\u0630\u0631\u0632\u0648"
+    "\u0671\u0688\u0691\u0698\u06c0\u06c3\u06cb\u06d2\u06d3\u06d5"
+)
 # The first letter, blanks aside, of what spreadsheets take for formulas, also in full width; CI commands; and our own quote.
 _QUOTED_IN_CSV = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|\s*::|\s*##(?:\[|vso\[|teamcity\[)|'")
 
@@ -29,12 +40,33 @@ _XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\u
 def visible(text: str, width: int | None = None) -> str:
     """The text on one line, anything invisible written out as an escape, cut to ``width``."""
     # Nearly every text is printable, which rules out all that is unseen, and takes a hundredth of the time to find out.
-    shown = text if text.isprintable() else "".join(_escape(char) if _unseen(char) else char for char in text)
+    shown = text if text.isprintable() else "".join(_shown(text, at) for at in range(len(text)))
     return shown if width is None or len(shown) <= width else shown[: width - 1] + "…"
 
 
-def _unseen(char: str) -> bool:
-    return unicodedata.category(char) in _UNSEEN
+def _shown(text: str, at: int) -> str:
+    char = text[at]
+    return _escape(char) if unicodedata.category(char) in _UNSEEN and not _joins(text, at) else char
+
+
+def _joins(text: str, at: int) -> bool:
+    """Whether a joiner or non-joiner is part of how a word or an emoji is written: elsewhere it makes two ids look the same."""
+    before, after = text[at - 1 : at], text[at + 1 : at + 2]
+    if text[at] not in (_NON_JOINER, _JOINER) or not before or not after:
+        return False
+    if unicodedata.combining(before) == _VIRAMA:
+        return unicodedata.category(after) == "Lo"
+    if text[at] == _NON_JOINER:
+        return _is_arabic(before) and _is_arabic(after) and before not in _NEVER_JOINED
+    return _is_emoji(after) and (_is_emoji(before) or before == _AS_EMOJI or before in _SKIN_TONES)
+
+
+def _is_arabic(char: str) -> bool:
+    return unicodedata.bidirectional(char) == "AL"
+
+
+def _is_emoji(char: str) -> bool:
+    return unicodedata.category(char) == "So"
 
 
 def _escape(char: str) -> str:

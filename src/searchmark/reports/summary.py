@@ -13,8 +13,7 @@ from searchmark.reports.advice_layout import STATES, GatedValue, asked, recommen
 from searchmark.reports.cells import Cell, Count, Interval, Number, Table, Text, table
 from searchmark.reports.fitting import fitted
 from searchmark.reports.gate_layout import gate_sentence
-from searchmark.reports.history_layout import history_lines
-from searchmark.reports.layout import Row, case_counts, counted
+from searchmark.reports.layout import Row, case_counts, counted, listed
 from searchmark.reports.outcome import MEANINGS, outcome_of
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
 from searchmark.reports.report import AgentSummary, Report
@@ -55,6 +54,8 @@ def _means(report: Report) -> Iterator[str]:
     else:
         yield from _lines(table(("measure", *map(_short, agents)), (_row_of(name, agents.values()) for name in shown)))
     yield from _left_out(len(first.measures) - MEASURES, "more measure")
+    unseen = list(islice(report.agents, RUNS, None))
+    yield from (f"not shown: the means of {listed(unseen)}",) if unseen else ()
 
 
 def _short(name: str) -> str:
@@ -115,16 +116,23 @@ def _meaning(report: Report) -> Iterator[str]:
     """What follows from it: the gate, decisions, the verdict of every pair, advice, and what has drifted."""
     yield ""
     yield gate_sentence(report) or MEANINGS[outcome_of(report)]
-    yield from islice((decision.sentence for decision in report.decisions), LINES)
-    yield from islice(_pair_verdicts(report), LINES)
-    yield from islice((f"recommended: {sentence}" for sentence in recommendation_sentences(report)), LINES)
-    yield from islice((line.text for line in history_lines(report)), LINES)
-    yield from islice((f"note: {note.message}" for note in report.notes if note.severity == "error"), LINES)
+    yield from _first([decision.sentence for decision in report.decisions], "more decision")
+    yield from _first(list(_pair_verdicts(report)), "more pair of runs", "more pairs of runs")
+    yield from _first([f"recommended: {sentence}" for sentence in recommendation_sentences(report)], "more recommendation")
+    yield from _first(
+        [line.text for line in history_lines(report)], "more line about earlier runs", "more lines about earlier runs"
+    )
+    yield from (f"note: {note.message}" for note in report.notes if note.severity == "error")  # all: they make it untrusted
+
+
+def _first(sentences: list[str], noun: str, plural: str | None = None) -> Iterator[str]:
+    yield from sentences[:LINES]
+    yield from _left_out(len(sentences) - LINES, noun, plural)
 
 
 def _pair_verdicts(report: Report) -> Iterator[str]:
     for pair in report.pairs:
-        found = next(each for each in pair.differences if each.measure == pair.primary)
+        found = pair.main
         change = Number(found.difference, signed=True).text
         yield f"{pair.candidate} against {pair.baseline}: {with_words(pair.primary)} {change}, {found.verdict}"
 

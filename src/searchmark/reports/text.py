@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -19,6 +20,8 @@ from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_comman
 from searchmark.reports.report import AgentSummary, Report
 
 WIDTH = 120
+# Blanks that fill a table up to its edge: they would make a line wider than a narrow terminal.
+_LINE_END = re.compile(r" +((?:\x1b\[0m)?)$", re.MULTILINE)
 
 Part = rich.text.Text | Table
 
@@ -35,7 +38,7 @@ def to_text(report: Report, *, brief: bool = False, colour: bool = False, width:
     console.width = max(width, *(narrowest(part, console) for part in parts))
     for part in parts:
         console.print(part)
-    return without_commands(buffer.getvalue())
+    return without_commands(_LINE_END.sub(r"\1", buffer.getvalue()))
 
 
 def _laid_out(report: Report, brief: bool, console: Console) -> Iterator[RenderableType]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import click
+from click.core import ParameterSource
 
 from searchmark.cli._archive import archive_folder
 from searchmark.cli._groups import config_option
-from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, Given, SectionedCommand, config_options, option, option_group
+from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, Given, SectionedCommand, config_options, is_given, option, option_group
 from searchmark.cli._output import (
     STDOUT,
     charts_wanted,
@@ -25,7 +27,7 @@ from searchmark.cli._output import (
 from searchmark.config import Config
 from searchmark.errors import EXIT_OK, FormatError, UsageError
 from searchmark.options.archive_options import ArchiveFolder
-from searchmark.options.option import Option
+from searchmark.options.option import Option, option_fields
 from searchmark.options.report_options import ReportOptions
 from searchmark.runs import FORMATS as RUN_FORMATS
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
@@ -50,14 +52,16 @@ class JudgedBy:
         tuple[str, ...], Option("Split by category, tag or a field of the cases; repeatable.", ("--by",), "FIELD")
     ] = ()
 
-    def report(self, run: Path, detail: ReportOptions) -> Report:
-        """The report on a saved run; nothing is asked again."""
-        from searchmark.experiments import evaluate_run
+    def report(self, files: Sequence[Path], detail: ReportOptions) -> Report:
+        """The report on saved runs; nothing is asked again."""
+        from searchmark.experiments import compare_runs, evaluate_run
         from searchmark.runs import load_run
         from searchmark.suites import load_suite
 
         suite = load_suite(str(self.path), format=self.format, topics=self.topics)
-        return evaluate_run(suite, [load_run(run, format=self.run_format)], self.measures, by=self.splits, detail=detail)
+        runs = [load_run(file, format=self.run_format) for file in files]
+        make = evaluate_run if len(runs) == 1 else compare_runs
+        return make(suite, runs, self.measures, by=self.splits, detail=detail)
 
 
 @click.command("report", cls=SectionedCommand, short_help="Show a report in another format, or in the browser.")
@@ -90,7 +94,7 @@ def command(
     """Show a report in another format, or in the browser. Nothing is run.
 
     FILE is a report as JSON, or a saved run together with --gold-set. ENTRY is one of the archive: the id that 'searchmark
-    history' lists, or its beginning, or 'latest'.
+    history' lists, or its beginning, or 'latest'; with --gold-set its saved runs are judged again.
 
     \b
     searchmark report report.json -o report.html -o report.md
@@ -116,18 +120,45 @@ def command(
 
 def found_report(source: str, archive: Archive, judged: JudgedBy, detail: ReportOptions) -> Report:
     """The report that is meant: one in a file, one in the archive, or that of a saved run."""
-    from searchmark.archive.store import is_entry, read_entry
+    from searchmark.archive.store import SUMMARY, is_entry, read_entry
 
     path = Path(source)
     if judged.path is not None:
-        return judged.report(path, detail)
-    if is_entry(path):
-        return read_entry(path)
+        return judged.report(_saved_runs(path, archive), detail)
+    _refuse_judging()
+    entry = path.parent if path.name == SUMMARY else path
+    if is_entry(entry):
+        return read_entry(entry)
     if path.exists():
         return _read(path)
-    if path.suffix or len(path.parts) > 1:  # a file was meant, and is not there
+    if _is_file_name(path):  # a file was meant, and is not there
         raise FormatError(path, None, "cannot be read: there is no such file")
     return archive.report(source)
+
+
+def _saved_runs(path: Path, archive: Archive) -> Sequence[Path]:
+    """The file, or the raw runs of an entry of the archive."""
+    from searchmark.archive.store import Archive, is_entry
+
+    if is_entry(path):
+        return Archive(path.absolute().parent).runs(path.absolute().name)
+    return [path] if path.exists() or _is_file_name(path) else archive.runs(str(path))
+
+
+def _is_file_name(path: Path) -> bool:
+    return bool(path.suffix) or len(path.parts) > 1
+
+
+def _refuse_judging() -> None:
+    """A report is judged already, so what a saved run is judged by would be ignored."""
+    asked = {each.name for group in (JudgedBy, ReportOptions) for each in option_fields(group)}
+    given = sorted(
+        max(parameter.opts, key=len)
+        for parameter in click.get_current_context().command.params
+        if parameter.name in asked and is_given(parameter.name, (ParameterSource.COMMANDLINE,))
+    )
+    if given:
+        raise UsageError(f"a report is shown as it is; {', '.join(given)} needs a saved run, or an entry, with --gold-set SUITE")
 
 
 def _read(path: Path) -> Report:
@@ -135,7 +166,7 @@ def _read(path: Path) -> Report:
     from searchmark.runs import load_run
 
     try:
-        return read_report(path)
+        return _with_cases(path, read_report(path))
     except FormatError:
         try:
             load_run(path)
@@ -144,6 +175,12 @@ def _read(path: Path) -> Report:
         else:
             raise UsageError(f"{path} is a saved run; name what it is judged by: --gold-set SUITE") from None
         raise
+
+
+def _with_cases(path: Path, report: Report) -> Report:
+    if report.suite.cases and not any(agent.cases for agent in report.agents.values()):
+        raise UsageError(f"{path} has no cases: it is the summary of an entry of an archive; name the entry or its folder instead")
+    return report
 
 
 def open_in_browser(report: Report, pages: list[Path]) -> None:
