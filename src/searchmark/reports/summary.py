@@ -13,6 +13,7 @@ from searchmark.reports.advice_layout import STATES, GatedValue, asked, recommen
 from searchmark.reports.cells import Cell, Count, Interval, Number, Table, Text, table
 from searchmark.reports.fitting import fitted
 from searchmark.reports.gate_layout import gate_sentence
+from searchmark.reports.history_layout import history_lines
 from searchmark.reports.layout import Row, case_counts, counted, listed
 from searchmark.reports.outcome import MEANINGS, outcome_of
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
