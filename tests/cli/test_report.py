@@ -38,7 +38,7 @@ SPOILED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "status": (lambda data: first_case(next(iter(data["agents"].values()))).update(status="odd"), "has the unknown status 'odd'"),
     "no agents": (lambda data: data.update(agents={}, pairs=[]), "it has no run"),
     "primary": (lambda data: data["pairs"][0].update(primary="inf"), "are not compared by 'inf'"),
-    "pair": (lambda data: data["pairs"][0].update(candidate="gone"), "a pair names 'gone', which is no run"),
+    "pair": (lambda data: data["pairs"][0].update(candidate="gone"), "a pair names the unknown run 'gone'"),
     "worst": (lambda data: next(iter(data["agents"].values())).update(worst=["gone"]), "has no case 'gone'"),
 }
 

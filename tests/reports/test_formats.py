@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -28,7 +29,7 @@ from searchmark import (
 )
 from searchmark.measures.words import in_words, with_words
 from searchmark.records import AnswerDetails
-from searchmark.reports import Report
+from searchmark.reports import Note, Report
 from searchmark.reports.json_file import read_report
 from searchmark.reports.text import to_text
 from tests.reports.samples import WATCHED_SUITE, comparison_of, report_of, watched_run
@@ -200,6 +201,27 @@ class TestSummary:
         assert "gate passed: MRR (RR) is 0.65" in render(one({"MRR": 0.6}), "summary")
         assert "new against old: nDCG@10 +0.4833, IMPROVED" in render(several(), "summary")
         assert "measured, and no gate checks it" in render(one(), "summary")
+
+    def test_it_says_how_much_it_leaves_out(self) -> None:
+        suite = suite_of(12)
+        scores = [score(judge(suite, run_of(suite, f"run{number}", number + 2)), MEASURES) for number in range(8)]
+        report = build_comparison(scores, compare(scores))
+        shown = render(report, "summary")
+        assert len(report.pairs) == 28
+        assert "and 22 more pairs of runs" in shown
+        assert "and 4 more runs" in shown
+        assert "not shown: the means of run4, run5, run6" in shown
+
+    def test_it_has_every_note_that_makes_it_untrusted(self) -> None:
+        notes = tuple(Note("failed", "error", f"wrong in way {number}") for number in range(9))
+        shown = render(replace(one(), notes=notes), "summary")
+        assert [note for note in notes if f"note: {note.message}" not in shown] == []
+
+
+@pytest.mark.parametrize("colour", [True, False])
+def test_no_line_ends_with_blanks_that_make_it_wider_than_the_terminal(colour: bool) -> None:
+    text = re.sub(r"\x1b\[[0-9;]*m", "", to_text(several(), colour=colour, width=40))
+    assert [line for line in text.split("\n") if line != line.rstrip()] == []
 
 
 class TestLatex:

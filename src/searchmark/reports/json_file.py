@@ -156,7 +156,7 @@ def _contradictions(report: Report) -> Iterator[str]:
         yield from (f"{name!r} has no case {case!r}" for case in named if case not in agent.cases)
     for pair in report.pairs:
         yield from (
-            f"a pair names {name!r}, which is no run" for name in (pair.baseline, pair.candidate) if name not in report.agents
+            f"a pair names the unknown run {name!r}" for name in (pair.baseline, pair.candidate) if name not in report.agents
         )
         if all(found.measure != pair.primary for found in pair.differences):
             yield f"{pair.candidate!r} and {pair.baseline!r} are not compared by {pair.primary!r}"
