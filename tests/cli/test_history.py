@@ -14,7 +14,6 @@ import pytest
 
 from searchmark.archive.store import Archive
 from searchmark.cli.main import main
-from searchmark.reports import RENDERERS
 from tests.conftest import ROOT
 from tests.support import commands
 
@@ -393,7 +392,6 @@ class TestReport:
     def test_json_goes_to_stdout(self, two_entries: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         assert json.loads(said(capsys, "report", "latest", "-o", "-")[0])["suite"]["name"] == "quickstart"
 
-    @pytest.mark.skipif("html" not in RENDERERS, reason="there is no page to open")
     @pytest.mark.parametrize("named", [["-o", "page.html"], []])
     def test_the_browser_gets_the_page(self, two_entries: list[str], project: Path, named: list[str]) -> None:
         browser = project / "browser"

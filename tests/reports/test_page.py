@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from markupsafe import Markup
 
-from searchmark import Answer, Evidence, Hit, Run, build_report, check_gate, judge, parse_threshold, score
+from searchmark import Answer, Case, Evidence, Hit, Judgment, Run, Suite, build_report, check_gate, judge, parse_threshold, score
 from searchmark.gates.bounds import NumberRule
 from searchmark.gates.quantities import LatencyOf
 from searchmark.records import AnswerDetails
@@ -276,3 +276,12 @@ def test_text_that_calls_itself_markup_stays_text() -> None:
     attacked = page_of(_attacked(Markup("<b onclick=alert(1)>bold</b>")))
     assert attacked.named("b") == page_of(_attacked("text")).named("b")
     assert "<b onclick=alert(1)>bold</b>" in attacked.text
+
+
+@pytest.mark.parametrize("threshold", ["nDCG@10=0.1", "Judged@10=0.1", "RR=2"])
+def test_a_target_in_any_state_is_on_the_page(threshold: str) -> None:
+    """Three cases have no interval; a measure may tell nothing of quality; a bound may be out of reach."""
+    suite = Suite.from_cases("s", [Case(f"c{n}", "q", (Judgment("a"),)) for n in range(3)])
+    scores = score(judge(suite, Run.from_scores({f"c{n}": {"a": 1.0} for n in range(3)})), ["nDCG@10", "RR", "Judged@10"])
+    gate = check_gate(Evidence.of(scores), [parse_threshold(threshold)])
+    assert threshold.partition("=")[0] in render(build_report(scores, gate=gate), "html")

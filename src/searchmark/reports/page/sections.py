@@ -13,6 +13,7 @@ from searchmark.reports import comparison_layout, gate_layout, layout
 from searchmark.reports.advice_layout import STATES, GatedValue, asked, target_subject
 from searchmark.reports.cells import Interval, Number, SegmentMean, Table
 from searchmark.reports.gate_rows import rule_table
+from searchmark.reports.history_layout import HistoryLine, history_lines
 from searchmark.reports.measured import leading_measure, measure_names
 from searchmark.reports.notes import Note
 from searchmark.reports.outcome import Outcome, outcome_of
@@ -36,7 +37,12 @@ _TONES = {
     **dict.fromkeys(("failed", "untrusted", "nothing evaluated", "REGRESSED", "INVALID"), "bad"),
 }
 # Not every device has the pictures of other formats.
-_TARGET_SIGNS = {"met": ("✓", "good"), "close": ("≈", "open"), "missed": ("✗", "bad"), "unknown": ("–", "calm")}
+_TARGET_SIGNS = {
+    "met": ("✓", "good"),
+    **dict.fromkeys(("close", "few", "open"), ("≈", "open")),
+    "missed": ("✗", "bad"),
+    "unknown": ("–", "calm"),
+}
 _SIGNS = {"good": "▲", "bad": "▼", "open": "◇", "calm": "="}
 
 
@@ -222,12 +228,16 @@ class Page:
         return [(effect.sentence, comparison_layout.snapshot_table(effect)) for effect in self.report.snapshot_effects]
 
     @cached_property
+    def history_lines(self) -> list[HistoryLine]:
+        return history_lines(self.report)
+
+    @cached_property
     def histories(self) -> list[TrendPicture]:
         return histories(self.report)
 
 
 def _target_row(line: TargetLine) -> TargetRow:
-    sign, tone = _TARGET_SIGNS[line.state]
+    sign, tone = _TARGET_SIGNS[line.state] if line.tells_quality else ("", "calm")
     interval = "" if line.low is None else f" ({Interval(line.low, line.high).text})"
     value = f"{GatedValue(line.value, line.expected, line.unit).text}{interval}"
     return TargetRow(sign, tone, STATES[line.state], target_subject(line), line.run, value, asked(line))
