@@ -82,6 +82,7 @@ def gitlab_steps() -> list[str]:
     return list(job["script"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [github_steps(), gitlab_steps()], ids=["github", "gitlab"])
 def test_the_commands_of_a_workflow_are_green_and_red_as_search_is(project: Path, steps: list[str]) -> None:
     install, command = steps
@@ -116,6 +117,7 @@ def _jobs(workflow: dict[str, Any]) -> list[dict[str, Any]]:
     return list(workflow.get("jobs", workflow).values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["github", "gitlab"])
 def test_builds_that_hand_on_the_archive_know_the_ones_before(project: Path, name: str) -> None:
     assert ".searchmark/runs" in block(f"workflow: {name} archive")

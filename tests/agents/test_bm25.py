@@ -140,6 +140,7 @@ def _edit(texts: dict[str, str], chosen: random.Random) -> None:
         texts[chosen.choice([name, f"moved/{name}"])] = "".join(parts[: chosen.randint(0, len(parts) + 1)])
 
 
+@pytest.mark.slow
 def test_every_state_of_a_real_history_equals_an_index_from_scratch() -> None:
     states = list(map(corpus_at, commits(7)))
     agent = ready(states[0])

@@ -20,6 +20,7 @@ def test_by_fiellers_formula_on_dense_scores() -> None:
     assert line(gain.high) == pytest.approx(-1.96, abs=0.06)
 
 
+@pytest.mark.slow
 def test_covers_where_an_exact_baseline_would_not() -> None:
     """With the baseline's mean taken as known, 78 to 89 % would be covered."""
     random, covered = np.random.default_rng(2), []

@@ -232,7 +232,7 @@ class TestDamage:
         entry = archive.add(report_of(), [], NOON)
         monkeypatch.setattr(store, "LARGEST_REPORT", 1 << 20)
         (archive.path(entry) / REPORT).write_bytes(gzip.compress(b" " * ((1 << 20) + 1)))
-        with pytest.raises(FormatError, match=r"report\.json\.gz: holds more than 1 MiB, which is no report$"):
+        with pytest.raises(FormatError, match=r"report\.json\.gz: holds more than 1 MiB, more than a report can have$"):
             archive.report(entry)
 
     def test_an_entry_without_files_is_named(self, archive: Archive) -> None:

@@ -46,6 +46,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     return folder, write_history(folder, [{**kept, b"search.py": (FILE, agent(n))} for n in range(1, COMMITS + 1)])
 
 
+@pytest.mark.slow
 def test_git_bisect_run_ends_at_the_commit_that_made_search_worse(project: tuple[Path, list[str]]) -> None:
     folder, commits = project
     git(folder, "bisect", "start", commits[-1], commits[0])

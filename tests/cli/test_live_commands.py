@@ -152,7 +152,7 @@ def test_cases_that_bring_documents_are_searched_in_their_own(shop: Path) -> Non
         (["--agent", "bm25", "--repo", "shop", "--last-failed"], 4, "there is no last run"),
         (["--agent", "bm25", "--repo", "shop", "--timeout", "0"], 4, "timeout"),
         (["--agent", "bm25", "--repo", "shop", "--shard", "3/2"], 4, "write it like 1/4"),
-        (["--run", "x.jsonl", "--timeout", "3"], 4, "belong to a run with --agent"),
+        (["--run", "x.jsonl", "--timeout", "3"], 4, "belongs to a run with --agent"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

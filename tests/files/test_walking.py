@@ -27,6 +27,7 @@ def sorted_parts(found: tuple[str, list[str], list[str]]) -> tuple[str, list[str
     return found[0], sorted(found[1]), sorted(found[2])
 
 
+@pytest.mark.slow
 def test_a_folder_as_deep_as_a_path_can_be_is_searched(tmp_path: Path) -> None:
     """In a process of its own, since it goes from folder to folder."""
     code = f"import os\nos.chdir({str(tmp_path)!r})\nfor _ in range({DEPTH}):\n    os.mkdir('d'); os.chdir('d')\nopen('deep.txt', 'w').write('word')"

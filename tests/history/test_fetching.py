@@ -97,7 +97,7 @@ def test_a_saved_run_has_nothing_to_fetch(clone: tuple[Path, list[str]]) -> None
     folder, _ = clone
     (folder / "run.json").write_text('{"c1": ["login.py"]}')
     done = searchmark("evaluate", "--gold-set", "gold.json", "--run", "run.json", "--fetch", "--no-config", cwd=folder)
-    assert (done.returncode, "--fetch belong to a run with --agent" in done.stderr) == (4, True)
+    assert (done.returncode, "--fetch belongs to a run with --agent" in done.stderr) == (4, True)
 
 
 @pytest.mark.parametrize(

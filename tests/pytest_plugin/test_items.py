@@ -8,6 +8,8 @@ import pytest
 
 from tests.pytest_plugin.support import COFFEE, SUITE, run_pytest, shop
 
+pytestmark = pytest.mark.slow  # whole sessions of pytest
+
 OUTCOMES = {
     "case[tea]": "passed",
     "case[mugs]": "failure",

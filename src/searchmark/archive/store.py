@@ -158,7 +158,7 @@ def read_entry(folder: Path) -> Report:
     except zlib.error as error:
         raise FormatError(file, None, _CANNOT_BE_UNPACKED) from error
     if unpacker.unconsumed_tail:
-        raise FormatError(file, None, f"holds more than {LARGEST_REPORT >> 20} MiB, which is no report")
+        raise FormatError(file, None, f"holds more than {LARGEST_REPORT >> 20} MiB, more than a report can have")
     if not unpacker.eof or unpacker.unused_data:
         raise FormatError(file, None, _CANNOT_BE_UNPACKED)
     return parse_report(file, data.decode("utf-8", "surrogateescape"))
