@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from searchmark.files.folders import open_folder, remove
 from searchmark.files.walking import walk
 

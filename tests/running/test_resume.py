@@ -199,7 +199,7 @@ def test_two_runs_do_not_share_a_journal(workplace: Path, capsys) -> None:
 @pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="only root can make a device that is always full")
 def test_a_full_disk_stops_the_run_with_a_sentence(workplace: Path, capsys) -> None:
     Path(".searchmark").mkdir()
-    os.mknod(journal(), 0o600 | stat.S_IFCHR, os.stat("/dev/full").st_rdev)
+    os.mknod(journal(), 0o600 | stat.S_IFCHR, Path("/dev/full").stat().st_rdev)
     assert main(command()) == 4
     assert "No space left on device; fix this, then continue with --resume" in capsys.readouterr().err
 
