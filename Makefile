@@ -71,7 +71,7 @@ test-browser: $(READY)  ## drive the page of a report in a real Chromium (Debian
 
 test-semantic-real: test-models  ## run semantic search with real embeddings (all-MiniLM-L6-v2), as CI does on pull requests and on main
 
-test-slow: $(READY)  ## pytest sessions of the plug-in, every built-in agent in every sandbox, charts, the example notebook
+test-slow: $(READY)  ## pytest sessions of the plug-in, sandboxes, forged pipes, clean-up, charts, the example notebook
 	$(BIN)/python -m pytest -n 2 -m slow
 
 test-hostile: $(READY)  ## attack it: agents, kills, full disks, repositories, fuzzed files (under ten minutes)

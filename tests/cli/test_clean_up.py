@@ -15,7 +15,7 @@ import pytest
 from tests.support import commands
 from tests.support.small_histories import git
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="agents are not run on Windows")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="agents are not run on Windows")]
 
 EVALUATE = ["evaluate", "--gold-set=suite.json", "--corpus=corpus", "--num-runs=1"]
 

@@ -14,6 +14,8 @@ from searchmark.running.worker.frames import FrameBuffer, Garbled, packed
 from searchmark.running.worker.process_tree import LINUX
 from searchmark.running.worker.protocol import LONGEST_ID, wrong_shape
 
+pytestmark = pytest.mark.slow  # every forgery takes a run of its own
+
 HERE = Path(__file__).parent
 CASES = [{"id": f"c{i}", "query": f"word{i}", "ground_truth_files": ["f1.txt"]} for i in range(12)]
 ANSWER: dict[str, Any] = {"ns": 1, "ids": ["a"], "dropped": {}}

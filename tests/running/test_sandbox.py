@@ -24,7 +24,7 @@ from searchmark.running.sandbox.view import View
 from tests.support.lairs import VARIABLES, Lair
 from tests.support.sandboxes import MECHANISMS, available, mechanisms
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has sandboxes")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="only Linux has sandboxes")]
 
 WITHIN_REACH = "done"
 LEVELS = ("off", *MECHANISMS)

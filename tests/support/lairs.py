@@ -43,11 +43,11 @@ class Lair:
         (self.private / "rival").write_text("index of a rival")
         (folder / "cache" / "bm25" / "chunks").write_text("vectors\n")
         cases = [{"id": f"c{number}", "query": f"word{number}", "ground_truth_files": [f"f{number}.txt"]} for number in (1, 2)]
-        (folder / "code" / "suite.json").write_text(json.dumps({"test_cases": cases, "metadata": {}}))
+        (folder / "code" / "hidden-suite.json").write_text(json.dumps({"test_cases": cases, "metadata": {}}))
         shutil.copy(SPY, folder / "code" / "spy.py")
         self.targets = {
             "bystander": self.bystander.pid,
-            "suite": str(folder / "code" / "suite.json"),
+            "suite": str(folder / "code" / "hidden-suite.json"),
             "saved": str(folder / "rival.jsonl"),
             "home": str(folder / "home"),
             "journal": str(folder / "journals" / "rival.jsonl"),
@@ -69,7 +69,16 @@ class Lair:
         (folder / "code" / "targets.json").write_text(json.dumps(self.targets))
 
     def command(self, agent: str, *arguments: str) -> list[str]:
-        paths = ("--gold-set", "suite.json", "--corpus", "../corpus", "--journal", "../journals", "--save-run", "../run.jsonl")
+        paths = (
+            "--gold-set",
+            "hidden-suite.json",
+            "--corpus",
+            "../corpus",
+            "--journal",
+            "../journals",
+            "--save-run",
+            "../run.jsonl",
+        )
         names = ("--agent", f"spy=spy.py:{agent}", "--num-runs", "1", "-o", "../out.json")
         return [sys.executable, "-m", "searchmark", "evaluate", *paths, *names, *arguments]
 
