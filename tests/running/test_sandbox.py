@@ -211,7 +211,7 @@ def test_without_bubblewrap_the_error_says_what_to_install(lair: Lair) -> None:
 
 
 def test_a_gold_set_inside_what_is_searched_is_refused(lair: Lair) -> None:
-    (lair.folder / "corpus" / "suite.json").write_bytes((lair.folder / "code" / "suite.json").read_bytes())
+    (lair.folder / "corpus" / "suite.json").write_bytes((lair.folder / "code" / "hidden-suite.json").read_bytes())
     done = lair.run("Spy", "--sandbox", mechanisms()[0], "--gold-set", "../corpus/suite.json")
     assert (done.returncode, "which is searched; move it elsewhere" in done.stderr) == (4, True)
 
