@@ -43,7 +43,7 @@ def written(cases: int, *flags: str) -> tuple[Watched, float]:
         for number, path in enumerate(runs):
             save_run(run_of(suite, f"agent{number}", random), path)
         saved = [part for path in runs for part in ("--run", path)]
-        files = [part for suffix in suffixes(comparison=True) for part in ("-o", folder / f"report{suffix}")]
+        files = [part for suffix in suffixes() for part in ("-o", folder / f"report{suffix}")]
         found = watched([*SEARCHMARK, "compare", "--gold-set", gold_set, *saved, *files, *flags], folder)
         if found.code:
             sys.exit(found.printed)
