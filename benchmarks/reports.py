@@ -12,7 +12,7 @@ from load_data import FILES, write_gold_set
 from processes import SEARCHMARK, Watched, watched
 from searchmark import Answer, AnswerDetails, Hit, Run, load_suite, save_run
 from searchmark.records import Suite
-from searchmark.reports import suffixes
+from searchmark.reports import RENDERERS
 
 RUNS, DEPTH = 4, 50
 SMALL, LARGE = 1_000, 10_000
@@ -43,7 +43,7 @@ def written(cases: int, *flags: str) -> tuple[Watched, float]:
         for number, path in enumerate(runs):
             save_run(run_of(suite, f"agent{number}", random), path)
         saved = [part for path in runs for part in ("--run", path)]
-        files = [part for suffix in suffixes() for part in ("-o", folder / f"report{suffix}")]
+        files = [part for each in RENDERERS.values() for part in ("-o", folder / f"report{each.suffixes[0]}")]
         found = watched([*SEARCHMARK, "compare", "--gold-set", gold_set, *saved, *files, *flags], folder)
         if found.code:
             sys.exit(found.printed)
