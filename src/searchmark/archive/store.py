@@ -127,7 +127,8 @@ class Archive:
     def remove(self, entry: ArchiveEntry) -> None:
         """Remove an entry, which is hidden first: a process that is killed leaves no half of one."""
         path = self.folder / entry.folder
-        if path.exists() and not os.access(path, os.W_OK):  # it could be hidden, and would never go
+        read_only = path.exists() and os.statvfs(path).f_flag & os.ST_RDONLY  # which says so itself, below
+        if path.exists() and not read_only and not os.access(path, os.W_OK):  # it could be hidden, and would never go
             raise UsageError(f"{path} cannot be removed: it is writable for its owner alone")
         with self._writing(), unfinished_entry(self.folder) as hidden:
             try:
