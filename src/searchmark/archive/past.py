@@ -15,6 +15,7 @@ from searchmark.archive.listing import EntrySelection, Warn, summaries
 from searchmark.archive.store import Archive
 from searchmark.options.drift_options import DRIFT_LIMIT
 from searchmark.records.shown import counted
+from searchmark.reports import without_known_secrets
 from searchmark.reports.notes import note
 from searchmark.reports.past_runs import past_runs
 from searchmark.reports.report import Report
@@ -30,7 +31,7 @@ def with_history(
     Judgments and corpus may be others than today's: trends say where they changed, and drifts that this may be the cause. ``now``
     is when the report will be archived, so that its own entry is named as the others are; without a zone it is local time.
     """
-    now = now.astimezone(UTC)
+    now, report = now.astimezone(UTC), without_known_secrets(report)  # earlier entries have its names without them
     current = past_runs(new_entry(report, now).id, now, report)
     past = list(_earlier(current, archive, report, now, warn))
     named = list(_one_per_series(zip(report.agents, current, strict=True)))

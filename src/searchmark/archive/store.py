@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -26,7 +25,7 @@ from searchmark.files.our_folder import keep_out_of_git
 from searchmark.files.store import atomic_write, file_name, read_bytes, write_text
 from searchmark.options.experiment_options import OUR_FOLDER
 from searchmark.records import Run, display_names
-from searchmark.reports import pieces_of, read_report
+from searchmark.reports import pieces_of, read_report, without_known_secrets
 from searchmark.reports.json_file import parse_report
 from searchmark.reports.report import Report
 from searchmark.runs import load_run, save_run
@@ -101,6 +100,7 @@ class Archive:
 
     def add(self, report: Report, runs: Sequence[Run], time: datetime) -> str:
         """Archive a report and its raw runs; the id of the entry."""
+        report, runs = without_known_secrets(report), list(map(without_environment_secrets, runs))  # names come from them, too
         with self._writing():
             make_private_folder(self.folder)
             if self.folder.parent.name == OUR_FOLDER:
@@ -186,7 +186,7 @@ def _write(folder: Path, report: Report, runs: Sequence[Run]) -> None:
         for piece in pieces_of(report, "json"):
             packed.write(piece.encode("utf-8", "surrogateescape"))
     for name, run in zip(display_names([run.label for run in runs]), runs, strict=True):
-        save_run(without_environment_secrets(run), folder / RUNS / _run_file(name))
+        save_run(run, folder / RUNS / _run_file(name))
 
 
 def _share(folder: Path, mode: int) -> None:
@@ -203,9 +203,10 @@ def _run_file(name: str) -> str:
 
 def without_environment_secrets(run: Run) -> Run:
     """A run with no secret of the environment in what its agent has said."""
+    from searchmark.reports.scrubbing import clean_column
     from searchmark.services.environment_secrets import environment_secrets
-    from searchmark.services.redaction import scrubbed, unless_known
+    from searchmark.services.redaction import Scrubber, unless_known
 
-    hide = partial(scrubbed, secrets=unless_known(environment_secrets(), run.case_ids))
-    ids = hide(run.ids) if isinstance(run.ids, list) else run.ids
-    return replace(run, label=hide(run.label), ids=ids, details=hide(run.details), provenance=hide(run.provenance))
+    scrubber = Scrubber.of(unless_known(environment_secrets(), run.case_ids))
+    texts = {name: scrubber.clean(getattr(run, name)) for name in ("label", "details", "provenance")}
+    return replace(run, ids=clean_column(run.ids, scrubber), **texts)

@@ -168,10 +168,10 @@ def deliver(
 
 def write_files(report: Report, files: list[ReportFile], time: datetime) -> list[tuple[Path, str]]:
     """Write the report as each of the files; where they are, each with its format."""
-    from searchmark.reports import write_report
+    from searchmark.reports import without_known_secrets, write_report
     from searchmark.reports.file_names import name_values
 
-    values = name_values(report, time)
+    values = name_values(without_known_secrets(report), time)
     written = [(file.at(values), file.format) for file in files]
     for path, name in written:
         write_report(report, path, name)

@@ -23,8 +23,9 @@ def fitted(table: Table, console: Console) -> Iterator[RenderableType]:
     """The table as it is, without what is secondary, in several parts below each other, or row by row as a list."""
     for column in ("", *table.secondary):
         table = table.without(column) if column else table
-        if _fits(table, console):
-            yield _drawn(table)
+        drawn = _drawn(table)
+        if narrowest(drawn, console) <= console.width:
+            yield drawn
             return
     if _is_prose(table):
         yield from _as_list(table)

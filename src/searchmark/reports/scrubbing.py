@@ -96,14 +96,15 @@ def _clean_columns(cases: CaseColumns, scrubber: Scrubber) -> CaseColumns:
     judged = cases.scores.judged
     suite, run = judged.suite, judged.run
     table = replace(suite.table, queries=scrubber.clean(suite.table.queries))
-    judgments = replace(suite.judgments, targets=_clean_column(suite.judgments.targets, scrubber))
+    judgments = replace(suite.judgments, targets=clean_column(suite.judgments.targets, scrubber))
     suite = replace(suite, table=table, judgments=judgments)
-    run = replace(run, ids=_clean_column(run.ids, scrubber), details=scrubber.clean(run.details))
+    run = replace(run, ids=clean_column(run.ids, scrubber), details=scrubber.clean(run.details))
     scores = replace(cases.scores, judged=replace(judged, suite=suite, run=run))
     return replace(cases, scores=scores, expected=replace(cases.expected, suite=suite))
 
 
-def _clean_column(texts: Texts, scrubber: Scrubber) -> Texts:
+def clean_column(texts: Texts, scrubber: Scrubber) -> Texts:
+    """A column without secrets, the very same one where it holds none."""
     if isinstance(texts, list):
         return scrubber.clean(texts)
     import polars as pl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from urllib.parse import quote
@@ -18,6 +18,7 @@ from searchmark.reports.charts.picture import Picture
 from searchmark.reports.charts.tradeoff import accuracy_vs_latency
 from searchmark.reports.quoting import markdown_text
 from searchmark.reports.report import Report
+from searchmark.reports.scrubbing import without_known_secrets
 
 # Each gives nothing for a report that lacks what it shows.
 CHARTS: dict[str, Callable[[Report], Picture | None]] = {
@@ -48,7 +49,7 @@ def write_charts(report: Report, folder: str | PathLike[str], formats: Sequence[
     why = lacking()
     if why is not None:
         raise UsageError(f"no charts: {why}")
-    report = _without_secrets(report)
+    report = without_known_secrets(report)
     charts = []
     for name, make in CHARTS.items():
         picture = make(report)
@@ -73,18 +74,6 @@ def _remove(name: str, folder: Path) -> None:
     for suffix in FORMATS:
         with suppress(OSError):  # whoever cannot remove it cannot write there either, and is told so
             (folder / f"{name}.{suffix}").unlink(missing_ok=True)
-
-
-def _without_secrets(report: Report) -> Report:
-    """The report with no secret of the environment in any name that a chart shows."""
-    from searchmark.services.environment_secrets import environment_secrets
-    from searchmark.services.redaction import scrubbed
-
-    secrets = environment_secrets()
-    agents = {
-        scrubbed(name, secrets): replace(agent, segments=scrubbed(agent.segments, secrets)) for name, agent in report.agents.items()
-    }
-    return replace(report, suite=scrubbed(report.suite, secrets), agents=agents, trends=scrubbed(report.trends, secrets))
 
 
 def charts_beside(report: Report, markdown_file: str | PathLike[str]) -> list[Chart]:
