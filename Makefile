@@ -9,7 +9,7 @@ READY := $(VENV)/ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest test-models test-browser test-semantic-real test-slow test-hostile test-install check format bench soak docs lock dist clean
+.PHONY: help demo test test-oldest test-models test-browser test-servers test-semantic-real test-slow test-hostile test-install check format bench soak docs lock dist clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -68,6 +68,14 @@ test-browser: $(READY)  ## drive the page of a report in a real Chromium (Debian
 	$(UV_INSTALL) --python $(VENV)-browser/bin/python -r locks/browser.txt
 	$(BIN)/uv pip install --python $(VENV)-browser/bin/python $(OURSELVES)
 	$(VENV)-browser/bin/python -m pytest -m browser tests/browser
+
+# Groonga (Debian: groonga-server-http) and Node.js with npm come from the machine; everything else is installed here.
+test-servers: $(READY)  ## ask real search systems: Datasette, Chroma, Groonga, PostgreSQL, MCP servers; fails without them
+	$(PYTHON) -m venv $(VENV)-servers
+	$(UV_INSTALL) --python $(VENV)-servers/bin/python -r locks/servers.txt
+	$(BIN)/uv pip install --python $(VENV)-servers/bin/python $(OURSELVES)
+	npm ci --silent --no-audit --no-fund --prefix tests/servers
+	$(VENV)-servers/bin/python -m pytest -m servers -W 'default::DeprecationWarning' tests/servers
 
 test-semantic-real: test-models  ## run semantic search with real embeddings (all-MiniLM-L6-v2), as CI does on pull requests and on main
 
@@ -131,6 +139,7 @@ lock: $(READY)  ## renew the locked versions and hashes (LOCK_OPTIONS=--upgrade 
 	$(LOCK) pyproject.toml --group dev -o locks/dev.txt
 	$(LOCK) pyproject.toml --group dev --group bench -c locks/dev.txt -o locks/bench.txt
 	$(LOCK) pyproject.toml --group dev --group browser -c locks/dev.txt -o locks/browser.txt
+	$(LOCK) pyproject.toml --group dev --group servers -c locks/dev.txt -o locks/servers.txt
 	$(LOCK) pyproject.toml --group dev --group models --extra transformers -c locks/dev.txt -o locks/models.txt
 	$(LOCK) pyproject.toml -c locks/dev.txt -o locks/runtime.txt
 	$(LOCK) --group build --group release -c locks/dev.txt -o locks/release.txt
@@ -148,4 +157,4 @@ dist: $(READY)  ## build wheel and source archive into dist/, with the list of a
 	  -o dist/searchmark.cdx.json $(VENV)-package/bin/python
 
 clean:  ## remove the virtual environment and everything generated
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models $(VENV)-browser $(VENV)-release $(VENV)-package dist demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models $(VENV)-browser $(VENV)-servers tests/servers/node_modules $(VENV)-release $(VENV)-package dist demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis

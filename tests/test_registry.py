@@ -82,30 +82,6 @@ def test_an_unknown_name_gets_the_nearest_ones(text: str, sentence: str) -> None
     assert sentence in str(caught.value)
 
 
-PLANNED = [
-    ("http://localhost:9/search", "HTTP agents are not built yet: 'http://localhost:9/search'; available: bm25, fts5"),
-    ("https://search.example/?q={query}&k=10", "HTTP agents are not built yet: 'https://search.example/?q={query}&k=10'"),
-    ("command:rg --json", "command agents are not built yet: 'command:rg --json'"),
-    ("mcp:files", "MCP agents are not built yet: 'mcp:files'"),
-]
-
-
-@pytest.mark.parametrize(("source", "sentence"), PLANNED)
-def test_a_kind_that_is_not_built_yet_is_refused_by_name_wherever_it_is_written(source: str, sentence: str) -> None:
-    configured = [AgentSpec.from_plain({"name": "svc", "source": source})]
-    arms = [{"name": "svc", "source": source}]
-    for ask in (
-        lambda: spec_of(source),
-        lambda: spec_of(f"svc={source}"),
-        lambda: spec_of("svc", configured),
-        lambda: load_agent("hybrid", arms=arms),
-        lambda: load_agent(source),
-    ):
-        with pytest.raises(UsageError) as caught:
-            ask()
-        assert str(caught.value).startswith(sentence)
-
-
 @pytest.fixture
 def plugin(tmp_path: Path, monkeypatch):
     """A package with an entry point, as an installer would leave it."""

@@ -23,11 +23,13 @@ from searchmark.agents.permissions import check_options
 from searchmark.agents.source import (
     ALIASES,
     BUILT_IN,
-    PLANNED,
     AgentSource,
     BuiltIn,
+    Command,
     EntryPoint,
+    Http,
     InProcess,
+    Mcp,
     PythonClass,
     parse_named,
 )
@@ -154,8 +156,8 @@ def _below(source: AgentSource, folder: Path | None) -> AgentSource:
 
 
 def _is_code(source: AgentSource) -> bool:
-    """What a config alone must not name: it executes something, and no package that the user has installed declares it."""
-    return source.executes and not isinstance(source, EntryPoint)
+    """What a config alone must not name: Python that no package declares which the user has installed."""
+    return isinstance(source, PythonClass | InProcess)
 
 
 def check_spec(spec: AgentSpec, *, foreign: bool = True, network: bool = True, depth: int = 0) -> None:
@@ -192,8 +194,6 @@ def _check_arm(spec: AgentSpec, arm: AgentSpec, *, foreign: bool, network: bool,
 
 
 def _refuse_unavailable(source: AgentSource) -> None:
-    if type(source) in PLANNED:
-        raise UsageError(f"{PLANNED[type(source)]} are not built yet: {source.text!r}; available: {', '.join(BUILT_IN)}")
     if not isinstance(source, EntryPoint):
         return
     names = [known.name for known in known_agents()]
@@ -253,18 +253,18 @@ def _as_it_is(found: Any, spec: AgentSpec) -> Any:
 
 def _with_options(agent_class: Any, spec: AgentSpec) -> Any:
     shape = getattr(agent_class, "Config", None)
-    return agent_class(**spec.config) if shape is None else agent_class(config_of(shape, spec))
+    return agent_class(**spec.options) if shape is None else agent_class(config_of(shape, spec))
 
 
 def config_of(shape: type, spec: AgentSpec) -> Any:
     """The options of an agent, checked."""
-    if not spec.config:
+    if not spec.options:
         return shape()
     from pydantic import TypeAdapter
 
     from searchmark.files.store import check_shape
 
-    return check_shape(f"agent {spec.name}", TypeAdapter(shape), dict(spec.config), "config")
+    return check_shape(f"agent {spec.name}", TypeAdapter(shape), dict(spec.options), "config")
 
 
 def agent_class_of(spec: AgentSpec) -> Any:
@@ -282,7 +282,7 @@ def agent_class_of(spec: AgentSpec) -> Any:
 def _found(source: AgentSource) -> tuple[Any, str]:
     """What a source means, and what that is called."""
     match source:
-        case BuiltIn():
+        case BuiltIn() | Command() | Http() | Mcp():
             found = source.load()
             return found, found.__name__
         case EntryPoint(name):
@@ -295,7 +295,6 @@ def _found(source: AgentSource) -> tuple[Any, str]:
             return found, attribute
         case InProcess(found):
             return found, source.text
-    raise NotImplementedError(f"{type(source).__name__} agents are refused before they are loaded")
 
 
 def code_digest(spec: AgentSpec) -> str | None:

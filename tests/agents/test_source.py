@@ -56,7 +56,7 @@ def test_only_built_in_agents_execute_nothing_foreign() -> None:
     "text", ["", "=", "mine=", "=bm25", ":Class", "module:", "module:1", "http:/one", "in-process:a.b", "in-process:a.<lambda>"]
 )
 def test_what_names_no_agent_is_one_sentence(text: str) -> None:
-    with pytest.raises(UsageError, match=r"does not name an agent; write it as NAME, module:Class or file.py:Class"):
+    with pytest.raises(UsageError, match=r"does not name an agent; write it as NAME, module:Class file.py:Class, command:ARGV"):
         parse_named(text)
 
 

@@ -84,7 +84,7 @@ REPLIES: tuple[dict[str, Any], ...] = (
         "lines": [[1, 2], None],
         "dropped": {"not_text": 1},
         "cost": 0.5,
-        "first_hit_ms": 2,
+        "waited_ms": 2,
     },
     {"ns": 5, "how": "updated", "index_bytes": None, "memory": 10**9, "description": {"model": "m"}},
     {"ns": 5, "same": True},

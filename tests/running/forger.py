@@ -176,7 +176,7 @@ class Nested(RetrievalAgent):
         return {"engine": nest(600)}
 
     def retrieve(self, query: str, k: int) -> RetrievalResult:
-        return RetrievalResult(["f1.txt"], cost=-1.0, first_hit_ms=-1.0, metadata={"a": nest(600)})
+        return RetrievalResult(["f1.txt"], cost=-1.0, metadata={"a": nest(600)})
 
 
 class Stopper(RetrievalAgent):

@@ -44,7 +44,7 @@ hits = st.lists(st.tuples(texts, st.none() | numbers, spans), max_size=DEPTH).ma
     lambda rows: [[*column] for column in zip(*rows, strict=True)] or [[], [], []]
 )
 amounts = st.none() | numbers
-remarks = st.fixed_dictionaries({"cost": amounts, "first_hit_ms": amounts, "metadata": plain | nested})
+remarks = st.fixed_dictionaries({"cost": amounts, "waited_ms": amounts, "tokens": amounts, "metadata": plain | nested})
 dropped = st.dictionaries(st.sampled_from(sorted(DROPPED_KINDS)), counts, max_size=3)
 
 
@@ -56,7 +56,7 @@ def test_every_answer_that_is_accepted_is_read_back_as_it_was(
     ids, scores, lines = columns
     reply = {"ns": ns, "ids": ids, "scores": scores, "lines": lines, "dropped": left_out, **said}
     assume(wrong_shape("search", reply, DEPTH) is None)
-    outcome = answered(reply, cold_ms=(ns / 1e6,), first_hit_ms=reply.get("first_hit_ms"))
+    outcome = answered(reply, cold_ms=(ns / 1e6,))
     entry = JournalEntry(outcome, (True,) * len(ids) if known else None)
     with TemporaryDirectory() as folder:
         assert reread(Path(folder), entry).entries == {"c1": entry}

@@ -8,17 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from searchmark.agents.source import AgentSource, BuiltIn, InProcess, parse_source
+from searchmark.agents.source import AgentSource, BuiltIn, Command, Http, InProcess, Mcp, parse_source
 from searchmark.errors import UsageError
 from searchmark.options.sensitive import Described, Nested, Sensitive
 
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes, Corpus
 
-_KEYS = ("name", "source", "class", "config", "network", "env")
+_KEYS = ("name", "source", "class", "config", "network", "env", "chunk_of", "modes")
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What an answer took beside time, as far as the agent knows.
+
+    ``tokens`` of the answer, counted by ``tokens_by`` (the name of a tokenizer, or who states it). ``retries``: further attempts
+    after a failed one. ``waited_ms``: of the time of the search, what was spent waiting between attempts and for a rate limit.
+    ``start_ms``: of that time, what starting a process takes.
+    """
+
+    tokens: int | None = None
+    tokens_by: str | None = None
+    retries: int = 0
+    waited_ms: float | None = None
+    start_ms: float | None = None
+
+
+NO_USAGE = Usage()
 
 
 @dataclass(frozen=True)
@@ -26,8 +45,7 @@ class RetrievalResult:
     """What an agent found, best first.
 
     ``files`` holds paths or ids. The rest is optional: a score per file, a range of lines per file (first and last,
-    from 1; None for a whole file), what the query has cost in whatever the agent is paid in, and after how many
-    milliseconds the first hit was there.
+    from 1; None for a whole file), what the query has cost in whatever the agent is paid in, and what else it took.
     """
 
     files: Sequence[str]
@@ -35,7 +53,7 @@ class RetrievalResult:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     lines: Sequence[tuple[int, int] | None] | None = None
     cost: float | None = None
-    first_hit_ms: float | None = None
+    usage: Usage = NO_USAGE
 
 
 @dataclass(frozen=True)
@@ -43,7 +61,8 @@ class AgentSpec:
     """Which agent: what it is called here, where it comes from, and its options. An entry of a config file is one.
 
     ``network``: in a sandbox it may use the network. ``env``: environment variables that it gets although their names look
-    secret or, in a sandbox, are not on the list of what every agent gets.
+    secret or, in a sandbox, are not on the list of what every agent gets. ``chunk_of``: how the ids of its chunks are made of
+    those of documents, as ``{file}#chunk-{n}``. ``modes``: names of ways to ask it, each with the options that differ.
     """
 
     name: str
@@ -51,6 +70,13 @@ class AgentSpec:
     config: Mapping[str, Any] = field(default_factory=dict)
     network: bool = False
     env: tuple[str, ...] = ()
+    chunk_of: str | None = None
+    modes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What its config says, over what its source says already."""
+        return {**self.source.options, **self.config} if isinstance(self.source, Command | Http | Mcp) else self.config
 
     @property
     def isolated(self) -> bool:
@@ -59,8 +85,9 @@ class AgentSpec:
 
     def to_plain(self) -> dict[str, Any]:
         """As plain data that another process can read; an agent of this process is only named by it."""
-        plain = {"name": self.name, "source": self.source.text, "config": dict(self.config)}
-        return plain | {"network": self.network, "env": list(self.env)}
+        plain: dict[str, Any] = {"name": self.name, "source": self.source.text, "config": dict(self.config)}
+        plain |= {"network": self.network, "env": list(self.env), "chunk_of": self.chunk_of}
+        return plain | {"modes": {name: dict(overrides) for name, overrides in self.modes.items()}}
 
     @classmethod
     def from_plain(cls, plain: Any, role: str = "agent") -> AgentSpec:
@@ -69,10 +96,11 @@ class AgentSpec:
             return cls(plain, parse_source(plain))
         wrong = _wrong_part(plain)
         if wrong:
-            raise UsageError(f"an {role} is a name, or has a name, a source, a config, network and env; {wrong}")
+            raise UsageError(f"an {role} is a name, or has a name, a source, a config, network, env, chunk_of and modes; {wrong}")
         name, source = plain["name"], plain.get("source") or plain.get("class")
         config, network, env = plain.get("config", {}), plain.get("network", False), plain.get("env", ())
-        return cls(name, parse_source(source or name), dict(config), network, tuple(env))
+        modes = {name: dict(overrides) for name, overrides in plain.get("modes", {}).items()}
+        return cls(name, parse_source(source or name), dict(config), network, tuple(env), plain.get("chunk_of"), modes)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, *_: Any) -> Any:
@@ -89,18 +117,21 @@ class AgentSpec:
 
 
 def nested_options(spec: AgentSpec) -> Nested:
-    """The options of an agent with their record, which is known of built-in agents alone: no foreign code is imported for it."""
-    record = spec.source.load().Config if isinstance(spec.source, BuiltIn) else None
-    return Nested(record, spec.config, "config")
+    """The options of an agent with their record, which is known of our own agents alone: no foreign code is imported for it."""
+    record = spec.source.load().Config if isinstance(spec.source, BuiltIn | Command | Http | Mcp) else None
+    return Nested(record, spec.options, "config")
 
 
 def _read_choice(choice: Any) -> Iterator[Nested]:
     """Its options, and whatever else is said of it: no found config grants an agent anything, whatever there may be to grant."""
     for key in choice if isinstance(choice, Mapping) else ():
-        if key not in ("name", "source", "class", "config"):
+        if key not in ("name", "source", "class", "config", "chunk_of", "modes"):
             yield Nested(None, {key: choice[key]}, str(key), Sensitive.PERMISSION)
     with suppress(UsageError):  # whoever makes the agent says what is wrong with it
-        yield nested_options(AgentSpec.from_plain(choice))
+        spec = AgentSpec.from_plain(choice)
+        yield nested_options(spec)
+        for name, overrides in spec.modes.items():
+            yield replace(nested_options(replace(spec, config=overrides)), below=f"modes.{name}")
 
 
 AgentChoice = Described(_read_choice)  # marks a field that names an agent, or describes it as {name, source, config}
@@ -114,11 +145,20 @@ def _wrong_part(plain: Any) -> str | None:
         return f"{unknown[0]!r} is not one of these"
     if not isinstance(plain.get("name"), str):
         return "the name is missing"
+    return _wrong_description(plain) or _wrong_permission(plain)
+
+
+def _wrong_description(plain: Mapping[str, Any]) -> str | None:
     if not all(isinstance(plain.get(key), str | None) for key in ("source", "class")):
         return f"the source of {plain['name']!r} is not text"
     if not isinstance(plain.get("config", {}), Mapping):
         return f"the config of {plain['name']!r} is not a mapping"
-    return _wrong_permission(plain)
+    if not isinstance(plain.get("chunk_of"), str | None):
+        return f"chunk_of of {plain['name']!r} is not text"
+    modes = plain.get("modes", {})
+    if not isinstance(modes, Mapping) or not all(isinstance(name, str) and isinstance(modes[name], Mapping) for name in modes):
+        return f"modes of {plain['name']!r} are not names, each with the options that differ"
+    return None
 
 
 def _wrong_permission(plain: Mapping[str, Any]) -> str | None:

@@ -2,15 +2,17 @@
 
     NAME                          a built-in agent or an alias of one; any other name is the entry point of a plug-in
     module:Class  file.py:Class   Python code: a class, or a function (query, k)
-    http://…  https://…           a service        (recognised, and refused until it is built)
-    command:…                     a program        (likewise)
-    mcp:…                         an MCP server    (likewise)
+    command:rg -l {query}         a program; `command` alone where the config says which
+    http://…  https://…           a service; `http` alone likewise
+    mcp:… (argv or address)       an MCP server; `mcp` alone likewise
 
 Reading a text imports nothing and looks nothing up: whether there is such an agent is the registry's question.
 """
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar, NoReturn
@@ -51,6 +53,7 @@ class BuiltIn:
     name: str
 
     executes: ClassVar[bool] = False
+    runs_code: ClassVar[bool] = False
 
     @property
     def text(self) -> str:
@@ -58,8 +61,12 @@ class BuiltIn:
 
     def load(self) -> Any:
         """Its class, imported now."""
-        module, _, attribute = BUILT_IN[self.name].rpartition(":")
-        return getattr(import_module(f"searchmark.agents.{module}"), attribute)
+        return _imported(BUILT_IN[self.name])
+
+
+def _imported(code: str) -> Any:
+    module, _, attribute = code.rpartition(":")
+    return getattr(import_module(f"searchmark.agents.{module}"), attribute)
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,7 @@ class EntryPoint:
     name: str
 
     executes: ClassVar[bool] = True
+    runs_code: ClassVar[bool] = True
 
     @property
     def text(self) -> str:
@@ -83,6 +91,7 @@ class PythonClass:
     attribute: str
 
     executes: ClassVar[bool] = True
+    runs_code: ClassVar[bool] = True
 
     @property
     def text(self) -> str:
@@ -90,30 +99,76 @@ class PythonClass:
 
 
 @dataclass(frozen=True)
-class Command:
-    """A program that is started, as it was written."""
+class _Outside:
+    """A search that is already running, or can be started, and is none of Python: asked by an agent of ours.
+
+    The text may hold options: those that `options` reads from it come below what the config says.
+    """
 
     text: str
 
     executes: ClassVar[bool] = True
+    runs_code: ClassVar[bool] = True  # on this machine, with the rights of the user
+    kind: ClassVar[str]
+    agent: ClassVar[str]  # where the class is, below this package
+
+    @property
+    def described(self) -> str:
+        """What follows the kind; nothing where the config says it all."""
+        return "" if self.text == self.kind else self.text.partition(":")[2].strip()
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        raise NotImplementedError
+
+    def load(self) -> Any:
+        """The class of the agent that asks it, imported now."""
+        return _imported(self.agent)
 
 
-@dataclass(frozen=True)
-class Http:
-    """A service that answers over HTTP, by its address. What it executes is not ours."""
+class Command(_Outside):
+    """A program that is started for every query, or once."""
 
-    text: str
+    kind = "command"
+    agent = "outside.command:CommandAgent"
 
-    executes: ClassVar[bool] = True
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return {"argv": _words(self.text, self.described)} if self.described else {}
 
 
-@dataclass(frozen=True)
-class Mcp:
-    """An MCP server, as it was written."""
+class Http(_Outside):
+    """A service that answers over HTTP, by its address. What it executes is not here."""
 
-    text: str
+    kind = "http"
+    agent = "outside.http:HttpAgent"
+    runs_code = False
 
-    executes: ClassVar[bool] = True
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return {} if self.text == self.kind else {"url": self.text}
+
+
+class Mcp(_Outside):
+    """An MCP server: a program that is started, or an address."""
+
+    kind = "mcp"
+    agent = "outside.mcp:McpAgent"
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        if not self.described:
+            return {}
+        is_address = self.described.lower().startswith(("http://", "https://"))
+        return {"url": self.described} if is_address else {"argv": _words(self.text, self.described)}
+
+
+def _words(text: str, command: str) -> list[str]:
+    """The words of a command as a shell would take them apart, without a shell."""
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"{text!r} is not a command: {error}") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +178,7 @@ class InProcess:
     object: Any
 
     executes: ClassVar[bool] = True
+    runs_code: ClassVar[bool] = True
 
     @property
     def text(self) -> str:
@@ -134,8 +190,7 @@ class InProcess:
 
 
 AgentSource = BuiltIn | EntryPoint | PythonClass | Command | Http | Mcp | InProcess
-
-PLANNED: dict[type[AgentSource], str] = {Command: "command agents", Http: "HTTP agents", Mcp: "MCP agents"}
+OUTSIDE: dict[str, type[Command | Http | Mcp]] = {each.kind: each for each in (Command, Http, Mcp)}
 _PREFIXES: dict[str, type[Command | Http | Mcp]] = {"http://": Http, "https://": Http, "command:": Command, "mcp:": Mcp}
 
 
@@ -144,6 +199,8 @@ def parse_source(text: str) -> AgentSource:
     for prefix, kind in _PREFIXES.items():
         if text.lower().startswith(prefix):
             return kind(text)
+    if text in OUTSIDE:
+        return OUTSIDE[text](text)
     module, colon, attribute = text.rpartition(":")
     if colon:
         if not module or module == _IN_PROCESS or not all(part.isidentifier() for part in attribute.split(".")):
@@ -167,5 +224,6 @@ def parse_named(text: str) -> tuple[str | None, AgentSource]:
 
 def _unreadable(text: str) -> UsageError:
     return UsageError(
-        f"{text!r} does not name an agent; write it as NAME, module:Class or file.py:Class, or as NAME=bm25 to rename one"
+        f"{text!r} does not name an agent; write it as NAME, module:Class, file.py:Class, command:ARGV, mcp:ARGV or an "
+        "http address, or as NAME=bm25 to rename one"
     )

@@ -41,13 +41,21 @@ class AnswerDetails:
     agent was not asked, since the repository lacks contents. ``doubted_times`` counts the searches whose time is the
     runner's own, since that contradicts the worker's. ``unstable`` counts the repeats with another answer,
     ``dropped`` what the runner left out of this one, and ``unreachable`` names the relevant targets that were not there to be
-    found. ``said`` is the agent's own remark.
+    found. ``said`` is the agent's own remark. ``first_hit_ms`` is the runner's own time until the first hit of an agent that
+    gives them one by one. What the agent says of the cold search: ``tokens`` of the answer, counted by ``tokens_by``;
+    ``retries``; ``waited_ms`` between attempts and for a rate limit; ``start_ms`` that starting a process takes. Both times are
+    part of ``cold_ms``.
     """
 
     cold_ms: tuple[Milliseconds, ...] = ()
     warm_ms: ManyMilliseconds = ()
     first_hit_ms: Milliseconds | None = None
     cost: float | None = None
+    tokens: Annotated[int, Ge(0)] | None = None
+    tokens_by: str | None = None
+    retries: Annotated[int, Ge(0)] = 0
+    waited_ms: Milliseconds | None = None
+    start_ms: Milliseconds | None = None
     failure: str | None = None
     traceback: str | None = None
     repeat_failure: str | None = None

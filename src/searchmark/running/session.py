@@ -150,8 +150,7 @@ class Session:
         ms, doubted = self._time(cold, query)
         repeats = self._repeats(query)
         doubts = repeats.pop("doubted_times") + doubted
-        first_hit_ms = None if doubted else cold.get("first_hit_ms")
-        return answered(cold, cold_ms=(ms,), first_hit_ms=first_hit_ms, doubted_times=doubts, **repeats)
+        return answered(cold, cold_ms=(ms,), doubted_times=doubts, **repeats)
 
     def _time(self, reply: dict[str, Any], query: str) -> tuple[float, bool]:
         """How long a search took, and whether that is our own time, since the worker's is not to be believed."""
@@ -312,7 +311,17 @@ def answered(reply: Mapping[str, Any], **times: Any) -> Outcome:
         ids=tuple(reply["ids"]),
         scores=None if scores is None else tuple(scores),
         lines=None if lines is None else tuple(None if span is None else (span[0], span[1]) for span in lines),
-        details=AnswerDetails(cost=reply.get("cost"), dropped=reply["dropped"], said=reply.get("metadata"), **times),
+        details=AnswerDetails(
+            cost=reply.get("cost"),
+            tokens=reply.get("tokens"),
+            tokens_by=reply.get("tokens_by"),
+            retries=reply.get("retries") or 0,
+            waited_ms=reply.get("waited_ms"),
+            start_ms=reply.get("start_ms"),
+            dropped=reply["dropped"],
+            said=reply.get("metadata"),
+            **times,
+        ),
     )
 
 

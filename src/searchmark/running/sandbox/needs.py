@@ -28,8 +28,8 @@ class Needs:
 
 
 def is_foreign(spec: AgentSpec) -> bool:
-    """Whether an agent, or one that it asks, is code that is not ours."""
-    return not all(isinstance(each.source, BuiltIn) for each in with_arms(spec))
+    """Whether an agent, or one that it asks, runs code here that is not ours."""
+    return any(each.source.runs_code for each in with_arms(spec))
 
 
 def needs_of(spec: AgentSpec) -> Needs:

@@ -13,11 +13,19 @@ from searchmark.agents.adapted import read_now
 from searchmark.errors import shortened
 from searchmark.files.plain_data import is_too_deep
 from searchmark.records import is_line_range
-from searchmark.running.worker.protocol import DEEPEST, LONGEST_ID, LONGEST_METADATA, is_cost, is_duration
+from searchmark.running.worker.protocol import (
+    DEEPEST,
+    LARGEST_COUNT,
+    LONGEST_ID,
+    LONGEST_METADATA,
+    LONGEST_NAME,
+    is_cost,
+    is_duration,
+)
 
 Reply = dict[str, Any]
 
-REMARKS = ("cost", "first_hit_ms", "metadata")
+REMARKS = ("cost", "usage", "metadata")
 
 
 class BadAnswer(Exception):
@@ -58,12 +66,22 @@ def plain_answer(found: Found, depth: int) -> Reply:
     lines = _ranges(found.lines, len(ids))
     if any(lines):
         answer["lines"] = lines
-    for name, fits in (("cost", is_cost), ("first_hit_ms", is_duration)):
-        value = remarks[name]
-        if finite(value) and fits(float(value)):
-            answer[name] = float(value)
+    cost = remarks["cost"]
+    if finite(cost) and is_cost(float(cost)):
+        answer["cost"] = float(cost)
+    answer |= _plain_usage(remarks["usage"])
     metadata = _small(remarks["metadata"])
     return answer | ({"metadata": metadata} if metadata else {})
+
+
+def _plain_usage(usage: Any) -> Reply:
+    """What an answer took beside time, as far as an agent says so and it can be."""
+    counts: Reply = {name: getattr(usage, name, None) for name in ("tokens", "retries")}
+    known: Reply = {name: int(count) for name, count in counts.items() if finite(count) and 0 <= float(count) <= LARGEST_COUNT}
+    times: Reply = {name: getattr(usage, name, None) for name in ("waited_ms", "start_ms")}
+    known |= {name: float(ms) for name, ms in times.items() if finite(ms) and is_duration(float(ms))}
+    by = getattr(usage, "tokens_by", None)
+    return known | ({"tokens_by": by[:LONGEST_NAME]} if isinstance(by, str) and "tokens" in known else {})
 
 
 def _texts(entries: Sequence[Any]) -> tuple[list[str], int]:

@@ -20,6 +20,7 @@ LONGEST_DESCRIPTION = 1 << 14  # characters of JSON; several arms describe thems
 LONGEST_REASON = 500
 LONGEST_TRACEBACK = 4000
 LONGEST_DIGEST = 256
+LONGEST_NAME = 100
 LARGEST_COUNT = 1 << 53  # what a float still holds exactly: nanoseconds of three months, bytes of 9 PB
 LARGEST_AMOUNT = 1e15
 LONGEST_MS = LARGEST_COUNT / 1e6
@@ -109,6 +110,10 @@ def _is_digest(value: Any, _: int) -> bool:
     return value is None or (type(value) is str and len(value) <= LONGEST_DIGEST)
 
 
+def _is_name(value: Any, _: int) -> bool:
+    return value is None or (type(value) is str and len(value) <= LONGEST_NAME)
+
+
 def _is_description(value: Any, _: int) -> bool:
     return isinstance(value, dict) and _is_small(value, LONGEST_DESCRIPTION)
 
@@ -150,7 +155,11 @@ _SHAPES: dict[str, dict[str, _Check]] = {
         "lines": (_are_lines, False),
         "dropped": (_are_counts, True),
         "cost": (is_cost, False),
-        "first_hit_ms": (is_duration, False),
+        "tokens": (_is_size, False),
+        "tokens_by": (_is_name, False),
+        "retries": (_is_size, False),
+        "waited_ms": (is_duration, False),
+        "start_ms": (is_duration, False),
         "metadata": (_is_metadata, False),
     },
     "again": {"ns": (_is_count, True), "same": (_is_flag, True)},

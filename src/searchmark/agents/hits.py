@@ -1,0 +1,88 @@
+"""Hits as people have them: ids, pairs of id and score, mappings, documents of LangChain and LlamaIndex."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from searchmark.errors import shortened
+from searchmark.records import is_line_range
+
+IDS = ("id", "_id", "path", "file", "file_path", "source")
+SCORES = ("score", "_score", "similarity")
+SOURCES = ("source", "file_path", "path")  # of what a document was cut from, in its metadata
+_SHOWN = 80
+
+
+class NotAHit(Exception):
+    """An entry of an answer is nothing that names a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHit:
+    """One entry of an answer: the id or path, and a score and a range of lines where they are known."""
+
+    id: str
+    score: float | None = None
+    lines: tuple[int, int] | None = None
+
+
+def read_hit(entry: Any) -> FoundHit:
+    """What an entry names, in whichever of the usual forms it is."""
+    if isinstance(entry, FoundHit):
+        return entry
+    text = _text(entry)
+    if text is not None:
+        return FoundHit(text)
+    if isinstance(entry, tuple | list) and len(entry) == 2:  # noqa: PLR2004  # id and score, or a document and its score
+        return FoundHit(read_hit(entry[0]).id, _number(entry[1], entry))
+    if isinstance(entry, Mapping):
+        return _of_mapping(entry)
+    document = getattr(entry, "node", entry)  # LlamaIndex: a node with its score
+    metadata = getattr(document, "metadata", None)
+    if isinstance(metadata, Mapping):
+        return FoundHit(_source(metadata, entry), _number(getattr(entry, "score", None), entry))
+    raise NotAHit(f"{_shown(entry)} is no hit: neither an id, nor (id, score), nor a mapping with an id, nor a document")
+
+
+def _of_mapping(entry: Mapping[Any, Any]) -> FoundHit:
+    named = next((text for key in IDS if (text := _text(entry.get(key))) is not None), None)
+    if named is None and isinstance(entry.get("metadata"), Mapping):
+        named = _source(entry["metadata"], entry)
+    if named is None:
+        raise NotAHit(f"{_shown(entry)} has none of {', '.join(IDS)}")
+    score = next((entry[key] for key in SCORES if entry.get(key) is not None), None)
+    lines: Any = entry.get("lines")
+    return FoundHit(named, _number(score, entry), (lines[0], lines[1]) if is_line_range(lines) else None)
+
+
+def _source(metadata: Mapping[Any, Any], entry: Any) -> str:
+    named = next((text for key in SOURCES if (text := _text(metadata.get(key))) is not None), None)
+    if named is None:
+        raise NotAHit(f"the metadata of {_shown(entry)} has none of {', '.join(SOURCES)}")
+    return named
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, str):
+        return str.__str__(value)
+    if type(value) is int:
+        return str(value)
+    return os.fsdecode(value) if isinstance(value, bytes | os.PathLike) else None
+
+
+def _number(value: Any, entry: Any) -> float | None:
+    """A score; one that is not finite counts as none, and what is no number at all makes the entry none."""
+    if value is None:
+        return None
+    if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
+        raise NotAHit(f"the score of {_shown(entry)} is not a number")
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def _shown(entry: Any) -> str:
+    return shortened(repr(entry), _SHOWN)

@@ -1,0 +1,211 @@
+"""How hits are read out of what a tool says: JSON, JSON lines, a regular expression, or plain lines.
+
+Whatever does not read as an answer is an error of the case: an answer in another shape would look like one without hits.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from searchmark.agents.agent import RetrievalResult, Usage
+from searchmark.agents.hits import FoundHit, NotAHit, read_hit
+from searchmark.errors import UsageError, shortened
+from searchmark.options.strict import strict_record
+
+if TYPE_CHECKING:
+    from jmespath.parser import ParsedResult
+
+Format = Literal["json", "jsonl", "lines", "regex"]
+GROUPS = ("id", "score", "first", "last")
+_SHOWN = 200
+
+
+class UnreadableAnswer(UsageError):
+    """What a tool said is not what its config says that answers look like."""
+
+
+@strict_record
+class ResultFormat:
+    """How hits are read out of what a tool says.
+
+    ``format``: ``json``, ``jsonl`` (a hit per line), ``lines`` (an id or path per line) or ``regex``; by default what the other
+    fields suggest. ``hits``: a JMESPath to the list of hits. ``id``, ``score``, ``first_line``, ``last_line``: JMESPaths inside of
+    a hit, which may also be an id alone. ``pattern``: a regular expression with the groups ``id``, ``score``, ``first`` and
+    ``last``, looked for in every line. ``nothing``: a regular expression for what the tool says if it finds nothing. ``cost``
+    and ``tokens``: JMESPaths in the whole answer.
+    """
+
+    format: Format | None = None
+    hits: str | None = None
+    id: str | None = None
+    score: str | None = None
+    first_line: str | None = None
+    last_line: str | None = None
+    pattern: str | None = None
+    nothing: str | None = None
+    cost: str | None = None
+    tokens: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("hits", "id", "score", "first_line", "last_line", "cost", "tokens"):
+            _check_path(name, getattr(self, name))
+        for name in ("pattern", "nothing"):
+            _check_pattern(name, getattr(self, name))
+        if self.pattern is not None and "id" not in re.compile(self.pattern).groupindex:
+            raise UsageError(
+                f"the pattern has no group named id: write (?P<id>...) around what names the document; it is {self.pattern!r}"
+            )
+        if self.format == "regex" and self.pattern is None:
+            raise UsageError("the format regex needs a pattern")
+
+    def format_or(self, default: Format) -> Format:
+        """The format that is meant."""
+        if self.format is not None:
+            return self.format
+        if self.pattern is not None:
+            return "regex"
+        return "json" if self.hits is not None or self.id is not None else default
+
+
+def _check_path(name: str, path: str | None) -> None:
+    if path is None:
+        return
+    import jmespath
+
+    try:
+        jmespath.compile(path)
+    except jmespath.exceptions.JMESPathError as error:
+        raise UsageError(f"{name} is not a JMESPath: {' '.join(str(error).split())}") from error
+
+
+def _check_pattern(name: str, pattern: str | None) -> None:
+    try:
+        re.compile(pattern or "")
+    except re.error as error:
+        raise UsageError(f"{name} is not a regular expression: {error}") from error
+
+
+@dataclass(frozen=True)
+class ReadAnswer:
+    """The hits of an answer, best first, and what it says of its price."""
+
+    hits: Sequence[FoundHit]
+    cost: float | None = None
+    tokens: int | None = None
+
+    def result(self, usage: Usage = Usage(), **metadata: Any) -> RetrievalResult:  # noqa: B008  # frozen
+        """As an agent returns it."""
+        scores = [hit.score for hit in self.hits]
+        lines = [hit.lines for hit in self.hits]
+        return RetrievalResult(
+            [hit.id for hit in self.hits],
+            None if all(score is None for score in scores) else [float("nan") if score is None else score for score in scores],
+            metadata,
+            lines if any(lines) else None,
+            self.cost,
+            usage,
+        )
+
+
+class ResultReader:
+    """Reads answers of one format. ``default`` is the format where the config suggests none."""
+
+    def __init__(self, wanted: ResultFormat, default: Format) -> None:
+        self.format = wanted.format_or(default)
+        self._wanted = wanted
+        self._paths = {
+            name: _compiled(getattr(wanted, name)) for name in ("hits", "id", "score", "first_line", "last_line", "cost", "tokens")
+        }
+        self._pattern = None if wanted.pattern is None else re.compile(wanted.pattern)
+        self._nothing = None if wanted.nothing is None else re.compile(wanted.nothing)
+
+    def read(self, text: str) -> ReadAnswer:
+        """The answer in a text."""
+        if self._nothing is not None and self._nothing.search(text):
+            return ReadAnswer(())
+        if self.format == "json":
+            return self.read_data(_parsed(text))
+        lines = [line for line in text.splitlines() if line.strip()]
+        hits = [hit for line in lines if (hit := self.read_line(line)) is not None]
+        if lines and not hits:
+            raise UnreadableAnswer(
+                f"no line of the answer fits the pattern {self._wanted.pattern!r}: {shortened(text.strip(), _SHOWN)!r}"
+            )
+        return ReadAnswer(hits)
+
+    def read_line(self, line: str) -> FoundHit | None:
+        """The hit in a line; None if the pattern finds none there. Not for JSON, of which a line is a piece."""
+        if self.format == "lines":
+            return FoundHit(line.strip())
+        if self.format == "jsonl":
+            return self.read_entry(_parsed(line))
+        match = None if self._pattern is None else self._pattern.search(line)
+        return None if match is None else _of_groups(match)
+
+    def read_data(self, data: Any) -> ReadAnswer:
+        """The answer in data that was JSON."""
+        found = self._at("hits", data) if self._paths["hits"] is not None else data
+        if not isinstance(found, list):
+            where = f"at {self._wanted.hits!r}" if self._wanted.hits is not None else "that is a list of hits (say where with hits)"
+            raise UnreadableAnswer(f"the answer has no list {where}: {shortened(json.dumps(data), _SHOWN)}")
+        cost, tokens = _amount(self._at("cost", data)), _amount(self._at("tokens", data))
+        return ReadAnswer([self.read_entry(entry) for entry in found], cost, None if tokens is None else int(tokens))
+
+    def read_entry(self, entry: Any) -> FoundHit:
+        """One hit; without JMESPaths it is read as hits usually are."""
+        try:
+            hit = read_hit(entry if self._paths["id"] is None else self._at("id", entry))
+            score = self._at("score", entry)
+            return FoundHit(
+                hit.id, hit.score if score is None else read_hit((hit.id, score)).score, self._lines(entry) or hit.lines
+            )
+        except NotAHit as error:
+            raise UnreadableAnswer(f"a hit cannot be read: {error}; in {shortened(json.dumps(entry), _SHOWN)}") from error
+
+    def _lines(self, entry: Any) -> tuple[int, int] | None:
+        first, last = self._at("first_line", entry), self._at("last_line", entry)
+        return _range(first, first if last is None else last)
+
+    def _at(self, name: str, data: Any) -> Any:
+        path = self._paths[name]
+        return None if path is None else path.search(data)
+
+
+def _compiled(path: str | None) -> ParsedResult | None:
+    if path is None:
+        return None
+    import jmespath
+
+    return jmespath.compile(path)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableAnswer(f"the answer is not JSON ({error}): {shortened(text.strip(), _SHOWN)!r}") from error
+
+
+def _of_groups(match: re.Match[str]) -> FoundHit:
+    found = match.groupdict()
+    first = found.get("first")
+    return FoundHit(found["id"], _amount(found.get("score")), _range(first, found.get("last") or first))
+
+
+def _range(first: Any, last: Any) -> tuple[int, int] | None:
+    try:
+        lines = (int(first), int(last))
+    except (TypeError, ValueError):
+        return None
+    return lines if 1 <= lines[0] <= lines[1] else None
+
+
+def _amount(value: Any) -> float | None:
+    try:
+        return None if value is None or isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return None
