@@ -56,7 +56,7 @@ def test_only_built_in_agents_execute_nothing_foreign() -> None:
     "text", ["", "=", "mine=", "=bm25", ":Class", "module:", "module:1", "http:/one", "in-process:a.b", "in-process:a.<lambda>"]
 )
 def test_what_names_no_agent_is_one_sentence(text: str) -> None:
-    with pytest.raises(UsageError, match=r"does not name an agent; write it as NAME, module:Class file.py:Class, command:ARGV"):
+    with pytest.raises(UsageError, match=r"does not name an agent; write it as NAME, module:Class, file.py:Class, command:ARGV"):
         parse_named(text)
 
 
@@ -97,7 +97,7 @@ def test_an_entry_of_a_config_file_is_a_spec(tmp_path) -> None:
     [
         (
             "{name: a, klass: bm25}",
-            "agents.0: an agent is a name, or has a name, a source, a config, network and env; 'klass' is not one of these",
+            "agents.0: an agent is a name, or has a name, a source, a config, network, env, chunk_of and modes; 'klass' is not one of these",
         ),
         ("{class: bm25}", "the name is missing"),
         ("{name: a, class: 3}", "the source of 'a' is not text"),

@@ -45,8 +45,8 @@ class HttpConfig:
     """Options of ``http``.
 
     ``url``, ``parameters``, ``headers``, ``body`` (JSON) and ``form`` may hold ``{query}``, ``{k}`` and ``{vector}``, and
-    ``${NAME}`` for an environment variable: keys belong there. ``preset``: a search engine whose requests and answers are known; what is given
-    here goes before it. ``index`` and ``fields`` are for presets. ``embedder``: makes ``{vector}`` of the query.
+    ``${NAME}`` for an environment variable: keys belong there. ``preset``: a search engine whose requests and answers are known;
+    what is given here goes before it. ``index`` and ``fields`` are for presets. ``embedder``: makes ``{vector}`` of the query.
     ``results``: how hits are read. ``timeout_seconds``: of one attempt. ``retries``: further attempts after 429, 5xx and lost
     connections.
     ``connections``: how many are kept open.
