@@ -8,6 +8,7 @@ import pytest
 
 from searchmark.agents.agent import AgentSpec, RetrievalAgent
 from searchmark.agents.arms import AgentWithArms
+from searchmark.agents.read_arm import ReadArm
 from searchmark.agents.source import ALIASES, BUILT_IN, AgentSource, BuiltIn, PythonClass
 from searchmark.corpora.corpus import Corpus, load_corpus
 from searchmark.errors import UsageError
@@ -101,7 +102,7 @@ def test_an_installed_package_brings_agents_along(plugin: Path) -> None:
         ("broken", "plugged 1.0"),
         ("plugged", "plugged 1.0"),
     ]
-    assert list(create(spec_of("plugged")).retrieve("q", 3)) == ["a"]  # type: ignore[call-overload]
+    assert create(spec_of("plugged")).retrieve("q", 3) == ["a"]
 
 
 def test_a_broken_plug_in_is_named(plugin: Path) -> None:
@@ -116,7 +117,7 @@ BROKEN = {
     "": "has no attribute 'Agent'",
     "Agent = 3": "Agent is neither a class nor a function",
     "class Agent:\n    def __init__(self): raise ValueError('no key')": "cannot be made: ValueError: no key",
-    "class Agent:\n    def retrieve(self, query): pass": "has no method 'initialize'",
+    "class Agent:\n    def initialize(self, corpus): pass": "has no method 'retrieve'",
     "class Agent:\n    retrieve = 3\n    def initialize(self, corpus): pass": "has no method 'retrieve'",
     "class Agent:\n    def __init__(self, key): pass": "missing 1 required positional argument: 'key'",
 }
@@ -236,8 +237,8 @@ def test_a_function_or_an_instance_in_a_file_is_an_agent(code: str, found: tuple
     (tmp_path / "mine.py").write_text(code)
     agent = create(spec_of(f"{tmp_path / 'mine.py'}:search"))
     agent.initialize(CORPUS)
-    result = agent.retrieve("q", 2)
-    assert (list(getattr(result, "files", result)), getattr(result, "scores", None)) == found  # type: ignore[call-overload]
+    result = ReadArm(agent).retrieve("q", 2)
+    assert (result.files, result.scores) == found
     assert (agent.update(None), agent.describe()) == (False, {})  # type: ignore[arg-type]
 
 

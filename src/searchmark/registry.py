@@ -38,6 +38,7 @@ from searchmark.options.sensitive import Sensitive, is_local_model, nested_value
 
 GROUP = "searchmark.agents"
 DEEPEST = 20  # agents that ask agents that ask agents; a config that refers to itself would have no end
+_OURS = (BuiltIn, Command, Http, Mcp)  # agents whose code is in this package
 COMBINING = ("hybrid", "rerank")  # built-in agents that ask others, which their config names
 
 
@@ -205,17 +206,32 @@ def _refuse_unavailable(source: AgentSource) -> None:
 
 def create(spec: AgentSpec, *, foreign: bool = True, network: bool = True) -> RetrievalAgent:
     """Make the agent, with all that it asks itself. Whatever goes wrong names the agent."""
-    from searchmark.agents.adapted import adapted
-
     check_spec(spec, foreign=foreign, network=network)
-    made = _made(spec)
-    borrowed = isinstance(spec.source, InProcess) and made is spec.source.object
-    agent = adapted(made, spec.name, borrowed=borrowed)
+    agent = _adapted(spec, _made(spec))
     arms = agent.arms()
     for arm in arms.values():
         _check_arm(spec, arm, foreign=foreign, network=network)
-    agent.connect({name: create(arm, foreign=foreign, network=network) for name, arm in arms.items()})
+    agent.connect({name: _as_arm(arm, create(arm, foreign=foreign, network=network)) for name, arm in arms.items()})
     return agent
+
+
+def _adapted(spec: AgentSpec, made: Any) -> RetrievalAgent:
+    """The agent behind our protocol, which those of ours know already."""
+    if isinstance(spec.source, _OURS):
+        ours: RetrievalAgent = made
+        return ours
+    from searchmark.agents.adapted import adapted
+
+    return adapted(made, spec.name, borrowed=isinstance(spec.source, InProcess) and made is spec.source.object)
+
+
+def _as_arm(spec: AgentSpec, agent: RetrievalAgent) -> RetrievalAgent:
+    """The agent with its answers read, for whoever fuses or reranks them; those of ours read the same either way."""
+    if isinstance(spec.source, _OURS) and spec.chunk_of is None:
+        return agent
+    from searchmark.agents.read_arm import ReadArm
+
+    return ReadArm(agent, spec.chunk_of)
 
 
 def _made(spec: AgentSpec) -> Any:
@@ -235,7 +251,7 @@ def _makes_agents(found: Any, config: Mapping[str, Any]) -> bool:
     """
     if isinstance(found, type):
         return True
-    if hasattr(found, "retrieve"):
+    if hasattr(found, "retrieve") or hasattr(found, "invoke"):
         return False
     try:
         first = next(iter(inspect.signature(found).parameters.values()), None)
@@ -273,7 +289,7 @@ def agent_class_of(spec: AgentSpec) -> Any:
         found, named = _found(spec.source)
     except Exception as error:
         raise UsageError(f"the agent {spec.name!r} ({spec.source.text}) cannot be loaded: {_said(error)}") from error
-    if not callable(found) and not callable(getattr(found, "retrieve", None)):
+    if not callable(found) and not callable(getattr(found, "retrieve", None) or getattr(found, "invoke", None)):
         reason = f"{named} is neither a class nor a function"
         raise UsageError(f"the agent {spec.name!r} ({spec.source.text}) cannot be loaded: {reason}")
     return found

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from searchmark.agents.chunk_ids import chunk_rule
 from searchmark.agents.source import AgentSource, BuiltIn, Command, Http, InProcess, Mcp, parse_source
 from searchmark.errors import UsageError
 from searchmark.options.sensitive import Described, Nested, Sensitive
@@ -44,8 +45,9 @@ NO_USAGE = Usage()
 class RetrievalResult:
     """What an agent found, best first.
 
-    ``files`` holds paths or ids. The rest is optional: a score per file, a range of lines per file (first and last,
-    from 1; None for a whole file), what the query has cost in whatever the agent is paid in, and what else it took.
+    ``files`` holds paths or ids, or hits in any other form that is read (docs/running.md, "Answers"). The rest is optional: a
+    score per file, a range of lines per file (first and last, from 1; None for a whole file), what the query has cost in whatever
+    the agent is paid in, what else it took, and what was left out of it, by kind.
     """
 
     files: Sequence[str]
@@ -54,6 +56,7 @@ class RetrievalResult:
     lines: Sequence[tuple[int, int] | None] | None = None
     cost: float | None = None
     usage: Usage = NO_USAGE
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,10 @@ class AgentSpec:
     env: tuple[str, ...] = ()
     chunk_of: str | None = None
     modes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.chunk_of is not None:
+            chunk_rule(self.chunk_of)
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -186,8 +193,8 @@ class RetrievalAgent:
         """Get ready to search this corpus; called again with another one where ``update`` gave False."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it is initialised")
 
-    def retrieve(self, query: str, k: int) -> RetrievalResult:
-        """The best ``k`` files for a query, best first."""
+    def retrieve(self, query: str, k: int) -> Any:
+        """The best ``k`` files for a query, best first: a `RetrievalResult`, or whatever else is read as hits."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it searches")
 
     def update(self, changes: Changes) -> bool:  # noqa: ARG002  # a plain agent has no use for them

@@ -61,9 +61,10 @@ class AgentWithArms(RetrievalAgent):
     def ask(self, name: str, query: str, k: int) -> RetrievalResult:
         """The answer of one arm. If it fails, this fails: the answer of the others alone would pass for that of all."""
         try:
-            return self._arms[name].retrieve(query, k)
+            found: RetrievalResult = self._arms[name].retrieve(query, k)
         except Exception as error:
             raise UsageError(f"the arm {name!r} failed: {type(error).__name__}: {error}") from error
+        return found
 
 
 def with_tail(head: Sequence[tuple[str, float]], tail: Iterable[str], k: int) -> list[tuple[str, float]]:
@@ -84,6 +85,12 @@ def remembered(results: list[RetrievalResult]) -> dict[str, str]:
     """What arms say about their caches: one that remembered the query makes the whole answer a warm one."""
     told = [result.metadata["query_cache"] for result in results if "query_cache" in result.metadata]
     return {"query_cache": "hit" if "hit" in told else "miss"} if told else {}
+
+
+def total_dropped(results: list[RetrievalResult]) -> dict[str, int]:
+    """What was left out of the answers of all arms, by kind."""
+    kinds = dict.fromkeys(kind for result in results for kind in result.dropped)
+    return {kind: sum(result.dropped.get(kind, 0) for result in results) for kind in kinds}
 
 
 def total_cost(results: list[RetrievalResult]) -> float | None:

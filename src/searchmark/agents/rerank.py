@@ -85,6 +85,7 @@ class RerankAgent(AgentWithArms):
             metadata={"candidates": len(candidates), **remembered([found])},
             lines=None if lines is None else [lines[name] for name, _ in best],
             cost=found.cost,
+            dropped=found.dropped,
         )
 
     def describe(self) -> Mapping[str, Any]:

@@ -28,10 +28,8 @@ DROPPED = {
     "cases_filtered_out": ("cases-filtered-out", "cases of the suite that were not asked for, left out"),
     "below_same_depth": ("hits-below-same-depth", "hits below the smallest depth of all runs, left out"),
     "beyond_depth": ("hits-beyond-depth", "hits beyond the depth that was asked for, left out"),
-    "not_text": (
-        "hits-not-text",
-        "hits that are neither text nor a path, which keep their rank and count as not relevant",
-    ),
+    "merged_chunks": ("merged-chunks", "chunks of a file that an earlier hit is in already, merged with it"),
+    "not_chunks": ("not-chunks", "hits whose ids do not fit chunk_of, taken as they are"),
     "scores_unusable": (
         "unusable-scores",
         "scores that are not finite numbers, left out (the order of the run was kept)",

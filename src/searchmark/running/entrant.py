@@ -37,6 +37,7 @@ class Entrant:
             "agent": {
                 "label": asdict(self.label),
                 "source": self.spec.source.text,
+                "chunk_of": self.spec.chunk_of,
                 "code": code,
                 "config": hashlib.sha256(f"{salt}{config}".encode("utf-8", "surrogatepass")).hexdigest(),
             },

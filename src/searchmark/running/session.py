@@ -85,6 +85,7 @@ class Session:
         self._location: Location | None = None
         self._clock = ClockCheck(Load(options.depth, options.jobs))
         self._resets = False
+        self._streams = False
         self._ever_ready = False
         self._in_a_row = 0
         self.given_up: str | None = None
@@ -148,9 +149,16 @@ class Session:
 
     def _outcome(self, cold: dict[str, Any], query: str) -> Outcome:
         ms, doubted = self._time(cold, query)
+        first = self._first_hit_ms(ms)
         repeats = self._repeats(query)
         doubts = repeats.pop("doubted_times") + doubted
-        return answered(cold, cold_ms=(ms,), doubted_times=doubts, **repeats)
+        return answered(cold, cold_ms=(ms,), first_hit_ms=first, doubted_times=doubts, **repeats)
+
+    def _first_hit_ms(self, ms: float) -> float | None:
+        """Until the first hit of a stream, by our own clock; its way to us may make that longer than the whole search was."""
+        assert self._process is not None  # noqa: S101  # it has just answered
+        first = self._process.first_hit_ns
+        return None if first is None else min(first / 1e6, ms)
 
     def _time(self, reply: dict[str, Any], query: str) -> tuple[float, bool]:
         """How long a search took, and whether that is our own time, since the worker's is not to be believed."""
@@ -260,9 +268,11 @@ class Session:
     def _told(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Ask the worker. One that has gone, is late or out of memory is ended."""
         assert self._process is not None  # noqa: S101  # nobody asks before there is one
+        if self._streams:
+            self._meanwhile()  # not while hits come: when the first one did would not be seen
         start = perf_counter()
         try:
-            reply = self._process.ask(message, seconds, self._meanwhile)
+            reply = self._process.ask(message, seconds, _nothing if self._streams else self._meanwhile)
         except Late:
             self._lose("timeout")
             raise _RequestFailed("timeout", f"no answer within {seconds:g} s", seconds * 1e3) from None
@@ -270,6 +280,7 @@ class Session:
             took = _ms_since(start) - self._process.unseen_ns / 1e6  # by our own clock, since that of the worker is gone
             self._lose(str(gone))
             raise _RequestFailed("error", str(gone), took) from None
+        self._streams = self._streams or self._process.first_hit_ns is not None
         problem = self._problem(message["op"], reply)
         if problem:
             took = _ms_since(start) - self._process.unseen_ns / 1e6
@@ -323,6 +334,10 @@ def answered(reply: Mapping[str, Any], **times: Any) -> Outcome:
             **times,
         ),
     )
+
+
+def _nothing() -> None:
+    """What there is to do while hits come."""
 
 
 def _packed(samples: Sequence[float]) -> Sequence[float]:

@@ -99,7 +99,6 @@ def _odd(answer: Mapping[str, Any], query: str, existing: Existing) -> list[str]
     dropped = answer["dropped"]
     said = {
         "beyond_depth": f"retrieve({query}, {K}) returns more than {K} hits",
-        "not_text": f"retrieve({query}, {K}) returns hits that are neither text nor a path",
         "scores_unusable": f"retrieve({query}, {K}) returns scores that are not finite numbers, or too few",
     }
     unknown = [hit for hit in answer["ids"] if not existing.settled(hit)[1]]
