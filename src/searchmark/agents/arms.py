@@ -30,6 +30,7 @@ class AgentWithArms(RetrievalAgent):
 
     def connect(self, arms: Mapping[str, RetrievalAgent]) -> None:
         self._arms = {name: arms[name] for name in self._specs}
+        self.needs_corpus = any(arm.needs_corpus for arm in self._arms.values())
 
     def initialize(self, corpus: Corpus) -> None:
         if not self._arms:

@@ -162,7 +162,8 @@ class Provenance:
     """How a run came about. ``parts`` are the runs that it was joined from, each with the cases that it answered.
 
     ``corpora`` are the digests of what several cases search, by name; none where each case has its own, such as the parent of
-    its commit. ``baseline``: that others are held against this run.
+    its commit. ``own_corpus``: the agent, or one that it asks, searched what it has, in whatever state that is; where it was given
+    nothing else to search, nothing is known of what exists there. ``baseline``: that others are held against this run.
     """
 
     id: str | None = None
@@ -175,6 +176,7 @@ class Provenance:
     corpora: Mapping[str, str] = field(default_factory=dict)
     repositories: tuple[SearchedRepository, ...] = ()
     candidates: CandidateKinds | None = None
+    own_corpus: bool = False
     environment: Environment | None = None
     index: IndexBuild | None = None
     start_seconds: tuple[float, ...] = ()
@@ -224,6 +226,7 @@ def joined_provenance(parts: Sequence[RunPart]) -> Provenance:
         corpora={name: digest for each in known for name, digest in each.corpora.items()},
         repositories=_distinct(repository for each in known for repository in each.repositories),
         candidates=first.candidates,
+        own_corpus=any(each.own_corpus for each in known),
         environment=first.environment,
         index=_together([each.index for each in known if each.index is not None]),
         start_seconds=tuple(seconds for each in known for seconds in each.start_seconds),

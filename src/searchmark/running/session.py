@@ -85,6 +85,7 @@ class Session:
         self._location: Location | None = None
         self._clock = ClockCheck(Load(options.depth, options.jobs))
         self._resets = False
+        self.needs_corpus = True  # as far as is known before it is loaded
         self._ever_ready = False
         self._in_a_row = 0
         self.given_up: str | None = None
@@ -211,7 +212,7 @@ class Session:
         }
         reply = self._told({"op": "load", "agent": agent, **limits}, max(self._options.initialize_seconds, LOADING_SECONDS))
         self._happened(WorkerEvent("started", seconds=process.age()))
-        self._resets = reply["resets"]
+        self._resets, self.needs_corpus = reply["resets"], reply["needs_corpus"]
         code: str | None = reply["code"]
         return code
 

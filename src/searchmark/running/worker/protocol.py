@@ -24,6 +24,7 @@ LONGEST_NAME = 100
 LARGEST_COUNT = 1 << 53  # what a float still holds exactly: nanoseconds of three months, bytes of 9 PB
 LARGEST_AMOUNT = 1e15
 LONGEST_MS = LARGEST_COUNT / 1e6
+NEEDS_CORPUS = "needs a corpus: name what to search with --corpus or --repo"
 DEEPEST = 32  # lists and objects inside each other, in what an agent says of itself or of an answer
 DROPPED_KINDS = frozenset({"beyond_depth", "not_text", "scores_unusable"})
 _ESCAPED = 6  # bytes that one character takes in JSON at most
@@ -138,7 +139,7 @@ _FAILURE: dict[str, _Check] = {
     "spent": (_is_flag, False),
 }
 _SHAPES: dict[str, dict[str, _Check]] = {
-    "load": {"code": (_is_digest, True), "resets": (_is_flag, True)},
+    "load": {"code": (_is_digest, True), "resets": (_is_flag, True), "needs_corpus": (_is_flag, True)},
     "prepare": {
         "ns": (_is_count, True),
         "around_ns": (_is_count, True),

@@ -20,7 +20,14 @@ from searchmark.errors import SearchmarkError, UsageError, shortened
 from searchmark.files.plain_data import is_too_deep
 from searchmark.running.worker.answers import Found, Reply, finite, plain_answer
 from searchmark.running.worker.process_tree import limit_memory, peak_memory
-from searchmark.running.worker.protocol import DEEPEST, LARGEST_COUNT, LONGEST_DESCRIPTION, LONGEST_REASON, LONGEST_TRACEBACK
+from searchmark.running.worker.protocol import (
+    DEEPEST,
+    LARGEST_COUNT,
+    LONGEST_DESCRIPTION,
+    LONGEST_REASON,
+    LONGEST_TRACEBACK,
+    NEEDS_CORPUS,
+)
 from searchmark.services.network import network_forbidden
 
 if TYPE_CHECKING:
@@ -90,7 +97,7 @@ class Server:
             self._prohibitions.enter_context(network_forbidden())
         spec = self._spec or AgentSpec.from_plain(request["agent"])
         self._agent = create(spec, foreign=request["foreign"], network=request["network"])
-        return {"code": code_digest(spec), "resets": has_reset(self._agent)}
+        return {"code": code_digest(spec), "resets": has_reset(self._agent), "needs_corpus": bool(self._agent.needs_corpus)}
 
     def _prepare(self, request: Reply) -> Reply:
         """Bring the agent to a location, from nothing or from the one before."""
@@ -121,7 +128,7 @@ class Server:
     def _left_alone(self, location: Remote) -> tuple[str, int]:
         """A service has its own corpus: its agent is given none, and is asked as it is."""
         if self.agent.needs_corpus:
-            raise UsageError(f"the agent needs a corpus, and {location.name!r} is a service, which searches its own")
+            raise UsageError(f"{location.name!r} {NEEDS_CORPUS}")
         self._corpus = None
         return "remote", 0
 
