@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from searchmark.analysis.comparison import compare, unique_names
+from searchmark.analysis.decision_presets import measures_of_tables
 from searchmark.analysis.decisions import tables_about
 from searchmark.analysis.foresight import Foresight
 from searchmark.analysis.scores import Scores, default_measures, default_splits, score
@@ -39,7 +40,7 @@ from searchmark.options.compare_options import CompareOptions, DecisionTable
 from searchmark.options.experiment_options import CaseSelection, Resumption
 from searchmark.options.report_options import ReportOptions
 from searchmark.options.run_options import RunOptions
-from searchmark.records import Run, RunLabel, Suite
+from searchmark.records import Run, RunLabel, Suite, display_names
 from searchmark.records.versions import Versions
 from searchmark.reports import Report, build_comparison, build_report
 from searchmark.reports.case_columns import HitText
@@ -57,7 +58,7 @@ MeasureLike = str | AnyMeasure
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """Agents to be asked the cases of a suite, each whatever `load_agent` takes.
+    """Agents to be asked the cases of a suite, each whatever `load_agent` takes; one with modes in all of them.
 
     ``where`` says what is searched, ``cases`` which are asked, ``options`` how. With a ``resumption`` every answer is
     recorded as it arrives, so that an interrupted experiment can be resumed; without one nothing is written to disk.
@@ -76,9 +77,10 @@ class Experiment:
     def __post_init__(self) -> None:
         if not self.agents or self.repeats < 1:
             raise UsageError("an experiment needs an agent at least, and asks it once at least")
+        from searchmark.agents.modes import in_modes
         from searchmark.registry import check_spec, load_agent
 
-        object.__setattr__(self, "agents", tuple(map(load_agent, self.agents)))
+        object.__setattr__(self, "agents", tuple(in_modes([load_agent(each) for each in self.agents])))
         for spec in self.agents:
             check_spec(spec, foreign=not self.options.no_exec, network=self.options.network)
         if self.where.snapshots and all(each.service is not None for each in self._searched.values()):
@@ -155,8 +157,12 @@ def run_suite(
     The agent is a name, a class, an instance, or a function ``(query, k)`` that returns hits. What a worker can import
     runs in a process of its own; anything else runs in this one, where no deadline is enforced, and the run says so.
     """
+    from searchmark.agents.modes import in_one_mode
+    from searchmark.registry import load_agent
+
     searched = where or Where(corpus=None if corpus is None else str(corpus))
-    return Experiment(suite, (agent,), searched, options=options).run().runs[0]
+    asked = in_one_mode(load_agent(agent))
+    return Experiment(suite, (asked,), searched, options=options).run().runs[0]
 
 
 def score_runs(
@@ -246,10 +252,12 @@ def compare_runs(
     """The report on several runs of one suite, each held against the others or against the one that the options name.
 
     Rules hold every run against the ``baseline``, which is none of the runs and in no table. Without one they are about every
-    run but that of the options; one that asks for a baseline where the options name none means the first run.
+    run but that of the options; one that asks for a baseline where the options name none means the first run. The measures of
+    decision ``tables`` are computed too.
     """
-    rules = [*rules, *baseline.rules]
-    wanted = [*(list(measures) or (default_measures(suite) if rules else [])), *_measures_of(rules)]
+    rules, tables = [*rules, *baseline.rules], (*options.decisions, *tables)
+    named = [*_measures_of(rules), *measures_of_tables(tables, display_names([run.label for run in runs]))]
+    wanted = [*(list(measures) or (default_measures(suite) if named else [])), *named]
 
     def scored(*more: Run) -> list[Scores]:
         return score_runs(suite, [*runs, *more], wanted, corpus=corpus, intersect=intersect, same_depth=same_depth)
@@ -257,7 +265,7 @@ def compare_runs(
     scores = scored()
     splits = by or default_splits(scores[0].judged.suite)
     pairs = compare(scores, splits, options)
-    decided = [_by_known_name(table, scores[0]) for table in tables_about((*options.decisions, *tables), pairs)]
+    decided = [_by_known_name(table, scores[0]) for table in tables_about(tables, pairs)]
     among = _Held(scores, _baseline_of(scores, rules, options))
     held = among if baseline is NO_BASELINE else _held(scores, baseline, rules, scored)
     gate = _gate(held, rules, options, corpus, looks)

@@ -78,6 +78,12 @@ class AgentSpec:
         """What its config says, over what its source says already."""
         return {**self.source.options, **self.config} if isinstance(self.source, Command | Http | Mcp) else self.config
 
+    def in_mode(self, mode: str) -> AgentSpec:
+        """This agent asked in one of its modes, which gives it its name: the options of the mode, key by key, over the others."""
+        if mode not in self.modes:
+            raise no_such_mode(mode, [self])
+        return replace(self, name=mode, config={**self.config, **self.modes[mode]}, modes={})
+
     @property
     def isolated(self) -> bool:
         """Whether it runs in a worker of its own, where a deadline ends it and a crash is its own."""
@@ -99,7 +105,7 @@ class AgentSpec:
             raise UsageError(f"an {role} is a name, or has a name, a source, a config, network, env, chunk_of and modes; {wrong}")
         name, source = plain["name"], plain.get("source") or plain.get("class")
         config, network, env = plain.get("config", {}), plain.get("network", False), plain.get("env", ())
-        modes = {name: dict(overrides) for name, overrides in plain.get("modes", {}).items()}
+        modes = {mode: dict(overrides or {}) for mode, overrides in (plain.get("modes") or {}).items()}
         return cls(name, parse_source(source or name), dict(config), network, tuple(env), plain.get("chunk_of"), modes)
 
     @classmethod
@@ -114,6 +120,12 @@ class AgentSpec:
                 raise PydanticCustomError("sentence", "{reason}", {"reason": str(error)}) from error
 
         return core_schema.no_info_plain_validator_function(read)
+
+
+def no_such_mode(mode: str, agents: Sequence[AgentSpec]) -> UsageError:
+    """What is said where none of these agents has a mode of this name."""
+    known = "; ".join(f"{agent.name} has {', '.join(agent.modes) or 'no modes'}" for agent in agents)
+    return UsageError(f"there is no mode {mode!r}: {known}")
 
 
 def nested_options(spec: AgentSpec) -> Nested:
@@ -155,10 +167,15 @@ def _wrong_description(plain: Mapping[str, Any]) -> str | None:
         return f"the config of {plain['name']!r} is not a mapping"
     if not isinstance(plain.get("chunk_of"), str | None):
         return f"chunk_of of {plain['name']!r} is not text"
-    modes = plain.get("modes", {})
-    if not isinstance(modes, Mapping) or not all(isinstance(name, str) and isinstance(modes[name], Mapping) for name in modes):
+    modes = plain.get("modes") or {}
+    if not isinstance(modes, Mapping) or not all(_is_mode(*each) for each in modes.items()):
         return f"modes of {plain['name']!r} are not names, each with the options that differ"
     return None
+
+
+def _is_mode(name: Any, overrides: Any) -> bool:
+    """A mode that changes nothing may be a name alone."""
+    return isinstance(name, str) and bool(name.strip()) and isinstance(overrides, Mapping | None)
 
 
 def _wrong_permission(plain: Mapping[str, Any]) -> str | None:

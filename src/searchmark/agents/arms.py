@@ -22,6 +22,8 @@ class AgentWithArms(RetrievalAgent):
         for spec in (AgentSpec.from_plain(choice, "arm") for choice in choices):
             if spec.name in self._specs:
                 raise UsageError(f"duplicate arm name {spec.name!r}; give one of them a different name, and its agent as source")
+            if spec.modes:
+                raise UsageError(f"the arm {spec.name!r} has modes, and an arm is asked in one way: write that into its config")
             self._specs[spec.name] = spec
         self._arms: dict[str, RetrievalAgent] = {}
 

@@ -45,7 +45,7 @@ class RerankAgent(AgentWithArms):
     Config = RerankConfig
 
     def __init__(self, config: RerankConfig | None = None) -> None:
-        self._config = config or RerankConfig()
+        self._config = config or self.Config()
         super().__init__([self._config.arm])
         self._options = check_reranker(self._config.reranker)
         self._reranker: Reranker | None = None
@@ -120,3 +120,16 @@ class RerankAgent(AgentWithArms):
 
     def _text(self, document: Document) -> str:
         return f"{name_of(document)}\n{document.text}" if self._config.names else document.text
+
+
+@strict_record
+class Fts5VectorRerankerConfig(RerankConfig):
+    """Options of ``fts5+vector+reranker``: those of ``rerank``, with the arm ``fts5+vector``."""
+
+    arm: ArmChoice = "fts5+vector"
+
+
+class Fts5VectorRerankerAgent(RerankAgent):
+    """Ranks the hits of fts5+vector again, as rerank does."""
+
+    Config = Fts5VectorRerankerConfig
