@@ -27,7 +27,7 @@ class Preset:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
     form: Mapping[str, Any] = field(default_factory=dict)
-    results: ResultFormat = ResultFormat()
+    results: ResultFormat = field(default_factory=ResultFormat)
     requires: tuple[str, ...] = ()
 
 
