@@ -46,7 +46,8 @@ class HttpConfig:
 
     ``url``, ``parameters``, ``headers``, ``body`` (JSON) and ``form`` may hold ``{query}``, ``{k}`` and ``{vector}``, and
     ``${NAME}`` for an environment variable: keys belong there. ``preset``: a search engine whose requests and answers are known;
-    what is given here goes before it. ``index`` and ``fields`` are for presets. ``embedder``: makes ``{vector}`` of the query.
+    what is given here goes before it. ``index`` and ``fields`` are for presets; ``requests: query`` asks them
+    by the query even where a case brings a request of its own. ``embedder``: makes ``{vector}`` of the query.
     ``results``: how hits are read. ``timeout_seconds``: of one attempt. ``retries``: further attempts after 429, 5xx and lost
     connections.
     ``connections``: how many are kept open.
@@ -56,6 +57,7 @@ class HttpConfig:
     preset: str | None = None
     index: str | None = None
     fields: tuple[str, ...] = ()
+    requests: Literal["case", "query"] = "case"
     method: Literal["GET", "POST"] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
