@@ -141,6 +141,9 @@ def _read_choice(choice: Any) -> Iterator[Nested]:
             yield Nested(None, {key: choice[key]}, str(key), Sensitive.PERMISSION)
     with suppress(UsageError):  # whoever makes the agent says what is wrong with it
         spec = AgentSpec.from_plain(choice)
+        if isinstance(spec.source, Command | Http | Mcp):  # to name one reaches out, whatever its options are
+            kind = Sensitive.ADDRESS if isinstance(spec.source, Http) else Sensitive.COMMAND
+            yield Nested(None, {"source": spec.source.text}, "source", kind)
         yield nested_options(spec)
         for name, overrides in spec.modes.items():
             yield replace(nested_options(replace(spec, config=overrides)), below=f"modes.{name}")
