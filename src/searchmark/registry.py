@@ -188,10 +188,9 @@ def _arms_by_config(spec: AgentSpec) -> Mapping[str, AgentSpec]:
 
 
 def with_arms(spec: AgentSpec) -> Iterator[AgentSpec]:
-    """A checked agent, and those that it asks as far as its config says, however deeply nested, each in its only mode."""
-    asked = in_one_mode(spec)
-    yield asked
-    for arm in _arms_by_config(asked).values():
+    """A checked agent in one mode, and those that it asks as far as its config says, however deeply nested."""
+    yield spec
+    for arm in _arms_by_config(spec).values():
         yield from with_arms(arm)
 
 
@@ -205,7 +204,7 @@ def searches_own_corpus(spec: AgentSpec) -> bool | None:
         case Command() | Http() | Mcp():
             return not names(spec.options, "corpus")
         case BuiltIn("hybrid" | "fts5+vector"):
-            known = [searches_own_corpus(in_one_mode(arm)) for arm in _arms_by_config(spec).values()]
+            known = [searches_own_corpus(arm) for arm in _arms_by_config(spec).values()]
             return False if False in known else None if None in known else True
         case BuiltIn():
             return False
