@@ -37,7 +37,7 @@ def printing(text: str, then: str = "") -> tuple[str, ...]:
         ("No results.\n", {"nothing": "^No results"}, [], None, None),
     ],
 )  # fmt: skip
-def test_hits_are_read_as_the_config_says(printed, results, files, scores, lines) -> None:  # type: ignore[no-untyped-def]  # a table
+def test_hits_are_read_as_the_config_says(printed, results, files, scores, lines) -> None:
     found = search(printing(printed), results=results)
     assert found.files == files
     assert (found.scores, found.lines) == (scores if scores is None else pytest.approx(scores, nan_ok=True), lines)
@@ -72,7 +72,7 @@ def test_names_of_files_may_be_any_bytes() -> None:
         (printing(""), {"folder": "/no/such/folder"}, "cannot be started in /no/such/folder, which is not a folder"),
     ],
 )
-def test_what_goes_wrong_is_an_error_with_its_text(argv, options, reason) -> None:  # type: ignore[no-untyped-def]  # a table
+def test_what_goes_wrong_is_an_error_with_its_text(argv, options, reason) -> None:
     with pytest.raises((CommandFailed, UnreadableAnswer)) as raised:
         search(argv, **options)
     assert reason in str(raised.value)

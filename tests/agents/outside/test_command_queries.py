@@ -121,7 +121,7 @@ def test_a_relative_program_is_looked_for_where_the_user_is(tmp_path: Path, monk
 )
 def test_a_command_that_cannot_be_is_refused_before_any_search(options: dict[str, object], reason: str) -> None:
     with pytest.raises(UsageError) as raised:
-        CommandAgent(CommandConfig(**options))  # type: ignore[arg-type]  # one of each kind
+        CommandAgent(CommandConfig(**options))
     assert reason in str(raised.value)
 
 
