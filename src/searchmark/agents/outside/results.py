@@ -125,7 +125,7 @@ class ResultReader:
 
     def read(self, text: str) -> ReadAnswer:
         """The answer in a text."""
-        if self._nothing is not None and self._nothing.search(text):
+        if self.found_nothing(text):
             return ReadAnswer(())
         if self.format == "json":
             return self.read_data(_parsed(text))
@@ -136,6 +136,10 @@ class ResultReader:
                 f"no line of the answer fits the pattern {self._wanted.pattern!r}: {shortened(text.strip(), _SHOWN)!r}"
             )
         return ReadAnswer(hits)
+
+    def found_nothing(self, text: str) -> bool:
+        """Whether this is how the tool says that it has found nothing."""
+        return self._nothing is not None and self._nothing.search(text) is not None
 
     def read_line(self, line: str) -> FoundHit | None:
         """The hit in a line; None if the pattern finds none there. Not for JSON, of which a line is a piece."""
@@ -152,8 +156,12 @@ class ResultReader:
         if not isinstance(found, list):
             where = f"at {self._wanted.hits!r}" if self._wanted.hits is not None else "that is a list of hits (say where with hits)"
             raise UnreadableAnswer(f"the answer has no list {where}: {shortened(json.dumps(data), _SHOWN)}")
+        return ReadAnswer([self.read_entry(entry) for entry in found], *self.price(data))
+
+    def price(self, data: Any) -> tuple[float | None, int | None]:
+        """What data of an answer says that it has cost, and of how many tokens it is."""
         cost, tokens = _amount(self._at("cost", data)), _amount(self._at("tokens", data))
-        return ReadAnswer([self.read_entry(entry) for entry in found], cost, None if tokens is None else int(tokens))
+        return cost, None if tokens is None else int(tokens)
 
     def read_entry(self, entry: Any) -> FoundHit:
         """One hit; without JMESPaths it is read as hits usually are."""
