@@ -217,6 +217,14 @@ class RetrievalAgent:
         """Follow the corpus to its next state; False means: initialise me again."""
         return False
 
+    def usage_of_last(self) -> Usage:
+        """What the last answer took beside what its result says; asked when the clock has stopped, so counting is not timed."""
+        return NO_USAGE
+
+    def offers(self) -> Mapping[str, Any]:
+        """The tools that an outside system offers, as plain data; asked instead of everything else."""
+        return {}
+
     def reset(self) -> None:
         """Forget whatever former queries have left behind; an index is no such thing."""
 

@@ -40,6 +40,10 @@ class AgentWithArms(RetrievalAgent):
         for arm in self._arms.values():
             arm.initialize(corpus)
 
+    def start(self) -> None:
+        for arm in self._arms.values():
+            arm.start()
+
     def update(self, changes: Changes) -> bool:
         for arm in self._arms.values():
             if not arm.update(changes):

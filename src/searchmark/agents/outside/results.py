@@ -174,9 +174,13 @@ class ResultReader:
         if not isinstance(found, list):
             where = f"at {self._wanted.hits!r}" if self._wanted.hits is not None else "that is a list of hits (say where with hits)"
             raise UnreadableAnswer(f"the answer has no list {where}: {shortened(json.dumps(data), _SHOWN)}")
-        cost, tokens = _amount(self._at("cost", data)), _amount(self._at("tokens", data))
         entries = _rows(found) if self._wanted.columns else found
-        return ReadAnswer([self.read_entry(entry) for entry in entries], cost, None if tokens is None else int(tokens))
+        return ReadAnswer([self.read_entry(entry) for entry in entries], *self.price(data))
+
+    def price(self, data: Any) -> tuple[float | None, int | None]:
+        """What data of an answer says that it has cost, and of how many tokens it is."""
+        cost, tokens = _amount(self._at("cost", data)), _amount(self._at("tokens", data))
+        return cost, None if tokens is None else int(tokens)
 
     def read_entry(self, entry: Any) -> FoundHit:
         """One hit; without JMESPaths it is read as hits usually are."""
