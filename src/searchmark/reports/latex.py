@@ -10,7 +10,7 @@ from searchmark.reports.comparison_layout import standing_table
 from searchmark.reports.layout import counted, measure_table
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible
 from searchmark.reports.report import Report
-from searchmark.reports.usage_layout import token_sentences
+from searchmark.reports.usage_layout import token_lines
 
 UNDEFINED = "--"
 LONGEST = 80
@@ -68,7 +68,7 @@ def _caption(report: Report) -> str:
 
 def _tokens(report: Report) -> str:
     """What answers took in tokens, run by run, with who has counted them."""
-    found = [f"{name}, {sentence}" for name, agent in report.agents.items() for sentence in token_sentences(agent)]
+    found = [f"{name}, {sentence}" for name, agent in report.agents.items() for sentence in token_lines(agent.usage)]
     return "".join(f" {latex_text(sentence, LONGEST_SENTENCE)}." for sentence in found)
 
 

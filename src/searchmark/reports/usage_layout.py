@@ -52,8 +52,8 @@ def reduced_latencies(usage: UsageSummary) -> Iterator[tuple[str, Latency]]:
     return ((LESS[part], left) for part, left in usage.cold_less.items())
 
 
-def token_sentences(agent: AgentSummary) -> Iterator[str]:
+def token_lines(usage: UsageSummary) -> Iterator[str]:
     """Tokens per answer, by who has counted them."""
-    for counter, found in agent.usage.tokens.items():
+    for counter, found in usage.tokens.items():
         amounts = f"mean {three_digits(found.mean)}, p95 {three_digits(found.p95)}"
         yield f"tokens per answer: {amounts} (counted by {counter}, {found.searches} of {found.of} answers)"
