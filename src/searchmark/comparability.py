@@ -245,7 +245,7 @@ def proven_repeat(one: Run, other: Run) -> bool:
     first, second = one.provenance, other.provenance
     if first.agent is None or first.agent.code is None or first.suite is None or first.id == second.id:
         return False
-    same = ("agent", "suite", "options", "corpora", "candidates", "version")
+    same = ("agent", "suite", "options", "corpora", "service", "candidates", "version")
     return one.label.snapshot == other.label.snapshot and all(getattr(first, key) == getattr(second, key) for key in same)
 
 

@@ -32,7 +32,7 @@ class Usage:
 
     tokens: int | None = None
     tokens_by: str | None = None
-    retries: int = 0
+    retries: int | None = None
     waited_ms: float | None = None
     start_ms: float | None = None
 

@@ -27,7 +27,7 @@ from searchmark.records import (
     SuiteIdentity,
     TrustEvent,
 )
-from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector
+from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector, service_among
 from searchmark.running.entrant import Entrant
 from searchmark.running.environment import environment
 from searchmark.running.events import WorkerEvent, description, index_build
@@ -296,6 +296,7 @@ class AgentRun:
             agent=self._agent_identity(),
             options=asdict(self._options),
             corpora={} if self._entrant.label.snapshot == PARENT else inspector.shared_corpora(self._entrant.locations),
+            service=scrubbed(service_among(self._entrant.locations), self._secrets),
             repositories=inspector.repositories,
             candidates=self._entrant.candidates,
             own_corpus=self._entrant.searches_own_corpus,

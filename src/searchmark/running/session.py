@@ -318,7 +318,7 @@ def answered(reply: Mapping[str, Any], **times: Any) -> Outcome:
             cost=reply.get("cost"),
             tokens=reply.get("tokens"),
             tokens_by=reply.get("tokens_by"),
-            retries=reply.get("retries") or 0,
+            retries=reply.get("retries"),
             waited_ms=reply.get("waited_ms"),
             start_ms=reply.get("start_ms"),
             dropped=reply["dropped"],
