@@ -162,7 +162,7 @@ class Provenance:
     """How a run came about. ``parts`` are the runs that it was joined from, each with the cases that it answered.
 
     ``corpora`` are the digests of what several cases search, by name; none where each case has its own, such as the parent of
-    its commit. ``service`` has searched what it has, so that nothing is known of what exists there. ``own_corpus``: so it did, or so
+    its commit. ``service`` has searched what it has, so that nothing is known of what exists there. ``own_corpus``: it did, or so
     did one that the agent asks at a commit, and nobody knows which state that is in. ``baseline``: that others are held against
     this run.
     """
