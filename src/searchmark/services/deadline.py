@@ -49,6 +49,17 @@ def with_deadlines(client: httpx.Client) -> httpx.Client:
     return client
 
 
+def end_if_more_came(response: httpx.Response) -> None:
+    """Close the connection of an answer that is over, if more than it was sent: the next request would get that as its answer."""
+    private: Any = response.stream
+    http11 = private._httpcore_stream._pool_request.connection
+    while not hasattr(http11, "_h11_state"):  # inside of one per proxy
+        http11 = http11._connection
+    trailing, _ = http11._h11_state.trailing_data
+    if trailing:
+        http11._network_stream.close()  # found closed by the pool, which then opens another
+
+
 def _is_not_ours(_: logging.LogRecord) -> bool:
     """httpcore logs the headers of an answer, in which a service may repeat a key. A filter that is there is not added again."""
     return _END.get() == math.inf
