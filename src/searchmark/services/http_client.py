@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from searchmark.errors import ServiceError, shortened
 from searchmark.files.store import BOM
 from searchmark.services.budget import Budget
-from searchmark.services.content import content_of
+from searchmark.services.content import Content, content_of
 from searchmark.services.exchange import ClientOptions
 from searchmark.services.network import check_network
 from searchmark.services.outgoing import Outgoing
@@ -163,15 +163,22 @@ class HttpClient:
         return response
 
     def _received(self, response: httpx.Response) -> Answer | Refusal:
-        status = response.status_code
+        status, limit = response.status_code, self._options.max_response_bytes
+        content = self._content(response, limit if response.is_success else _LOOKED_AT)
         if not response.is_success:
-            wait, said = retry_after(response.headers.get("retry-after")), _text(content_of(response, _LOOKED_AT).data)
+            wait, said = retry_after(response.headers.get("retry-after")), _text(content.data)
             return Refusal(_refusal(response), said, status, is_retried(status), wait, lasting=status in HOPELESS)
-        limit = self._options.max_response_bytes
-        content = content_of(response, limit)
         if not content.whole:
             return Refusal(f"gave more than {limit} bytes (max_response_bytes)", status=status)
         return Answer(content.data, status, response.headers.get("content-type", ""))
+
+    def _content(self, response: httpx.Response, limit: int) -> Content:
+        from searchmark.services.deadline import end_if_more_came
+
+        content = content_of(response, limit)
+        if content.whole:
+            end_if_more_came(response)
+        return content
 
     def _opened(self) -> httpx.Client:
         if self._http is not None:

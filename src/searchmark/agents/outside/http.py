@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from searchmark.services.outgoing import Outgoing
 
 TOKENS_BY = "service"
+_USER = re.compile(r"(?<=://)[^/?#]*@")
 _CHARSET = re.compile(r"(?i)charset=\"?([\w.:-]+)")
 _PAGE_OR_BINARY = re.compile(r"(?i)\s*(text/html|application/(xhtml|pdf|zip|gzip|octet-stream)|image/|audio/|video/|multipart/)")
 
@@ -42,7 +43,7 @@ class HttpAgent(RetrievalAgent):
         self._corpus: str | None = None
         self.needs_corpus = self._request.names("corpus")
         self._uses = {name for name in ("k", "vector", "corpus") if self._request.names(name)}
-        self._client = HttpClient(without_credentials(self._config.url or ""), _client_options(self._config))
+        self._client = HttpClient(_shown(self._config.url or ""), _client_options(self._config))
 
     @property
     def embedder(self) -> Embedder | None:
@@ -112,6 +113,11 @@ class HttpAgent(RetrievalAgent):
         if self._reader.format in ("lines", "jsonl") and _PAGE_OR_BINARY.match(answer.content_type):
             raise UnreadableAnswer(f"its content type is not that of {self._reader.format}; it begins {text.strip()[:80]!r}")
         return text
+
+
+def _shown(url: str) -> str:
+    """The address as sentences have it: with the names of variables, and without a user."""
+    return without_credentials(_USER.sub("", url))
 
 
 def _decoded(answer: Answer) -> str:
