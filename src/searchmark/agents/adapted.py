@@ -105,6 +105,9 @@ class _AdaptedAgent(RetrievalAgent):
         if self._initialize is not None:
             self._loop.settled(self._initialize(corpus))
 
+    def start(self) -> None:
+        self._ours.start()
+
     def retrieve(self, query: str, k: int) -> Any:
         found = self._search(query, k)
         return found if type(found) in (RetrievalResult, list) else self._loop.settled(found)
@@ -141,3 +144,8 @@ def has_reset(agent: RetrievalAgent) -> bool:
     """Whether this agent has anything to forget between two searches."""
     method = getattr(agent._agent if isinstance(agent, _AdaptedAgent) else agent, "reset", None)  # of this module
     return method is not None and getattr(method, "__func__", method) is not RetrievalAgent.reset
+
+
+def counts_later(agent: RetrievalAgent) -> bool:
+    """Whether this agent says what an answer took only when it is asked."""
+    return type(agent).usage_of_last is not RetrievalAgent.usage_of_last

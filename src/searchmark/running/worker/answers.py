@@ -48,7 +48,7 @@ def plain_remarks(reader: HitReader, remarks: Mapping[str, Any]) -> Reply:
     cost = remarks["cost"]
     if finite(cost) and is_cost(float(cost)):
         answer["cost"] = float(cost)
-    answer |= _plain_usage(remarks["usage"])
+    answer |= plain_usage(remarks["usage"])
     metadata = _small(remarks["metadata"])
     return answer | ({"metadata": metadata} if metadata else {})
 
@@ -59,7 +59,7 @@ def _counts(dropped: Any) -> dict[str, int]:
     return {kind: int(given[kind]) for kind in DROPPED_KINDS if finite(given.get(kind)) and 0 <= given[kind] <= LARGEST_COUNT}
 
 
-def _plain_usage(usage: Any) -> Reply:
+def plain_usage(usage: Any) -> Reply:
     """What an answer took beside time, as far as an agent says so and it can be."""
     counts: Reply = {name: getattr(usage, name, None) for name in ("tokens", "retries")}
     known: Reply = {name: int(count) for name, count in counts.items() if finite(count) and 0 <= float(count) <= LARGEST_COUNT}
