@@ -99,6 +99,9 @@ class _AdaptedAgent(RetrievalAgent):
     def initialize(self, corpus: Corpus) -> None:
         self._initialize(corpus)
 
+    def start(self) -> None:
+        self._ours.start()
+
     def retrieve(self, query: str, k: int) -> RetrievalResult:
         found: RetrievalResult = self._retrieve(query, k)
         return found

@@ -193,7 +193,7 @@ class RetrievalAgent:
     ``Config`` is a dataclass with the agent's options, if it has any; an agent is made as ``Agent(config)``, or as
     ``Agent()`` without one. An agent that combines others says which in ``arms`` and gets them by ``connect``
     before anything else happens. One that asks a service, which has a corpus of its own, says ``needs_corpus = False``:
-    there it is asked without being initialised.
+    there it is started in place of being initialised.
     """
 
     Config: ClassVar[type | None] = None
@@ -202,6 +202,9 @@ class RetrievalAgent:
     def initialize(self, corpus: Corpus) -> None:
         """Get ready to search this corpus; called again with another one where ``update`` gave False."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it is initialised")
+
+    def start(self) -> None:
+        """Get ready where no corpus is given, since there is a service with its own: start a program, open a connection."""
 
     def retrieve(self, query: str, k: int) -> RetrievalResult:
         """The best ``k`` files for a query, best first."""

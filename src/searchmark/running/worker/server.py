@@ -119,11 +119,13 @@ class Server:
                 return "initialised", self._initialised(location.open())
 
     def _left_alone(self, location: Remote) -> tuple[str, int]:
-        """A service has its own corpus: its agent is given none, and is asked as it is."""
+        """A service has its own corpus: its agent is given none, and is only started."""
         if self.agent.needs_corpus:
             raise UsageError(f"the agent needs a corpus, and {location.name!r} is a service, which searches its own")
         self._corpus = None
-        return "remote", 0
+        start = perf_counter_ns()
+        self.agent.start()
+        return "remote", perf_counter_ns() - start
 
     def _moved(self, location: Commit, before: Location | None, export: Reply | None) -> tuple[str, int]:
         """Go to a commit, from wherever the agent is in the same repository."""
