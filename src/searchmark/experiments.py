@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -25,7 +26,7 @@ from searchmark.analysis.decisions import tables_about
 from searchmark.analysis.foresight import Foresight
 from searchmark.analysis.scores import Scores, default_measures, default_splits, score
 from searchmark.comparability import comparable
-from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
+from searchmark.corpora.case_locations import Where, locations_of, snapshots_of, where_of
 from searchmark.corpora.corpus import Survey
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.gates.baselines import NO_BASELINE, Baseline, compares, named_baseline
@@ -82,12 +83,29 @@ class Experiment:
         object.__setattr__(self, "agents", tuple(in_modes([load_agent(each) for each in self.agents])))
         for spec in self.agents:
             check_spec(spec, foreign=not self.options.no_exec, network=self.options.network)
+        if self.where.snapshots and all(each.service is not None for each in self._searched.values()):
+            first = self.agents[0].name
+            raise UsageError(f"{first!r} searches what it has, and cannot be asked about an earlier state; leave out --snapshot")
 
     @property
     def labels(self) -> list[RunLabel]:
         """The labels of the runs to come, in their order."""
-        snapshots, repeats = snapshots_of(self.suite, self.where), range(1, self.repeats + 1)
-        return [RunLabel(each.name, snapshot, repeat) for each in self.agents for repeat in repeats for snapshot in snapshots]
+        repeats = range(1, self.repeats + 1)
+        return [
+            RunLabel(each.name, snapshot, repeat)
+            for each in self.agents
+            for repeat in repeats
+            for snapshot in snapshots_of(self.suite, self._searched[each.name])
+        ]
+
+    @cached_property
+    def _searched(self) -> dict[str, Where]:
+        """What each agent searches, by its name."""
+        from searchmark.registry import searches_own_corpus
+
+        return {
+            each.name: where_of(self.suite, self.where, each.name, own_corpus=searches_own_corpus(each)) for each in self.agents
+        }
 
     def run(self, on_progress: OnProgress = lambda _: None) -> Ran:
         """Ask every agent every case, the agents taking turns."""
@@ -121,10 +139,9 @@ class Experiment:
         from searchmark.running.entrant import Entrant
 
         specs = {spec.name: spec for spec in self.agents}
-        locations = {
-            snapshot: locations_of(suite, self.where, snapshot) for snapshot in dict.fromkeys(each.snapshot for each in self.labels)
-        }
-        return tuple(Entrant(specs[label.agent], locations[label.snapshot], label) for label in self.labels)
+        wanted = {label: (self._searched[label.agent], label.snapshot) for label in self.labels}
+        locations = {searched: locations_of(suite, *searched) for searched in dict.fromkeys(wanted.values())}
+        return tuple(Entrant(specs[label.agent], locations[wanted[label]], label) for label in self.labels)
 
 
 def run_suite(

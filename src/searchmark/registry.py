@@ -20,6 +20,7 @@ from typing import Any
 
 from searchmark.agents.agent import AgentChoice, AgentSpec, RetrievalAgent
 from searchmark.agents.modes import in_one_mode
+from searchmark.agents.outside.templates import names
 from searchmark.agents.permissions import check_options
 from searchmark.agents.source import (
     ALIASES,
@@ -187,10 +188,27 @@ def _arms_by_config(spec: AgentSpec) -> Mapping[str, AgentSpec]:
 
 
 def with_arms(spec: AgentSpec) -> Iterator[AgentSpec]:
-    """A checked agent, and those that it asks as far as its config says, however deeply nested."""
+    """A checked agent in one mode, and those that it asks as far as its config says, however deeply nested."""
     yield spec
     for arm in _arms_by_config(spec).values():
         yield from with_arms(arm)
+
+
+def searches_own_corpus(spec: AgentSpec) -> bool | None:
+    """Whether a checked agent has a corpus of its own; None where only its code knows, which is not run to learn that.
+
+    An outside system has one unless its config says ``{corpus}``; a hybrid has one if all of its arms do. A reranker reads the
+    texts of what it ranks, and needs them from us.
+    """
+    match spec.source:
+        case Command() | Http() | Mcp():
+            return not names(spec.options, "corpus")
+        case BuiltIn("hybrid" | "fts5+vector"):
+            known = [searches_own_corpus(arm) for arm in _arms_by_config(spec).values()]
+            return False if False in known else None if None in known else True
+        case BuiltIn():
+            return False
+    return None
 
 
 def _check_arm(spec: AgentSpec, arm: AgentSpec, *, foreign: bool, network: bool, depth: int = 0) -> None:

@@ -137,6 +137,11 @@ def has_reset(agent: RetrievalAgent) -> bool:
     return method is not None and getattr(method, "__func__", method) is not RetrievalAgent.reset
 
 
+def counts_later(agent: RetrievalAgent) -> bool:
+    """Whether this agent says what an answer took only when it is asked."""
+    return type(agent).usage_of_last is not RetrievalAgent.usage_of_last
+
+
 class _FunctionAgent(RetrievalAgent):
     """A function from a query to hits: ids, pairs of id and score, or a result."""
 

@@ -32,7 +32,7 @@ class Usage:
 
     tokens: int | None = None
     tokens_by: str | None = None
-    retries: int = 0
+    retries: int | None = None
     waited_ms: float | None = None
     start_ms: float | None = None
 
@@ -141,6 +141,9 @@ def _read_choice(choice: Any) -> Iterator[Nested]:
             yield Nested(None, {key: choice[key]}, str(key), Sensitive.PERMISSION)
     with suppress(UsageError):  # whoever makes the agent says what is wrong with it
         spec = AgentSpec.from_plain(choice)
+        if isinstance(spec.source, Command | Http | Mcp):  # to name one reaches out, whatever its options are
+            kind = Sensitive.ADDRESS if isinstance(spec.source, Http) else Sensitive.COMMAND
+            yield Nested(None, {"source": spec.source.text}, "source", kind)
         yield nested_options(spec)
         for name, overrides in spec.modes.items():
             yield replace(nested_options(replace(spec, config=overrides)), below=f"modes.{name}")
@@ -213,6 +216,14 @@ class RetrievalAgent:
     def update(self, changes: Changes) -> bool:  # noqa: ARG002  # a plain agent has no use for them
         """Follow the corpus to its next state; False means: initialise me again."""
         return False
+
+    def usage_of_last(self) -> Usage:
+        """What the last answer took beside what its result says; asked when the clock has stopped, so counting is not timed."""
+        return NO_USAGE
+
+    def offers(self) -> Mapping[str, Any]:
+        """The tools that an outside system offers, as plain data; asked instead of everything else."""
+        return {}
 
     def reset(self) -> None:
         """Forget whatever former queries have left behind; an index is no such thing."""

@@ -32,12 +32,17 @@ class AgentWithArms(RetrievalAgent):
 
     def connect(self, arms: Mapping[str, RetrievalAgent]) -> None:
         self._arms = {name: arms[name] for name in self._specs}
+        self.needs_corpus = any(arm.needs_corpus for arm in self._arms.values())
 
     def initialize(self, corpus: Corpus) -> None:
         if not self._arms:
             raise UsageError(f"{type(self).__name__} was initialised before it was connected with its arms")
         for arm in self._arms.values():
             arm.initialize(corpus)
+
+    def start(self) -> None:
+        for arm in self._arms.values():
+            arm.start()
 
     def update(self, changes: Changes) -> bool:
         for arm in self._arms.values():

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from searchmark.agents.agent import RetrievalResult
+from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.arms import AgentWithArms, ArmChoice, remembered, with_tail
 from searchmark.agents.names import name_of
 from searchmark.agents.rerankers import Reranker, RerankerChoice, check_reranker
@@ -51,6 +51,10 @@ class RerankAgent(AgentWithArms):
         self._reranker: Reranker | None = None
         self._corpus: Corpus | None = None
         self._texts: dict[str, str] | None = None
+
+    def connect(self, arms: Mapping[str, RetrievalAgent]) -> None:
+        super().connect(arms)
+        self.needs_corpus = True  # for the texts that are ranked, wherever they are found
 
     def initialize(self, corpus: Corpus) -> None:
         if self._reranker is None:

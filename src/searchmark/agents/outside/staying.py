@@ -38,19 +38,13 @@ class StayingProcess:
         self._child: Child | None = None
         self._buffer = bytearray()
         self._asked = 0
-        self._starts = 0
-
-    @property
-    def restarts(self) -> int:
-        """How often it had to be started again."""
-        return max(0, self._starts - 1)
+        self.restarts = 0  # after answers that were none
 
     def ensure_started(self) -> float | None:
         """Start it unless it is there; the milliseconds until it was ready, None if it was."""
         if self._child is not None:
             return None
         begun = perf_counter_ns()
-        self._starts += 1
         self._buffer.clear()
         self._child = self._start()
         try:
@@ -121,16 +115,20 @@ class StayingProcess:
         searched = 0
         while (end := self._buffer.find(b"\n", searched)) < 0:
             searched = len(self._buffer)
-            if searched > self._left:
-                raise CommandFailed(f"{child.name} answered with more than {self._longest} bytes (max_output_bytes)")
+            self._check_length(child, searched)
             piece = child.read()
             if not piece:
                 raise CommandFailed(child.ending(child.wait(), bytes(self._buffer)))
             self._buffer += piece
+        self._check_length(child, end)
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
         self._left -= end + 1
         return line
+
+    def _check_length(self, child: Child, length: int) -> None:
+        if length > self._left:
+            raise CommandFailed(f"{child.name} answered with more than {self._longest} bytes (max_output_bytes)")
 
     def leave(self) -> None:
         """Let the process end by itself."""
@@ -139,9 +137,10 @@ class StayingProcess:
         self._child = None
 
     def end(self) -> None:
-        """End the process now."""
+        """End the process now; the next query is for a new one."""
         if self._child is not None:
             self._child.close()
+            self.restarts += 1
         self._child = None
 
 
