@@ -13,6 +13,7 @@ import argparse
 import csv
 import re
 import sqlite3
+import sys
 from collections import Counter
 from math import sqrt
 from pathlib import Path
@@ -107,7 +108,7 @@ def main() -> None:
         found = fused(found, lookup.semantic(options.query))
     if options.use_reranker:
         found = lookup.reranked(options.query, found)
-    print("\n".join(found[: options.n]))
+    sys.stdout.writelines(f"{name}\n" for name in found[: options.n])
 
 
 if __name__ == "__main__":

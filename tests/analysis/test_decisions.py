@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from searchmark import Run, Suite, build_comparison, compare, judge, score
-from searchmark.analysis.decision_presets import FTS5, RERANKER, VECTOR, about_suite, preset_tables
+from searchmark.analysis.decision_presets import FTS5, RERANKER, VECTOR, preset_tables
 from searchmark.analysis.decisions import NOT_ENOUGH, Decision, decide
 from searchmark.errors import UsageError
 from searchmark.options.compare_options import DecisionRule, DecisionTable
