@@ -6,16 +6,20 @@ first, since the repeat of a query may come from a cache. Tokens are compared wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 
 from searchmark.analysis.latencies import Latency, latencies_of
-from searchmark.analysis.usage import counter_of
+from searchmark.analysis.usage import UNNAMED, counter_of
 from searchmark.records import AnswerDetails, Run
+from searchmark.records.shown import counted
 
 MEGABYTE = 1e6
 # What each kind of search is called, in the order in which they are told.
 _SEARCHES = {"cold": "latency of new queries", "warm": "latency of repeated queries"}
+
+
+Counted = Mapping[str, AnswerDetails]  # the answers that have tokens, by their case
 
 
 def price_sentences(baseline: Run, candidate: Run) -> list[str]:
@@ -61,17 +65,20 @@ def _tokens(baseline: Run, candidate: Run) -> Iterator[str]:
         return
     if not before or not after:
         yield f"tokens per answer: not known of {candidate.agent if before else baseline.agent}"
-    elif by[0] != by[1] or len(by[0]) > 1:
+    elif by[0] != by[1] or len(by[0]) > 1 or UNNAMED in by[0]:  # two without a name may be different ones
         told = (f"those of {run.agent} by {' and '.join(names)}" for run, names in zip((baseline, candidate), by, strict=True))
         yield f"tokens per answer are not comparable: {', '.join(told)}"
     elif not before.keys() & after.keys():
         yield "tokens per answer are not comparable: they are known of different cases"
     else:
-        old, new = ([found[case].tokens or 0 for case in before if case in after] for found in (before, after))
-        amounts = (
-            f"{_amount(sum(old) / len(old), '')} to {_amount(sum(new) / len(new), '')} on {len(old)} cases, counted by {by[0][0]}"
-        )
-        yield f"tokens per answer: {_times(sum(old), sum(new), baseline.agent)} ({amounts})"
+        yield _compared([case for case in before if case in after], before, after, baseline.agent)
+
+
+def _compared(cases: Sequence[str], before: Counted, after: Counted, name: str) -> str:
+    old, new = (sum(found[case].tokens or 0 for case in cases) / len(cases) for found in (before, after))
+    by = counter_of(before[cases[0]])
+    amounts = f"{_amount(old, '')} to {_amount(new, '')} on {counted(len(cases), 'case')}, counted by {by}"
+    return f"tokens per answer: {_times(old, new, name)} ({amounts})"
 
 
 def _counted(run: Run) -> dict[str, AnswerDetails]:
@@ -79,7 +86,7 @@ def _counted(run: Run) -> dict[str, AnswerDetails]:
     return {case: each for case, each in known if each.tokens is not None}
 
 
-def _counters(found: Mapping[str, AnswerDetails]) -> list[str]:
+def _counters(found: Counted) -> list[str]:
     return sorted(set(map(counter_of, found.values())))
 
 

@@ -18,8 +18,6 @@ from searchmark.gates.quantities import (
     GatedNumber,
     LatencyOf,
     MeanOf,
-    RetriesOf,
-    TokensOf,
     WholeRun,
     index_bytes,
     index_seconds,
@@ -30,6 +28,7 @@ from searchmark.gates.reach import known_failure_in_range, telling_margin
 from searchmark.gates.relative import MARGIN, RelativeRule
 from searchmark.gates.rules import Rule
 from searchmark.gates.segments import segment_of
+from searchmark.gates.stated_quantities import RetriesOf, TokensOf
 from searchmark.measures.grammar import AnyMeasure, parse_measure
 from searchmark.options.gate_options import PINNED, GateOptions, GateRule, KnownFailure, Pin
 

@@ -110,7 +110,10 @@ def telling_table(pair: Pair) -> Table:
 
 
 def speed_table(report: Report) -> Table:
-    """The runs side by side: how fast, how large; no row if none of them was watched."""
+    """The runs side by side: how fast, how large; no row if none of them was watched.
+
+    How much memory a service takes is not known: what is measured is the process that asks it.
+    """
     agents = report.agents if any(agent.latency_ms for agent in report.agents.values()) else {}
     columns = ("run", "cold p50 / p95", "warm p50 / p95", "index time", "index size", "peak memory")
     return table(columns, (_speed_row(name, agent) for name, agent in agents.items()))
@@ -120,7 +123,13 @@ def _speed_row(name: str, agent: AgentSummary) -> Row:
     index = agent.index or IndexBuild()
     found = (agent.latency_ms.get(kind) for kind in ("cold", "warm"))
     times = (MedianAndTail(None, None) if each is None else MedianAndTail(each.p50, each.p95) for each in found)
-    return (Text(name), *times, Seconds(index.seconds), Bytes(index.bytes), Bytes(agent.run.memory_bytes))
+    return (
+        Text(name),
+        *times,
+        Seconds(index.seconds),
+        Bytes(index.bytes),
+        Bytes(None if agent.run.service else agent.run.memory_bytes),
+    )
 
 
 def other_latencies(report: Report) -> Table:

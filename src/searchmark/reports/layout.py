@@ -81,7 +81,7 @@ def preparation(agent: AgentSummary) -> str | None:
         parts.append(f"{counted(index.full_builds, 'full build')}, {counted(index.updates, 'incremental update')}")
     parts += [] if index.bytes is None else [f"{Bytes(index.bytes).text} large"]
     parts += [] if memory is None else [f"peak memory {Bytes(memory).text}{' (of the process that asks)' if service else ''}"]
-    parts += [] if agent.start_seconds is None else [f"process start {Seconds(agent.start_seconds).text}"]
+    parts += [] if agent.start_seconds is None else [f"worker start {Seconds(agent.start_seconds).text}"]
     parts += [f"cost {agent.cost['total']:g}"] if agent.cost else []
     return ", ".join(parts)
 
