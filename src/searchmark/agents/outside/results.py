@@ -120,6 +120,7 @@ class ResultReader:
         self._paths = {
             name: _compiled(getattr(wanted, name)) for name in ("hits", "id", "score", "first_line", "last_line", "cost", "tokens")
         }
+        self._has_paths = any(self._paths[name] is not None for name in ("id", "score", "first_line", "last_line"))
         self._pattern = None if wanted.pattern is None else re.compile(wanted.pattern)
         self._nothing = None if wanted.nothing is None else re.compile(wanted.nothing)
 
@@ -171,13 +172,14 @@ class ResultReader:
     def read_entry(self, entry: Any) -> FoundHit:
         """One hit; without JMESPaths it is read as hits usually are."""
         try:
-            hit = read_hit(entry if self._paths["id"] is None else self._at("id", entry))
-            score = self._at("score", entry)
-            return FoundHit(
-                hit.id, hit.score if score is None else read_hit((hit.id, score)).score, self._lines(entry) or hit.lines
-            )
+            return self._by_paths(entry) if self._has_paths else read_hit(entry)
         except NotAHit as error:
             raise UnreadableAnswer(f"a hit cannot be read: {error}; in {shortened(json.dumps(entry), _SHOWN)}") from error
+
+    def _by_paths(self, entry: Any) -> FoundHit:
+        hit = read_hit(entry if self._paths["id"] is None else self._at("id", entry))
+        score = self._at("score", entry)
+        return FoundHit(hit.id, hit.score if score is None else read_hit((hit.id, score)).score, self._lines(entry) or hit.lines)
 
     def _lines(self, entry: Any) -> tuple[int, int] | None:
         first, last = self._at("first_line", entry), self._at("last_line", entry)
