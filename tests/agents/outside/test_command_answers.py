@@ -138,12 +138,16 @@ def test_where_the_system_cannot_tell_when_a_program_ends_it_is_looked_at(monkey
 class TestCorpus:
     LIST = "import os, sys; print(os.getcwd()); print(sys.argv[2])"
 
-    def test_a_folder_is_given_and_the_program_is_started_there(self, tmp_path: Path) -> None:
-        (tmp_path / "a.md").write_text("a")
+    def test_a_folder_is_given_as_an_absolute_path_and_the_program_is_started_where_the_user_is(
+        self, tmp_path, monkeypatch
+    ) -> None:
+        (tmp_path / "docs").mkdir()
+        (tmp_path / "docs" / "a.md").write_text("a")
+        monkeypatch.chdir(tmp_path)
         made = agent(python(self.LIST, "{query}", "{corpus}/x"))
-        made.initialize(load_corpus(tmp_path))
+        made.initialize(load_corpus("docs"))
         assert made.needs_corpus
-        assert made.retrieve("q", 5).files == [str(tmp_path), f"{tmp_path}/x"]
+        assert made.retrieve("q", 5).files == [str(tmp_path), f"{tmp_path}/docs/x"]
 
     def test_a_file_of_documents_is_given_as_it_is(self, tmp_path: Path, monkeypatch) -> None:
         monkeypatch.chdir(tmp_path)

@@ -50,7 +50,7 @@ class CommandAgent(RetrievalAgent):
 
     def update(self, changes: Changes) -> bool:
         """A program that stays is started again, since it may have read files that have changed; any other one sees them."""
-        if not self._sees_corpus:
+        if not self.needs_corpus:
             return True
         if self._config.stays:
             return False
@@ -182,23 +182,20 @@ class CommandAgent(RetrievalAgent):
         hits, cost, tokens = results.hits or "hits", results.cost or "cost", results.tokens or "tokens"
         return ResultReader(replace(results, hits=hits, cost=cost, tokens=tokens), "json")
 
-    @property
-    def _sees_corpus(self) -> bool:
-        """Whether the program is told of the corpus, or is started there."""
-        return self.needs_corpus or self._config.folder is None
-
     def _see(self, corpus: Corpus) -> None:
-        if self._sees_corpus:
-            self._corpus = _path_of(corpus)
-        if self.needs_corpus and self._corpus is None:
+        """Take the path of a corpus, where the program is told of it; a folder is made for a commit only if it is."""
+        if not self.needs_corpus:
+            return
+        self._corpus = _path_of(corpus)
+        if self._corpus is None:
             raise UsageError(f"the program gets {{corpus}}, and {corpus.name!r} is no folder and no file: name one with --corpus")
 
     @property
     def _folder(self) -> str | None:
         """Where the program is started; None is where the user has started us."""
-        if self._config.folder is not None:
-            return str(Path(filled(self._config.folder, {"corpus": self._corpus})).absolute())
-        return str(self._corpus) if self._corpus is not None and self._corpus.is_dir() else None
+        if self._config.folder is None:
+            return None
+        return str(Path(filled(self._config.folder, {"corpus": self._corpus})).absolute())
 
 
 def _path_of(corpus: Corpus) -> Path | None:
