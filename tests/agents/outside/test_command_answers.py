@@ -195,7 +195,6 @@ class TestStart:
     def test_the_start_is_what_a_start_for_nothing_takes(self) -> None:
         """Python takes longer to start than to be executed; a search that is faster than that is all start."""
         made = agent(("/bin/echo", "{query}"), startup=python("import time; time.sleep(0.1); print('Tool 1.2\\nmore')"))
-        made.start()
         begun = time.perf_counter()
         found = made.retrieve("a", 1)
         assert 0 < found.usage.start_ms <= (time.perf_counter() - begun) * 1000
@@ -208,6 +207,5 @@ class TestStart:
         }
 
     def test_a_startup_that_fails_is_said_before_any_search(self) -> None:
-        made = agent(python("", "{query}"), startup=python("import sys; sys.exit('no licence')"))
         with pytest.raises(CommandFailed, match=r"startup has failed: python.* ended with exit code 1: no licence"):
-            made.start()
+            agent(python("", "{query}"), startup=python("import sys; sys.exit('no licence')"))

@@ -36,11 +36,10 @@ class CommandAgent(RetrievalAgent):
         if not self._config.argv:
             raise UsageError("the agent 'command' needs argv: the program and its arguments, with {query} where the query goes")
         self._program = found_program(self._config.argv[0])
-        for startup in self._config.startup[:1]:
-            found_program(startup)
         self.needs_corpus = names([self._config.argv, self._config.stdin, self._config.folder], "corpus")
         self._corpus: Path | None = None
-        self._measured: MeasuredStart | None = None
+        # Here and not where it is initialised: these starts are for our own numbers, and no index of the program's.
+        self._measured = MeasuredStart.of(self._config.startup) if self._config.startup else None
         self._process = StayingProcess(self._started, self._config.max_output_bytes)
 
     def initialize(self, corpus: Corpus) -> None:
@@ -60,8 +59,6 @@ class CommandAgent(RetrievalAgent):
     def start(self) -> None:
         if self._config.stays:
             self._process.ensure_started()
-        elif self._config.startup and self._measured is None:
-            self._measured = MeasuredStart.of(self._config.startup)
 
     def close(self) -> None:
         self._process.leave()
