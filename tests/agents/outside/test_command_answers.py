@@ -138,12 +138,16 @@ def test_where_the_system_cannot_tell_when_a_program_ends_it_is_looked_at(monkey
 class TestCorpus:
     LIST = "import os, sys; print(os.getcwd()); print(sys.argv[2])"
 
-    def test_a_folder_is_given_and_the_program_is_started_there(self, tmp_path: Path) -> None:
-        (tmp_path / "a.md").write_text("a")
+    def test_a_folder_is_given_as_an_absolute_path_and_the_program_is_started_where_the_user_is(
+        self, tmp_path, monkeypatch
+    ) -> None:
+        (tmp_path / "docs").mkdir()
+        (tmp_path / "docs" / "a.md").write_text("a")
+        monkeypatch.chdir(tmp_path)
         made = agent(python(self.LIST, "{query}", "{corpus}/x"))
-        made.initialize(load_corpus(tmp_path))
+        made.initialize(load_corpus("docs"))
         assert made.needs_corpus
-        assert made.retrieve("q", 5).files == [str(tmp_path), f"{tmp_path}/x"]
+        assert made.retrieve("q", 5).files == [str(tmp_path), f"{tmp_path}/docs/x"]
 
     def test_a_file_of_documents_is_given_as_it_is(self, tmp_path: Path, monkeypatch) -> None:
         monkeypatch.chdir(tmp_path)
@@ -191,7 +195,6 @@ class TestStart:
     def test_the_start_is_what_a_start_for_nothing_takes(self) -> None:
         """Python takes longer to start than to be executed; a search that is faster than that is all start."""
         made = agent(("/bin/echo", "{query}"), startup=python("import time; time.sleep(0.1); print('Tool 1.2\\nmore')"))
-        made.start()
         begun = time.perf_counter()
         found = made.retrieve("a", 1)
         assert 0 < found.usage.start_ms <= (time.perf_counter() - begun) * 1000
@@ -204,6 +207,5 @@ class TestStart:
         }
 
     def test_a_startup_that_fails_is_said_before_any_search(self) -> None:
-        made = agent(python("", "{query}"), startup=python("import sys; sys.exit('no licence')"))
         with pytest.raises(CommandFailed, match=r"startup has failed: python.* ended with exit code 1: no licence"):
-            made.start()
+            agent(python("", "{query}"), startup=python("import sys; sys.exit('no licence')"))

@@ -121,7 +121,7 @@ def test_a_program_with_a_corpus_of_its_own_is_ready_before_it_is_asked(folder: 
     """Its start is no part of the first search; had it been, it would have been said."""
     suite = load_suite(folder / "suite.json")
     argv = [sys.executable, "-ISc", STAYING, str(folder / "corpus")]
-    spec = AgentSpec("mine", parse_source("command"), {"argv": argv, "stays": True, "folder": "/"})
+    spec = AgentSpec("mine", parse_source("command"), {"argv": argv, "stays": True})
     entrant = Entrant(spec, dict.fromkeys(suite.table.ids, Remote("service")), RunLabel("mine"))
     run = run_agents(RunRequest(suite, (entrant,), RunOptions(num_runs=1))).runs[0]
     assert [answer.status for answer in run.answers] == ["ok", "ok", "ok", "empty", "empty"]

@@ -135,6 +135,6 @@ def test_it_is_started_again_for_another_state_of_the_corpus(tmp_path: Path) -> 
 
 def test_one_that_is_not_told_of_the_corpus_stays(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("a")
-    program = staying(folder=str(tmp_path))
+    program = staying()
     assert program.update(Changes(load_corpus(tmp_path), (), ()))
     program.close()

@@ -36,11 +36,10 @@ class CommandAgent(RetrievalAgent):
         if not self._config.argv:
             raise UsageError("the agent 'command' needs argv: the program and its arguments, with {query} where the query goes")
         self._program = found_program(self._config.argv[0])
-        for startup in self._config.startup[:1]:
-            found_program(startup)
         self.needs_corpus = names([self._config.argv, self._config.stdin, self._config.folder], "corpus")
         self._corpus: Path | None = None
-        self._measured: MeasuredStart | None = None
+        # Here and not where it is initialised: these starts are for our own numbers, and no index of the program's.
+        self._measured = MeasuredStart.of(self._config.startup) if self._config.startup else None
         self._process = StayingProcess(self._started, self._config.max_output_bytes)
 
     def initialize(self, corpus: Corpus) -> None:
@@ -50,7 +49,7 @@ class CommandAgent(RetrievalAgent):
 
     def update(self, changes: Changes) -> bool:
         """A program that stays is started again, since it may have read files that have changed; any other one sees them."""
-        if not self._sees_corpus:
+        if not self.needs_corpus:
             return True
         if self._config.stays:
             return False
@@ -60,8 +59,6 @@ class CommandAgent(RetrievalAgent):
     def start(self) -> None:
         if self._config.stays:
             self._process.ensure_started()
-        elif self._config.startup and self._measured is None:
-            self._measured = MeasuredStart.of(self._config.startup)
 
     def close(self) -> None:
         self._process.leave()
@@ -182,23 +179,20 @@ class CommandAgent(RetrievalAgent):
         hits, cost, tokens = results.hits or "hits", results.cost or "cost", results.tokens or "tokens"
         return ResultReader(replace(results, hits=hits, cost=cost, tokens=tokens), "json")
 
-    @property
-    def _sees_corpus(self) -> bool:
-        """Whether the program is told of the corpus, or is started there."""
-        return self.needs_corpus or self._config.folder is None
-
     def _see(self, corpus: Corpus) -> None:
-        if self._sees_corpus:
-            self._corpus = _path_of(corpus)
-        if self.needs_corpus and self._corpus is None:
+        """Take the path of a corpus, where the program is told of it; a folder is made for a commit only if it is."""
+        if not self.needs_corpus:
+            return
+        self._corpus = _path_of(corpus)
+        if self._corpus is None:
             raise UsageError(f"the program gets {{corpus}}, and {corpus.name!r} is no folder and no file: name one with --corpus")
 
     @property
     def _folder(self) -> str | None:
         """Where the program is started; None is where the user has started us."""
-        if self._config.folder is not None:
-            return str(Path(filled(self._config.folder, {"corpus": self._corpus})).absolute())
-        return str(self._corpus) if self._corpus is not None and self._corpus.is_dir() else None
+        if self._config.folder is None:
+            return None
+        return str(Path(filled(self._config.folder, {"corpus": self._corpus})).absolute())
 
 
 def _path_of(corpus: Corpus) -> Path | None:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from jmespath.parser import ParsedResult
 
 Format = Literal["json", "jsonl", "lines", "regex"]
-PATHS = ("hits", "id", "score", "distance", "first_line", "last_line", "error", "cost", "tokens")
+IN_HIT = ("id", "score", "distance", "first_line", "last_line")
+PATHS = ("hits", *IN_HIT, "error", "cost", "tokens")
 GROUPS = ("id", "score", "first", "last")
 _SHOWN = 200
 
@@ -124,6 +125,7 @@ class ResultReader:
         self.format = wanted.format_or(default)
         self._wanted = wanted
         self._paths = {name: _compiled(getattr(wanted, name)) for name in PATHS}
+        self._has_paths = any(self._paths[name] is not None for name in IN_HIT)
         self._pattern = None if wanted.pattern is None else re.compile(wanted.pattern)
         self._nothing = None if wanted.nothing is None else re.compile(wanted.nothing)
 
@@ -185,11 +187,14 @@ class ResultReader:
     def read_entry(self, entry: Any) -> FoundHit:
         """One hit; without JMESPaths it is read as hits usually are."""
         try:
-            hit = read_hit(entry if self._paths["id"] is None else self._at("id", entry))
-            score = self._score(hit.id, entry)
-            return FoundHit(hit.id, hit.score if score is None else score, self._lines(entry) or hit.lines)
+            return self._by_paths(entry) if self._has_paths else read_hit(entry)
         except NotAHit as error:
             raise UnreadableAnswer(f"a hit cannot be read: {error}; in {shortened(json.dumps(entry), _SHOWN)}") from error
+
+    def _by_paths(self, entry: Any) -> FoundHit:
+        hit = read_hit(entry if self._paths["id"] is None else self._at("id", entry))
+        score = self._score(hit.id, entry)
+        return FoundHit(hit.id, hit.score if score is None else score, self._lines(entry) or hit.lines)
 
     def _score(self, hit: str, entry: Any) -> float | None:
         distance = read_hit((hit, self._at("distance", entry))).score
