@@ -89,18 +89,17 @@ class _AdaptedAgent(RetrievalAgent):
     ``update`` it may mean something else.
     """
 
-    def __init__(
-        self, agent: Any, initialize: Callable[[Corpus], None], retrieve: Callable[[str, int], Any], *, borrowed: bool
-    ) -> None:
+    def __init__(self, agent: Any, initialize: Callable[[Corpus], None], retrieve: Callable[..., Any], *, borrowed: bool) -> None:
         self._agent, self._initialize, self._retrieve, self._borrowed = agent, initialize, retrieve, borrowed
         self._ours = agent if isinstance(agent, RetrievalAgent) else RetrievalAgent()
         self.needs_corpus = self._ours.needs_corpus
+        self.takes_request = bool(getattr(agent, "takes_request", False))
 
     def initialize(self, corpus: Corpus) -> None:
         self._initialize(corpus)
 
-    def retrieve(self, query: str, k: int) -> RetrievalResult:
-        found: RetrievalResult = self._retrieve(query, k)
+    def retrieve(self, query: str, k: int, **more: Any) -> RetrievalResult:
+        found: RetrievalResult = self._retrieve(query, k, **more)
         return found
 
     def update(self, changes: Changes) -> bool:
