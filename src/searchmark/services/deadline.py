@@ -6,6 +6,7 @@ Here the sockets themselves know when the exchange must have ended, so that no s
 
 from __future__ import annotations
 
+import logging
 import math
 import socket
 import time
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _END: ContextVar[float] = ContextVar("end", default=math.inf)
 # Bytes. A socket that can be written to has room for these, so one write is one wait; more could be several.
 _PIECE = 4096
+_LOGGERS = ("httpcore.connection", "httpcore.http11", "httpcore.proxy")
 
 
 @contextmanager
@@ -37,12 +39,19 @@ def must_end_within(seconds: float) -> Iterator[None]:
 
 
 def with_deadlines(client: httpx.Client) -> httpx.Client:
-    """The same client, whose connections (those through proxies too) keep to `must_end_within`."""
+    """The same client, whose connections (those through proxies too) keep to `must_end_within` and out of logs."""
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(_is_not_ours)
     private: Any = client  # httpx hands no network backend on to the pools that it makes, so they are given theirs here
     for transport in (private._transport, *private._mounts.values()):
         if transport is not None:
             transport._pool._network_backend = _Network(transport._pool._network_backend)
     return client
+
+
+def _is_not_ours(_: logging.LogRecord) -> bool:
+    """httpcore logs the headers of an answer, in which a service may repeat a key. A filter that is there is not added again."""
+    return _END.get() == math.inf
 
 
 def _left(late: type[httpcore.TimeoutException]) -> float:

@@ -8,7 +8,9 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le
 
+from searchmark.agents.outside.literal_secrets import check_no_literal_secret
 from searchmark.agents.outside.results import ResultFormat
+from searchmark.embedders import EmbedderChoice
 from searchmark.options.sensitive import Address, CommandLine, FilePath
 from searchmark.options.strict import strict_record
 
@@ -46,11 +48,13 @@ class HttpConfig:
 
     ``url``, ``parameters``, ``headers``, ``body`` (JSON) and ``form`` may hold ``{query}``, ``{k}`` and ``{vector}``, and
     ``${NAME}`` for an environment variable: keys belong there. ``preset``: a search engine whose requests and answers are known;
-    what is given here goes before it. ``index`` and ``fields`` are for presets; ``requests: query`` asks them
-    by the query even where a case brings a request of its own. ``embedder``: makes ``{vector}`` of the query.
-    ``results``: how hits are read. ``timeout_seconds``: of one attempt. ``retries``: further attempts after 429, 5xx and lost
-    connections.
-    ``connections``: how many are kept open.
+    what is given here goes before it. ``index`` and ``fields`` are for presets; ``requests: query`` makes them ask by the
+    query even where a case brings a request of its own. ``method``: by default POST with a body or form, else GET.
+    ``embedder``: makes ``{vector}`` of the query. ``results``: how hits are read, by default as JSON.
+    ``timeout_seconds``: of one attempt, from the connection to the last byte. ``retries``: further attempts after 408, 429, 5xx,
+    lost connections and time-outs; the first waits for ``backoff_seconds``, each later one twice as long as the one before.
+    ``requests_per_second``: no more than that. ``connections``: how many are kept open. ``follow_redirects``: those within the
+    same scheme, host and port. ``max_response_bytes``: more, as sent or as unpacked, is an error of the case.
     """
 
     url: Address | None = None
@@ -63,15 +67,20 @@ class HttpConfig:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
     form: Mapping[str, Any] = field(default_factory=dict)
-    embedder: Any = None
+    embedder: EmbedderChoice | None = None
     results: ResultFormat = ResultFormat()
     timeout_seconds: Annotated[float, Gt(0), Le(LONGEST_TIMEOUT)] = 30.0
     retries: Annotated[int, Ge(0), Le(100)] = 3
-    backoff_seconds: Annotated[float, Ge(0)] = 0.5
-    requests_per_second: Annotated[float, Gt(0)] | None = None
-    connections: Annotated[int, Ge(1)] = 10
+    backoff_seconds: Annotated[float, Ge(0), Le(LONGEST_TIMEOUT)] = 0.5
+    requests_per_second: Annotated[float, Ge(1 / LONGEST_TIMEOUT)] | None = None
+    connections: Annotated[int, Ge(1), Le(1000)] = 10
     follow_redirects: bool = False
     max_response_bytes: Annotated[int, Gt(0)] = LARGEST_OUTPUT
+
+    def __post_init__(self) -> None:
+        parts = {"url": self.url, "headers": self.headers, "parameters": self.parameters, "form": self.form, "body": self.body}
+        for name, part in parts.items():
+            check_no_literal_secret(name, part)
 
 
 @strict_record
