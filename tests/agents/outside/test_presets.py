@@ -106,9 +106,10 @@ def test_parameters_are_replaced_one_by_one() -> None:
     assert heard.parameters == {"q": 'say "x"', "defType": "edismax", "fl": "id,score", "rows": "7", "wt": "json", "mm": "2"}
 
 
-def test_a_distance_of_qdrant_becomes_a_score_of_the_right_direction() -> None:
+@pytest.mark.parametrize("results", [{}, {"distance": "score"}])
+def test_a_distance_of_qdrant_becomes_a_score_of_the_right_direction(results: dict[str, str]) -> None:
     answer = {"result": {"points": [{"id": 1, "score": 0.5}, {"id": 2, "score": 4.0}]}, "status": "ok"}
-    options = {"preset": "qdrant", "index": "places", "embedder": {"name": "hashing", "size": 4}, "results": {"distance": "score"}}
+    options = {"preset": "qdrant", "index": "places", "embedder": {"name": "hashing", "size": 4}, "results": results}
     assert asked(answer, **options)[0].scores == [-0.5, -4.0]
 
 

@@ -13,12 +13,12 @@ from searchmark.errors import UsageError
 
 
 def qdrant(config: HttpConfig) -> Preset:
-    """The nearest points; their payload only where an id is taken from it."""
+    """The nearest points; their payload only where an id is taken from it. A score is a distance in some collections."""
     named = config.results.id or ""
     return Preset(
         url="/collections/{index}/points/query",
         body={"query": "{vector}", "limit": "{k}", "with_payload": "payload" in named},
-        results=ResultFormat(hits="result.points", id="id", score="score"),
+        results=ResultFormat(hits="result.points", id="id", score="score", distance="score"),
     )
 
 
