@@ -12,7 +12,16 @@ from searchmark.agents.source import ALIASES, BUILT_IN, AgentSource, BuiltIn, Py
 from searchmark.corpora.corpus import Corpus, load_corpus
 from searchmark.errors import UsageError
 from searchmark.records import Document
-from searchmark.registry import COMBINING, agent_class_of, check_spec, create, known_agents, load_agent, spec_of
+from searchmark.registry import (
+    COMBINING,
+    agent_class_of,
+    check_spec,
+    create,
+    known_agents,
+    load_agent,
+    searches_own_corpus,
+    spec_of,
+)
 
 CORPUS = Corpus.of("c", [Document("a", "text")])
 
@@ -46,6 +55,27 @@ def test_every_alias_and_built_in_name_can_be_made() -> None:
 def test_every_built_in_agent_that_asks_others_is_known_to_do_so() -> None:
     asking = [name for name in BUILT_IN if issubclass(agent_class_of(spec_of(name)), AgentWithArms)]
     assert asking == list(COMBINING)
+
+
+@pytest.mark.parametrize(
+    ("agent", "own"),
+    [
+        ("bm25", False),
+        ("http://127.0.0.1/search?q={query}", True),
+        ("command:lookup {query}", True),
+        ("command:rg -l {query} {corpus}", False),
+        ("command:lookup ${corpus} {query}", True),
+        ({"name": "rg", "source": "command", "config": {"argv": ["rg", "{query}"], "folder": "{corpus}"}}, False),
+        ({"name": "server", "source": "mcp:server", "config": {"arguments": {"where": ["{corpus}"]}}}, False),
+        ("mcp:server", True),
+        ("module:Class", None),
+        ({"name": "hybrid", "config": {"arms": ["http://127.0.0.1/", "mcp:server"]}}, True),
+        ({"name": "hybrid", "config": {"arms": ["http://127.0.0.1/", "bm25"]}}, False),
+        ({"name": "rerank", "config": {"arm": "http://127.0.0.1/"}}, False),
+    ],
+)
+def test_which_agents_have_a_corpus_of_their_own_is_known_without_running_code(agent: str | dict, own: bool | None) -> None:
+    assert searches_own_corpus(AgentSpec.from_plain(agent)) is own
 
 
 def test_the_config_says_what_a_name_means() -> None:

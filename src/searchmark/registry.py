@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentChoice, AgentSpec, RetrievalAgent
+from searchmark.agents.modes import in_one_mode
+from searchmark.agents.outside.templates import names
 from searchmark.agents.permissions import check_options
 from searchmark.agents.source import (
     ALIASES,
@@ -38,7 +40,7 @@ from searchmark.options.sensitive import Sensitive, is_local_model, nested_value
 
 GROUP = "searchmark.agents"
 DEEPEST = 20  # agents that ask agents that ask agents; a config that refers to itself would have no end
-COMBINING = ("hybrid", "rerank")  # built-in agents that ask others, which their config names
+COMBINING = ("fts5+vector", "fts5+vector+reranker", "hybrid", "rerank")  # built-in agents that ask others, which their config names
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def _spec(agent: Any) -> AgentSpec:
     if isinstance(agent, AgentSpec):
         return agent
     if isinstance(agent, str):
-        return _named(agent, ())
+        return named_spec(agent, ())
     from searchmark.agents.objects import spec_of_object
 
     return spec_of_object(agent)
@@ -99,12 +101,13 @@ def spec_of(text: str, configured: Iterable[AgentSpec] = (), *, foreign: bool = 
     since a config may be a stranger's. With ``foreign`` False nothing that is not ours is executed, with ``network``
     False no service is asked.
     """
-    spec = _named(text, configured)
+    spec = named_spec(text, configured)
     check_spec(spec, foreign=foreign, network=network)
     return spec
 
 
-def _named(text: str, configured: Iterable[AgentSpec]) -> AgentSpec:
+def named_spec(text: str, configured: Iterable[AgentSpec]) -> AgentSpec:
+    """As `spec_of`, not checked yet: whether an agent is allowed may depend on the mode that it is asked in."""
     given, source = parse_named(text)
     name = given or (source.attribute if isinstance(source, PythonClass) else text)
     entry = next((each for each in configured if each.name == name), None)
@@ -130,7 +133,7 @@ def spec_of_suite(
     ``.py`` file is looked for from ``folder`` on, the one that the suite is in.
     """
     known = next((each for each in configured if each.name == choice), None)
-    spec = known or _named(choice, ()) if isinstance(choice, str) else AgentSpec.from_plain(choice)
+    spec = known or named_spec(choice, ()) if isinstance(choice, str) else AgentSpec.from_plain(choice)
     if not trusted:
         _refuse_reaching_out(spec, choice)
     return replace(spec, source=_below(spec.source, folder))
@@ -161,7 +164,14 @@ def _is_code(source: AgentSource) -> bool:
 
 
 def check_spec(spec: AgentSpec, *, foreign: bool = True, network: bool = True, depth: int = 0) -> None:
-    """Refuse an agent that is not available or not allowed, and likewise all that it asks; nothing is started for that."""
+    """Refuse an agent that is not available or not allowed, in any of its modes, and likewise all that it asks.
+
+    Nothing is started for that.
+    """
+    for mode in spec.modes:
+        check_spec(spec.in_mode(mode), foreign=foreign, network=network, depth=depth)
+    if spec.modes:  # what is common to all modes need not be whole
+        return
     _refuse_unavailable(spec.source)
     if spec.source.executes and not foreign:
         raise UsageError(f"{spec.source.text!r} is not built in, and --no-exec allows built-in agents only")
@@ -178,10 +188,27 @@ def _arms_by_config(spec: AgentSpec) -> Mapping[str, AgentSpec]:
 
 
 def with_arms(spec: AgentSpec) -> Iterator[AgentSpec]:
-    """A checked agent, and those that it asks as far as its config says, however deeply nested."""
+    """A checked agent in one mode, and those that it asks as far as its config says, however deeply nested."""
     yield spec
     for arm in _arms_by_config(spec).values():
         yield from with_arms(arm)
+
+
+def searches_own_corpus(spec: AgentSpec) -> bool | None:
+    """Whether a checked agent has a corpus of its own; None where only its code knows, which is not run to learn that.
+
+    An outside system has one unless its config says ``{corpus}``; a hybrid has one if all of its arms do. A reranker reads the
+    texts of what it ranks, and needs them from us.
+    """
+    match spec.source:
+        case Command() | Http() | Mcp():
+            return not names(spec.options, "corpus")
+        case BuiltIn("hybrid" | "fts5+vector"):
+            known = [searches_own_corpus(arm) for arm in _arms_by_config(spec).values()]
+            return False if False in known else None if None in known else True
+        case BuiltIn():
+            return False
+    return None
 
 
 def _check_arm(spec: AgentSpec, arm: AgentSpec, *, foreign: bool, network: bool, depth: int = 0) -> None:
@@ -207,6 +234,7 @@ def create(spec: AgentSpec, *, foreign: bool = True, network: bool = True) -> Re
     """Make the agent, with all that it asks itself. Whatever goes wrong names the agent."""
     from searchmark.agents.adapted import adapted
 
+    spec = in_one_mode(spec)
     check_spec(spec, foreign=foreign, network=network)
     made = _made(spec)
     borrowed = isinstance(spec.source, InProcess) and made is spec.source.object

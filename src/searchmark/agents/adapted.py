@@ -98,6 +98,9 @@ class _AdaptedAgent(RetrievalAgent):
     def initialize(self, corpus: Corpus) -> None:
         self._initialize(corpus)
 
+    def start(self) -> None:
+        self._ours.start()
+
     def retrieve(self, query: str, k: int, **more: Any) -> RetrievalResult:
         found: RetrievalResult = self._retrieve(query, k, **more)
         return found
@@ -131,6 +134,11 @@ def has_reset(agent: RetrievalAgent) -> bool:
     """Whether this agent has anything to forget between two searches."""
     method = getattr(agent._agent if isinstance(agent, _AdaptedAgent) else agent, "reset", None)  # of this module
     return method is not None and getattr(method, "__func__", method) is not RetrievalAgent.reset
+
+
+def counts_later(agent: RetrievalAgent) -> bool:
+    """Whether this agent says what an answer took only when it is asked."""
+    return type(agent).usage_of_last is not RetrievalAgent.usage_of_last
 
 
 class _FunctionAgent(RetrievalAgent):

@@ -22,6 +22,8 @@ class AgentWithArms(RetrievalAgent):
         for spec in (AgentSpec.from_plain(choice, "arm") for choice in choices):
             if spec.name in self._specs:
                 raise UsageError(f"duplicate arm name {spec.name!r}; give one of them a different name, and its agent as source")
+            if spec.modes:
+                raise UsageError(f"the arm {spec.name!r} has modes, and an arm is asked in one way: write that into its config")
             self._specs[spec.name] = spec
         self._arms: dict[str, RetrievalAgent] = {}
 
@@ -30,12 +32,17 @@ class AgentWithArms(RetrievalAgent):
 
     def connect(self, arms: Mapping[str, RetrievalAgent]) -> None:
         self._arms = {name: arms[name] for name in self._specs}
+        self.needs_corpus = any(arm.needs_corpus for arm in self._arms.values())
 
     def initialize(self, corpus: Corpus) -> None:
         if not self._arms:
             raise UsageError(f"{type(self).__name__} was initialised before it was connected with its arms")
         for arm in self._arms.values():
             arm.initialize(corpus)
+
+    def start(self) -> None:
+        for arm in self._arms.values():
+            arm.start()
 
     def update(self, changes: Changes) -> bool:
         for arm in self._arms.values():

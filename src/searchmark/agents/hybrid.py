@@ -44,7 +44,7 @@ class HybridAgent(AgentWithArms):
     Config = HybridConfig
 
     def __init__(self, config: HybridConfig | None = None) -> None:
-        self._config = config or HybridConfig()
+        self._config = config or self.Config()
         super().__init__(self._config.arms)
         unknown = sorted(set(self._config.weights) - set(self._specs))
         if unknown:
@@ -88,6 +88,19 @@ class HybridAgent(AgentWithArms):
         """Everything that the arms have found, in the order of their ranks."""
         ranks = [reciprocal_ranks(result.files, self._config.rrf_k) for result in results.values()]
         return [name for name, _ in sorted(weighted_sum(ranks, weights).items(), key=lambda pair: (-pair[1], pair[0]))]
+
+
+@strict_record
+class Fts5VectorConfig(HybridConfig):
+    """Options of ``fts5+vector``: those of ``hybrid``, with the arms ``fts5`` and ``vector``, which is ``semantic``."""
+
+    arms: list[ArmChoice] = field(default_factory=lambda: ["fts5", "vector"])
+
+
+class Fts5VectorAgent(HybridAgent):
+    """Asks full text search (fts5) and vector search (semantic) and fuses what they answer, as hybrid does."""
+
+    Config = Fts5VectorConfig
 
 
 def _once_each(result: RetrievalResult) -> RetrievalResult:

@@ -45,8 +45,9 @@ def score_notes(
     """All that must be said about the scores of one run besides its numbers."""
     for key, count in dropped:
         if count:
-            code, sentence = DROPPED.get(key, ("left-out", key))
+            code, sentence = DROPPED.get(key, ("left-out", f"{key.replace('_', ' ')}, left out"))
             yield note(code, f"{sentence}: {count}", _cases_behind(key, scores.judged))
+    yield from _own_corpus(scores.judged)
     yield from _case_notes(scores.judged)
     for name, summary in measures:
         if summary.definition:
@@ -59,6 +60,14 @@ def trust_notes(scores: Scores) -> Iterator[Note]:
     """Why the scores are untrusted."""
     for reason in distrust(scores):
         yield note(reason.kind.replace("_", "-"), f"untrusted: {reason.message}", reason.cases)
+
+
+def _own_corpus(judged: Judged) -> Iterator[Note]:
+    """What cannot be known of a service, unless its hits are checked against a corpus that was named."""
+    service = judged.run.provenance.service
+    if service is not None and judged.valid is None:
+        unknown = "invalid hits, unreachable targets and its index are not known"
+        yield note("own-corpus", f"{service}: {unknown} (the agent searches its own corpus)")
 
 
 def _case_notes(judged: Judged) -> Iterator[Note]:

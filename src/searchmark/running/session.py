@@ -85,7 +85,8 @@ class Session:
         self._process: Worker | None = None
         self._location: Location | None = None
         self._clock = ClockCheck(Load(options.depth, options.jobs))
-        self._resets = False
+        self._resets = self._counts = False
+        self.needs_corpus = True  # as far as is known before it is loaded
         self._ever_ready = False
         self._in_a_row = 0
         self.given_up: str | None = None
@@ -119,10 +120,13 @@ class Session:
             if self._resets:
                 self._told({"op": "reset"}, self._options.timeout_seconds)
             cold = self._request("search", query)
+            time = self._time(cold, query)
+            if self._counts:
+                cold |= self._told({"op": "tokens"}, self._options.timeout_seconds)
         except _RequestFailed as failure:
             return self._failed(failure, failure.ms)
         self._warm_up_query = query
-        return self._outcome(cold, query)
+        return self._outcome(cold, query, *time)
 
     def close(self) -> None:
         """Let the agent close itself, for a few seconds, then end its worker."""
@@ -148,8 +152,7 @@ class Session:
         """What the agent has printed: its beginning, and how much there was."""
         return [Printed(name, output.size, output.text()) for name, output in self._output.items() if output.size]
 
-    def _outcome(self, cold: dict[str, Any], query: str) -> Outcome:
-        ms, doubted = self._time(cold, query)
+    def _outcome(self, cold: dict[str, Any], query: str, ms: float, doubted: bool) -> Outcome:
         repeats = self._repeats(query)
         doubts = repeats.pop("doubted_times") + doubted
         return answered(cold, cold_ms=(ms,), doubted_times=doubts, **repeats)
@@ -213,7 +216,7 @@ class Session:
         }
         reply = self._told({"op": "load", "agent": agent, **limits}, max(self._options.initialize_seconds, LOADING_SECONDS))
         self._happened(WorkerEvent("started", seconds=process.age()))
-        self._resets = reply["resets"]
+        self._resets, self._counts, self.needs_corpus = (reply[key] for key in ("resets", "counts", "needs_corpus"))
         code: str | None = reply["code"]
         return code
 
@@ -317,7 +320,7 @@ def answered(reply: Mapping[str, Any], **times: Any) -> Outcome:
             cost=reply.get("cost"),
             tokens=reply.get("tokens"),
             tokens_by=reply.get("tokens_by"),
-            retries=reply.get("retries") or 0,
+            retries=reply.get("retries"),
             waited_ms=reply.get("waited_ms"),
             start_ms=reply.get("start_ms"),
             dropped=reply["dropped"],

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
+from searchmark.agents.modes import in_one_mode
 from searchmark.corpora.locations import Folder
 from searchmark.judging.existence import Existing
 from searchmark.registry import load_agent
@@ -33,7 +34,7 @@ def check_agent(agent: Any, config: Mapping[str, Any] | None = None, *, seconds:
     ``seconds`` end it, unless only this process has it. A fault of the kind that would cost a case, or a run, is wrong; so
     are hits that do not exist, more hits than were asked for, and answers that change without need.
     """
-    spec = load_agent(agent, **(config or {}))
+    spec = in_one_mode(load_agent(agent, **(config or {})))
     process = start_worker(spec, {"stdout": Output(), "stderr": Output()}, longest_answer(K), Launch.of(spec, {}))
     try:
         with tempfile.TemporaryDirectory() as folder:

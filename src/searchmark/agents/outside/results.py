@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -130,17 +130,30 @@ class ResultReader:
 
     def read(self, text: str) -> ReadAnswer:
         """The answer in a text."""
-        if self._nothing is not None and self._nothing.search(text):
+        if self.says_nothing(text):
             return ReadAnswer(())
         if self.format == "json":
             return self.read_data(_parsed(text))
-        lines = [line for line in text.splitlines() if line.strip()]
-        hits = [hit for line in lines if (hit := self.read_line(line)) is not None]
-        if lines and not hits:
-            raise UnreadableAnswer(
-                f"no line of the answer fits the pattern {self._wanted.pattern!r}: {shortened(text.strip(), _SHOWN)!r}"
-            )
-        return ReadAnswer(hits)
+        return ReadAnswer(list(self.read_lines(text.split("\n"))))
+
+    def says_nothing(self, text: str) -> bool:
+        """Whether a text is what the tool says if it finds nothing."""
+        return self._nothing is not None and self._nothing.search(text) is not None
+
+    def read_lines(self, lines: Iterable[str]) -> Iterator[FoundHit]:
+        """The hits in lines, as these come. Lines end where the tool ended them: a path may hold whatever else breaks a line."""
+        first, found = None, False
+        for line in lines:
+            if not line.strip():
+                continue
+            first = first or line
+            hit = self.read_line(line)
+            if hit is not None:
+                found = True
+                yield hit
+        if first is not None and not found:
+            shown = shortened(first.strip(), _SHOWN)
+            raise UnreadableAnswer(f"no line of the answer fits the pattern {self._wanted.pattern!r}; it begins with {shown!r}")
 
     def read_line(self, line: str) -> FoundHit | None:
         """The hit in a line; None if the pattern finds none there. Not for JSON, of which a line is a piece."""
@@ -162,9 +175,13 @@ class ResultReader:
         if not isinstance(found, list):
             where = f"at {self._wanted.hits!r}" if self._wanted.hits is not None else "that is a list of hits (say where with hits)"
             raise UnreadableAnswer(f"the answer has no list {where}: {shortened(json.dumps(data), _SHOWN)}")
-        cost, tokens = _amount(self._at("cost", data)), _amount(self._at("tokens", data))
         entries = _rows(found) if self._wanted.columns else found
-        return ReadAnswer(self._rated([self.read_entry(entry) for entry in entries]), cost, None if tokens is None else int(tokens))
+        return ReadAnswer(self._rated([self.read_entry(entry) for entry in entries]), *self.price(data))
+
+    def price(self, data: Any) -> tuple[float | None, int | None]:
+        """What data of an answer says that it has cost, and of how many tokens it is."""
+        cost, tokens = _amount(self._at("cost", data)), _amount(self._at("tokens", data))
+        return cost, None if tokens is None else int(tokens)
 
     def read_entry(self, entry: Any) -> FoundHit:
         """One hit; without JMESPaths it is read as hits usually are."""

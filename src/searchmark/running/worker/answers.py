@@ -69,12 +69,12 @@ def plain_answer(found: Found, depth: int) -> Reply:
     cost = remarks["cost"]
     if finite(cost) and is_cost(float(cost)):
         answer["cost"] = float(cost)
-    answer |= _plain_usage(remarks["usage"])
+    answer |= plain_usage(remarks["usage"])
     metadata = _small(remarks["metadata"])
     return answer | ({"metadata": metadata} if metadata else {})
 
 
-def _plain_usage(usage: Any) -> Reply:
+def plain_usage(usage: Any) -> Reply:
     """What an answer took beside time, as far as an agent says so and it can be."""
     counts: Reply = {name: getattr(usage, name, None) for name in ("tokens", "retries")}
     known: Reply = {name: int(count) for name, count in counts.items() if finite(count) and 0 <= float(count) <= LARGEST_COUNT}

@@ -17,6 +17,7 @@ from searchmark.records import is_line_range
 LONGEST_ID = 4096
 LONGEST_METADATA = 4096
 LONGEST_DESCRIPTION = 1 << 14  # characters of JSON; several arms describe themselves in it
+LONGEST_OFFERS = 1 << 19  # characters of JSON: the tools of a server
 LONGEST_REASON = 500
 LONGEST_TRACEBACK = 4000
 LONGEST_DIGEST = 256
@@ -24,6 +25,7 @@ LONGEST_NAME = 100
 LARGEST_COUNT = 1 << 53  # what a float still holds exactly: nanoseconds of three months, bytes of 9 PB
 LARGEST_AMOUNT = 1e15
 LONGEST_MS = LARGEST_COUNT / 1e6
+NEEDS_CORPUS = "needs a corpus: name what to search with --corpus or --repo"
 DEEPEST = 32  # lists and objects inside each other, in what an agent says of itself or of an answer
 DROPPED_KINDS = frozenset({"beyond_depth", "not_text", "scores_unusable"})
 _ESCAPED = 6  # bytes that one character takes in JSON at most
@@ -118,6 +120,10 @@ def _is_description(value: Any, _: int) -> bool:
     return isinstance(value, dict) and _is_small(value, LONGEST_DESCRIPTION)
 
 
+def _are_offers(value: Any, _: int) -> bool:
+    return isinstance(value, dict) and _is_small(value, LONGEST_OFFERS)
+
+
 def _is_metadata(value: Any, _: int) -> bool:
     return _is_small(value, LONGEST_METADATA)
 
@@ -137,8 +143,14 @@ _FAILURE: dict[str, _Check] = {
     "ns": (_is_size, False),
     "spent": (_is_flag, False),
 }
+_TOKENS: dict[str, _Check] = {"tokens": (_is_size, False), "tokens_by": (_is_name, False)}
 _SHAPES: dict[str, dict[str, _Check]] = {
-    "load": {"code": (_is_digest, True), "resets": (_is_flag, True)},
+    "load": {
+        "code": (_is_digest, True),
+        "resets": (_is_flag, True),
+        "counts": (_is_flag, True),
+        "needs_corpus": (_is_flag, True),
+    },
     "prepare": {
         "ns": (_is_count, True),
         "around_ns": (_is_count, True),
@@ -155,13 +167,14 @@ _SHAPES: dict[str, dict[str, _Check]] = {
         "lines": (_are_lines, False),
         "dropped": (_are_counts, True),
         "cost": (is_cost, False),
-        "tokens": (_is_size, False),
-        "tokens_by": (_is_name, False),
+        **_TOKENS,
         "retries": (_is_size, False),
         "waited_ms": (is_duration, False),
         "start_ms": (is_duration, False),
         "metadata": (_is_metadata, False),
     },
+    "tokens": _TOKENS,
+    "offers": {"offers": (_are_offers, True)},
     "again": {"ns": (_is_count, True), "same": (_is_flag, True)},
     "close": {"memory": (_is_size, True)},
 }

@@ -13,15 +13,22 @@ from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from searchmark.agents.adapted import has_reset
+from searchmark.agents.adapted import counts_later, has_reset
 from searchmark.agents.agent import AgentSpec, RetrievalAgent
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_from_plain
 from searchmark.errors import SearchmarkError, UsageError, shortened
 from searchmark.files.plain_data import is_too_deep
-from searchmark.running.worker.answers import Found, Reply, finite, plain_answer
+from searchmark.running.worker.answers import Found, Reply, finite, plain_answer, plain_usage
 from searchmark.running.worker.process_tree import limit_memory, peak_memory
-from searchmark.running.worker.protocol import DEEPEST, LARGEST_COUNT, LONGEST_DESCRIPTION, LONGEST_REASON, LONGEST_TRACEBACK
+from searchmark.running.worker.protocol import (
+    DEEPEST,
+    LARGEST_COUNT,
+    LONGEST_DESCRIPTION,
+    LONGEST_REASON,
+    LONGEST_TRACEBACK,
+    NEEDS_CORPUS,
+)
 from searchmark.services.network import network_forbidden
 
 if TYPE_CHECKING:
@@ -52,6 +59,8 @@ class Server:
             "reset": self._reset,
             "search": self._search,
             "again": self._again,
+            "tokens": self._tokens,
+            "offers": lambda _: {"offers": dict(self.agent.offers())},
             "close": self._close,
         }
 
@@ -91,7 +100,9 @@ class Server:
             self._prohibitions.enter_context(network_forbidden())
         spec = self._spec or AgentSpec.from_plain(request["agent"])
         self._agent = create(spec, foreign=request["foreign"], network=request["network"])
-        return {"code": code_digest(spec), "resets": has_reset(self._agent)}
+        agent = self._agent
+        facts = {"resets": has_reset(agent), "counts": counts_later(agent), "needs_corpus": bool(agent.needs_corpus)}
+        return {"code": code_digest(spec), **facts}
 
     def _prepare(self, request: Reply) -> Reply:
         """Bring the agent to a location, from nothing or from the one before."""
@@ -120,11 +131,13 @@ class Server:
                 return "initialised", self._initialised(location.open())
 
     def _left_alone(self, location: Remote) -> tuple[str, int]:
-        """A service has its own corpus: its agent is given none, and is asked as it is."""
+        """A service has its own corpus: its agent is given none, and is only started."""
         if self.agent.needs_corpus:
-            raise UsageError(f"the agent needs a corpus, and {location.name!r} is a service, which searches its own")
+            raise UsageError(f"{location.name!r} {NEEDS_CORPUS}")
         self._corpus = None
-        return "remote", 0
+        start = perf_counter_ns()
+        self.agent.start()
+        return "remote", perf_counter_ns() - start
 
     def _moved(self, location: Commit, before: Location | None, export: Reply | None) -> tuple[str, int]:
         """Go to a commit, from wherever the agent is in the same repository."""
@@ -171,6 +184,11 @@ class Server:
         answer = self._settled(plain_answer(self._timed(request), request["depth"]))
         same = self._last is not None and all(answer.get(key) == self._last.get(key) for key in ("ids", "scores", "lines"))
         return {"ns": self._search_ns, "same": same}
+
+    def _tokens(self, _: Reply) -> Reply:
+        """The tokens of the last answer, where its agent counts them only when asked: that takes its time."""
+        counted = plain_usage(self.agent.usage_of_last())
+        return {key: counted[key] for key in ("tokens", "tokens_by") if key in counted}
 
     def _timed(self, request: Reply) -> Found:
         """Search while the clock runs; a search that fails has taken its time as well."""
