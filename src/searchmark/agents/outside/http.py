@@ -58,10 +58,16 @@ class HttpAgent(RetrievalAgent):
             self._embedder = load_embedder(self._options)
         return self._embedder
 
+    def start(self) -> None:
+        """Load the model and find out what the address needs here, and not in the first search."""
+        if "vector" in self._uses:
+            _ = self.embedder
+        if self._lookup is not None:
+            self._found = self._lookup.found(self._client)
+
     def initialize(self, corpus: Corpus) -> None:
         """A service has its own corpus; where the request names ours, it is that folder."""
-        if "vector" in self._uses:
-            _ = self.embedder  # a model is loaded here and not in the first search
+        self.start()
         if self.needs_corpus:
             if corpus.folder is None:
                 raise UsageError(f"{{corpus}} is a folder, and the corpus {corpus.name!r} has none")
@@ -106,8 +112,7 @@ class HttpAgent(RetrievalAgent):
         if self._preset is not None and self._preset.escape is not None:
             values["escaped"] = self._preset.escape(query)
         if self._lookup is not None:
-            self._found = self._found or self._lookup.found(self._client)
-            values["found"] = self._found
+            values["found"] = self._found or self._lookup.found(self._client)
         if "corpus" in self._uses:
             values["corpus"] = self._corpus
         if "vector" in self._uses and self.embedder is not None:
