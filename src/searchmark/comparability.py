@@ -61,8 +61,10 @@ def check_asked(suite: Suite, run: Run) -> None:
     if run.details is None or table.queries is None:
         return
     for case, details in zip(run.case_ids, run.details, strict=True):
-        query = table.queries[table.index[case]] if case in table.index else None
-        if query is not None and details.asked not in (None, query_digest(query)):
+        row = table.index.get(case)
+        query = None if row is None else table.queries[row]
+        request = None if row is None or table.requests is None else table.requests[row]
+        if query is not None and details.asked not in (None, query_digest(query, request)):
             raise Incomparable(
                 f"the run {run.agent!r} was asked different queries than those of the suite {suite.name!r}: {case!r} is one of them"
             )

@@ -94,12 +94,13 @@ class _AdaptedAgent(RetrievalAgent):
     """
 
     def __init__(
-        self, agent: Any, initialize: Callable[[Corpus], Any] | None, search: Callable[[str, int], Any], *, borrowed: bool
+        self, agent: Any, initialize: Callable[[Corpus], Any] | None, search: Callable[..., Any], *, borrowed: bool
     ) -> None:
         self._agent, self._initialize, self._search, self._borrowed = agent, initialize, search, borrowed
         self._ours = agent if isinstance(agent, RetrievalAgent) else RetrievalAgent()
         self._loop = EventLoop()
         self.needs_corpus = initialize is not None and self._ours.needs_corpus
+        self.takes_request = bool(getattr(agent, "takes_request", False))
 
     def initialize(self, corpus: Corpus) -> None:
         if self._initialize is not None:
@@ -108,8 +109,8 @@ class _AdaptedAgent(RetrievalAgent):
     def start(self) -> None:
         self._ours.start()
 
-    def retrieve(self, query: str, k: int) -> Any:
-        found = self._search(query, k)
+    def retrieve(self, query: str, k: int, **more: Any) -> Any:
+        found = self._search(query, k, **more)
         return found if type(found) in (RetrievalResult, list) else self._loop.settled(found)
 
     def update(self, changes: Changes) -> bool:

@@ -224,7 +224,7 @@ class AgentRun:
             self._inspector.prefetch(self._following[step.case])  # while the agent is busy; it is remembered until then
         if existence.problem is not None:
             return Outcome("error", details=AnswerDetails(failure=existence.problem, not_whole=True)), existence
-        return session.ask(step.query, step.location), existence
+        return session.ask(step.query, step.location, step.request), existence
 
     def _record(self, step: Step, outcome: Outcome, existence: CaseExistence) -> None:
         with self._lock:

@@ -80,6 +80,7 @@ class Session:
         self._snapshots = launch.snapshot_folder()
         self._options = options
         self._warm_up_query = warm_up_query
+        self._own_request: dict[str, Any] = {}  # what the case that is asked brings along
         self._happened, self._meanwhile = happened, meanwhile
         self._process: Worker | None = None
         self._location: Location | None = None
@@ -106,14 +107,15 @@ class Session:
         if in_a_row:
             self._give_up_at_the_limit("see the journal")
 
-    def ask(self, query: str, location: Location) -> Outcome:
-        """Search one corpus once cold and then warm, as often as the options say."""
+    def ask(self, query: str, location: Location, request: Mapping[str, Any] | None = None) -> Outcome:
+        """Search one corpus once cold and then warm, as often as the options say; ``request`` is the case's own, if it has one."""
         if self.given_up:
             return Outcome("not_run", details=AnswerDetails(failure=self.given_up))
         try:
             self._prepare(location)
         except _RequestFailed as failure:
             return self._unprepared(failure)
+        self._own_request = {"request": request} if request else {}
         try:
             if self._resets:
                 self._told({"op": "reset"}, self._options.timeout_seconds)
@@ -264,7 +266,7 @@ class Session:
             raise _RequestFailed("error", str(error)) from error
 
     def _request(self, operation: str, query: str) -> dict[str, Any]:
-        request = {"op": operation, "query": query, "depth": self._options.depth}
+        request = {"op": operation, "query": query, "depth": self._options.depth, **self._own_request}
         return self._told(request, self._options.timeout_seconds)
 
     def _told(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:

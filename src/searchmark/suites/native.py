@@ -83,10 +83,7 @@ def read_native(source: Source) -> Suite:
 def read_native_with_setup(source: Source) -> tuple[Suite, SuiteSetup]:
     """Read a native suite, and what its header says about testing it."""
     path = source.path
-    if source.by_line:
-        content = _read_jsonl(source)
-    else:
-        content = _checked(path, _with_numeric_version(source.data) if source.is_yaml else source.data)
+    content = _read_jsonl(source) if source.by_line else _checked(path, _with_numbers(source) if source.is_yaml else source.data)
     _check_defaults(path, content.defaults)
     if not content.cases:
         raise FormatError(path, None if source.by_line else "cases", "holds no cases")
@@ -188,11 +185,25 @@ def _checked(path: Path, data: Any) -> SuiteFile:
         raise FormatError(path, "gates", str(error)) from error
 
 
-def _with_numeric_version(data: Any) -> Any:
-    """YAML numbers arrive as text; the version is checked before the shape that would turn it into a number."""
-    if isinstance(data, dict) and re.fullmatch(r"\d{1,9}", str(data.get("schema_version"))):
-        return {**data, "schema_version": int(data["schema_version"])}
-    return data
+def _with_numbers(source: Source) -> Any:
+    """YAML numbers arrive as text; the version is checked before the shape that would turn it into a number.
+
+    Requests of cases are sent as they stand: their numbers are such.
+    """
+    data = source.data
+    if not isinstance(data, dict):
+        return data
+    if re.fullmatch(r"\d{1,9}", str(data.get("schema_version"))):
+        data = {**data, "schema_version": int(data["schema_version"])}
+    cases = data.get("cases")
+    if not isinstance(cases, list) or not any(isinstance(case, dict) and "request" in case for case in cases):
+        return data
+    exact = source.with_numbers.data["cases"]
+    return {**data, "cases": [_with_request(case, numbered) for case, numbered in zip(cases, exact, strict=True)]}
+
+
+def _with_request(case: Any, exact: Any) -> Any:
+    return {**case, "request": exact["request"]} if isinstance(case, dict) and "request" in case else case
 
 
 def _read_jsonl(source: Source) -> SuiteFile:

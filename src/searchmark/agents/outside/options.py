@@ -84,9 +84,9 @@ class HttpConfig:
 
     ``url``, ``parameters``, ``headers``, ``body`` (JSON) and ``form`` may hold ``{query}``, ``{k}`` and ``{vector}``, and
     ``${NAME}`` for an environment variable: keys belong there. ``preset``: a search engine whose requests and answers are known;
-    what is given here goes before it. ``index`` and ``fields`` are for presets; ``requests: query`` asks them by the query even
-    where a case brings a request of its own. ``method``: by default POST with a body or form,
-    else GET. ``embedder``: makes ``{vector}`` of the query. ``results``: how hits are read, by default as JSON.
+    what is given here goes before it. ``index`` and ``fields`` are for presets; ``requests: query`` makes them ask by the
+    query even where a case brings a request of its own. ``method``: by default POST with a body or form, else GET.
+    ``embedder``: makes ``{vector}`` of the query. ``results``: how hits are read, by default as JSON.
     ``timeout_seconds``: of one attempt, from the connection to the last byte. ``retries``: further attempts after 408, 429, 5xx,
     lost connections and time-outs; the first waits for ``backoff_seconds``, each later one twice as long as the one before.
     ``requests_per_second``: no more than that. ``connections``: how many are kept open. ``follow_redirects``: those within the

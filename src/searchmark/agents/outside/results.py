@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from searchmark.agents.agent import RetrievalResult, Usage
@@ -37,10 +37,11 @@ class ResultFormat:
     ``format``: ``json``, ``jsonl`` (a hit per line), ``lines`` (an id or path per line) or ``regex``; by default what the other
     fields suggest. ``hits``: a JMESPath to the list of hits. ``id``, ``score``, ``first_line``, ``last_line``: JMESPaths inside of
     a hit, which may also be an id alone. ``distance``: a JMESPath to what is smaller for better hits; it becomes the score with
-    its sign changed. ``columns``: at ``hits`` is a list of columns, such as ids and distances, and not of hits. ``error``: a
-    JMESPath in the whole answer; what is there is an error, even if the rest reads as an answer. ``pattern``: a regular
-    expression with the groups ``id``, ``score``, ``first`` and ``last``, looked for in every line. ``nothing``: a regular
-    expression for what the tool says if it finds nothing. ``cost`` and ``tokens``: JMESPaths in the whole answer.
+    its sign changed; if ``score`` is given too, hits are rated by whichever gets worse from the first to the last. ``columns``:
+    at ``hits`` is a list of columns, such as ids and distances, and not of hits. ``error``: a JMESPath in the whole answer; what
+    is there is an error, even if the rest reads as an answer. ``pattern``: a regular expression with the groups ``id``,
+    ``score``, ``first`` and ``last``, looked for in every line. ``nothing``: a regular expression for what the tool says if it
+    finds nothing. ``cost`` and ``tokens``: JMESPaths in the whole answer.
     """
 
     format: Format | None = None
@@ -177,7 +178,7 @@ class ResultReader:
             where = f"at {self._wanted.hits!r}" if self._wanted.hits is not None else "that is a list of hits (say where with hits)"
             raise UnreadableAnswer(f"the answer has no list {where}: {shortened(json.dumps(data), _SHOWN)}")
         entries = _rows(found) if self._wanted.columns else found
-        return ReadAnswer([self.read_entry(entry) for entry in entries], *self.price(data))
+        return ReadAnswer(self._rated([self.read_entry(entry) for entry in entries]), *self.price(data))
 
     def price(self, data: Any) -> tuple[float | None, int | None]:
         """What data of an answer says that it has cost, and of how many tokens it is."""
@@ -196,9 +197,17 @@ class ResultReader:
         score = self._score(hit.id, entry)
         return FoundHit(hit.id, hit.score if score is None else score, self._lines(entry) or hit.lines)
 
+    def _rated(self, hits: list[FoundHit]) -> list[FoundHit]:
+        """Scores that may be distances, by the order that the tool has put its hits in: the best one is the first."""
+        rated = [hit.score for hit in hits if hit.score is not None]
+        if self._wanted.score is None or self._wanted.distance is None or not rated or rated[0] >= rated[-1]:
+            return hits
+        return [replace(hit, score=None if hit.score is None else 0.0 - hit.score) for hit in hits]
+
     def _score(self, hit: str, entry: Any) -> float | None:
-        distance = read_hit((hit, self._at("distance", entry))).score
-        return read_hit((hit, self._at("score", entry))).score if distance is None else 0.0 - distance
+        name = "distance" if self._wanted.score is None else "score"
+        rating = read_hit((hit, self._at(name, entry))).score
+        return rating if rating is None or name == "score" else 0.0 - rating
 
     def _lines(self, entry: Any) -> tuple[int, int] | None:
         first, last = self._at("first_line", entry), self._at("last_line", entry)

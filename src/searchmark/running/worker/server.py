@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -199,7 +200,7 @@ class Server:
 
     def _timed(self, request: Reply, send: Callable[[Reply], None] | None) -> tuple[HitReader, Reply, int]:
         """Search while the clock runs; a search that fails has taken its time as well. How many hits were sent is told too."""
-        query, depth, retrieve = request["query"], request["depth"], self.agent.retrieve
+        query, depth, retrieve = request["query"], request["depth"], self._retrieve(request)
         reader, parts, sent = HitReader(depth, self._rule), None, 0
         start = perf_counter_ns()
         try:
@@ -223,6 +224,12 @@ class Server:
         outgoing = Outgoing(reader, send, self._settled)
         stream.feed(outgoing.take)
         return outgoing.sent
+
+    def _retrieve(self, request: Reply) -> Callable[[str, int], Any]:
+        """How the agent is asked: with the request that the case brings along, if it can send it."""
+        retrieve: Callable[..., Any] = self.agent.retrieve
+        own = request.get("request") if self.agent.takes_request else None
+        return retrieve if own is None else partial(retrieve, request=own)
 
     def _settled(self, answer: Reply) -> Reply:
         """The answer with paths relative to the folder that the agent was given, which only this process knows."""

@@ -6,8 +6,8 @@ import string
 
 from searchmark.agents.outside.options import HttpConfig
 from searchmark.agents.outside.presets.escaping import escaped_for_groonga
-from searchmark.agents.outside.presets.fields import searched_fields, without_weights
 from searchmark.agents.outside.presets.preset import Preset
+from searchmark.agents.outside.presets.weights import searched_fields, without_weights
 from searchmark.agents.outside.results import ResultFormat
 from searchmark.errors import UsageError
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 from searchmark.agents.outside.options import HttpConfig
 from searchmark.agents.outside.presets.escaping import quoted_for_graphql
-from searchmark.agents.outside.presets.fields import searched_fields
 from searchmark.agents.outside.presets.preset import Lookup, Preset
+from searchmark.agents.outside.presets.weights import searched_fields
 from searchmark.agents.outside.results import ResultFormat
 from searchmark.errors import UsageError
 
 
 def qdrant(config: HttpConfig) -> Preset:
-    """The nearest points; their payload only where an id is taken from it."""
+    """The nearest points; their payload only where an id is taken from it. A score is a distance in some collections."""
     named = config.results.id or ""
     return Preset(
         url="/collections/{index}/points/query",
         body={"query": "{vector}", "limit": "{k}", "with_payload": "payload" in named},
-        results=ResultFormat(hits="result.points", id="id", score="score"),
+        results=ResultFormat(hits="result.points", id="id", score="score", distance="score"),
     )
 
 
@@ -45,13 +47,14 @@ _ERRORS = "errors[0].message"
 
 def chroma(config: HttpConfig) -> Preset:
     """The nearest records of a collection in the default tenant and database; its id is asked for by its name, once."""
-    del config
+    known = _UUID.fullmatch(config.index or "") is not None
     return Preset(
-        url=f"{_COLLECTIONS}/{{found}}/query",
+        url=f"{_COLLECTIONS}/{{{'index' if known else 'found'}}}/query",
         body={"query_embeddings": ["{vector}"], "n_results": "{k}", "include": ["distances"]},
         results=ResultFormat(hits="[ids[0], distances[0]]", columns=True, id="[0]", distance="[1]"),
-        lookup=Lookup(f"{_COLLECTIONS}/{{index}}", "id"),
+        lookup=None if known else Lookup(f"{_COLLECTIONS}/{{index}}", "id"),
     )
 
 
+_UUID = re.compile(r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _COLLECTIONS = "/api/v2/tenants/default_tenant/databases/default_database/collections"
