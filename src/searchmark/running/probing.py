@@ -61,7 +61,7 @@ def probe(spec: AgentSpec, options: RunOptions) -> ServerOffer | str:
     if not isinstance(spec.source, Mcp):
         return _sentence(spec)
     config: McpConfig = config_of(McpConfig, spec)
-    return _read(_asked(spec, options, config.timeout_seconds + MARGIN_SECONDS))
+    return _read(_asked(spec, options, config.start_timeout_seconds + MARGIN_SECONDS))
 
 
 def _sentence(spec: AgentSpec) -> str:

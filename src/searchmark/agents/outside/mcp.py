@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 MOST_RESTARTS = 5  # without an answer between them
 _SHOWN = 160
-_LONGEST_DESCRIPTION = 500
 
 
 class McpAgent(RetrievalAgent):
@@ -53,7 +52,7 @@ class McpAgent(RetrievalAgent):
     def initialize(self, corpus: Corpus) -> None:
         """Have a server that searches this corpus: another one only where its command or folder names the corpus."""
         folder = self._folder_of(corpus)
-        if self._server_names_corpus and (folder != self._folder or self._config.restart_on_change):
+        if self._config.restart_on_change or (self._server_names_corpus and folder != self._folder):
             self.close()
         self._folder = folder
         self._ready()
@@ -89,9 +88,9 @@ class McpAgent(RetrievalAgent):
         """The tokens of the last answer, where the server has not stated them."""
         if self._said is None or not self._config.count_tokens:
             return NO_USAGE
-        from searchmark.agents.outside.tokens import counted
+        from searchmark.agents.outside.tokens import counted, problem
 
-        return counted(self._said)
+        return counted(self._said) if problem() is None else NO_USAGE
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
@@ -113,7 +112,7 @@ class McpAgent(RetrievalAgent):
         tools = [
             {
                 "name": tool.name,
-                "description": shortened(next(iter((tool.description or "").strip().splitlines()), ""), _LONGEST_DESCRIPTION),
+                "description": shortened(next(iter((tool.description or "").strip().splitlines()), ""), _SHOWN),
                 "arguments": [
                     {"name": each.name, "type": each.type, "required": each.required} for each in arguments_of(tool.input_schema)
                 ],
@@ -145,16 +144,16 @@ class McpAgent(RetrievalAgent):
         self._tool = None
         self._connection = self._connected()
         self._tool = search_tool(self._connection.offer.tools, self._config.tool, self._config.arguments, self._folder)
-        self._prepare_counting()
 
     def _connected(self) -> Connection:
         lacking = self.missing()
         if lacking is not None:
             raise UsageError(lacking)
-        from searchmark.agents.outside.mcp_connection import Connection
+        from searchmark.agents.outside.mcp_connection import Connection, Limits
 
+        limits = Limits(self._config.timeout_seconds, self._config.start_timeout_seconds)
         server = self._program() if self._config.argv else self._address()
-        return Connection(server, self._shown(), self._config.timeout_seconds)
+        return Connection(server, self._shown(), limits)
 
     def _program(self) -> ServerProgram:
         from searchmark.agents.outside.mcp_stdio import ServerProgram
@@ -175,12 +174,3 @@ class McpAgent(RetrievalAgent):
     def _shown(self) -> str:
         named = shlex.join(self._config.argv) if self._config.argv else without_credentials(self._config.url or "")
         return repr(shortened(named, _SHOWN))
-
-    def _prepare_counting(self) -> None:
-        """Load the tokenizer now, and not at the first answer; without it the tokens are not known."""
-        if not self._config.count_tokens or self._config.results.tokens is not None:
-            return
-        from searchmark.agents.outside import tokens
-
-        if tokens.problem() is None:
-            tokens.load()

@@ -38,6 +38,14 @@ class ServerAddress:
 
 
 @dataclass(frozen=True)
+class Limits:
+    """How long a server may take for an answer, and until it is ready."""
+
+    seconds: float
+    start_seconds: float
+
+
+@dataclass(frozen=True)
 class Offer:
     """What a server says that it is and can do."""
 
@@ -49,8 +57,8 @@ class Offer:
 class Connection:
     """A server that was started or connected to. It is ended by `close`, whatever has happened before."""
 
-    def __init__(self, server: ServerProgram | ServerAddress, shown: str, seconds: float) -> None:
-        self._server, self._shown, self._seconds = server, shown, seconds
+    def __init__(self, server: ServerProgram | ServerAddress, shown: str, limits: Limits) -> None:
+        self._server, self._shown, self._limits = server, shown, limits
         self._process = StdioServer(server) if isinstance(server, ServerProgram) else None
         self._client: Client | None = None
         self._stop: anyio.Event | None = None
@@ -76,11 +84,11 @@ class Connection:
         assert self._client is not None  # noqa: S101  # there is no connection without one
         future: Future[CallToolResult] = self._portal.start_task_soon(self._client.call_tool, tool, arguments)
         try:
-            return future.result(self._seconds)
+            return future.result(self._limits.seconds)
         except TimeoutError as error:
             self._broken = True  # what it is doing now would fall upon the next question
             future.cancel()
-            raise ServerFailed(self._sentence(f"did not answer {tool!r} within {self._seconds:g} s")) from error
+            raise ServerFailed(self._sentence(f"did not answer {tool!r} within {self._limits.seconds:g} s")) from error
         except Exception as error:
             self._broken = not _says_the_server(error) or not self.is_usable
             self._settle()
@@ -101,13 +109,13 @@ class Connection:
         opened: Future[Offer] = Future()
         self._life = self._portal.start_task_soon(self._live, opened)
         either: list[Future[Any]] = [opened, self._life]
-        wait(either, self._seconds, FIRST_COMPLETED)
+        wait(either, self._limits.start_seconds, FIRST_COMPLETED)
         if opened.done():
             return opened.result()
         if self._life.done():
             raise ServerFailed(self._sentence(f"cannot be started: {_said(self._life.exception())}")) from None
         self._broken = True
-        raise ServerFailed(self._sentence(f"did not get ready within {self._seconds:g} s"))
+        raise ServerFailed(self._sentence(f"did not get ready within {self._limits.start_seconds:g} s"))
 
     async def _live(self, opened: Future[Offer]) -> None:
         self._stop = anyio.Event()
@@ -119,7 +127,7 @@ class Connection:
         if self._process is not None:
             return self._process.streams()
         assert isinstance(self._server, ServerAddress)  # noqa: S101  # the one or the other
-        return _http_streams(self._server, self._seconds)
+        return _http_streams(self._server, self._limits.seconds)
 
     def _settle(self) -> None:
         if self._process is not None and self._broken:

@@ -72,10 +72,25 @@ class SearchTool:
 def search_tool(tools: Sequence[Tool], name: str | None, template: Mapping[str, Any], corpus: str | None) -> SearchTool:
     """The tool that a config means, checked against what the server offers."""
     tool = _chosen(tools, name)
+    _check_schema(tool)
     given = template or _inferred(tool)
     chosen = SearchTool(tool.name, given, tool.input_schema)
     _check(chosen, chosen.filled(_SAMPLE_QUERY, _SAMPLE_K, corpus))
     return chosen
+
+
+def _check_schema(tool: Tool) -> None:
+    from jsonschema import SchemaError  # type: ignore[import-untyped]  # it has no types
+    from jsonschema.validators import validator_for  # type: ignore[import-untyped]  # as above
+
+    try:
+        validator_for(tool.input_schema).check_schema(tool.input_schema)
+    except SchemaError as invalid:
+        raise _invalid_schema(tool.name, invalid) from invalid
+
+
+def _invalid_schema(tool: str, error: Exception) -> UsageError:
+    return UsageError(f"the schema of the tool {tool!r} is invalid: {shortened(str(error).partition(chr(10))[0], _SHOWN)}")
 
 
 def _chosen(tools: Sequence[Tool], name: str | None) -> Tool:
@@ -128,18 +143,15 @@ def _missing(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | N
 
 
 def _mismatch(tool: SearchTool, arguments: Mapping[str, Any]) -> str | None:
-    from jsonschema import SchemaError  # type: ignore[import-untyped]  # it has no types
-    from jsonschema.validators import validator_for  # type: ignore[import-untyped]  # it has no types
+    from jsonschema.validators import validator_for
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
-    checker: Any = validator_for(tool.schema)
+    checker = validator_for(tool.schema)(tool.schema, registry=Registry())  # an empty one: nothing is fetched
     try:
-        checker.check_schema(tool.schema)
-        error = next(iter(checker(tool.schema, registry=Registry()).iter_errors(arguments)), None)
-    except (SchemaError, Unresolvable) as invalid:
-        reason = shortened(str(invalid).partition("\n")[0], _SHOWN)
-        raise UsageError(f"the schema of the tool {tool.name!r} is invalid: {reason}") from invalid
+        error = next(iter(checker.iter_errors(arguments)), None)
+    except Unresolvable as invalid:
+        raise _invalid_schema(tool.name, invalid) from invalid
     if error is None:
         return None
     where = ".".join(map(str, error.absolute_path))

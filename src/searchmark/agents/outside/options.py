@@ -126,7 +126,8 @@ class McpConfig:
     ``argv`` starts a server that speaks over its standard streams; ``url`` is that of one over HTTP, with ``headers`` that may hold
     ``${NAME}``. ``tool``: the one that searches. ``arguments``: what it is given, with ``{query}``, ``{k}`` and ``{corpus}``.
     ``results``: how hits are read, from structured content, JSON in text, or text. ``folder``: where the server is started.
-    ``reads``: files and folders that it needs in a sandbox. ``timeout_seconds``: of its start, and of each answer.
+    ``reads``: files and folders that it needs in a sandbox. ``timeout_seconds``: of an answer.
+    ``start_timeout_seconds``: until it is ready, which may include a download.
     ``restart_on_change``: the server reads what it searches only when it starts, and is started again for every commit.
     ``count_tokens``: the tokens of each answer are counted, unless ``results.tokens`` says where the server states them.
     ``max_answer_bytes``: more is an error of the case.
@@ -141,6 +142,7 @@ class McpConfig:
     folder: FilePath | None = None
     reads: tuple[FilePath, ...] = ()
     timeout_seconds: Annotated[float, Gt(0), Le(LONGEST_TIMEOUT)] = 30.0
+    start_timeout_seconds: Annotated[float, Gt(0), Le(LONGEST_TIMEOUT)] = 60.0
     restart_on_change: bool = False
     count_tokens: bool = True
     max_answer_bytes: Annotated[int, Gt(0)] = LARGEST_OUTPUT

@@ -47,8 +47,3 @@ def _tokenizer() -> Any:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
-
-
-def load() -> None:
-    """Have the tokenizer ready, which takes some tenths of a second."""
-    _tokenizer()
