@@ -81,7 +81,7 @@ def test_a_mode_that_is_not_there_is_refused_with_those_that_are(agents, wanted,
 
 
 @pytest.mark.parametrize(
-    "modes", [["fast"], {"fast": "k1"}, {"": {}}, {1: {}}], ids=["a list", "no options", "no name", "a number"]
+    "modes", [["fast"], [], {"fast": "k1"}, {"": {}}, {1: {}}], ids=["a list", "an empty list", "no options", "no name", "a number"]
 )
 def test_modes_of_another_shape_are_refused(modes) -> None:
     with pytest.raises(UsageError, match="modes of 'x' are not names, each with the options that differ"):

@@ -242,7 +242,7 @@ class TestOtherAgents:
         )
         assert (first.run, first.cases) == ("words", names(range(15)))
 
-    @pytest.mark.parametrize("name", ["hybrid", "rrf of both"])
+    @pytest.mark.parametrize("name", ["hybrid", "rrf of both", "fts5+vector", "fts5+vector+reranker"])
     def test_where_a_fusion_took_part_its_result_is_told_and_no_fusion_suggested(self, name: str) -> None:
         agents = {"words": failing(range(20)), "vectors": failing(range(15, 35)), name: failing(range(22))}
         advice = only(comparison_of([asked(n) for n in range(60)], **agents), "other-agent-succeeds")

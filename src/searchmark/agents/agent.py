@@ -177,7 +177,7 @@ def _wrong_description(plain: Mapping[str, Any]) -> str | None:
         return f"the config of {plain['name']!r} is not a mapping"
     if not isinstance(plain.get("chunk_of"), str | None):
         return f"chunk_of of {plain['name']!r} is not text"
-    modes = plain.get("modes") or {}
+    modes = {} if plain.get("modes") is None else plain["modes"]
     if not isinstance(modes, Mapping) or not all(_is_mode(*each) for each in modes.items()):
         return f"modes of {plain['name']!r} are not names, each with the options that differ"
     return None
