@@ -23,7 +23,7 @@ from searchmark.files.plain_data import is_too_deep
 from searchmark.running.worker.answers import Reply, plain_hits, plain_remarks, remarks_of
 from searchmark.running.worker.process_tree import limit_memory, peak_memory
 from searchmark.running.worker.protocol import DEEPEST, LARGEST_COUNT, LONGEST_DESCRIPTION, LONGEST_REASON, LONGEST_TRACEBACK
-from searchmark.running.worker.streaming import Outgoing
+from searchmark.running.worker.streaming import SentHits
 from searchmark.services.network import network_forbidden
 
 if TYPE_CHECKING:
@@ -202,9 +202,9 @@ class Server:
         if send is None:
             stream.feed(reader.take)
             return 0
-        outgoing = Outgoing(reader, send, self._settled)
-        stream.feed(outgoing.take)
-        return outgoing.sent
+        hits = SentHits(reader, send, self._settled)
+        stream.feed(hits.take)
+        return hits.sent
 
     def _settled(self, answer: Reply) -> Reply:
         """The answer with paths relative to the folder that the agent was given, which only this process knows."""
