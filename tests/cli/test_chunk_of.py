@@ -10,12 +10,12 @@ import pytest
 
 from searchmark.cli.main import main
 
-AGENT = '''
+AGENT = """
 def search(query, k):
     yield "a.py#chunk-7", 3.0
     yield ("a.py#chunk-2", 2.0)
     yield {"_id": "b.py#chunk-1", "_score": 1.0}
-'''
+"""
 
 
 @pytest.fixture

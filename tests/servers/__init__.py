@@ -1,1 +1,1 @@
-"""Tests of the agents that come with Searchmark."""
+"""Real search servers and retrievers, in their own processes."""
