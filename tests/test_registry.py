@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,7 @@ def plugin(tmp_path: Path, monkeypatch):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[searchmark.agents]\nplugged = plugged_in:Agent\nbroken = plugged_out:Agent\n")
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "plugged_in", raising=False)
     return tmp_path
 
 
@@ -212,6 +214,26 @@ def test_arms_that_are_code_are_refused(plugin: Path) -> None:
     with pytest.raises(UsageError, match="the arm 'x' of 'hybrid' is code"):
         load_agent("hybrid", arms=["bm25", {"name": "x", "source": "plugged_in:Agent"}])
     assert create(load_agent("hybrid", arms=["keyword_search", "plugged"]))
+
+
+def test_the_answers_of_an_arm_are_read_before_they_are_fused(plugin: Path) -> None:
+    (plugin / "plugged_in.py").write_text(
+        "def Agent(query, k):\n    yield 'a#chunk-2', 3.0\n    yield {'id': 'a#chunk-1', 'score': 2.0}\n    yield 'b', 1.0\n"
+    )
+    arm = {"name": "mine", "source": "plugged", "chunk_of": "{file}#chunk-{n}"}
+    for agent in (load_agent("hybrid", arms=[arm]), load_agent("rerank", arm=arm)):
+        created = create(agent)
+        created.initialize(CORPUS)
+        found = created.retrieve("text", 5)
+        assert (set(found.files), found.dropped) == ({"a", "b"}, {"merged_chunks": 1, "not_chunks": 1})
+
+
+def test_an_arm_whose_answer_cannot_be_read_fails_with_its_name(plugin: Path) -> None:
+    (plugin / "plugged_in.py").write_text("def Agent(query, k): return ['a', None]\n")
+    agent = create(load_agent("hybrid", arms=["plugged"]))
+    agent.initialize(CORPUS)
+    with pytest.raises(UsageError, match=r"the arm 'plugged' failed: .*hit 2 of the answer cannot be read: None is not a hit"):
+        agent.retrieve("text", 5)
 
 
 NESTED = {"name": "inner", "source": "rerank", "config": {"arm": {"name": "innermost", "source": "plugged"}}}

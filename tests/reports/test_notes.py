@@ -59,7 +59,7 @@ class TestCases:
             "not-isolated": (),
             "unreachable-targets": ("c5",),
             "hits-beyond-depth": ("c5",),
-            "hits-not-text": ("c4",),
+            "merged-chunks": ("c4",),
         }
 
     def test_the_most_frequent_failure_comes_first(self) -> None:

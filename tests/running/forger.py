@@ -48,10 +48,13 @@ def nest(depth: int) -> list[Any]:
     return inside
 
 
-def forged(**fields: str) -> None:
-    """An answer to this question made of raw JSON, in place of the worker's own, which never comes."""
-    answer: Mapping[str, str] = {"ns": "1", "ids": '["f1.txt"]', "dropped": "{}", **fields}
-    say("{" + ",".join(f'"{key}":{value}' for key, value in {"id": json.dumps(question()), **answer}.items()) + "}")
+def forged(times: int = 1, then: str | None = None, **fields: str | None) -> None:
+    """An answer to this question made of raw JSON, in place of the worker's own, which never comes; fields that are None are left out."""
+    answer = {"id": json.dumps(question()), "ns": "1", "ids": '["f1.txt"]', "dropped": "{}", **fields}
+    for _ in range(times):
+        say("{" + ",".join(f'"{key}":{value}' for key, value in answer.items() if value is not None) + "}")
+    if then is not None:
+        say(then.replace("QUESTION", question()))
     time.sleep(3600)
 
 

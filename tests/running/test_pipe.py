@@ -67,6 +67,14 @@ FORGERIES = {
     "lines beyond all bounds": "lines='[[1, 99999999999]]'",
     "a long id": """ids='["' + 'x' * 5000 + '"]'""",
     "a failure that is no text": "failed='[]'",
+    "a part without hits": """ids='[]', part='true'""",
+    "a part of a part": "part='1'",
+    "a part with more than hits": "part='true'",
+    "a part of a long id": """part='true', ns=None, dropped=None, ids='["' + 'x' * 5000 + '"]'""",
+    "parts beyond the depth": """part='true', ns=None, dropped=None, ids='["a"]', times=101""",
+    "a part, then an answer to something else": """part='true', ns=None, dropped=None, then='{"id": 7}'""",
+    "a part, then rubbish": """part='true', ns=None, dropped=None, then='[' * 600""",
+    "a part, then one hit too many": """part='true', ns=None, dropped=None, then='{"id": "QUESTION", "ns": 1, "ids": [%s"a"], "dropped": {}}' % ('"a",' * 99)""",
     "a failure of 1 MB": """failed='"' + 'x' * 1000000 + '"'""",
 }
 
@@ -130,6 +138,24 @@ def test_an_answer_to_the_next_question_is_refused(workplace: Path, capsys: Any)
     cases = agents["mine"]["cases"]
     assert all(hit["id"] == "f1.txt" for case in cases.values() for hit in case["hits"])
     assert agents["mine"]["counts"]["error"] == 1
+
+
+def test_parts_do_not_put_off_the_deadline(workplace: Path, capsys: Any) -> None:
+    endless = """retrieve:import itertools
+for n in itertools.count():
+    say('{"id": "%s", "part": true, "ids": ["f1.txt"]}' % question())
+    time.sleep(0.05)
+"""
+    code, agents = compared("Forger", "--timeout", "2", "--depth", "1000000", what=endless)
+    assert (code, agents["mine"]["counts"]["timeout"], agents["mine"]["counts"]["ok"]) == (2, 1, 11)
+
+
+def test_a_part_that_comes_after_its_answer_costs_one_case(workplace: Path, capsys: Any) -> None:
+    late = """retrieve:say('{"id": "%s", "ns": 1, "ids": ["f1.txt"], "dropped": {}}' % question())
+say('{"id": "%s", "part": true, "ids": ["f0.txt"]}' % question())"""
+    _, agents = compared("Forger", what=late)
+    assert agents["mine"]["counts"]["error"] == 1
+    assert all(hit["id"] == "f1.txt" for case in agents["mine"]["cases"].values() for hit in case["hits"])
 
 
 def test_an_unexpected_error_about_one_agent_fails_that_agent_only(

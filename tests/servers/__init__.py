@@ -1,0 +1,1 @@
+"""Real search servers and retrievers, in their own processes."""

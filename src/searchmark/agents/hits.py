@@ -56,7 +56,7 @@ def _read(entry: Any) -> FoundHit:
     metadata = getattr(document, "metadata", None)
     if isinstance(metadata, Mapping):
         return FoundHit(_source(metadata, entry), _number(getattr(entry, "score", None), entry))
-    raise NotAHit(f"{_shown(entry)} is no hit: neither an id, nor (id, score), nor a mapping with an id, nor a document")
+    raise NotAHit(f"{_shown(entry)} is not a hit: give an id, (id, score), a mapping with an id, or a document")
 
 
 def _of_mapping(entry: Mapping[Any, Any]) -> FoundHit:

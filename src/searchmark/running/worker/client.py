@@ -19,7 +19,7 @@ from searchmark.files.private_folders import private_folder
 from searchmark.running.sandbox.launch import Launch
 from searchmark.running.worker.frames import FrameBuffer, Garbled, await_ready, packed
 from searchmark.running.worker.process_tree import TOKEN, how_it_ended, kill_descendants, kill_marked, waiting_for_core
-from searchmark.running.worker.streaming import Incoming
+from searchmark.running.worker.streaming import ReceivedHits
 
 KEPT_OUTPUT = 8 << 10
 LONGEST_WAIT_MS = 1 << 30
@@ -119,13 +119,13 @@ class Process:
             start, self._arrived_ns, self.unseen_ns = time.perf_counter_ns(), 0, 0
             self._send(packed({"id": self._question, **message}), deadline)
             self._do(meanwhile)
-            incoming = Incoming(message)
-            reply = self._answer(deadline + self.unseen_ns / 1e9, incoming)
+            received = ReceivedHits(message)
+            reply = received.joined(self._answer(deadline + self.unseen_ns / 1e9, received))
         except Garbled as error:
             raise Gone(str(error)) from error
         self.took_ns = self._arrived_ns - start
-        self.first_hit_ns = None if incoming.first_hit_ns is None else incoming.first_hit_ns - start
-        return incoming.joined(reply)
+        self.first_hit_ns = None if received.first_hit_ns is None else received.first_hit_ns - start
+        return reply
 
     def _do(self, meanwhile: Callable[[], None]) -> None:
         """Work of our own, which is not the worker's time: its deadline does not run, and its clock is not held against ours.
@@ -155,13 +155,11 @@ class Process:
             except BrokenPipeError:
                 raise Gone(self._ending()) from None
 
-    def _answer(self, deadline: float, incoming: Incoming) -> dict[str, Any]:
+    def _answer(self, deadline: float, received: ReceivedHits) -> dict[str, Any]:
         """The last frame of the answer; those before it are taken in, and the deadline is that of all."""
         self._buffer.begin()
         while "part" in (message := self._frame(deadline)):
-            wrong = incoming.add(message, self._arrived_ns)
-            if wrong is not None:
-                raise Garbled(wrong)
+            received.add(message, self._arrived_ns)
         return message
 
     def _frame(self, deadline: float) -> dict[str, Any]:

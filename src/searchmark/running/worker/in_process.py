@@ -14,7 +14,7 @@ from searchmark.agents.agent import AgentSpec
 from searchmark.running.sandbox.launch import Launch
 from searchmark.running.worker.client import Late, Output, Process
 from searchmark.running.worker.server import Server
-from searchmark.running.worker.streaming import Incoming
+from searchmark.running.worker.streaming import ReceivedHits
 
 
 class InProcessWorker:
@@ -36,14 +36,14 @@ class InProcessWorker:
         meanwhile()
         start, start_ns = monotonic(), perf_counter_ns()
         self._closed = self._closed or message["op"] == "close"
-        incoming = Incoming(message)
+        received = ReceivedHits(message)
         request = message | {"memory_limit_mb": None}  # a limit would be ours for good
-        reply = self._server.answer(request, lambda part: _taken(incoming, part))
+        reply = self._server.answer(request, lambda part: received.add(part, perf_counter_ns()))
         self.took_ns = perf_counter_ns() - start_ns
-        self.first_hit_ns = None if incoming.first_hit_ns is None else incoming.first_hit_ns - start_ns
+        self.first_hit_ns = None if received.first_hit_ns is None else received.first_hit_ns - start_ns
         if monotonic() - start > seconds:
             raise Late
-        return incoming.joined(reply) | {"memory": None}  # that of the whole program would say nothing about the agent
+        return received.joined(reply) | {"memory": None}  # that of the whole program would say nothing about the agent
 
     def waited_ns(self) -> int | None:
         """Not known of a thread that is this one: nothing is between it and its answers."""
@@ -54,11 +54,6 @@ class InProcessWorker:
         if not self._closed:
             self._closed = True
             self._server.answer({"op": "close"})
-
-
-def _taken(incoming: Incoming, part: dict[str, Any]) -> None:
-    wrong = incoming.add(part, perf_counter_ns())
-    assert wrong is None, wrong  # noqa: S101  # it was made in this process, by us
 
 
 Worker = Process | InProcessWorker

@@ -31,7 +31,7 @@ from searchmark.running.worker.protocol import (
     LONGEST_TRACEBACK,
     NEEDS_CORPUS,
 )
-from searchmark.running.worker.streaming import Outgoing
+from searchmark.running.worker.streaming import SentHits
 from searchmark.services.network import network_forbidden
 
 if TYPE_CHECKING:
@@ -221,9 +221,9 @@ class Server:
         if send is None:
             stream.feed(reader.take)
             return 0
-        outgoing = Outgoing(reader, send, self._settled)
-        stream.feed(outgoing.take)
-        return outgoing.sent
+        hits = SentHits(reader, send, self._settled)
+        stream.feed(hits.take)
+        return hits.sent
 
     def _retrieve(self, request: Reply) -> Callable[[str, int], Any]:
         """How the agent is asked: with the request that the case brings along, if it can send it."""

@@ -12,13 +12,14 @@ from typing import Any
 
 from searchmark.agents.answers import HitReader
 from searchmark.running.worker.answers import Reply, plain_hits
+from searchmark.running.worker.frames import Garbled
 from searchmark.running.worker.protocol import wrong_part, wrong_shape
 
 BETWEEN_NS = 5_000_000  # parts; a hundred thousand hits that come at once are a few of them
 MOST_HITS = 5_000  # in a part, so that none is long in the making
 
 
-class Outgoing:
+class SentHits:
     """The hits of a stream on their way to the runner: the first one at once, the others together every few milliseconds."""
 
     def __init__(self, reader: HitReader, send: Callable[[Reply], None], settle: Callable[[Reply], Reply]) -> None:
@@ -37,7 +38,7 @@ class Outgoing:
         return more
 
 
-class Incoming:
+class ReceivedHits:
     """The parts of one answer as they come in; ``first_hit_ns`` is when the first one did, by this process's clock."""
 
     def __init__(self, request: Mapping[str, Any]) -> None:
@@ -46,22 +47,26 @@ class Incoming:
         self._hits = 0
         self.first_hit_ns: int | None = None
 
-    def add(self, frame: Reply, arrived_ns: int) -> str | None:
-        """Take a part; what is wrong with it, None if nothing is."""
-        wrong = wrong_part(frame, self._depth - self._hits)
-        if wrong is None:
-            self._parts.append(frame)
-            self._hits += len(frame["ids"])
-            self.first_hit_ns = self.first_hit_ns or arrived_ns
-        return wrong
+    def add(self, frame: Reply, arrived_ns: int) -> None:
+        """Take a part, unless something is wrong with it."""
+        _refuse(wrong_part(frame, self._depth - self._hits))
+        self._parts.append(frame)
+        self._hits += len(frame["ids"])
+        self.first_hit_ns = arrived_ns if self.first_hit_ns is None else self.first_hit_ns
 
     def joined(self, last: Reply) -> Reply:
-        """The whole answer. A last frame that is a failure, or is wrong, is left as it is for whoever judges it."""
-        if not self._parts or "failed" in last or wrong_shape("search", last, self._depth - self._hits):
+        """The whole answer; a failure is no answer, whatever came before it."""
+        if not self._parts or "failed" in last:
             return last
+        _refuse(wrong_shape("search", last, self._depth - self._hits))
         frames = [*self._parts, last]
         whole = last | {"ids": [hit for frame in frames for hit in frame["ids"]]}
         for column in ("scores", "lines"):
             if any(frame.get(column) for frame in frames):
                 whole[column] = [each for frame in frames for each in frame.get(column) or [None] * len(frame["ids"])]
         return whole
+
+
+def _refuse(wrong: str | None) -> None:
+    if wrong is not None:
+        raise Garbled(wrong)
