@@ -20,6 +20,7 @@ from typing import Any
 
 from searchmark.agents.agent import AgentChoice, AgentSpec, RetrievalAgent
 from searchmark.agents.modes import in_one_mode
+from searchmark.agents.outside.needs import filled_variables
 from searchmark.agents.outside.templates import names
 from searchmark.agents.permissions import check_options
 from searchmark.agents.source import (
@@ -37,6 +38,7 @@ from searchmark.agents.source import (
 )
 from searchmark.errors import SearchmarkError, UsageError, shortened
 from searchmark.options.sensitive import Sensitive, is_local_model, nested_values
+from searchmark.services.environment_secrets import name_secrets
 
 GROUP = "searchmark.agents"
 DEEPEST = 20  # agents that ask agents that ask agents; a config that refers to itself would have no end
@@ -174,6 +176,7 @@ def check_spec(spec: AgentSpec, *, foreign: bool = True, network: bool = True, d
     if spec.modes:  # what is common to all modes need not be whole
         return
     _refuse_unavailable(spec.source)
+    name_secrets(filled_variables(spec), spec.env)  # before anything is said of it
     if spec.source.executes and not foreign:
         raise UsageError(f"{spec.source.text!r} is not built in, and --no-exec allows built-in agents only")
     if depth > DEEPEST:

@@ -43,6 +43,7 @@ from searchmark.running.trust import Observed, trust_events
 from searchmark.running.worker.protocol import LONGEST_REASON, NEEDS_CORPUS
 from searchmark.services.environment_secrets import environment_secrets
 from searchmark.services.redaction import scrubbed, secrets_in, unless_known, without_secrets
+from searchmark.services.secret_forms import without_credentials
 
 RETRIED = ("error", "timeout", "not_run")
 
@@ -72,7 +73,7 @@ class AgentRun:
         guard: int | None,
     ) -> None:
         self._entrant, self._suite, self._inspector, self._options, self._report = entrant, suite, inspector, options, report
-        self._secrets = secrets_in(entrant.spec.config) | unless_known(environment_secrets(), suite.texts())
+        self._secrets = secrets_in(entrant.spec.options) | unless_known(environment_secrets(), suite.texts())
         self._steps = ordered(suite, entrant.locations, options.seed, shuffled=options.randomize_order)
         self._following = {step.case: following for step, following in pairwise(self._steps)}
         self._blocks = list(blocks(self._steps, options.block))
@@ -326,4 +327,5 @@ class AgentRun:
         spec = self._entrant.spec
         said = scrubbed(dict(description(self._events)), self._secrets)
         config = without_secrets(spec.config)
-        return AgentIdentity(spec.source.text, config, self._code, said, spec.isolated, self._launch.text)
+        source = scrubbed(without_credentials(spec.source.text), self._secrets)
+        return AgentIdentity(source, config, self._code, said, spec.isolated, self._launch.text)

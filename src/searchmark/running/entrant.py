@@ -44,7 +44,7 @@ class Entrant:
 
     def identity(self, options: RunOptions, code: str | None, salt: str) -> dict[str, Any]:
         """What of it must be the same for a journal to be resumed. The config may hold secrets, hence the salt."""
-        config = json.dumps(self.spec.config, sort_keys=True, default=str)
+        config = json.dumps([self.spec.config, self.spec.chunk_of], sort_keys=True, default=str)
         return {
             "agent": {
                 "label": asdict(self.label),

@@ -14,6 +14,7 @@ from searchmark.services.secret_forms import credentials_in
 from searchmark.services.secret_names import is_secret_variable
 
 SHORTEST_VALUE = 12  # characters; anything shorter occurs in digests, names and words
+SHORTEST = 4  # of a value that is known to be secret
 _LONG_VALUE = 20  # characters; keys have as many, and hardly anything else that is said by chance
 _SHORTEST_PIECE = 8  # of a value in base64
 _LONGEST_VALUE = 1 << 16
@@ -24,22 +25,45 @@ _NO_SECRET_NAME = re.compile(
     r"(?i)(?:^|_)(?:file|path|dir|home|sock|socket|url|uri|host|port|name|id|user|username|type|method|mode|enabled|disabled|ttl|seconds"
     r"|timeout|limit|env|variable|algorithm|version|region|provider|backend|parallelism)$|max_tokens|known_hosts"
 )
+_OF_THE_SYSTEM = frozenset(
+    {"HOME", "HOSTNAME", "LANG", "LOGNAME", "OLDPWD", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER"}
+)
 _NUMBER = re.compile(r"[\d.,:_+-]+")
 _MIXED = re.compile(r"\d.*[A-Za-z]|[A-Za-z].*\d", re.DOTALL)
 _PATH = re.compile(r"~?[/\\].*|\.{1,2}[/\\].*|[A-Za-z]:[/\\].*|(?:[a-z_.-]+/)+[a-z_.-]*", re.DOTALL)
 _ADDRESS = re.compile(r"[A-Za-z][\w+.-]*://\S*")
 
 
+_named: set[str] = set()  # variables that agents of this process send somewhere: secret by that
+_passed: set[str] = set()  # variables that are passed to agents: secret where their values look like it
+
+
+def name_secrets(sent: Iterable[str], passed: Iterable[str] = ()) -> None:
+    """Take the values of these variables for secrets from now on, short ones too if they are ``sent``.
+
+    A variable whose name says that it is none, as that of a host or a user does, stays what it is.
+    """
+    _named.update(name for name in sent if name not in _OF_THE_SYSTEM and not _NO_SECRET_NAME.search(name))
+    _passed.update(name for name in passed if name not in _OF_THE_SYSTEM)
+
+
+def named_secrets() -> frozenset[str]:
+    """The variables that were named as sent."""
+    return frozenset(_named)
+
+
 def environment_secrets(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
     """Every secret of the environment, in each form in which something may repeat it."""
     values = {value.strip() for name, raw in environment.items() for value in _values(name, raw[:_LONGEST_VALUE])}
-    return frozenset(form for value in values if _is_telling(value) for form in forms_of(value))
+    named = {environment.get(name, "").strip() for name in _named}
+    telling = {*filter(_is_telling, values), *(value for value in named if len(value) >= SHORTEST)}
+    return frozenset(form for value in telling for form in forms_of(value))
 
 
 def _values(name: str, value: str) -> Iterator[str]:
     """What of a variable is secret: all of it, or the credentials in it."""
     yield from credentials_in(value)
-    if is_secret_variable(name) and not _NO_SECRET_NAME.search(name) and not _ADDRESS.fullmatch(value.strip()):
+    if (name in _passed or is_secret_variable(name)) and not _NO_SECRET_NAME.search(name) and not _ADDRESS.fullmatch(value.strip()):
         yield value
         yield from (line for line in _lines(value) if len(line) >= _SHORTEST_LINE and not line.startswith("-----"))
 

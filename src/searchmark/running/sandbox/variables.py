@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from searchmark.services.environment_secrets import named_secrets
 from searchmark.services.secret_names import is_secret_variable
 
 # What decides how programs are found, how text is read, and how many threads compute.
@@ -17,8 +18,9 @@ _KEY_ERROR = re.compile(r"\b(?:KeyError: '|environment variable )([A-Za-z_][A-Za
 
 
 def withheld_from(environment: Mapping[str, str], named: frozenset[str]) -> frozenset[str]:
-    """The variables that look like secrets and that neither the agent's spec nor the command line names."""
-    return frozenset(name for name in environment if is_secret_variable(name) and name not in named)
+    """The variables that are secrets, or look so, and that neither the agent's spec nor the command line names."""
+    secret = named_secrets()
+    return frozenset(name for name in environment if (name in secret or is_secret_variable(name)) and name not in named)
 
 
 def without(environment: Mapping[str, str], withheld: frozenset[str]) -> dict[str, str]:
@@ -30,7 +32,7 @@ def allowed_in_sandbox(environment: Mapping[str, str], named: frozenset[str], *,
     return {
         name: value
         for name, value in environment.items()
-        if name in named or (_is_listed(name, network=network) and not is_secret_variable(name))
+        if name in named or (_is_listed(name, network=network) and not is_secret_variable(name) and name not in named_secrets())
     }
 
 
