@@ -64,6 +64,9 @@ class TestSubtraction:
         stated, failed = AnswerDetails((10.0,), start_ms=4.0), AnswerDetails((10.0,), failure="crash")
         assert usage_in([stated, failed]).cold_less == {}
 
+    def test_what_is_always_nothing_is_not_subtracted(self) -> None:
+        assert usage_in([AnswerDetails((10.0,), waited_ms=0.0)]).cold_less == {}
+
     @given(st.lists(any_details, max_size=6))
     def test_is_never_more_than_what_passed_and_changes_none_of_it(self, details: list[AnswerDetails]) -> None:
         passed = latencies_in(details)

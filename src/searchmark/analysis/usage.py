@@ -41,7 +41,7 @@ class UsageSummary:
     """What the first searches of a run took, as the agent states it; times are in milliseconds.
 
     ``tokens`` per answer are kept apart by who has counted them. ``retries`` are further attempts. ``cold_less`` is the latency
-    of first searches less what is stated of each: there only where it is stated for all of them.
+    of first searches less what is stated of each: there only where it is stated for all of them, and above 0 for any.
     """
 
     tokens: Mapping[str, Stated] = field(default_factory=dict)
@@ -96,12 +96,12 @@ def _stated(values: Sequence[float | None]) -> Stated | None:
 
 
 def _cold_less(details: Iterable[AnswerDetails], part: Callable[[AnswerDetails], float | None]) -> Latency | None:
-    """The latency of first searches less a part of it; None unless every one of them states that part."""
+    """The latency of first searches less a part of it; None unless every one states that part, and any of them has it."""
     timed = [each for each in details if each.cold_ms]
     parts = [part(each) for each in timed]
     left = [
         max(0.0, cold - stated) for each, stated in zip(timed, parts, strict=True) if stated is not None for cold in each.cold_ms
     ]
-    if len(parts) > sum(stated is not None for stated in parts):
+    if None in parts or not any(parts):
         return None
     return summary_of(left, sum(each.failure is not None for each in timed))
