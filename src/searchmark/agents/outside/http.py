@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult, Usage
 from searchmark.agents.outside.options import HttpConfig
-from searchmark.agents.outside.presets import preset_options
+from searchmark.agents.outside.presets import preset_of, preset_options
+from searchmark.agents.outside.presets.case_requests import CaseRequest, CaseSearch
+from searchmark.agents.outside.presets.lookups import ServiceLookup
 from searchmark.agents.outside.requests import RequestTemplate
 from searchmark.agents.outside.results import ReadAnswer, ResultReader, UnreadableAnswer
 from searchmark.embedders import check_embedder, load_embedder
@@ -35,6 +38,7 @@ class HttpAgent(RetrievalAgent):
     Config = HttpConfig
 
     def __init__(self, config: HttpConfig | None = None) -> None:
+        self._preset = preset_of(config or HttpConfig())
         self._config = preset_options(config or HttpConfig())
         self._reader = ResultReader(self._config.results, "json")
         self._request = RequestTemplate(self._config, "application/json" if self._reader.format == "json" else "*/*")
@@ -44,6 +48,10 @@ class HttpAgent(RetrievalAgent):
         self.needs_corpus = self._request.names("corpus")
         self._uses = {name for name in ("k", "vector", "corpus") if self._request.names(name)}
         self._client = HttpClient(_shown(self._config.url or ""), _client_options(self._config))
+        self._lookup = ServiceLookup.of(self._config, self._preset)
+        self._found: str | None = None
+        self._case_search = CaseSearch.of(self._config, self._preset)
+        self.takes_request = self._case_search is not None
 
     @property
     def embedder(self) -> Embedder | None:
@@ -52,10 +60,16 @@ class HttpAgent(RetrievalAgent):
             self._embedder = load_embedder(self._options)
         return self._embedder
 
+    def start(self) -> None:
+        """Load the model and find out what the address needs here, and not in the first search."""
+        if "vector" in self._uses:
+            _ = self.embedder
+        if self._lookup is not None:
+            self._found = self._lookup.found(self._client)
+
     def initialize(self, corpus: Corpus) -> None:
         """A service has its own corpus; where the request names ours, it is that folder."""
-        if "vector" in self._uses:
-            _ = self.embedder  # a model is loaded here and not in the first search
+        self.start()
         if self.needs_corpus:
             if corpus.folder is None:
                 raise UsageError(f"{{corpus}} is a folder, and the corpus {corpus.name!r} has none")
@@ -64,12 +78,20 @@ class HttpAgent(RetrievalAgent):
     def update(self, changes: Changes) -> bool:  # noqa: ARG002  # whatever has changed, it is in the same folder or not ours
         return not self.needs_corpus
 
-    def retrieve(self, query: str, k: int) -> RetrievalResult:
-        sent = self._request.outgoing(self._values(query, k))
+    def retrieve(self, query: str, k: int, request: Mapping[str, Any] | None = None) -> RetrievalResult:
+        case = None if request is None else CaseRequest.read(request)
+        before = self._spent()
+        sent = self._outgoing(query, k, case)
+        spent = self._spent() - before
         answer = self._client.ask(sent)
-        read = self._read(answer, sent)
+        read = self._read(answer, sent, case)
+        read = replace(read, cost=(read.cost or 0) + spent) if spent else read
         tokens_by = None if read.tokens is None else TOKENS_BY
         return read.result(Usage(read.tokens, tokens_by, answer.attempts - 1, answer.waited_seconds * 1000))
+
+    def _spent(self) -> float:
+        """What vectors have cost so far."""
+        return 0.0 if self._embedder is None else self._embedder.cost()
 
     def close(self) -> None:
         self._client.close()
@@ -77,7 +99,7 @@ class HttpAgent(RetrievalAgent):
             self._embedder.close()
 
     def describe(self) -> Mapping[str, Any]:
-        results = {name: value for name, value in vars(self._config.results).items() if value is not None}
+        results = {name: value for name, value in vars(self._config.results).items() if value}
         said = {
             "url": self._client.shown_url,
             "method": self._request.method,
@@ -88,17 +110,28 @@ class HttpAgent(RetrievalAgent):
         }
         return {name: value for name, value in said.items() if value is not None}
 
+    def _outgoing(self, query: str, k: int, case: CaseRequest | None) -> Outgoing:
+        values = self._values(query, k)
+        if case is None or self._case_search is None or self._config.requests == "query":
+            return self._request.outgoing(values)
+        return self._case_search.outgoing(case, values)
+
     def _values(self, query: str, k: int) -> dict[str, Any]:
         values: dict[str, Any] = {"query": query, "k": k}
+        if self._preset is not None and self._preset.escape is not None:
+            values["escaped"] = self._preset.escape(query)
+        if self._lookup is not None:
+            values["found"] = self._found or self._lookup.found(self._client)
         if "corpus" in self._uses:
             values["corpus"] = self._corpus
         if "vector" in self._uses and self.embedder is not None:
             values["vector"] = self.embedder.embed_query(query).tolist()
         return values
 
-    def _read(self, answer: Answer, sent: Outgoing) -> ReadAnswer:
+    def _read(self, answer: Answer, sent: Outgoing, case: CaseRequest | None) -> ReadAnswer:
+        reader = self._reader if case is None or self._case_search is None else self._case_search.reader(case)
         try:
-            return self._reader.read(self._text(answer))
+            return reader.read(self._text(answer))
         except UnreadableAnswer as error:
             kind = answer.content_type.partition(";")[0].strip()
             reason = f"gave {kind or 'an answer'} that cannot be read: {error}"

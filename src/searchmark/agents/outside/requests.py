@@ -20,16 +20,16 @@ from searchmark.services.redaction import SHORTEST
 if TYPE_CHECKING:
     import httpx
 
-PLACEHOLDERS = ("query", "k", "vector", "corpus")
+PLACEHOLDERS = ("query", "escaped", "k", "vector", "corpus", "found")
 _FORM = "application/x-www-form-urlencoded"
 
 
 class RequestTemplate:
-    """Makes the request for a query. ``accept``: the type of answer that is asked for."""
+    """Makes the request for a query. ``accept``: the type of answer that is asked for. ``searches``: it must hold the query."""
 
-    def __init__(self, config: HttpConfig, accept: str) -> None:
+    def __init__(self, config: HttpConfig, accept: str, *, searches: bool = True) -> None:
         self._parts = (config.url, config.parameters, config.headers, config.body, config.form)
-        _check(config, self._parts)
+        _check(config, self._parts, searches=searches)
         self._config = config
         self.method = config.method or ("POST" if config.body is not None or config.form else "GET")
         self._address = AddressTemplate(config.url or "", PLACEHOLDERS)
@@ -45,13 +45,14 @@ class RequestTemplate:
         """Whether the request holds a placeholder."""
         return names(list(self._parts), placeholder)
 
-    def outgoing(self, values: Mapping[str, Any]) -> Outgoing:
-        """The request for these values of its placeholders."""
+    def outgoing(self, values: Mapping[str, Any], body: Any = None) -> Outgoing:
+        """The request for these values of its placeholders; ``body`` is sent as it stands in the place of its own."""
         known = {name: encodable(value) if isinstance(value, str) else value for name, value in values.items()}
         texts = {name: _text(value) for name, value in known.items()}
         changing = {name: filled(value, texts, variables=True) for name, value in self._changing.items()}
+        content = self._content(known) if body is None else json_content(body)
         url = self._url(self._text(known, texts))
-        return Outgoing(made(self.method, url, self._headers | changing, self._content(known)), self._secrets)
+        return Outgoing(made(self.method, url, self._headers | changing, content), self._secrets)
 
     def _url(self, text: str) -> httpx.URL:
         if self._parsed is None or text != self._parsed_text:
@@ -72,14 +73,14 @@ class RequestTemplate:
         return None if body is None else json_content(filled_data(body, known, variables=True))
 
 
-def _check(config: HttpConfig, parts: tuple[Any, ...]) -> None:
+def _check(config: HttpConfig, parts: tuple[Any, ...], *, searches: bool) -> None:
     if not config.url:
         raise UsageError("the agent has no url; say which address is asked, with {query} in it, in its parameters, body or form")
     if config.body is not None and config.form:
         raise UsageError("body and form exclude each other; set one of them")
     if config.form and config.method == "GET":
         raise UsageError("a form is sent by POST; use parameters with GET")
-    if not names(list(parts), "query") and not names(list(parts), "vector"):
+    if searches and not any(names(list(parts), name) for name in ("query", "escaped", "vector")):
         raise UsageError(f"{config.url!r} is asked without the query; write {{query}} into url, parameters, headers, body or form")
     if names(list(parts), "vector") and config.embedder is None:
         raise UsageError("{vector} needs an embedder; say which, as embedder: wordllama")
