@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import statistics
 import subprocess
 import sys
@@ -46,6 +47,17 @@ async def serve() -> None:
     await server.serve_forever()
 
 
+def server_alone(port: int, searches: int) -> float:
+    """Seconds of so many requests over a plain socket: how fast the server is."""
+    request = b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}"
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        start = time.perf_counter()
+        for _ in range(searches):
+            connection.sendall(request)
+            connection.recv(1 << 16)
+        return time.perf_counter() - start
+
+
 def bare(url: str, queries: list[str]) -> float:
     """Seconds of the same searches in a loop."""
     with httpx.Client() as client:
@@ -59,7 +71,7 @@ def bare(url: str, queries: list[str]) -> float:
 
 def command(folder: Path) -> tuple[float, float]:
     """Seconds of a whole command, and the sum of its latency samples."""
-    words = ["evaluate", "--gold-set", "suite.json", "--config", "c.yaml", "--agent", "svc", "--corpus", "docs", "--no-archive"]
+    words = ["evaluate", "--gold-set", "suite.json", "--config", "c.yaml", "--agent", "svc", "--no-archive"]
     options = ["--num-runs", "1", "--depth", "10", "--save-run", "run.jsonl"]
     start = time.perf_counter()
     done = subprocess.run(
@@ -73,9 +85,6 @@ def command(folder: Path) -> tuple[float, float]:
 
 
 def prepare(folder: Path, url: str, queries: list[str]) -> None:
-    (folder / "docs").mkdir()
-    for hit in HITS:
-        (folder / "docs" / str(hit["_id"])).write_text("text")
     cases = [{"id": str(number), "query": query, "judgments": [{"target": "doc-0.txt"}]} for number, query in enumerate(queries)]
     (folder / "suite.json").write_text(json.dumps({"schema_version": 1, "cases": cases}))
     config = {"url": url, "body": {"query": {"match": {"text": "{query}"}}, "size": "{k}"}, "results": {"hits": "hits.hits"}}
@@ -90,6 +99,7 @@ def measure(url: str, cases: int, rounds: int) -> float:
     loop, whole, samples = (cases / statistics.median(column) for column in zip(*taken, strict=True))
     ratios = [looped / sampled for looped, _, sampled in taken]
     print(f"{cases} searches, {rounds} rounds, medians")
+    print(f"  the server, plain socket  {cases / server_alone(httpx.URL(url).port or 80, cases):8.0f} searches per second")
     print(f"  httpx in a bare loop      {loop:8.0f} searches per second")
     print(
         f"  http, latency samples     {samples:8.0f}   {statistics.median(ratios):.2f} of it (rounds: {min(ratios):.2f} to {max(ratios):.2f})"

@@ -32,28 +32,30 @@ class Outgoing:
 
 def outgoing(address: str, request: Request, headers: Mapping[str, str]) -> Outgoing:
     """The request to this address with these headers, which may hold a key."""
-    import httpx
-
     content = None if request.body is None else json_content(request.body)
     types = _HEADERS | ({} if content is None else {"Content-Type": "application/json"})
+    sent = made(request.method, _url(address, request), types | dict(headers), content)
+    return Outgoing(sent, _secrets(address, headers, request.parameters))
+
+
+def parsed_url(text: str) -> httpx.URL:
+    """An address in its parts."""
+    import httpx
+
     try:
-        url = _url(address, request)
+        return httpx.URL(text)
     except httpx.InvalidURL:
-        raise _no_address(address) from None  # its text may quote the password
-    return Outgoing(made(request.method, url, types | dict(headers), content), _secrets(address, headers, request.parameters))
+        raise _no_address(text) from None  # its text may quote the password
 
 
-def made(method: str, url: httpx.URL | str, headers: Mapping[str, str], content: bytes | None) -> httpx.Request:
+def made(method: str, url: httpx.URL, headers: Mapping[str, str], content: bytes | None) -> httpx.Request:
     """A request in all its parts; user and password of the address become a header, as in every client."""
     import httpx
 
     _check_headers(headers)
-    try:
-        request = httpx.Request(method, url, headers=headers, content=content)
-    except httpx.InvalidURL:
-        raise _no_address(str(url)) from None
-    if request.url.userinfo and "authorization" not in request.headers:
-        request.headers["Authorization"] = _basic(request.url)
+    request = httpx.Request(method, url, headers=headers, content=content)
+    if url.userinfo and "authorization" not in request.headers:
+        request.headers["Authorization"] = _basic(url)
     return request
 
 
@@ -90,9 +92,7 @@ def json_content(body: Any) -> bytes:
 
 def _url(address: str, request: Request) -> httpx.URL:
     """Address and path, with the parameters of both."""
-    import httpx
-
-    base = httpx.URL(address)
+    base = parsed_url(address)
     path = f"{base.path.rstrip('/')}{request.path}" if request.path else base.path
     return base.copy_with(path=path, fragment=None).copy_merge_params(dict(request.parameters))
 

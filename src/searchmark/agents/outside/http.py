@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult, Usage
@@ -79,11 +80,18 @@ class HttpAgent(RetrievalAgent):
 
     def retrieve(self, query: str, k: int, request: Mapping[str, Any] | None = None) -> RetrievalResult:
         case = None if request is None else CaseRequest.read(request)
+        before = self._spent()
         sent = self._outgoing(query, k, case)
+        spent = self._spent() - before
         answer = self._client.ask(sent)
         read = self._read(answer, sent, case)
+        read = replace(read, cost=(read.cost or 0) + spent) if spent else read
         tokens_by = None if read.tokens is None else TOKENS_BY
         return read.result(Usage(read.tokens, tokens_by, answer.attempts - 1, answer.waited_seconds * 1000))
+
+    def _spent(self) -> float:
+        """What vectors have cost so far."""
+        return 0.0 if self._embedder is None else self._embedder.cost()
 
     def close(self) -> None:
         self._client.close()
@@ -91,7 +99,7 @@ class HttpAgent(RetrievalAgent):
             self._embedder.close()
 
     def describe(self) -> Mapping[str, Any]:
-        results = {name: value for name, value in vars(self._config.results).items() if value is not None}
+        results = {name: value for name, value in vars(self._config.results).items() if value}
         said = {
             "url": self._client.shown_url,
             "method": self._request.method,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus, urlencode
 
 from searchmark.agents.outside.addresses import AddressTemplate
@@ -14,8 +14,11 @@ from searchmark.errors import UsageError
 from searchmark.files.text_encoding import encodable
 from searchmark.services.content import ENCODING
 from searchmark.services.environment_secrets import forms_of
-from searchmark.services.outgoing import Outgoing, check_address, json_content, made
+from searchmark.services.outgoing import Outgoing, check_address, json_content, made, parsed_url
 from searchmark.services.redaction import SHORTEST
+
+if TYPE_CHECKING:
+    import httpx
 
 PLACEHOLDERS = ("query", "escaped", "k", "vector", "corpus", "found")
 _FORM = "application/x-www-form-urlencoded"
@@ -30,7 +33,11 @@ class RequestTemplate:
         self._config = config
         self.method = config.method or ("POST" if config.body is not None or config.form else "GET")
         self._address = AddressTemplate(config.url or "", PLACEHOLDERS)
-        self._headers = _with_defaults(config, accept)
+        headers = _with_defaults(config, accept)
+        self._changing = {name: value for name, value in headers.items() if any(names(value, each) for each in PLACEHOLDERS)}
+        self._headers = {name: filled(value, {}, variables=True) for name, value in headers.items() if name not in self._changing}
+        self._parsed: httpx.URL | None = None  # of the last request; most services have one address for all
+        self._parsed_text = ""
         self._secrets = _secrets(self._parts)
         check_address(self._address.filled(dict.fromkeys(PLACEHOLDERS, "")))
 
@@ -42,11 +49,17 @@ class RequestTemplate:
         """The request for these values of its placeholders; ``body`` is sent as it stands in the place of its own."""
         known = {name: encodable(value) if isinstance(value, str) else value for name, value in values.items()}
         texts = {name: _text(value) for name, value in known.items()}
-        headers = {name: filled(value, texts, variables=True) for name, value in self._headers.items()}
+        changing = {name: filled(value, texts, variables=True) for name, value in self._changing.items()}
         content = self._content(known) if body is None else json_content(body)
-        return Outgoing(made(self.method, self._url(known, texts), headers, content), self._secrets)
+        url = self._url(self._text(known, texts))
+        return Outgoing(made(self.method, url, self._headers | changing, content), self._secrets)
 
-    def _url(self, known: Mapping[str, Any], texts: Mapping[str, str]) -> str:
+    def _url(self, text: str) -> httpx.URL:
+        if self._parsed is None or text != self._parsed_text:
+            self._parsed, self._parsed_text = parsed_url(text), text
+        return self._parsed
+
+    def _text(self, known: Mapping[str, Any], texts: Mapping[str, str]) -> str:
         address = self._address.filled(texts)
         if not self._config.parameters:
             return address
