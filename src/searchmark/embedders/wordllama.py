@@ -39,7 +39,12 @@ def problem() -> str | None:
 
 
 def _files(folder: Path) -> tuple[Path, Path]:
-    return folder / "weights" / f"{WEIGHTS}_{DIMENSION}.safetensors", folder / "tokenizers" / f"{WEIGHTS}_tokenizer_config.json"
+    return folder / "weights" / f"{WEIGHTS}_{DIMENSION}.safetensors", tokenizer_file(folder)
+
+
+def tokenizer_file(folder: Path) -> Path:
+    """The tokenizer, below the folder that wordllama is installed in."""
+    return folder / "tokenizers" / f"{WEIGHTS}_tokenizer_config.json"
 
 
 @dataclass(frozen=True)

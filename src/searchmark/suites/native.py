@@ -42,6 +42,7 @@ class SuiteFile:
     approvals: tuple[Mapping[str, Any], ...] = ()
     cases: tuple[Case, ...] = ()
     agent: str | Mapping[str, Any] | None = None
+    mode: str | None = None
     corpus: str | None = None
     gates: GateOptions = GateOptions()
     only_in_ci: bool = False
@@ -52,10 +53,12 @@ class SuiteFile:
 class SuiteSetup:
     """How a suite is tested, as far as its file says so: it is no part of the suite, and of none of its digests.
 
-    ``agent`` is a name, or ``{name, source, config}``. The paths are those of the file, relative ones from its folder on.
+    ``agent`` is a name, or ``{name, source, config}``, and ``mode`` the one of its modes that it is asked in. The paths are
+    those of the file, relative ones from its folder on.
     """
 
     agent: str | Mapping[str, Any] | None = None
+    mode: str | None = None
     corpus: Path | None = None
     gates: GateOptions = GateOptions()
     only_in_ci: bool = False
@@ -101,7 +104,7 @@ def _setup(source: Source, content: SuiteFile) -> SuiteSetup:
 
         agent = parse_yaml(source.path, source.text, numbers=True)["agent"]  # options of an agent are settings, and no ids
     corpus = None if content.corpus is None else folder / content.corpus
-    return SuiteSetup(agent, corpus, gates, content.only_in_ci, content.skip_if_missing)
+    return SuiteSetup(agent, content.mode, corpus, gates, content.only_in_ci, content.skip_if_missing)
 
 
 def _suite(path: Path, content: SuiteFile) -> Suite:

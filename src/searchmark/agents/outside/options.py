@@ -8,8 +8,10 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le
 
+from searchmark.agents.outside.literal_secrets import check_no_literal_secret
 from searchmark.agents.outside.results import ResultFormat
 from searchmark.agents.outside.templates import names, variables_in
+from searchmark.embedders import EmbedderChoice
 from searchmark.errors import UsageError
 from searchmark.options.sensitive import Address, CommandLine, FilePath
 from searchmark.options.strict import strict_record
@@ -82,30 +84,39 @@ class HttpConfig:
 
     ``url``, ``parameters``, ``headers``, ``body`` (JSON) and ``form`` may hold ``{query}``, ``{k}`` and ``{vector}``, and
     ``${NAME}`` for an environment variable: keys belong there. ``preset``: a search engine whose requests and answers are known;
-    what is given here goes before it. ``index`` and ``fields`` are for presets. ``embedder``: makes ``{vector}`` of the query.
-    ``results``: how hits are read. ``timeout_seconds``: of one attempt. ``retries``: further attempts after 429, 5xx and lost
-    connections.
-    ``connections``: how many are kept open.
+    what is given here goes before it. ``index`` and ``fields`` are for presets; ``requests: query`` asks them by the query even
+    where a case brings a request of its own. ``method``: by default POST with a body or form,
+    else GET. ``embedder``: makes ``{vector}`` of the query. ``results``: how hits are read, by default as JSON.
+    ``timeout_seconds``: of one attempt, from the connection to the last byte. ``retries``: further attempts after 408, 429, 5xx,
+    lost connections and time-outs; the first waits for ``backoff_seconds``, each later one twice as long as the one before.
+    ``requests_per_second``: no more than that. ``connections``: how many are kept open. ``follow_redirects``: those within the
+    same scheme, host and port. ``max_response_bytes``: more, as sent or as unpacked, is an error of the case.
     """
 
     url: Address | None = None
     preset: str | None = None
     index: str | None = None
     fields: tuple[str, ...] = ()
+    requests: Literal["case", "query"] = "case"
     method: Literal["GET", "POST"] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
     form: Mapping[str, Any] = field(default_factory=dict)
-    embedder: Any = None
+    embedder: EmbedderChoice | None = None
     results: ResultFormat = ResultFormat()
     timeout_seconds: Annotated[float, Gt(0), Le(LONGEST_TIMEOUT)] = 30.0
     retries: Annotated[int, Ge(0), Le(100)] = 3
-    backoff_seconds: Annotated[float, Ge(0)] = 0.5
-    requests_per_second: Annotated[float, Gt(0)] | None = None
-    connections: Annotated[int, Ge(1)] = 10
+    backoff_seconds: Annotated[float, Ge(0), Le(LONGEST_TIMEOUT)] = 0.5
+    requests_per_second: Annotated[float, Ge(1 / LONGEST_TIMEOUT)] | None = None
+    connections: Annotated[int, Ge(1), Le(1000)] = 10
     follow_redirects: bool = False
     max_response_bytes: Annotated[int, Gt(0)] = LARGEST_OUTPUT
+
+    def __post_init__(self) -> None:
+        parts = {"url": self.url, "headers": self.headers, "parameters": self.parameters, "form": self.form, "body": self.body}
+        for name, part in parts.items():
+            check_no_literal_secret(name, part)
 
 
 @strict_record
@@ -115,7 +126,10 @@ class McpConfig:
     ``argv`` starts a server that speaks over its standard streams; ``url`` is that of one over HTTP, with ``headers`` that may hold
     ``${NAME}``. ``tool``: the one that searches. ``arguments``: what it is given, with ``{query}``, ``{k}`` and ``{corpus}``.
     ``results``: how hits are read, from structured content, JSON in text, or text. ``folder``: where the server is started.
-    ``reads``: files and folders that it needs in a sandbox.
+    ``reads``: files and folders that it needs in a sandbox. ``timeout_seconds``: of its start, and of each answer.
+    ``restart_on_change``: the server reads what it searches only when it starts, and is started again for every commit.
+    ``count_tokens``: the tokens of each answer are counted, unless ``results.tokens`` says where the server states them.
+    ``max_answer_bytes``: more is an error of the case.
     """
 
     argv: tuple[CommandLine, ...] = ()
@@ -127,3 +141,12 @@ class McpConfig:
     folder: FilePath | None = None
     reads: tuple[FilePath, ...] = ()
     timeout_seconds: Annotated[float, Gt(0), Le(LONGEST_TIMEOUT)] = 30.0
+    restart_on_change: bool = False
+    count_tokens: bool = True
+    max_answer_bytes: Annotated[int, Gt(0)] = LARGEST_OUTPUT
+
+    def __post_init__(self) -> None:
+        if self.argv and self.url is not None:
+            raise UsageError("an MCP server is started by argv or asked at url; give one of them")
+        if self.headers and self.argv:
+            raise UsageError("headers are for an MCP server at a url; one that is started by argv gets no headers")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from jmespath.parser import ParsedResult
 
 Format = Literal["json", "jsonl", "lines", "regex"]
+PATHS = ("hits", "id", "score", "distance", "first_line", "last_line", "error", "cost", "tokens")
+PATHS_IN_HITS = ("id", "score", "distance", "first_line", "last_line")
 GROUPS = ("id", "score", "first", "last")
 _SHOWN = 200
 
@@ -34,24 +36,29 @@ class ResultFormat:
 
     ``format``: ``json``, ``jsonl`` (a hit per line), ``lines`` (an id or path per line) or ``regex``; by default what the other
     fields suggest. ``hits``: a JMESPath to the list of hits. ``id``, ``score``, ``first_line``, ``last_line``: JMESPaths inside of
-    a hit, which may also be an id alone. ``pattern``: a regular expression with the groups ``id``, ``score``, ``first`` and
-    ``last``, looked for in every line. ``nothing``: a regular expression for what the tool says if it finds nothing. ``cost``
-    and ``tokens``: JMESPaths in the whole answer.
+    a hit, which may also be an id alone. ``distance``: a JMESPath to what is smaller for better hits; it becomes the score with
+    its sign changed. ``columns``: at ``hits`` is a list of columns, such as ids and distances, and not of hits. ``error``: a
+    JMESPath in the whole answer; what is there is an error, even if the rest reads as an answer. ``pattern``: a regular
+    expression with the groups ``id``, ``score``, ``first`` and ``last``, looked for in every line. ``nothing``: a regular
+    expression for what the tool says if it finds nothing. ``cost`` and ``tokens``: JMESPaths in the whole answer.
     """
 
     format: Format | None = None
     hits: str | None = None
     id: str | None = None
     score: str | None = None
+    distance: str | None = None
     first_line: str | None = None
     last_line: str | None = None
+    columns: bool = False
+    error: str | None = None
     pattern: str | None = None
     nothing: str | None = None
     cost: str | None = None
     tokens: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("hits", "id", "score", "first_line", "last_line", "cost", "tokens"):
+        for name in PATHS:
             _check_path(name, getattr(self, name))
         for name in ("pattern", "nothing"):
             _check_pattern(name, getattr(self, name))
@@ -117,10 +124,8 @@ class ResultReader:
     def __init__(self, wanted: ResultFormat, default: Format) -> None:
         self.format = wanted.format_or(default)
         self._wanted = wanted
-        self._paths = {
-            name: _compiled(getattr(wanted, name)) for name in ("hits", "id", "score", "first_line", "last_line", "cost", "tokens")
-        }
-        self._has_paths = any(self._paths[name] is not None for name in ("id", "score", "first_line", "last_line"))
+        self._paths = {name: _compiled(getattr(wanted, name)) for name in PATHS}
+        self._has_paths = any(self._paths[name] is not None for name in PATHS_IN_HITS)
         self._pattern = None if wanted.pattern is None else re.compile(wanted.pattern)
         self._nothing = None if wanted.nothing is None else re.compile(wanted.nothing)
 
@@ -162,12 +167,22 @@ class ResultReader:
 
     def read_data(self, data: Any) -> ReadAnswer:
         """The answer in data that was JSON."""
+        said = self._at("error", data)
+        if said:
+            raise UnreadableAnswer(
+                f"the answer is an error: {shortened(said if isinstance(said, str) else json.dumps(said), _SHOWN)}"
+            )
         found = self._at("hits", data) if self._paths["hits"] is not None else data
         if not isinstance(found, list):
             where = f"at {self._wanted.hits!r}" if self._wanted.hits is not None else "that is a list of hits (say where with hits)"
             raise UnreadableAnswer(f"the answer has no list {where}: {shortened(json.dumps(data), _SHOWN)}")
+        entries = _rows(found) if self._wanted.columns else found
+        return ReadAnswer([self.read_entry(entry) for entry in entries], *self.price(data))
+
+    def price(self, data: Any) -> tuple[float | None, int | None]:
+        """What data of an answer says that it has cost, and of how many tokens it is."""
         cost, tokens = _amount(self._at("cost", data)), _amount(self._at("tokens", data))
-        return ReadAnswer([self.read_entry(entry) for entry in found], cost, None if tokens is None else int(tokens))
+        return cost, None if tokens is None else int(tokens)
 
     def read_entry(self, entry: Any) -> FoundHit:
         """One hit; without JMESPaths it is read as hits usually are."""
@@ -178,8 +193,12 @@ class ResultReader:
 
     def _by_paths(self, entry: Any) -> FoundHit:
         hit = read_hit(entry if self._paths["id"] is None else self._at("id", entry))
-        score = self._at("score", entry)
-        return FoundHit(hit.id, hit.score if score is None else read_hit((hit.id, score)).score, self._lines(entry) or hit.lines)
+        score = self._score(hit.id, entry)
+        return FoundHit(hit.id, hit.score if score is None else score, self._lines(entry) or hit.lines)
+
+    def _score(self, hit: str, entry: Any) -> float | None:
+        distance = read_hit((hit, self._at("distance", entry))).score
+        return read_hit((hit, self._at("score", entry))).score if distance is None else 0.0 - distance
 
     def _lines(self, entry: Any) -> tuple[int, int] | None:
         first, last = self._at("first_line", entry), self._at("last_line", entry)
@@ -196,6 +215,12 @@ def _compiled(path: str | None) -> ParsedResult | None:
     import jmespath
 
     return jmespath.compile(path)
+
+
+def _rows(columns: list[Any]) -> list[list[Any]]:
+    if not all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
+        raise UnreadableAnswer(f"the columns of the answer are no lists of one length: {shortened(json.dumps(columns), _SHOWN)}")
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def _parsed(text: str) -> Any:

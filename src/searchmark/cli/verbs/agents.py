@@ -3,25 +3,75 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from searchmark.cli._output import show
+from searchmark.cli._options import SectionedCommand, option
+from searchmark.cli._output import harmless, show
+from searchmark.config import load_config
+from searchmark.errors import UsageError
+from searchmark.options.run_options import RunOptions
+from searchmark.records.shown import counted
+
+if TYPE_CHECKING:
+    from searchmark.agents.agent import AgentSpec
+    from searchmark.running.probing import ServerOffer
 
 
-@click.command("agents", short_help="List the agents, or show one with its options.")
+_WHICH = "Which agent"
+
+
+@click.command("agents", cls=SectionedCommand, short_help="List the agents, or show one with its options.")
 @click.argument("name", required=False)
-def command(name: str | None) -> None:
+@option(_WHICH, "--probe", is_flag=True, help="Start the MCP server of the agent and show the tools that it offers.")
+@option(_WHICH, "--no-exec", is_flag=True, help="With --probe: start nothing that is not built in.")
+@option(_WHICH, "--offline", is_flag=True, help="With --probe: use no network, loopback included.")
+@option(_WHICH, "--config", "config_path", metavar="FILE", help="YAML or TOML file that describes the agent.")
+def command(name: str | None, config_path: str | None, probe: bool, no_exec: bool, offline: bool) -> None:
     """List the agents, or show one with its options.
 
     \b
     searchmark agents
     searchmark agents bm25
+    searchmark agents --probe "mcp:python -m mcp_server_git --repository ."
+    searchmark agents git --config searchmark.yaml --probe
     """
-    show("\n".join(_listing() if name is None else _description(name)) + "\n")
+    if not probe and (no_exec or offline):
+        raise UsageError("--no-exec and --offline are for --probe, which starts something; give it as well")
+    configured = () if config_path is None else load_config(config_path).agents
+    if probe:
+        lines = _probed(name, configured, RunOptions(no_exec=no_exec, offline=offline))
+    else:
+        lines = _listing() if name is None else _description(name, configured)
+    show("\n".join(lines) + "\n")
+
+
+def _probed(name: str | None, configured: Sequence[AgentSpec], options: RunOptions) -> Iterator[str]:
+    """What an outside system offers, in each of its modes. All of it is text of others, and made harmless."""
+    from searchmark.agents.modes import in_modes
+    from searchmark.registry import spec_of
+    from searchmark.running.probing import probe
+
+    if name is None:
+        raise UsageError('--probe needs an agent: its name in the config, or "mcp:" and the command of a server')
+    spec = spec_of(name, configured, foreign=not options.no_exec, network=options.network)
+    for each in in_modes([spec]):
+        offer = probe(each, options)
+        lines = [offer] if isinstance(offer, str) else _tools(offer)
+        yield from map(harmless, [f"In the mode {each.name}:", *lines, ""] if spec.modes else lines)
+
+
+def _tools(offer: ServerOffer) -> Iterator[str]:
+    named = " ".join(part for part in (offer.name, offer.version) if part) or "a server without a name"
+    yield f"{named} offers {counted(len(offer.tools), 'tool')}."
+    for tool in offer.tools:
+        yield ""
+        yield f"{tool.name}: {tool.description}" if tool.description else tool.name
+        for argument in tool.arguments:
+            yield f"  {argument.name}: {argument.type}{' (required)' if argument.required else ''}"
 
 
 def _listing() -> Iterator[str]:
@@ -43,11 +93,12 @@ def _summary(agent_class: Any) -> str:
     return (inspect.getdoc(agent_class) or "").split("\n", 1)[0]
 
 
-def _description(name: str) -> Iterator[str]:
+def _description(name: str, configured: Sequence[AgentSpec]) -> Iterator[str]:
     """What an agent says about itself, and every option with its type and default. A plug-in is imported for that."""
     from searchmark.registry import agent_class_of, spec_of
 
-    agent_class = agent_class_of(spec_of(name))
+    spec = spec_of(name, configured)
+    agent_class = agent_class_of(spec)
     yield name
     yield ""
     yield inspect.getdoc(agent_class) or "(no description)"
@@ -57,6 +108,9 @@ def _description(name: str) -> Iterator[str]:
         yield inspect.getdoc(shape) or "Options:"
         yield ""
         yield from map(_option, fields(shape))
+    if spec.modes:
+        yield ""
+        yield harmless(f"Modes: {', '.join(spec.modes)}")
 
 
 def _option(field: Field[Any]) -> str:
