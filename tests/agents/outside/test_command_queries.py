@@ -43,10 +43,16 @@ def test_the_input_is_the_query_as_it_was_typed(query: str) -> None:
     assert literal_eval(search(python(READ), query, stdin="{query}").files[0]) == query
 
 
-@pytest.mark.parametrize("query", [*QUERIES, "NUL \0 here", "x" * 200_000, "\ud800"], ids=lambda query: ascii(query[:20]))
+@pytest.mark.parametrize("query", [*QUERIES, "NUL \0 here", "x" * 4000, "\ud800"], ids=lambda query: ascii(query[:20]))
 def test_a_program_that_stays_reads_the_query_as_it_was_typed(query: str) -> None:
     program = staying()
     assert program.retrieve(query, 1).files == [query]
+    program.close()
+
+
+def test_a_program_that_stays_reads_a_query_larger_than_any_pipe() -> None:
+    program = staying("query = str(len(query))")
+    assert program.retrieve("x" * 200_000, 1).files == ["200000"]
     program.close()
 
 
@@ -81,9 +87,9 @@ def test_a_program_that_does_not_read_its_input_answers_all_the_same() -> None:
 
 
 def test_input_and_output_larger_than_any_pipe_do_not_wait_for_each_other() -> None:
-    code = "import sys; sys.stderr.write('e' * 500_000); sys.stdout.write('o\\n' * 500_000); print(len(sys.stdin.read()))"
+    code = "import sys; sys.stderr.write('e' * 500_000); sys.stdout.write(('o' * 999 + '\\n') * 500); print(len(sys.stdin.read()))"
     found = search(python(code), "x" * 1_000_000, stdin="{query}")
-    assert (len(found.files), found.files[-1]) == (500_001, "1000000")
+    assert (len(found.files), found.files[-1]) == (501, "1000000")
 
 
 def test_without_an_input_there_is_nothing_to_read() -> None:

@@ -29,8 +29,8 @@ class CommandConfig:
     reads, with the same placeholders. ``stays``: it is started once, and reads a query and writes an answer per line of JSON.
     ``streams``: hits count as they are printed, so that the time to the first one can be measured. ``folder``: where it is
     started, which may be ``{corpus}``; by default where you are. ``results``: how hits are read, by default a path per line.
-    ``success``: exit codes of a search, ``nothing``: those of one that found nothing. ``startup``: an argv that only starts the program, such as
-    ``[rg, --version]``, by which its start is measured. ``reads``: files and folders that it needs in a sandbox.
+    ``success``: exit codes of a search, ``nothing``: those of one that found nothing. ``startup``: an argv that only starts the
+    program, such as ``[rg, --version]``, by which its start is measured. ``reads``: files and folders that it needs in a sandbox.
     ``max_output_bytes``: more is an error of the case.
     """
 
