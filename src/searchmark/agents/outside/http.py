@@ -63,7 +63,7 @@ class HttpAgent(RetrievalAgent):
         if "vector" in self._uses:
             _ = self.embedder
         if self._lookup is not None:
-            self._found = self._lookup.found(self._client)
+            self._found = self._lookup.found(_client_options(self._config))
 
     def initialize(self, corpus: Corpus) -> None:
         """A service has its own corpus; where the request names ours, it is that folder."""
@@ -112,7 +112,7 @@ class HttpAgent(RetrievalAgent):
         if self._preset is not None and self._preset.escape is not None:
             values["escaped"] = self._preset.escape(query)
         if self._lookup is not None:
-            values["found"] = self._found or self._lookup.found(self._client)
+            values["found"] = self._found or self._lookup.found(_client_options(self._config))
         if "corpus" in self._uses:
             values["corpus"] = self._corpus
         if "vector" in self._uses and self.embedder is not None:
