@@ -60,7 +60,13 @@ def _is_telling(value: str) -> bool:
 def forms_of(value: str) -> Iterator[str]:
     """A value in each form in which something may repeat it."""
     yield value
-    yield from {quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    yield from {
+        quote(value, safe=""),
+        quote(value),
+        quote_plus(value),
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+    }
     yield from _in_base64(value.encode("utf-8", "surrogateescape"))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from searchmark.errors import ServiceError, shortened
 from searchmark.files.store import BOM
 from searchmark.services.budget import Budget
-from searchmark.services.content import content_of
+from searchmark.services.content import Content, content_of
 from searchmark.services.exchange import ClientOptions
 from searchmark.services.network import check_network
 from searchmark.services.outgoing import Outgoing
@@ -74,10 +74,12 @@ class HttpClient:
         options: ClientOptions,
         *,
         budget: Budget | None = None,
+        error_in: Callable[[str], str | None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.shown_url = shown_url
+        self._error_in = error_in
         self.budget = Budget() if budget is None else budget
         self._options, self._sleep = options, sleep
         self._limit = RateLimit(options.requests_per_second, clock, sleep)
@@ -163,15 +165,24 @@ class HttpClient:
         return response
 
     def _received(self, response: httpx.Response) -> Answer | Refusal:
-        status = response.status_code
+        status, limit = response.status_code, self._options.max_response_bytes
+        content = self._content(response, limit if response.is_success else _LOOKED_AT)
         if not response.is_success:
-            wait, said = retry_after(response.headers.get("retry-after")), _text(content_of(response, _LOOKED_AT).data)
-            return Refusal(_refusal(response), said, status, is_retried(status), wait, lasting=status in HOPELESS)
-        limit = self._options.max_response_bytes
-        content = content_of(response, limit)
+            wait, said = retry_after(response.headers.get("retry-after")), _text(content.data)
+            return Refusal(
+                _refusal(response), self._error_in(said) or said, status, is_retried(status), wait, lasting=status in HOPELESS
+            )
         if not content.whole:
             return Refusal(f"gave more than {limit} bytes (max_response_bytes)", status=status)
         return Answer(content.data, status, response.headers.get("content-type", ""))
+
+    def _content(self, response: httpx.Response, limit: int) -> Content:
+        from searchmark.services.deadline import end_if_more_came
+
+        content = content_of(response, limit)
+        if content.whole:
+            end_if_more_came(response)
+        return content
 
     def _opened(self) -> httpx.Client:
         if self._http is not None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from searchmark.services.outgoing import Outgoing
 
 TOKENS_BY = "service"
+_USER = re.compile(r"(?<=://)[^/?#]*@")
 _CHARSET = re.compile(r"(?i)charset=\"?([\w.:-]+)")
 _PAGE_OR_BINARY = re.compile(r"(?i)\s*(text/html|application/(xhtml|pdf|zip|gzip|octet-stream)|image/|audio/|video/|multipart/)")
 
@@ -45,7 +46,8 @@ class HttpAgent(RetrievalAgent):
         self._corpus: str | None = None
         self.needs_corpus = self._request.names("corpus")
         self._uses = {name for name in ("k", "vector", "corpus") if self._request.names(name)}
-        self._client = HttpClient(without_credentials(self._config.url or ""), _client_options(self._config))
+        shown_url, options = _shown(self._config.url or ""), _client_options(self._config)
+        self._client = HttpClient(shown_url, options, error_in=self._reader.error_in)
         self._lookup = ServiceLookup.of(self._config, self._preset)
         self._found: str | None = None
         self._case_search = CaseSearch.of(self._config, self._preset)
@@ -90,7 +92,7 @@ class HttpAgent(RetrievalAgent):
             self._embedder.close()
 
     def describe(self) -> Mapping[str, Any]:
-        results = {name: value for name, value in vars(self._config.results).items() if value is not None}
+        results = {name: value for name, value in vars(self._config.results).items() if value not in (None, False)}
         said = {
             "url": self._client.shown_url,
             "method": self._request.method,
@@ -137,6 +139,11 @@ class HttpAgent(RetrievalAgent):
         if self._reader.format in ("lines", "jsonl") and _PAGE_OR_BINARY.match(answer.content_type):
             raise UnreadableAnswer(f"its content type is not that of {self._reader.format}; it begins {text.strip()[:80]!r}")
         return text
+
+
+def _shown(url: str) -> str:
+    """The address as sentences have it: with the names of variables, and without a user."""
+    return without_credentials(_USER.sub("", url))
 
 
 def _decoded(answer: Answer) -> str:

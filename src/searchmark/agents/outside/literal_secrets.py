@@ -11,6 +11,7 @@ from searchmark.services.redaction import secrets_in
 from searchmark.services.secret_names import looks_secret
 
 _FILLED = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|\{[a-z]+\}")
+_VALUE = re.compile(r"(?<!\$)\{[a-z]+\}")
 _SCHEME = re.compile(r"(?i)^(bearer|basic|token|apikey|api-key)\s+")
 _VARIABLE = re.compile(r"[^A-Za-z0-9]+")
 
@@ -21,7 +22,7 @@ def check_no_literal_secret(part: str, value: Any) -> None:
         name = path.rpartition(".")[2]
         if not _FILLED.search(text) and text.strip() and ((name != part and looks_secret(name)) or secrets_in(text)):
             raise _literal(path, name, text)
-        if part == "url" and secrets_in(_FILLED.sub("", text)):
+        if part == "url" and secrets_in(_VALUE.sub("", text)):
             raise _literal(path, "password", "")
 
 
