@@ -82,8 +82,9 @@ class AgentRun:
         self._launch = launch = Launch.of(entrant.spec, entrant.locations, sandbox, guard)
         workers = min(options.jobs, len(suite)) if entrant.spec.isolated else 1
         self._recorders = [LateRecorder(self._record, self._happened) for _ in range(workers)]
+        last = self._steps[-1]
         self._sessions = [
-            Session(entrant.spec, options, self._steps[-1].query, recorder.happened, launch, recorder.catch_up)
+            Session(entrant.spec, options, last.query, recorder.happened, launch, recorder.catch_up, last.request)
             for recorder in self._recorders
         ]
         self._journal: Journal | None = None

@@ -74,13 +74,14 @@ class Session:
         happened: Callable[[WorkerEvent], None],
         launch: Launch,
         meanwhile: Callable[[], None] = lambda: None,
+        warm_up_request: Mapping[str, Any] | None = None,
     ) -> None:
         self.spec = spec
         self._launch = launch
         self._snapshots = launch.snapshot_folder()
         self._options = options
         self._warm_up_query = warm_up_query
-        self._own_request: dict[str, Any] = {}  # what the case that is asked brings along
+        self._own_request = _own(warm_up_request)  # what the case that is asked brings along
         self._happened, self._meanwhile = happened, meanwhile
         self._process: Worker | None = None
         self._location: Location | None = None
@@ -115,7 +116,7 @@ class Session:
             self._prepare(location)
         except _RequestFailed as failure:
             return self._unprepared(failure)
-        self._own_request = {"request": request} if request else {}
+        self._own_request = _own(request)
         try:
             if self._resets:
                 self._told({"op": "reset"}, self._options.timeout_seconds)
@@ -316,6 +317,10 @@ class Session:
             self._process.end()
             self._process = None
             self._location = None
+
+
+def _own(request: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {"request": request} if request else {}
 
 
 def answered(reply: Mapping[str, Any], **times: Any) -> Outcome:

@@ -74,10 +74,12 @@ class HttpClient:
         options: ClientOptions,
         *,
         budget: Budget | None = None,
+        error_in: Callable[[str], str | None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.shown_url = shown_url
+        self._error_in = error_in
         self.budget = Budget() if budget is None else budget
         self._options, self._sleep = options, sleep
         self._limit = RateLimit(options.requests_per_second, clock, sleep)
@@ -167,7 +169,9 @@ class HttpClient:
         content = self._content(response, limit if response.is_success else _LOOKED_AT)
         if not response.is_success:
             wait, said = retry_after(response.headers.get("retry-after")), _text(content.data)
-            return Refusal(_refusal(response), said, status, is_retried(status), wait, lasting=status in HOPELESS)
+            return Refusal(
+                _refusal(response), self._error_in(said) or said, status, is_retried(status), wait, lasting=status in HOPELESS
+            )
         if not content.whole:
             return Refusal(f"gave more than {limit} bytes (max_response_bytes)", status=status)
         return Answer(content.data, status, response.headers.get("content-type", ""))

@@ -135,3 +135,21 @@ def test_a_config_that_cannot_be_asked_is_refused_in_one_sentence(options: dict[
     with pytest.raises(UsageError) as refused:
         agent_of(url="http://127.0.0.1:9", **options)
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("preset", "answer", "words"),
+    [
+        ("elasticsearch", {"error": {"type": "index_not_found_exception", "reason": "no such index [x]"}, "status": 404}, "no such index [x]"),
+        ("solr", {"responseHeader": {"status": 404}, "error": {"msg": "no core x", "code": 404}}, "no core x"),
+        ("meilisearch", {"message": "Index `x` not found.", "code": "index_not_found"}, "Index `x` not found."),
+        ("typesense", {"message": "Could not find a collection"}, "Could not find a collection"),
+        ("qdrant", {"status": {"error": "Not found: Collection x"}, "time": 0.1}, "Not found: Collection x"),
+    ],
+)  # fmt: skip
+def test_an_error_says_what_the_engine_says_of_it(preset: str, answer: Any, words: str) -> None:
+    options: dict[str, Any] = {"index": "x", "fields": ["title"], "embedder": "hashing"}
+    with replaying(lambda _: Reply(answer, 404)) as engine, closing(agent_of(url=engine.url, preset=preset, **options)) as agent:
+        with pytest.raises(SearchmarkError) as failed:
+            agent.retrieve("harbour", 5)
+        assert f"404 '{words}'" in str(failed.value)

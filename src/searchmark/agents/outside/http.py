@@ -47,7 +47,8 @@ class HttpAgent(RetrievalAgent):
         self._corpus: str | None = None
         self.needs_corpus = self._request.names("corpus")
         self._uses = {name for name in ("k", "vector", "corpus") if self._request.names(name)}
-        self._client = HttpClient(_shown(self._config.url or ""), _client_options(self._config))
+        shown_url, options = _shown(self._config.url or ""), _client_options(self._config)
+        self._client = HttpClient(shown_url, options, error_in=self._reader.error_in)
         self._lookup = ServiceLookup.of(self._config, self._preset)
         self._found: str | None = None
         self._case_search = CaseSearch.of(self._config, self._preset)
@@ -65,7 +66,7 @@ class HttpAgent(RetrievalAgent):
         if "vector" in self._uses:
             _ = self.embedder
         if self._lookup is not None:
-            self._found = self._lookup.found(self._client)
+            self._found = self._lookup.found(_client_options(self._config))
 
     def initialize(self, corpus: Corpus) -> None:
         """A service has its own corpus; where the request names ours, it is that folder."""
@@ -99,7 +100,7 @@ class HttpAgent(RetrievalAgent):
             self._embedder.close()
 
     def describe(self) -> Mapping[str, Any]:
-        results = {name: value for name, value in vars(self._config.results).items() if value}
+        results = {name: value for name, value in vars(self._config.results).items() if value not in (None, False)}
         said = {
             "url": self._client.shown_url,
             "method": self._request.method,
@@ -121,7 +122,7 @@ class HttpAgent(RetrievalAgent):
         if self._preset is not None and self._preset.escape is not None:
             values["escaped"] = self._preset.escape(query)
         if self._lookup is not None:
-            values["found"] = self._found or self._lookup.found(self._client)
+            values["found"] = self._found or self._lookup.found(_client_options(self._config))
         if "corpus" in self._uses:
             values["corpus"] = self._corpus
         if "vector" in self._uses and self.embedder is not None:

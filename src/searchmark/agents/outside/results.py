@@ -168,11 +168,9 @@ class ResultReader:
 
     def read_data(self, data: Any) -> ReadAnswer:
         """The answer in data that was JSON."""
-        said = self._at("error", data)
+        said = self._error(data)
         if said:
-            raise UnreadableAnswer(
-                f"the answer is an error: {shortened(said if isinstance(said, str) else json.dumps(said), _SHOWN)}"
-            )
+            raise UnreadableAnswer(f"the answer is an error: {said}")
         found = self._at("hits", data) if self._paths["hits"] is not None else data
         if not isinstance(found, list):
             where = f"at {self._wanted.hits!r}" if self._wanted.hits is not None else "that is a list of hits (say where with hits)"
@@ -184,6 +182,17 @@ class ResultReader:
         """What data of an answer says that it has cost, and of how many tokens it is."""
         cost, tokens = _amount(self._at("cost", data)), _amount(self._at("tokens", data))
         return cost, None if tokens is None else int(tokens)
+
+    def error_in(self, text: str) -> str | None:
+        """What a text says of its error, if it is where the config says that errors are."""
+        try:
+            return self._error(json.loads(text))
+        except (ValueError, RecursionError):
+            return None
+
+    def _error(self, data: Any) -> str | None:
+        said = self._at("error", data)
+        return shortened(said if isinstance(said, str) else json.dumps(said), _SHOWN) if said else None
 
     def read_entry(self, entry: Any) -> FoundHit:
         """One hit; without JMESPaths it is read as hits usually are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 
 from searchmark.agents.outside.options import HttpConfig
-from searchmark.agents.outside.presets.escaping import escaped_for_groonga
+from searchmark.agents.outside.presets.escaping import escaped_for_groonga, quoted_for_fts5
 from searchmark.agents.outside.presets.preset import Preset
 from searchmark.agents.outside.presets.weights import searched_fields, without_weights
 from searchmark.agents.outside.results import ResultFormat
@@ -42,8 +42,9 @@ def datasette(config: HttpConfig) -> Preset:
     return Preset(
         url=f"/{_in_path(database)}.json",
         method="GET",
-        parameters={"sql": _ranked(table, columns), "query": "{query}", "k": "{k}", "_shape": "objects"},
+        parameters={"sql": _ranked(table, columns), "query": "{escaped}", "k": "{k}", "_shape": "objects"},
         results=ResultFormat(hits="rows", id="path || id || rowid", score="score", error=_TRUNCATED),
+        escape=quoted_for_fts5,
     )
 
 
@@ -52,10 +53,10 @@ _TRUNCATED = "error || (truncated && 'Datasette returns no more rows than its se
 
 def _ranked(table: str, columns: list[str]) -> str:
     name = _quoted(table)
-    searched = "escape_fts(:query)"
+    searched = ":query"
     if columns:
         filtered = " ".join(_quoted(column) for column in columns).replace("'", "''")
-        searched = f"'{{{filtered}}} : (' || escape_fts(:query) || ')'"
+        searched = f"'{{{filtered}}} : (' || :query || ')'"
     return f"select rowid, *, -rank as score from {name} where {name} match {searched} order by rank limit :k"  # noqa: S608  # names are quoted, and come from the user's own config
 
 

@@ -30,3 +30,9 @@ def without_operators(query: str) -> str:
 def quoted_for_graphql(query: str) -> str:
     """As a string of GraphQL, quotes included."""
     return json.dumps(query, ensure_ascii=False)
+
+
+def quoted_for_fts5(query: str) -> str:
+    """Every word as a string of SQLite's full text; Datasette's own ``escape_fts`` makes quotes with nothing in them an error."""
+    doubled = (word.replace('"', '""') for word in query.split())
+    return " ".join(f'"{word}"' for word in doubled)

@@ -25,7 +25,7 @@ def elasticsearch(config: HttpConfig) -> Preset:
 
 # An answer without the hits of some shards looks like a worse ranking.
 _INCOMPLETE = (
-    "timed_out && 'the search timed out and its answer is incomplete' "
+    "error.reason || timed_out && 'the search timed out and its answer is incomplete' "
     "|| _shards.failed > `0` && _shards.failures[0].reason.reason || _shards.failed > `0` && 'shards failed'"
 )
 
@@ -53,7 +53,7 @@ def meilisearch(config: HttpConfig) -> Preset:
     return Preset(
         url="/indexes/{index}/search",
         body=body | ({"attributesToSearchOn": fields} if fields else {}),
-        results=ResultFormat(hits="hits", id="id", score="_rankingScore"),
+        results=ResultFormat(hits="hits", id="id", score="_rankingScore", error="message"),
         escape=without_operators,
     )
 
@@ -73,4 +73,4 @@ def typesense(config: HttpConfig) -> Preset:
     )
 
 
-_CUT_OFF = "search_cutoff && 'the search was cut off before its end'"
+_CUT_OFF = "message || search_cutoff && 'the search was cut off before its end'"

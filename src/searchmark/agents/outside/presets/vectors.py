@@ -18,7 +18,7 @@ def qdrant(config: HttpConfig) -> Preset:
     return Preset(
         url="/collections/{index}/points/query",
         body={"query": "{vector}", "limit": "{k}", "with_payload": "payload" in named},
-        results=ResultFormat(hits="result.points", id="id", score="score", distance="score"),
+        results=ResultFormat(hits="result.points", id="id", score="score", distance="score", error="status.error"),
     )
 
 
@@ -51,7 +51,7 @@ def chroma(config: HttpConfig) -> Preset:
     return Preset(
         url=f"{_COLLECTIONS}/{{{'index' if known else 'found'}}}/query",
         body={"query_embeddings": ["{vector}"], "n_results": "{k}", "include": ["distances"]},
-        results=ResultFormat(hits="[ids[0], distances[0]]", columns=True, id="[0]", distance="[1]"),
+        results=ResultFormat(hits="[ids[0], distances[0]]", columns=True, id="[0]", distance="[1]", error="message"),
         lookup=None if known else Lookup(f"{_COLLECTIONS}/{{index}}", "id"),
     )
 
