@@ -94,7 +94,7 @@ def test_what_cannot_be_probed_is_said_in_a_sentence(tmp_path: Path, arguments: 
     [
         (f"command:{sys.executable} -c 1", f"starts {sys.executable}; only MCP servers offer tools"),
         ("http://127.0.0.1:9/?q={query}", "asks the service at http://127.0.0.1:9/?q={query}; only MCP servers offer tools"),
-        ("bm25", "'bm25' is no outside system; only MCP servers offer tools"),
+        ("bm25", "'bm25' is not an outside system; only MCP servers offer tools"),
     ],
 )
 def test_of_other_agents_probe_says_what_they_ask(tmp_path: Path, agent: str, sentence: str) -> None:
