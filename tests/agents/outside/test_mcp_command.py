@@ -60,6 +60,15 @@ def test_a_config_that_the_server_does_not_fit_ends_the_run_with_a_sentence(proj
     assert "the MCP server has no tool 'find'; it offers search" in done.stdout + done.stderr
 
 
+def test_a_server_does_not_get_the_keys_of_others(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANTED_API_KEY", "sk-planted-0123456789abcdef")
+    describe(project, [sys.executable, MISBEHAVING, "{corpus}"])
+    (project / "suite.yaml").write_text(SUITE.replace("query: alpha", "query: key"))
+    evaluated(project, "--corpus", "searched", "-o", "out.json")
+    case = json.loads((project / "out.json").read_text())["agents"]["files"]["cases"]["a"]
+    assert [hit["id"] for hit in case["hits"]] == ["withheld"]
+
+
 def test_probe_shows_the_tools_of_a_server_and_what_they_take_harmless_to_a_terminal(project: Path) -> None:
     done = searchmark("agents", "files", "--config", "searchmark.json.yaml", "--probe", cwd=project)
     assert done.returncode == 0, done.stderr

@@ -138,7 +138,7 @@ class McpAgent(RetrievalAgent):
         return self._connection, self._tool
 
     def _restart(self) -> None:
-        if self._connection is not None:
+        if self._connection is not None and self._config.argv:
             if self._restarts >= MOST_RESTARTS:
                 raise UsageError(f"the MCP server has failed {self._restarts + 1} times in a row, and is not started again")
             self._restarts += 1
