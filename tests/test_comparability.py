@@ -14,7 +14,16 @@ from searchmark import Answer, Case, CompareOptions, Hit, Incomparable, Judgment
 from searchmark.cli.main import main
 from searchmark.comparability import check_asked, comparable, mismatches, proven_repeat
 from searchmark.options.compare_options import DecisionRule, DecisionTable
-from searchmark.records import AgentIdentity, AnswerDetails, CandidateKinds, Provenance, RunLabel, SuiteIdentity, query_digest
+from searchmark.records import (
+    PARENT,
+    AgentIdentity,
+    AnswerDetails,
+    CandidateKinds,
+    Provenance,
+    RunLabel,
+    SuiteIdentity,
+    query_digest,
+)
 from searchmark.runs.join import joined
 from tests.conftest import ROOT
 
@@ -191,7 +200,19 @@ def test_snapshots_are_what_is_compared_of_one_agent_and_a_mismatch_of_two() -> 
     changed = known(label=head, agent=AgentIdentity("bm25", {"k1": 1.2}, "changed"))
     told = "a searched the snapshot parent and b head: whether that or the agent makes the difference cannot be told"
     assert found(known(label=parent), changed) == [("snapshot", told, None)]
-    assert found(known(label=parent), known(label=RunLabel("service"), corpora={})) == []
+    assert found(known(label=parent), known(label=RunLabel("unknown"), corpora={})) == []
+
+
+def test_a_service_cannot_be_held_against_an_agent_at_a_commit() -> None:
+    """It may have an index of today, which knows the answers."""
+    service, at_parent = known(label=RunLabel("service"), corpora={}, own_corpus=True), known(label=RunLabel("bm25", PARENT))
+    told = "{} searched what it has, in whatever state that is, and {} the snapshot parent"
+    assert found(service, at_parent) == [("snapshot", told.format("a", "b"), None)]
+    assert found(at_parent, service) == [("snapshot", told.format("b", "a"), None)]
+    asks_one = known(label=RunLabel("hybrid", PARENT), own_corpus=True)
+    assert found(at_parent, asks_one) == [("snapshot", told.format("b", "a"), None)]
+    assert found(asks_one, known(label=RunLabel("other", PARENT), own_corpus=True)) == []
+    assert found(service, known(label=RunLabel("other"), corpora={}, own_corpus=True)) == []
 
 
 def test_a_snapshot_against_a_corpus_is_a_mismatch() -> None:

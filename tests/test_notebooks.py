@@ -143,6 +143,16 @@ class TestRunFrame:
             for kind, search, ms in [("cold", 1, 9.0), ("warm", 1, 1.0), ("warm", 2, 2.0), ("first_hit", 1, 0.5)]
         ]
 
+    def test_what_agents_state_is_a_frame_of_its_own(self) -> None:
+        told = AnswerDetails(cost=0.5, tokens=7, tokens_by="gpt", retries=1, waited_ms=2.0, start_ms=3.0)
+        frame = Run.from_answers("a", [Answer("c1", "empty", (), told), Answer("c2", "empty")]).usage_frame()
+        named = {"run": "a", "snapshot": None, "status": "empty"}
+        assert frame.to_dicts() == [
+            {**named, "case": "c1", "cost": 0.5, "tokens": 7, "tokens_by": "gpt", "retries": 1, "waited_ms": 2.0, "start_ms": 3.0},
+            {**named, "case": "c2", **dict.fromkeys(("cost", "tokens", "tokens_by", "retries", "waited_ms", "start_ms"))},
+        ]
+        assert frame.schema == Run.from_scores({"q": {"a": 1.0}}).usage_frame().schema
+
     def test_a_run_that_was_not_watched_has_no_times(self) -> None:
         assert Run.from_scores({"q": {"a": 1.0}}).time_frame().is_empty()
 

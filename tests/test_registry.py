@@ -8,11 +8,21 @@ import pytest
 
 from searchmark.agents.agent import AgentSpec, RetrievalAgent
 from searchmark.agents.arms import AgentWithArms
+from searchmark.agents.read_arm import ReadArm
 from searchmark.agents.source import ALIASES, BUILT_IN, AgentSource, BuiltIn, PythonClass
 from searchmark.corpora.corpus import Corpus, load_corpus
 from searchmark.errors import UsageError
 from searchmark.records import Document
-from searchmark.registry import COMBINING, agent_class_of, check_spec, create, known_agents, load_agent, spec_of
+from searchmark.registry import (
+    COMBINING,
+    agent_class_of,
+    check_spec,
+    create,
+    known_agents,
+    load_agent,
+    searches_own_corpus,
+    spec_of,
+)
 
 CORPUS = Corpus.of("c", [Document("a", "text")])
 
@@ -46,6 +56,27 @@ def test_every_alias_and_built_in_name_can_be_made() -> None:
 def test_every_built_in_agent_that_asks_others_is_known_to_do_so() -> None:
     asking = [name for name in BUILT_IN if issubclass(agent_class_of(spec_of(name)), AgentWithArms)]
     assert asking == list(COMBINING)
+
+
+@pytest.mark.parametrize(
+    ("agent", "own"),
+    [
+        ("bm25", False),
+        ("http://127.0.0.1/search?q={query}", True),
+        ("command:lookup {query}", True),
+        ("command:rg -l {query} {corpus}", False),
+        ("command:lookup ${corpus} {query}", True),
+        ({"name": "rg", "source": "command", "config": {"argv": ["rg", "{query}"], "folder": "{corpus}"}}, False),
+        ({"name": "server", "source": "mcp:server", "config": {"arguments": {"where": ["{corpus}"]}}}, False),
+        ("mcp:server", True),
+        ("module:Class", None),
+        ({"name": "hybrid", "config": {"arms": ["http://127.0.0.1/", "mcp:server"]}}, True),
+        ({"name": "hybrid", "config": {"arms": ["http://127.0.0.1/", "bm25"]}}, False),
+        ({"name": "rerank", "config": {"arm": "http://127.0.0.1/"}}, False),
+    ],
+)
+def test_which_agents_have_a_corpus_of_their_own_is_known_without_running_code(agent: str | dict, own: bool | None) -> None:
+    assert searches_own_corpus(AgentSpec.from_plain(agent)) is own
 
 
 def test_the_config_says_what_a_name_means() -> None:
@@ -101,7 +132,7 @@ def test_an_installed_package_brings_agents_along(plugin: Path) -> None:
         ("broken", "plugged 1.0"),
         ("plugged", "plugged 1.0"),
     ]
-    assert list(create(spec_of("plugged")).retrieve("q", 3)) == ["a"]  # type: ignore[call-overload]
+    assert create(spec_of("plugged")).retrieve("q", 3) == ["a"]
 
 
 def test_a_broken_plug_in_is_named(plugin: Path) -> None:
@@ -116,7 +147,7 @@ BROKEN = {
     "": "has no attribute 'Agent'",
     "Agent = 3": "Agent is neither a class nor a function",
     "class Agent:\n    def __init__(self): raise ValueError('no key')": "cannot be made: ValueError: no key",
-    "class Agent:\n    def retrieve(self, query): pass": "has no method 'initialize'",
+    "class Agent:\n    def initialize(self, corpus): pass": "has no method 'retrieve'",
     "class Agent:\n    retrieve = 3\n    def initialize(self, corpus): pass": "has no method 'retrieve'",
     "class Agent:\n    def __init__(self, key): pass": "missing 1 required positional argument: 'key'",
 }
@@ -236,8 +267,8 @@ def test_a_function_or_an_instance_in_a_file_is_an_agent(code: str, found: tuple
     (tmp_path / "mine.py").write_text(code)
     agent = create(spec_of(f"{tmp_path / 'mine.py'}:search"))
     agent.initialize(CORPUS)
-    result = agent.retrieve("q", 2)
-    assert (list(getattr(result, "files", result)), getattr(result, "scores", None)) == found  # type: ignore[call-overload]
+    result = ReadArm(agent).retrieve("q", 2)
+    assert (result.files, result.scores) == found
     assert (agent.update(None), agent.describe()) == (False, {})  # type: ignore[arg-type]
 
 

@@ -61,8 +61,10 @@ def check_asked(suite: Suite, run: Run) -> None:
     if run.details is None or table.queries is None:
         return
     for case, details in zip(run.case_ids, run.details, strict=True):
-        query = table.queries[table.index[case]] if case in table.index else None
-        if query is not None and details.asked not in (None, query_digest(query)):
+        row = table.index.get(case)
+        query = None if row is None else table.queries[row]
+        request = None if row is None or table.requests is None else table.requests[row]
+        if query is not None and details.asked not in (None, query_digest(query, request)):
             raise Incomparable(
                 f"the run {run.agent!r} was asked different queries than those of the suite {suite.name!r}: {case!r} is one of them"
             )
@@ -144,7 +146,10 @@ def mismatches(one: Run, other: Run, names: tuple[str, str]) -> tuple[Mismatch, 
 def _searched(one: _Side, other: _Side) -> Iterator[Mismatch]:
     """Two snapshots are what a comparison of snapshots is about; anything else that was searched must be the same."""
     first, second = one.run.label.snapshot, other.run.label.snapshot
-    if first == second:
+    out_of_time = _out_of_time(one, other) or _out_of_time(other, one)
+    if out_of_time:
+        yield from out_of_time
+    elif first == second:
         yield from _candidates(one, other) or _corpora(one, other)
     elif first and second and not same_agent(one.run, other.run):
         told = f"{one.name} searched the snapshot {first} and {other.name} {second}"
@@ -154,6 +159,16 @@ def _searched(one: _Side, other: _Side) -> Iterator[Mismatch]:
         travelled, stayed = (one, other) if first else (other, one)
         sentence = f"{travelled.name} searched the snapshot {first or second}, and {stayed.name} a corpus"
         yield Mismatch("corpus", sentence, "run both on the same corpus or the same snapshot")
+
+
+def _out_of_time(stayed: _Side, travelled: _Side) -> list[Mismatch]:
+    """A service may have an index of today, which holds the answers, where others search a commit from before them."""
+    snapshot, both = travelled.run.label.snapshot, stayed.run.provenance.own_corpus and travelled.run.provenance.own_corpus
+    alike = both and (stayed.run.label.snapshot == snapshot or same_agent(stayed.run, travelled.run))
+    if not stayed.run.provenance.own_corpus or not snapshot or alike:
+        return []
+    told = f"{stayed.name} searched what it has, in whatever state that is, and {travelled.name} the snapshot {snapshot}"
+    return [Mismatch("snapshot", told, "run both on the same files: --snapshot worktree, or --corpus")]
 
 
 def same_agent(one: Run, other: Run) -> bool:
@@ -232,7 +247,7 @@ def proven_repeat(one: Run, other: Run) -> bool:
     first, second = one.provenance, other.provenance
     if first.agent is None or first.agent.code is None or first.suite is None or first.id == second.id:
         return False
-    same = ("agent", "suite", "options", "corpora", "candidates", "version")
+    same = ("agent", "suite", "options", "corpora", "service", "candidates", "version")
     return one.label.snapshot == other.label.snapshot and all(getattr(first, key) == getattr(second, key) for key in same)
 
 

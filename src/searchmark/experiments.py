@@ -15,16 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from searchmark.analysis.comparison import compare, unique_names
+from searchmark.analysis.decision_presets import measures_of_tables
 from searchmark.analysis.decisions import tables_about
 from searchmark.analysis.foresight import Foresight
 from searchmark.analysis.scores import Scores, default_measures, default_splits, score
 from searchmark.comparability import comparable
-from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
+from searchmark.corpora.case_locations import Where, locations_of, snapshots_of, where_of
 from searchmark.corpora.corpus import Survey
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.gates.baselines import NO_BASELINE, Baseline, compares, named_baseline
@@ -38,7 +40,7 @@ from searchmark.options.compare_options import CompareOptions, DecisionTable
 from searchmark.options.experiment_options import CaseSelection, Resumption
 from searchmark.options.report_options import ReportOptions
 from searchmark.options.run_options import RunOptions
-from searchmark.records import Run, RunLabel, Suite
+from searchmark.records import Run, RunLabel, Suite, display_names
 from searchmark.records.versions import Versions
 from searchmark.reports import Report, build_comparison, build_report
 from searchmark.reports.case_columns import HitText
@@ -56,7 +58,7 @@ MeasureLike = str | AnyMeasure
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """Agents to be asked the cases of a suite, each whatever `load_agent` takes.
+    """Agents to be asked the cases of a suite, each whatever `load_agent` takes; one with modes in all of them.
 
     ``where`` says what is searched, ``cases`` which are asked, ``options`` how. With a ``resumption`` every answer is
     recorded as it arrives, so that an interrupted experiment can be resumed; without one nothing is written to disk.
@@ -75,17 +77,35 @@ class Experiment:
     def __post_init__(self) -> None:
         if not self.agents or self.repeats < 1:
             raise UsageError("an experiment needs an agent at least, and asks it once at least")
+        from searchmark.agents.modes import in_modes
         from searchmark.registry import check_spec, load_agent
 
-        object.__setattr__(self, "agents", tuple(map(load_agent, self.agents)))
+        object.__setattr__(self, "agents", tuple(in_modes([load_agent(each) for each in self.agents])))
         for spec in self.agents:
             check_spec(spec, foreign=not self.options.no_exec, network=self.options.network)
+        if self.where.snapshots and all(each.service is not None for each in self._searched.values()):
+            first = self.agents[0].name
+            raise UsageError(f"{first!r} searches what it has, and cannot be asked about an earlier state; leave out --snapshot")
 
     @property
     def labels(self) -> list[RunLabel]:
         """The labels of the runs to come, in their order."""
-        snapshots, repeats = snapshots_of(self.suite, self.where), range(1, self.repeats + 1)
-        return [RunLabel(each.name, snapshot, repeat) for each in self.agents for repeat in repeats for snapshot in snapshots]
+        repeats = range(1, self.repeats + 1)
+        return [
+            RunLabel(each.name, snapshot, repeat)
+            for each in self.agents
+            for repeat in repeats
+            for snapshot in snapshots_of(self.suite, self._searched[each.name])
+        ]
+
+    @cached_property
+    def _searched(self) -> dict[str, Where]:
+        """What each agent searches, by its name."""
+        from searchmark.registry import searches_own_corpus
+
+        return {
+            each.name: where_of(self.suite, self.where, each.name, own_corpus=searches_own_corpus(each)) for each in self.agents
+        }
 
     def run(self, on_progress: OnProgress = lambda _: None) -> Ran:
         """Ask every agent every case, the agents taking turns."""
@@ -119,10 +139,9 @@ class Experiment:
         from searchmark.running.entrant import Entrant
 
         specs = {spec.name: spec for spec in self.agents}
-        locations = {
-            snapshot: locations_of(suite, self.where, snapshot) for snapshot in dict.fromkeys(each.snapshot for each in self.labels)
-        }
-        return tuple(Entrant(specs[label.agent], locations[label.snapshot], label) for label in self.labels)
+        wanted = {label: (self._searched[label.agent], label.snapshot) for label in self.labels}
+        locations = {searched: locations_of(suite, *searched) for searched in dict.fromkeys(wanted.values())}
+        return tuple(Entrant(specs[label.agent], locations[wanted[label]], label) for label in self.labels)
 
 
 def run_suite(
@@ -138,8 +157,12 @@ def run_suite(
     The agent is a name, a class, an instance, or a function ``(query, k)`` that returns hits. What a worker can import
     runs in a process of its own; anything else runs in this one, where no deadline is enforced, and the run says so.
     """
+    from searchmark.agents.modes import in_one_mode
+    from searchmark.registry import load_agent
+
     searched = where or Where(corpus=None if corpus is None else str(corpus))
-    return Experiment(suite, (agent,), searched, options=options).run().runs[0]
+    asked = in_one_mode(load_agent(agent))
+    return Experiment(suite, (asked,), searched, options=options).run().runs[0]
 
 
 def score_runs(
@@ -229,10 +252,12 @@ def compare_runs(
     """The report on several runs of one suite, each held against the others or against the one that the options name.
 
     Rules hold every run against the ``baseline``, which is none of the runs and in no table. Without one they are about every
-    run but that of the options; one that asks for a baseline where the options name none means the first run.
+    run but that of the options; one that asks for a baseline where the options name none means the first run. The measures of
+    decision ``tables`` are computed too.
     """
-    rules = [*rules, *baseline.rules]
-    wanted = [*(list(measures) or (default_measures(suite) if rules else [])), *_measures_of(rules)]
+    rules, tables = [*rules, *baseline.rules], (*options.decisions, *tables)
+    named = [*_measures_of(rules), *measures_of_tables(tables, display_names([run.label for run in runs]))]
+    wanted = [*(list(measures) or (default_measures(suite) if named else [])), *named]
 
     def scored(*more: Run) -> list[Scores]:
         return score_runs(suite, [*runs, *more], wanted, corpus=corpus, intersect=intersect, same_depth=same_depth)
@@ -240,7 +265,7 @@ def compare_runs(
     scores = scored()
     splits = by or default_splits(scores[0].judged.suite)
     pairs = compare(scores, splits, options)
-    decided = [_by_known_name(table, scores[0]) for table in tables_about((*options.decisions, *tables), pairs)]
+    decided = [_by_known_name(table, scores[0]) for table in tables_about(tables, pairs)]
     among = _Held(scores, _baseline_of(scores, rules, options))
     held = among if baseline is NO_BASELINE else _held(scores, baseline, rules, scored)
     gate = _gate(held, rules, options, corpus, looks)

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentChoice, AgentSpec, RetrievalAgent
+from searchmark.agents.modes import in_one_mode
+from searchmark.agents.outside.templates import names
 from searchmark.agents.permissions import check_options
 from searchmark.agents.source import (
     ALIASES,
@@ -38,7 +40,8 @@ from searchmark.options.sensitive import Sensitive, is_local_model, nested_value
 
 GROUP = "searchmark.agents"
 DEEPEST = 20  # agents that ask agents that ask agents; a config that refers to itself would have no end
-COMBINING = ("hybrid", "rerank")  # built-in agents that ask others, which their config names
+_OURS = (BuiltIn, Command, Http, Mcp)  # agents whose code is in this package
+COMBINING = ("fts5+vector", "fts5+vector+reranker", "hybrid", "rerank")  # built-in agents that ask others, which their config names
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def _spec(agent: Any) -> AgentSpec:
     if isinstance(agent, AgentSpec):
         return agent
     if isinstance(agent, str):
-        return _named(agent, ())
+        return named_spec(agent, ())
     from searchmark.agents.objects import spec_of_object
 
     return spec_of_object(agent)
@@ -99,12 +102,13 @@ def spec_of(text: str, configured: Iterable[AgentSpec] = (), *, foreign: bool = 
     since a config may be a stranger's. With ``foreign`` False nothing that is not ours is executed, with ``network``
     False no service is asked.
     """
-    spec = _named(text, configured)
+    spec = named_spec(text, configured)
     check_spec(spec, foreign=foreign, network=network)
     return spec
 
 
-def _named(text: str, configured: Iterable[AgentSpec]) -> AgentSpec:
+def named_spec(text: str, configured: Iterable[AgentSpec]) -> AgentSpec:
+    """As `spec_of`, not checked yet: whether an agent is allowed may depend on the mode that it is asked in."""
     given, source = parse_named(text)
     name = given or (source.attribute if isinstance(source, PythonClass) else text)
     entry = next((each for each in configured if each.name == name), None)
@@ -130,7 +134,7 @@ def spec_of_suite(
     ``.py`` file is looked for from ``folder`` on, the one that the suite is in.
     """
     known = next((each for each in configured if each.name == choice), None)
-    spec = known or _named(choice, ()) if isinstance(choice, str) else AgentSpec.from_plain(choice)
+    spec = known or named_spec(choice, ()) if isinstance(choice, str) else AgentSpec.from_plain(choice)
     if not trusted:
         _refuse_reaching_out(spec, choice)
     return replace(spec, source=_below(spec.source, folder))
@@ -161,7 +165,14 @@ def _is_code(source: AgentSource) -> bool:
 
 
 def check_spec(spec: AgentSpec, *, foreign: bool = True, network: bool = True, depth: int = 0) -> None:
-    """Refuse an agent that is not available or not allowed, and likewise all that it asks; nothing is started for that."""
+    """Refuse an agent that is not available or not allowed, in any of its modes, and likewise all that it asks.
+
+    Nothing is started for that.
+    """
+    for mode in spec.modes:
+        check_spec(spec.in_mode(mode), foreign=foreign, network=network, depth=depth)
+    if spec.modes:  # what is common to all modes need not be whole
+        return
     _refuse_unavailable(spec.source)
     if spec.source.executes and not foreign:
         raise UsageError(f"{spec.source.text!r} is not built in, and --no-exec allows built-in agents only")
@@ -178,10 +189,27 @@ def _arms_by_config(spec: AgentSpec) -> Mapping[str, AgentSpec]:
 
 
 def with_arms(spec: AgentSpec) -> Iterator[AgentSpec]:
-    """A checked agent, and those that it asks as far as its config says, however deeply nested."""
+    """A checked agent in one mode, and those that it asks as far as its config says, however deeply nested."""
     yield spec
     for arm in _arms_by_config(spec).values():
         yield from with_arms(arm)
+
+
+def searches_own_corpus(spec: AgentSpec) -> bool | None:
+    """Whether a checked agent has a corpus of its own; None where only its code knows, which is not run to learn that.
+
+    An outside system has one unless its config says ``{corpus}``; a hybrid has one if all of its arms do. A reranker reads the
+    texts of what it ranks, and needs them from us.
+    """
+    match spec.source:
+        case Command() | Http() | Mcp():
+            return not names(spec.options, "corpus")
+        case BuiltIn("hybrid" | "fts5+vector"):
+            known = [searches_own_corpus(arm) for arm in _arms_by_config(spec).values()]
+            return False if False in known else None if None in known else True
+        case BuiltIn():
+            return False
+    return None
 
 
 def _check_arm(spec: AgentSpec, arm: AgentSpec, *, foreign: bool, network: bool, depth: int = 0) -> None:
@@ -205,17 +233,33 @@ def _refuse_unavailable(source: AgentSource) -> None:
 
 def create(spec: AgentSpec, *, foreign: bool = True, network: bool = True) -> RetrievalAgent:
     """Make the agent, with all that it asks itself. Whatever goes wrong names the agent."""
-    from searchmark.agents.adapted import adapted
-
+    spec = in_one_mode(spec)
     check_spec(spec, foreign=foreign, network=network)
-    made = _made(spec)
-    borrowed = isinstance(spec.source, InProcess) and made is spec.source.object
-    agent = adapted(made, spec.name, borrowed=borrowed)
+    agent = _adapted(spec, _made(spec))
     arms = agent.arms()
     for arm in arms.values():
         _check_arm(spec, arm, foreign=foreign, network=network)
-    agent.connect({name: create(arm, foreign=foreign, network=network) for name, arm in arms.items()})
+    agent.connect({name: _as_arm(arm, create(arm, foreign=foreign, network=network)) for name, arm in arms.items()})
     return agent
+
+
+def _adapted(spec: AgentSpec, made: Any) -> RetrievalAgent:
+    """The agent behind our protocol, which those of ours know already."""
+    if isinstance(spec.source, _OURS):
+        ours: RetrievalAgent = made
+        return ours
+    from searchmark.agents.adapted import adapted
+
+    return adapted(made, spec.name, borrowed=isinstance(spec.source, InProcess) and made is spec.source.object)
+
+
+def _as_arm(spec: AgentSpec, agent: RetrievalAgent) -> RetrievalAgent:
+    """The agent with its answers read, for whoever fuses or reranks them; those of ours read the same either way."""
+    if isinstance(spec.source, _OURS) and spec.chunk_of is None:
+        return agent
+    from searchmark.agents.read_arm import ReadArm
+
+    return ReadArm(agent, spec.chunk_of)
 
 
 def _made(spec: AgentSpec) -> Any:
@@ -235,7 +279,7 @@ def _makes_agents(found: Any, config: Mapping[str, Any]) -> bool:
     """
     if isinstance(found, type):
         return True
-    if hasattr(found, "retrieve"):
+    if hasattr(found, "retrieve") or hasattr(found, "invoke"):
         return False
     try:
         first = next(iter(inspect.signature(found).parameters.values()), None)
@@ -273,7 +317,7 @@ def agent_class_of(spec: AgentSpec) -> Any:
         found, named = _found(spec.source)
     except Exception as error:
         raise UsageError(f"the agent {spec.name!r} ({spec.source.text}) cannot be loaded: {_said(error)}") from error
-    if not callable(found) and not callable(getattr(found, "retrieve", None)):
+    if not callable(found) and not callable(getattr(found, "retrieve", None) or getattr(found, "invoke", None)):
         reason = f"{named} is neither a class nor a function"
         raise UsageError(f"the agent {spec.name!r} ({spec.source.text}) cannot be loaded: {reason}")
     return found

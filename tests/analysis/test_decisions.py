@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from searchmark import Run, Suite, build_comparison, compare, judge, score
-from searchmark.analysis.decisions import NOT_ENOUGH, PRESETS, Decision, decide
+from searchmark.analysis.decision_presets import FTS5, RERANKER, VECTOR, preset_tables
+from searchmark.analysis.decisions import NOT_ENOUGH, Decision, decide
 from searchmark.errors import UsageError
 from searchmark.options.compare_options import DecisionRule, DecisionTable
 from searchmark.records import AnswerDetails, IndexBuild, Provenance
@@ -26,14 +27,14 @@ def decision_on(table: DecisionTable, *runs: Run, suite: Suite | None = None) ->
 class TestPreset:
     """The preset table on made-up categories 1 to 5."""
 
-    def decided(self, gains: dict[int, int], arms: tuple[str, str] = ("fts5", "vector"), per_category: int = 60) -> str:
+    def decided(self, gains: dict[int, int], arms: tuple[str, str] = (FTS5, VECTOR), per_category: int = 60) -> str:
         suite = suite_of(
             5 * per_category, category=lambda n: f"kind {n % 5 + 1}", fields=lambda n: {"category_number": str(n % 5 + 1)}
         )
         before = [3 + (n // 5) % 3 for n in range(5 * per_category)]
         after = [max(1, rank - gains.get(n % 5 + 1, 0)) for n, rank in enumerate(before)]
         scores = [score(judge(suite, run), ["RR"]) for run in (run_of(arms[0], before), run_of(arms[1], after))]
-        table = next(table for table in PRESETS["vector-search"] if table.candidate == arms[1])
+        table = next(table for table in preset_tables("vector-search", "RR") if table.candidate == arms[1])
         report = build_comparison(scores, compare(scores), [], [table])
         assert report.decisions[0].sentence == f"{arms[1]} against {arms[0]} by RR: {report.decisions[0].decision}"
         return report.decisions[0].decision
@@ -42,16 +43,16 @@ class TestPreset:
         assert self.decided(dict.fromkeys(range(1, 6), 2)) == "keep vector search and promote it"
 
     def test_better_in_the_hoped_for_categories_is_kept_and_documented(self) -> None:
-        assert self.decided({1: 2, 2: 2, 5: 2}) == "keep vector search and document what it is good for"
+        assert self.decided({1: 2, 2: 2, 5: 2}) == "keep vector search, document its use cases"
 
     def test_no_better_is_dropped(self) -> None:
-        assert self.decided({}) == "drop vector search and simplify the system"
+        assert self.decided({}) == "drop vector search, simplify the system"
 
     def test_too_few_cases_are_not_enough_evidence(self) -> None:
         assert self.decided(dict.fromkeys(range(1, 6), 2), per_category=5) == NOT_ENOUGH
 
     def test_the_reranker_is_measured_against_vector(self) -> None:
-        assert self.decided(dict.fromkeys(range(1, 6), 2), arms=("vector", "reranker")) == "recommend the reranker by default"
+        assert self.decided(dict.fromkeys(range(1, 6), 2), arms=(VECTOR, RERANKER)) == "recommend the reranker by default"
 
 
 class TestLines:
@@ -104,7 +105,7 @@ class TestLines:
         table = DecisionTable("b", "a", (DecisionRule("go", above=0.1, categories=("x",)),))
         suite = suite_of(200, category=lambda n: "y")
         decision = decision_on(table, run_of("a", [2] * 200), run_of("b", [1] * 200), suite=suite)
-        assert (decision.decision, decision.evidence[0]) == (NOT_ENOUGH, "x: no such category in the suite")
+        assert (decision.decision, decision.evidence[0]) == (NOT_ENOUGH, "x: no case of this category")
 
 
 class TestRefusals:

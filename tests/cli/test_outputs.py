@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from searchmark import load_run
+from searchmark import Answer, Hit, Run, load_run, load_suite, save_run
 from searchmark.cli import _output
 from searchmark.cli.main import main
 from searchmark.config import OutputConfig, load_config
 from searchmark.errors import UsageError
 from searchmark.files.yaml_files import parse_yaml
-from searchmark.records import AgentIdentity
+from searchmark.records import AgentIdentity, AnswerDetails, Provenance
 from searchmark.reports import RENDERERS, Report
 from searchmark.reports.file_names import ReportFile, files_in, name_values
 from searchmark.reports.report import AgentSummary, RunSummary, SuiteSummary
@@ -129,6 +129,18 @@ def test_every_field_of_the_template_is_in_the_report(labelled: Path) -> None:
     data = json.loads(Path("report.json").read_text())
     paths = [path for row in rows_below("A reporting template for vector search") for path in in_ticks(row[1])]
     assert len(paths) > 30
+    assert [path for path in paths if not all(value not in (None, [], {}) for value in found_at(data, path.split(".")))] == []
+
+
+def test_everything_that_an_agent_may_state_is_in_the_report(workplace: Path) -> None:
+    told = AnswerDetails((9.0,), (8.0,), first_hit_ms=2.0, tokens=812, tokens_by="gpt", retries=1, waited_ms=3.0, start_ms=4.0)
+    cases = load_suite("examples/quickstart/suite.yaml").table.ids
+    answers = [Answer(case, "ok", (Hit("issue.create", 1),), told) for case in cases]
+    save_run(Run.from_answers("tool", answers, provenance=Provenance(service="shop")), "run.jsonl")
+    assert main(["evaluate", *SUITE, "--run", "run.jsonl", "-o", "report.json"]) == 0
+    data = json.loads(Path("report.json").read_text())
+    paths = [path for row in rows_below("What agents state") for path in in_ticks(row[1])]
+    assert len(paths) == 12
     assert [path for path in paths if not all(value not in (None, [], {}) for value in found_at(data, path.split(".")))] == []
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from searchmark import Case, Document, FieldMapping, Judgment, Suite
-from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
+from searchmark.corpora.case_locations import Where, locations_of, snapshots_of, where_of
 from searchmark.corpora.locations import Commit, Documents, Folder, Remote
 from searchmark.errors import UsageError
 from tests.support.small_histories import FILE, write_history
@@ -85,6 +85,40 @@ def test_a_service_is_for_all_cases_and_nothing_asks_for_a_corpus(shop: tuple[Pa
     suite = mined(shop[1], "nowhere")
     assert snapshots_of(suite, Where(service="shop")) == [None]
     assert locations_of(suite, Where(service="shop")) == dict.fromkeys(["c3", "c1"], Remote("shop"))
+
+
+SERVICE = Where(service="shop")
+
+
+@pytest.mark.parametrize(
+    ("where", "own", "searched"),
+    [
+        (Where(), True, SERVICE),
+        (Where(), None, SERVICE),
+        (Where(), False, Where()),
+        (Where(corpus="docs"), True, Where(corpus="docs")),
+        (Where(repositories=(".",)), True, Where(repositories=(".",))),
+        (Where(repository_path="."), True, Where(repository_path=".")),
+        (Where(repositories=(".",), snapshots=("head",)), True, SERVICE),
+        (Where(repositories=(".",), snapshots=("head",)), None, Where(repositories=(".",), snapshots=("head",))),
+        (Where(repositories=(".",), snapshots=("v1", "worktree")), True, Where(repositories=(".",), snapshots=("worktree",))),
+        (Where(service="other"), True, Where(service="other")),
+    ],
+)
+def test_an_agent_with_a_corpus_of_its_own_is_asked_for_none(where: Where, own: bool | None, searched: Where) -> None:
+    assert where_of(suite_of(Case("a")), where, "shop", own_corpus=own) == searched
+
+
+def test_a_service_is_never_at_the_parents_of_a_gold_set(shop: tuple[Path, list[str]]) -> None:
+    folder, commits = shop
+    suite, named = mined(commits, str(folder)), Where(repositories=(str(folder),))
+    assert [where_of(suite, where, "shop", own_corpus=True) for where in (Where(), named)] == [SERVICE, SERVICE]
+    assert [where_of(suite, where, "shop", own_corpus=None) for where in (Where(), named)] == [Where(), named]
+
+
+def test_documents_of_a_suite_are_what_hits_of_a_service_are_checked_against() -> None:
+    suite = suite_of(Case("a", documents=(Document("d", "text"),)))
+    assert where_of(suite, Where(), "shop", own_corpus=True) == Where()
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def suite_of(cases: int = CASES, **more: object) -> Suite:
 
 def run_of(good: int, cases: int = CASES, *, name: str = "agent", **rest: object) -> Run:
     """The first ``good`` cases have both targets first, the others have none of them."""
-    details = AnswerDetails(cold_ms=(20.0,), warm_ms=(10.0,), cost=0.5)
+    details = AnswerDetails(cold_ms=(20.0,), warm_ms=(10.0,), cost=0.5, tokens=300, tokens_by="gpt", retries=2)
     return Run.from_answers(
         RunLabel(name),
         [
@@ -129,6 +129,13 @@ def test_a_number_is_written_on_its_side_of_the_bound(actual: float, expected: f
         ({"latency": "warm.p95", "where": {"category": "odd"}, "at_most": 10}, "passed", 10.0),
         ({"cost": "per_query", "at_most": 0.5}, "passed", 0.5),
         ({"cost": "total", "below": 20}, "failed", 20.0),
+        ({"tokens": "p95", "at_most": 300}, "passed", 300.0),
+        ({"tokens": "mean", "below": 300}, "failed", 300.0),
+        ({"tokens": "total", "where": {"category": "odd"}, "at_most": 6000}, "passed", 6000.0),
+        ({"retries": "attempts", "at_most": 79}, "failed", 80.0),
+        ({"retries": "searches", "at_most": 40}, "passed", 40.0),
+        ({"retries": "share", "at_most": 0.1}, "failed", 1.0),
+        ({"latency": "first_hit.p95", "at_most": 10}, "untrusted", None),
         ({"index": "bytes", "at_most": 1000}, "passed", 1000.0),
         ({"index": "seconds", "below": 2}, "failed", 2.0),
         ({"memory": "bytes", "at_most": 5}, "untrusted", None),
@@ -141,6 +148,54 @@ def test_a_bound_on_any_number(fields: dict[str, object], verdict: str, actual: 
     (found,) = gate_on(run, rules=rule(**fields)).rules
     assert (found.verdict, found.actual) == (verdict, actual)
     assert found.where == fields.get("where", {})
+
+
+def told(*details: AnswerDetails) -> Run:
+    """A run that states these of its first answers, and of all others the last."""
+    run = run_of(30)
+    return replace(run, details=(*details, *[details[-1]] * (CASES - len(details))))
+
+
+@pytest.mark.parametrize(
+    ("run", "fields", "reason"),
+    [
+        (told(AnswerDetails()), {"tokens": "p95"}, "the agent does not say what its answers take"),
+        (told(AnswerDetails(tokens=1), AnswerDetails()), {"tokens": "p95"}, "they are known for 1 of 40 answers"),
+        (
+            told(AnswerDetails(tokens=1, tokens_by="x"), AnswerDetails(tokens=1, tokens_by="y")),
+            {"tokens": "mean"},
+            "they were counted by x and y, which cannot be put together",
+        ),
+        (told(AnswerDetails()), {"retries": "share"}, "the agent does not say whether it tries again"),
+        (told(AnswerDetails(retries=0), AnswerDetails()), {"retries": "searches"}, "it is known for 1 of 40 searches"),
+    ],
+)
+def test_a_number_that_is_not_stated_of_all_is_not_trusted(run: Run, fields: dict[str, object], reason: str) -> None:
+    (found,) = gate_on(run, rules=rule(**fields, at_most=10**9)).rules
+    assert (found.verdict, found.actual) == ("untrusted", None)
+    assert found.message.endswith(f"but there is no such number: {reason}")
+
+
+def test_the_cases_that_took_most_tokens_and_attempts_are_the_cause() -> None:
+    run = told(AnswerDetails(tokens=9, retries=0), AnswerDetails(tokens=50, retries=7), AnswerDetails(tokens=1, retries=0))
+    tokens, retries = gate_on(run, rules=(*rule(tokens="total", at_most=1), *rule(retries="attempts", at_most=1))).rules
+    assert (tokens.cases[:2], retries.cases) == (("c1", "c0"), ("c1",))
+    assert retries.message == "Expected further attempts <= 1 attempts, but got 7 attempts"
+
+
+def test_an_answer_without_hits_has_no_first_hit_and_spoils_no_rule_about_it() -> None:
+    timed = AnswerDetails(cold_ms=(20.0,), first_hit_ms=4.0)
+    answers = [Answer(f"c{n}", "ok", (Hit("a", 1),), timed) for n in range(CASES - 1)]
+    empty = Answer(f"c{CASES - 1}", "empty", (), AnswerDetails(cold_ms=(20.0,)))
+    run = Run.from_answers("agent", [*answers, empty])
+    (found,) = gate_on(run, rules=rule(latency="first_hit.p95", at_most=5)).rules
+    assert (found.verdict, found.actual) == ("passed", 4.0)
+
+
+def test_the_memory_of_the_process_that_asks_a_service_meets_no_bound() -> None:
+    run = run_of(30, provenance=Provenance(memory_bytes=5, service="shop"))
+    (found,) = gate_on(run, rules=rule(memory="bytes", at_most=10)).rules
+    assert (found.verdict, found.actual) == ("untrusted", None)
 
 
 def test_a_warning_is_said_and_fails_nothing() -> None:

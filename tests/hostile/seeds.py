@@ -82,7 +82,7 @@ REPLIES: tuple[dict[str, Any], ...] = (
         "ids": ["a", "b"],
         "scores": [1.5, None],
         "lines": [[1, 2], None],
-        "dropped": {"not_text": 1},
+        "dropped": {"merged_chunks": 1},
         "cost": 0.5,
         "waited_ms": 2,
     },

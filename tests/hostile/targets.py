@@ -174,7 +174,7 @@ def _eventful_run(folder: Path) -> bytes:
         0,
         False,
         1,
-        {"not_text": 2},
+        {"merged_chunks": 2},
         ("user.get",),
         {"note": [1]},
         "fc137e8b5fb443c4",

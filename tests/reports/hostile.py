@@ -68,7 +68,12 @@ def hostile_scores(attack: str, agent: str, found: str):
     ]
     suite = Suite.from_cases(attack, cases)
     answers = [
-        Answer(case.id, "ok", (Hit(f"{found}{n}", 1, 1.0), Hit(attack, 2, 0.5)), AnswerDetails((2.0,), (1.0,), said=attack))
+        Answer(
+            case.id,
+            "ok",
+            (Hit(f"{found}{n}", 1, 1.0), Hit(attack, 2, 0.5)),
+            AnswerDetails((2.0,), (1.0,), said=attack, tokens=9, tokens_by=attack),
+        )
         for n, case in enumerate(cases[1:], 1)
     ]
     failed = Answer(cases[0].id, "error", (), AnswerDetails((2.0,), failure=attack))

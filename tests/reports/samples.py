@@ -61,7 +61,7 @@ DETAILS = {
     "c1": AnswerDetails((3.0,), (1.0, 2.0), cost=0.1, failure="out of memory"),
     "c2": AnswerDetails((3.0,), (1.0, 2.0), cost=0.2, failure="crash"),
     "c3": AnswerDetails((3.0,), (1.0, 2.0), cost=0.3, repeat_failure="slow", repeat_failures=1),
-    "c4": AnswerDetails((3.0,), (1.0, 2.0), cost=0.0, unstable=1, dropped={"not_text": 1}),
+    "c4": AnswerDetails((3.0,), (1.0, 2.0), cost=0.0, unstable=1, dropped={"merged_chunks": 1}),
     "c5": AnswerDetails((3.0,), (1.0, 2.0), first_hit_ms=0.5, unreachable=("a",), dropped={"beyond_depth": 3}),
     "c7": AnswerDetails((3.0,), (1.0, 2.0), cost=0.7, failure="crash"),
 }

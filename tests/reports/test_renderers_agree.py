@@ -32,6 +32,7 @@ from searchmark import (
 from searchmark.measures.words import with_words
 from searchmark.records import AnswerDetails
 from searchmark.reports import Report
+from searchmark.reports.cells import three_digits
 from searchmark.reports.text import to_text
 
 MEASURES = ["nDCG@10", "RR", "P@5", "Abstain", "Judged@10"]
@@ -53,13 +54,28 @@ def cases(draw: st.DrawFn) -> list[Case]:
 
 
 @st.composite
+def searches(draw: st.DrawFn, times: st.SearchStrategy[float]) -> AnswerDetails:
+    """How an answer came about, with all that an agent may state of it."""
+    return AnswerDetails(
+        (draw(times),),
+        tuple(draw(st.lists(times, max_size=3))),
+        first_hit_ms=draw(st.none() | times),
+        tokens=draw(st.none() | st.integers(0, 10**5)),
+        tokens_by=draw(st.sampled_from(["gpt", "server"])),
+        retries=draw(st.integers(0, 3)),
+        waited_ms=draw(st.none() | times),
+        start_ms=draw(times),
+    )
+
+
+@st.composite
 def runs(draw: st.DrawFn, suite: Suite, name: str) -> Run:
     times = st.floats(0.01, 5000).map(lambda time: round(time, 3))
     timed = draw(st.booleans())
     answers = []
     for case in suite.table.ids:
         hits = draw(st.permutations("abcdefgh"))[: draw(st.integers(0, 8))]
-        details = AnswerDetails((draw(times),), tuple(draw(st.lists(times, max_size=3)))) if timed else AnswerDetails()
+        details = draw(searches(times)) if timed else AnswerDetails()
         answers.append(Answer(case, "ok" if hits else "empty", tuple(Hit(hit, rank) for rank, hit in enumerate(hits, 1)), details))
     return Run.from_answers(name, answers)
 
@@ -239,6 +255,65 @@ def test_both_tables_of_values_hold_the_numbers_of_the_json_in_full(sample: Samp
             row = whole[f"latency {kind}"]
             shown = {"p50": row["median"], "p90": row["p90"], "p95": row["p95"], "p99": row["p99"]}
             assert {name: number(value) for name, value in shown.items()} == {name: latency[name] for name in shown}
+
+
+@settings(max_examples=25, deadline=None, phases=QUICK)
+@given(reports())
+def test_what_agents_state_is_the_same_in_every_table(sample: Sample) -> None:
+    report = sample.report
+    agents = json.loads(render(report, "json"))["agents"]
+    named = [([name] if report.pairs else [], row) for name, agent in agents.items() for row in usage_rows(agent.get("usage", {}))]
+    header = [*(["run"] if report.pairs else []), "as the agent states it", "mean", "p50", "p95", "in all", "above 0", "searches"]
+    expected = [[*name, *row] for name, row in named]
+    assert Shown.in_text(to_text(report, width=WIDE)).below(header) == expected
+    assert Shown.in_markdown(render(report, "markdown")).below(header) == expected
+    page = render(report, "html")
+    assert [cell for row in expected for cell in row if f">{cell}</td>" not in page] == []
+
+
+@settings(max_examples=25, deadline=None, phases=QUICK)
+@given(reports())
+def test_what_agents_state_is_in_full_in_both_tables_of_values(sample: Sample) -> None:
+    report = sample.report
+    agents = json.loads(render(report, "json"))["agents"]
+    cases = {(row["run"], row["test_case_id"]): row for row in csv.DictReader(io.StringIO(render(report, "csv")))}
+    means = list(csv.DictReader(io.StringIO(render(report, "summary-csv"))))
+    for run, agent in agents.items():
+        for case_id, case in agent["cases"].items():
+            row, details = cases[run, case_id], case.get("details", {})
+            names = ("first_hit_ms", "tokens", "retries", "waited_ms", "start_ms")
+            assert {name: number(row[name]) for name in names} == {name: details.get(name) for name in names}
+            assert row["tokens_by"] == details.get("tokens_by", "")
+        whole = {row["measure"]: row for row in means if row["run"] == run}
+        for name, found in stated(agent.get("usage", {})):
+            row = whole[name]
+            shown = {"mean": row["mean"], "p50": row["median"], "p95": row["p95"], "total": row["total"], "of": row["searches"]}
+            assert {key: number(value) for key, value in shown.items()} == {key: found[key] for key in shown}
+        for part, words in (("process_start", "process start"), ("waits", "waits")):
+            left = agent.get("usage", {}).get("cold_less", {}).get(part)
+            reduced = whole.get(f"latency cold less {words} (as the agent states it)")
+            assert (reduced and number(reduced["median"])) == (left and left["p50"])
+
+
+def stated(usage: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    tokens = [(f"tokens per answer, counted by {name}", found) for name, found in usage.get("tokens", {}).items()]
+    names = {
+        "retries": "further attempts",
+        "waited_ms": "waiting, part of the latency",
+        "start_ms": "process start, part of the latency",
+    }
+    return [*tokens, *((words, usage[name]) for name, words in names.items() if name in usage)]
+
+
+def usage_rows(usage: dict[str, Any]) -> list[list[str]]:
+    return [usage_row(name, found) for name, found in stated(usage)]
+
+
+def usage_row(name: str, found: dict[str, Any]) -> list[str]:
+    unit = " ms" if "latency" in name else ""
+    total = f"{found['total']:.0f}" if not unit else f"{three_digits(found['total'])}{unit}"
+    numbers = [f"{three_digits(found[key])}{unit}" for key in ("mean", "p50", "p95")]
+    return [name, *numbers, total, str(found["positive"]), f"{found['searches']} of {found['of']}"]
 
 
 def number(cell: str) -> float | None:

@@ -113,7 +113,7 @@ class TestUnits:
     def test_times_and_sizes_of_one_run(self) -> None:
         run = watched_run(list(WATCHED_SUITE.table.ids))
         text = render(build_report(score(judge(WATCHED_SUITE, run), ["RR"])))
-        assert "index: 0.5 s, 1 full build, 12 incremental updates, 4.1 KB large, peak memory 1 MB, process start 0.25 s" in text
+        assert "index: 0.5 s, 1 full build, 12 incremental updates, 4.1 KB large, peak memory 1 MB, worker start 0.25 s" in text
         assert "2 ms" in text
 
     def test_times_and_sizes_side_by_side(self) -> None:

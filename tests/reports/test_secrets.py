@@ -41,10 +41,10 @@ def scored(secret: str, agent: str, found: str, tracks: int = 12):
         for n in range(tracks)
     ]
     suite = Suite.from_cases(f"suite {secret}", cases)
-    details = AnswerDetails((2.0,), (1.0,), said={secret: [secret]}, unreachable=(secret,))
+    details = AnswerDetails((2.0,), (1.0,), said={secret: [secret]}, unreachable=(secret,), tokens=5, tokens_by=secret)
     answers = [Answer(case.id, "ok", (Hit(found, 1, 1.0), Hit(f"h {secret}", 2, 0.5)), details) for case in cases[1:]]
     failed = Answer("c0", "error", (), AnswerDetails((2.0,), failure=f"boom {secret}", traceback=f"File x\n {secret}"))
-    provenance = Provenance(agent=AgentIdentity(agent, {"option": secret}))
+    provenance = Provenance(agent=AgentIdentity(agent, {"option": secret}), service=secret)
     return score(judge(suite, Run.from_answers(agent, [failed, *answers], provenance=provenance)), MEASURES)
 
 

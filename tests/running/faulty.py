@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.corpora.corpus import Corpus
 
 TRIGGER = "trigger"
+NOTHING = object()  # None, from a fault that returns something
 
 
 def for_ever() -> None:
@@ -43,7 +44,7 @@ class FaultyAgent(RetrievalAgent):
     def retrieve(self, query: str, k: int) -> Any:
         self.armed = query == TRIGGER
         result = self._fault(self) if self.armed and not self._where.endswith(" in initialize") else None
-        return RetrievalResult(self.ids[:k]) if result is None else result
+        return RetrievalResult(self.ids[:k]) if result is None else None if result is NOTHING else result
 
     def reset(self) -> None:
         if self._where == "raise in reset" and self.armed:
@@ -73,6 +74,13 @@ def _raise(error: BaseException) -> Callable[[FaultyAgent], None]:
         raise error
 
     return fault
+
+
+def _stream(agent: FaultyAgent, between: Callable[[FaultyAgent], Any]) -> Iterator[str]:
+    """Two hits, and a fault between them."""
+    yield "a.py"
+    between(agent)
+    yield "b.py"
 
 
 def _ignore_signals() -> None:
@@ -211,12 +219,30 @@ FAULTS: dict[str, Callable[[FaultyAgent], Any]] = {
     "returns a number": lambda agent: 42,
     "returns text": lambda agent: "a.py",
     "returns bytes": lambda agent: b"a.py",
-    "returns a mapping": lambda agent: {"a.py": 1.0},
-    "returns a coroutine": lambda agent: iter(int, 1).__next__,
+    "returns None": lambda agent: NOTHING,
+    "returns a set": lambda agent: {"a.py"},
+    "returns scores by id": lambda agent: {"a.py": 1.0, "b.py": 2, "d.py": 2.0},
+    "returns scores that are none": lambda agent: {"a.py": float("nan")},
+    "returns one hit": lambda agent: {"id": 3, "score": 0.5},
+    "returns a method": lambda agent: iter(int, 1).__next__,
     "returns a trap": lambda agent: _Bomb(),
-    "returns odd entries": lambda agent: RetrievalResult([None, 3.5, object(), ["a.py"], True, "a.py", 10**400]),  # type: ignore[list-item]
+    "returns None as an entry": lambda agent: RetrievalResult(["a.py", None]),  # type: ignore[list-item]
+    "returns a number as an entry": lambda agent: [3.5],
+    "returns an object as an entry": lambda agent: [object()],
+    "returns a list as an entry": lambda agent: ["a.py", ["a.py"]],
+    "returns true as an entry": lambda agent: [True],
+    "returns a huge number as an entry": lambda agent: [10**5000],
+    "returns a long id": lambda agent: ["a.py", "x" * 1_000_000],
+    "returns a score that is text": lambda agent: [("a.py", "high")],
+    "returns odd entries beyond the depth": lambda agent: [*(f"ghost{i}" for i in range(10)), None],
+    "yields and raises": lambda agent: _stream(agent, _raise(ValueError("the stream is cut"))),
+    "yields for ever the same": lambda agent: iter(lambda: "a.py", None),
+    "yields and hangs": lambda agent: _stream(agent, lambda _: for_ever()),
+    "yields and exits": lambda agent: _stream(agent, lambda _: os._exit(3)),
+    "yields an odd entry": lambda agent: iter(["a.py", None]),
+    "yields in a child too": lambda agent: _stream(agent, lambda agent: agent.born(os.fork())),
     "returns bytes as entries": lambda agent: RetrievalResult([b"b.py", b"\xff.py"]),  # type: ignore[list-item]
-    "returns odd text": lambda agent: RetrievalResult([_Text("b.py"), "\ud800", "x" * 1_000_000, "nul\0", ""]),
+    "returns odd text": lambda agent: RetrievalResult([_Text("b.py"), "\ud800", "nul\0", ""]),
     "returns odd scores": lambda agent: RetrievalResult(agent.ids[:4], [float("nan"), float("inf"), "7", 0.5]),  # type: ignore[list-item]
     "returns too few scores": lambda agent: RetrievalResult(agent.ids[:4], [0.5]),
     "returns deep metadata": lambda agent: RetrievalResult(agent.ids, metadata={"deep": _deep()}),

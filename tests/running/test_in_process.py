@@ -230,12 +230,13 @@ def fails(query: str, k: int) -> Any:
 
 RUBBISH: list[tuple[Any, str, str]] = [
     (functools.partial(fails), "error", "SystemExit: the index is sad"),
-    (lambda query, k: 3 if query == TRIGGER else ["a.py"], "error", "retrieve returned int, not a RetrievalResult"),
-    (lambda query, k: {"a.py": 1} if query == TRIGGER else ["a.py"], "error", "retrieve returned dict"),
+    (lambda query, k: 3 if query == TRIGGER else ["a.py"], "error", "retrieve returned int, not a list of hits"),
+    (lambda query, k: {"a.py": "high"} if query == TRIGGER else ["a.py"], "error", "'a.py': 'high' is none"),
+    (lambda query, k: None if query == TRIGGER else ["a.py"], "error", "retrieve returned None"),
     (lambda query: undefined if query == TRIGGER else ["a.py"], "error", "NameError"),  # type: ignore[name-defined]  # noqa: F821  # on purpose
     (lambda query, k: [] if query == TRIGGER else ["a.py"], "empty", ""),
     (lambda query, k: repeat("a.py") if query == TRIGGER else ["a.py"], "ok", ""),
-    (lambda query, k: [None, object()] if query == TRIGGER else ["a.py"], "ok", ""),
+    (lambda query, k: ["a.py", object()] if query == TRIGGER else ["a.py"], "error", "hit 2 of the answer cannot be read"),
 ]
 
 

@@ -11,7 +11,7 @@ from searchmark import Case, Document, Judgment, Run, Suite, judge
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.source import parse_source
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote
-from searchmark.errors import Incomparable
+from searchmark.errors import Incomparable, UsageError
 from searchmark.options.run_options import RunOptions
 from searchmark.records import IndexBuild, RunLabel, SearchedRepository
 from searchmark.running.corpus_inspector import open_inspector
@@ -124,7 +124,7 @@ class TestService:
     def test_nothing_is_said_about_its_corpus_or_its_index(self, source: str) -> None:
         known = run_at(everywhere(Remote("shop")), source).provenance
         assert known.suite is not None
-        assert (known.suite.corpus, known.repositories) == (None, ())
+        assert (known.suite.corpus, known.repositories, known.own_corpus) == (None, (), True)
         assert known.index == IndexBuild()
 
     def test_its_journal_can_be_resumed_at_the_same_service_only(self, source: str, tmp_path: Path) -> None:
@@ -136,6 +136,5 @@ class TestService:
             run_at(everywhere(Remote("other")), source, journal, resume=True)
 
     def test_an_agent_that_needs_a_corpus_is_not_asked_there(self) -> None:
-        run = run_at(everywhere(Remote("shop")), "bm25")
-        assert [answer.status for answer in run.answers] == ["not_run"]
-        assert "'shop' is a service, which searches its own" in (run.provenance.failure or "")
+        with pytest.raises(UsageError, match="the agent 'agent' needs a corpus: name what to search with --corpus or --repo"):
+            run_at(everywhere(Remote("shop")), "bm25")

@@ -367,7 +367,6 @@ def test_no_secret_is_in_an_error_a_log_or_a_repr(client: Make, server: str, cap
     assert seen["headers"]["authorization"] == "Basic dXNlcjpoaWRkZW4vd29yZA=="
     assert seen["headers"]["x-api-key"] == "a-secret-key"
     assert seen["path"].endswith("/embeddings?sig=signed-for-me&access_token=t0k3n-of-mine")
-    assert "HTTP Request: POST http://(removed)@" in caplog.text
     assert behaviour != "denied" or "no such key: Basic (removed) (removed) /denied/quoted/embeddings?sig=(removed)&" in str(error)
     told = f"{error} {error!r} {caplog.text} {service!r} {request!r}"
     assert [secret for secret in SECRETS if secret in told] == []

@@ -54,3 +54,20 @@ def test_secrets_are_found_to_look_for_them_elsewhere() -> None:
         "failed": "401 for (removed)",
         "more": ["(removed)", 3],
     }
+
+
+def test_the_name_of_a_variable_is_no_secret_and_stays() -> None:
+    config = {
+        "url": "https://elastic:${PASSWORD}@host/x?api_key=${KEY}&q={query}",
+        "headers": {"Authorization": "Bearer ${KEY}", "X-Api-Key": "${KEY}"},
+    }
+    assert without_secrets(config) == config
+    assert secrets_in(config) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["https://t0k3n@host", "https://a:b${X}@host", "https://a:${X}@b@host", "https://host?api_key=abc${X}", "https://h?key=${X}y"],
+)
+def test_what_stands_beside_the_name_of_a_variable_is_removed(text: str) -> None:
+    assert "(removed)" in without_secrets(text)

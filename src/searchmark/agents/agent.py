@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from searchmark.agents.chunk_ids import chunk_rule
 from searchmark.agents.source import AgentSource, BuiltIn, Command, Http, InProcess, Mcp, parse_source
 from searchmark.errors import UsageError
 from searchmark.options.sensitive import Described, Nested, Sensitive
@@ -32,7 +33,7 @@ class Usage:
 
     tokens: int | None = None
     tokens_by: str | None = None
-    retries: int = 0
+    retries: int | None = None
     waited_ms: float | None = None
     start_ms: float | None = None
 
@@ -44,8 +45,9 @@ NO_USAGE = Usage()
 class RetrievalResult:
     """What an agent found, best first.
 
-    ``files`` holds paths or ids. The rest is optional: a score per file, a range of lines per file (first and last,
-    from 1; None for a whole file), what the query has cost in whatever the agent is paid in, and what else it took.
+    ``files`` holds paths or ids, or hits in any other form that is read (docs/running.md, "Answers"). The rest is optional: a
+    score per file, a range of lines per file (first and last, from 1; None for a whole file), what the query has cost in whatever
+    the agent is paid in, what else it took, and what was left out of it, by kind.
     """
 
     files: Sequence[str]
@@ -54,6 +56,7 @@ class RetrievalResult:
     lines: Sequence[tuple[int, int] | None] | None = None
     cost: float | None = None
     usage: Usage = NO_USAGE
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -73,10 +76,20 @@ class AgentSpec:
     chunk_of: str | None = None
     modes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if self.chunk_of is not None:
+            chunk_rule(self.chunk_of)
+
     @property
     def options(self) -> Mapping[str, Any]:
         """What its config says, over what its source says already."""
         return {**self.source.options, **self.config} if isinstance(self.source, Command | Http | Mcp) else self.config
+
+    def in_mode(self, mode: str) -> AgentSpec:
+        """This agent asked in one of its modes, which gives it its name: the options of the mode, key by key, over the others."""
+        if mode not in self.modes:
+            raise no_such_mode(mode, [self])
+        return replace(self, name=mode, config={**self.config, **self.modes[mode]}, modes={})
 
     @property
     def isolated(self) -> bool:
@@ -99,7 +112,7 @@ class AgentSpec:
             raise UsageError(f"an {role} is a name, or has a name, a source, a config, network, env, chunk_of and modes; {wrong}")
         name, source = plain["name"], plain.get("source") or plain.get("class")
         config, network, env = plain.get("config", {}), plain.get("network", False), plain.get("env", ())
-        modes = {name: dict(overrides) for name, overrides in plain.get("modes", {}).items()}
+        modes = {mode: dict(overrides or {}) for mode, overrides in (plain.get("modes") or {}).items()}
         return cls(name, parse_source(source or name), dict(config), network, tuple(env), plain.get("chunk_of"), modes)
 
     @classmethod
@@ -116,6 +129,12 @@ class AgentSpec:
         return core_schema.no_info_plain_validator_function(read)
 
 
+def no_such_mode(mode: str, agents: Sequence[AgentSpec]) -> UsageError:
+    """What is said where none of these agents has a mode of this name."""
+    known = "; ".join(f"{agent.name} has {', '.join(agent.modes) or 'no modes'}" for agent in agents)
+    return UsageError(f"there is no mode {mode!r}: {known}")
+
+
 def nested_options(spec: AgentSpec) -> Nested:
     """The options of an agent with their record, which is known of our own agents alone: no foreign code is imported for it."""
     record = spec.source.load().Config if isinstance(spec.source, BuiltIn | Command | Http | Mcp) else None
@@ -129,6 +148,9 @@ def _read_choice(choice: Any) -> Iterator[Nested]:
             yield Nested(None, {key: choice[key]}, str(key), Sensitive.PERMISSION)
     with suppress(UsageError):  # whoever makes the agent says what is wrong with it
         spec = AgentSpec.from_plain(choice)
+        if isinstance(spec.source, Command | Http | Mcp):  # to name one reaches out, whatever its options are
+            kind = Sensitive.ADDRESS if isinstance(spec.source, Http) else Sensitive.COMMAND
+            yield Nested(None, {"source": spec.source.text}, "source", kind)
         yield nested_options(spec)
         for name, overrides in spec.modes.items():
             yield replace(nested_options(replace(spec, config=overrides)), below=f"modes.{name}")
@@ -155,10 +177,15 @@ def _wrong_description(plain: Mapping[str, Any]) -> str | None:
         return f"the config of {plain['name']!r} is not a mapping"
     if not isinstance(plain.get("chunk_of"), str | None):
         return f"chunk_of of {plain['name']!r} is not text"
-    modes = plain.get("modes", {})
-    if not isinstance(modes, Mapping) or not all(isinstance(name, str) and isinstance(modes[name], Mapping) for name in modes):
+    modes = plain.get("modes") or {}
+    if not isinstance(modes, Mapping) or not all(_is_mode(*each) for each in modes.items()):
         return f"modes of {plain['name']!r} are not names, each with the options that differ"
     return None
+
+
+def _is_mode(name: Any, overrides: Any) -> bool:
+    """A mode that changes nothing may be a name alone."""
+    return isinstance(name, str) and bool(name.strip()) and isinstance(overrides, Mapping | None)
 
 
 def _wrong_permission(plain: Mapping[str, Any]) -> str | None:
@@ -176,18 +203,23 @@ class RetrievalAgent:
     ``Config`` is a dataclass with the agent's options, if it has any; an agent is made as ``Agent(config)``, or as
     ``Agent()`` without one. An agent that combines others says which in ``arms`` and gets them by ``connect``
     before anything else happens. One that asks a service, which has a corpus of its own, says ``needs_corpus = False``:
-    there it is asked without being initialised.
+    there it is started in place of being initialised. One that can send the request that a case brings along says
+    ``takes_request = True`` and has ``retrieve(query, k, request=None)``.
     """
 
     Config: ClassVar[type | None] = None
     needs_corpus: bool = True
+    takes_request: bool = False
 
     def initialize(self, corpus: Corpus) -> None:
         """Get ready to search this corpus; called again with another one where ``update`` gave False."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it is initialised")
 
-    def retrieve(self, query: str, k: int) -> RetrievalResult:
-        """The best ``k`` files for a query, best first."""
+    def start(self) -> None:
+        """Get ready where no corpus is given, since there is a service with its own: start a program, open a connection."""
+
+    def retrieve(self, query: str, k: int) -> Any:
+        """The best ``k`` files for a query, best first: a `RetrievalResult`, or whatever else is read as hits."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it searches")
 
     def update(self, changes: Changes) -> bool:  # noqa: ARG002  # a plain agent has no use for them

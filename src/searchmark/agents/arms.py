@@ -22,6 +22,8 @@ class AgentWithArms(RetrievalAgent):
         for spec in (AgentSpec.from_plain(choice, "arm") for choice in choices):
             if spec.name in self._specs:
                 raise UsageError(f"duplicate arm name {spec.name!r}; give one of them a different name, and its agent as source")
+            if spec.modes:
+                raise UsageError(f"the arm {spec.name!r} has modes, and an arm is asked in one way: write that into its config")
             self._specs[spec.name] = spec
         self._arms: dict[str, RetrievalAgent] = {}
 
@@ -30,12 +32,17 @@ class AgentWithArms(RetrievalAgent):
 
     def connect(self, arms: Mapping[str, RetrievalAgent]) -> None:
         self._arms = {name: arms[name] for name in self._specs}
+        self.needs_corpus = any(arm.needs_corpus for arm in self._arms.values())
 
     def initialize(self, corpus: Corpus) -> None:
         if not self._arms:
             raise UsageError(f"{type(self).__name__} was initialised before it was connected with its arms")
         for arm in self._arms.values():
             arm.initialize(corpus)
+
+    def start(self) -> None:
+        for arm in self._arms.values():
+            arm.start()
 
     def update(self, changes: Changes) -> bool:
         for arm in self._arms.values():
@@ -61,9 +68,10 @@ class AgentWithArms(RetrievalAgent):
     def ask(self, name: str, query: str, k: int) -> RetrievalResult:
         """The answer of one arm. If it fails, this fails: the answer of the others alone would pass for that of all."""
         try:
-            return self._arms[name].retrieve(query, k)
+            found: RetrievalResult = self._arms[name].retrieve(query, k)
         except Exception as error:
             raise UsageError(f"the arm {name!r} failed: {type(error).__name__}: {error}") from error
+        return found
 
 
 def with_tail(head: Sequence[tuple[str, float]], tail: Iterable[str], k: int) -> list[tuple[str, float]]:
@@ -84,6 +92,12 @@ def remembered(results: list[RetrievalResult]) -> dict[str, str]:
     """What arms say about their caches: one that remembered the query makes the whole answer a warm one."""
     told = [result.metadata["query_cache"] for result in results if "query_cache" in result.metadata]
     return {"query_cache": "hit" if "hit" in told else "miss"} if told else {}
+
+
+def total_dropped(results: list[RetrievalResult]) -> dict[str, int]:
+    """What was left out of the answers of all arms, by kind."""
+    kinds = dict.fromkeys(kind for result in results for kind in result.dropped)
+    return {kind: sum(result.dropped.get(kind, 0) for result in results) for kind in kinds}
 
 
 def total_cost(results: list[RetrievalResult]) -> float | None:

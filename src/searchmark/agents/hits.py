@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import operator
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,9 @@ from searchmark.records import is_line_range
 IDS = ("id", "_id", "path", "file", "file_path", "source")
 SCORES = ("score", "_score", "similarity")
 SOURCES = ("source", "file_path", "path")  # of what a document was cut from, in its metadata
+LONGEST_ID = 4096  # characters; what is longer is never cut: the rest could be the id of something else
 _SHOWN = 80
+_LARGEST_NUMBER = 1 << 63
 
 
 class NotAHit(Exception):
@@ -23,7 +25,10 @@ class NotAHit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FoundHit:
-    """One entry of an answer: the id or path, and a score and a range of lines where they are known."""
+    """One entry of an answer: the id or path, and a score and a range of lines where they are known.
+
+    A score is as it was given, finite or not.
+    """
 
     id: str
     score: float | None = None
@@ -32,13 +37,19 @@ class FoundHit:
 
 def read_hit(entry: Any) -> FoundHit:
     """What an entry names, in whichever of the usual forms it is."""
-    if isinstance(entry, FoundHit):
-        return entry
+    hit = entry if isinstance(entry, FoundHit) else _read(entry)
+    if len(hit.id) > LONGEST_ID:
+        raise NotAHit(f"an id has {len(hit.id)} characters, more than {LONGEST_ID}")
+    return hit
+
+
+def _read(entry: Any) -> FoundHit:
     text = _text(entry)
     if text is not None:
         return FoundHit(text)
     if isinstance(entry, tuple | list) and len(entry) == 2:  # noqa: PLR2004  # id and score, or a document and its score
-        return FoundHit(read_hit(entry[0]).id, _number(entry[1], entry))
+        found = read_hit(entry[0])
+        return FoundHit(found.id, _number(entry[1], entry), found.lines)
     if isinstance(entry, Mapping):
         return _of_mapping(entry)
     document = getattr(entry, "node", entry)  # LlamaIndex: a node with its score
@@ -67,22 +78,31 @@ def _source(metadata: Mapping[Any, Any], entry: Any) -> str:
 
 
 def _text(value: Any) -> str | None:
+    """An id as text: text itself, a path, or a whole number."""
     if isinstance(value, str):
         return str.__str__(value)
-    if type(value) is int:
-        return str(value)
-    return os.fsdecode(value) if isinstance(value, bytes | os.PathLike) else None
+    if isinstance(value, bytes | os.PathLike):
+        return os.fsdecode(value)
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        return None
+    number = operator.index(value)  # one of NumPy is a whole number too
+    return str(number) if abs(number) < _LARGEST_NUMBER else None
 
 
 def _number(value: Any, entry: Any) -> float | None:
-    """A score; one that is not finite counts as none, and what is no number at all makes the entry none."""
+    """A score, finite or not; what is no number at all makes the entry none."""
     if value is None:
         return None
     if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
         raise NotAHit(f"the score of {_shown(entry)} is not a number")
-    number = float(value)
-    return number if math.isfinite(number) else None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise NotAHit(f"the score of {_shown(entry)} is not a number") from error
 
 
 def _shown(entry: Any) -> str:
-    return shortened(repr(entry), _SHOWN)
+    try:
+        return shortened(repr(entry), _SHOWN)
+    except Exception:  # noqa: BLE001  # whatever it is, its own words about itself are not needed
+        return f"<{type(entry).__name__}>"

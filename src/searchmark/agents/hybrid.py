@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any, Literal
 
 from searchmark.agents.agent import RetrievalResult
-from searchmark.agents.arms import AgentWithArms, ArmChoice, remembered, total_cost, with_tail
+from searchmark.agents.arms import AgentWithArms, ArmChoice, remembered, total_cost, total_dropped, with_tail
 from searchmark.agents.fusion import NORMALIZATIONS, reciprocal_ranks, weighted_sum
 from searchmark.errors import UsageError
 from searchmark.options.strict import strict_record
@@ -44,7 +44,7 @@ class HybridAgent(AgentWithArms):
     Config = HybridConfig
 
     def __init__(self, config: HybridConfig | None = None) -> None:
-        self._config = config or HybridConfig()
+        self._config = config or self.Config()
         super().__init__(self._config.arms)
         unknown = sorted(set(self._config.weights) - set(self._specs))
         if unknown:
@@ -67,6 +67,7 @@ class HybridAgent(AgentWithArms):
             metadata={**counts, **remembered(answers)},
             lines=_lines([name for name, _ in best], answers),
             cost=total_cost(answers),
+            dropped=total_dropped(answers),
         )
 
     def describe(self) -> Mapping[str, Any]:
@@ -88,6 +89,19 @@ class HybridAgent(AgentWithArms):
         """Everything that the arms have found, in the order of their ranks."""
         ranks = [reciprocal_ranks(result.files, self._config.rrf_k) for result in results.values()]
         return [name for name, _ in sorted(weighted_sum(ranks, weights).items(), key=lambda pair: (-pair[1], pair[0]))]
+
+
+@strict_record
+class Fts5VectorConfig(HybridConfig):
+    """Options of ``fts5+vector``: those of ``hybrid``, with the arms ``fts5`` and ``vector``, which is ``semantic``."""
+
+    arms: list[ArmChoice] = field(default_factory=lambda: ["fts5", "vector"])
+
+
+class Fts5VectorAgent(HybridAgent):
+    """Asks full text search (fts5) and vector search (semantic) and fuses what they answer, as hybrid does."""
+
+    Config = Fts5VectorConfig
 
 
 def _once_each(result: RetrievalResult) -> RetrievalResult:

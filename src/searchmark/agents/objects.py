@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from searchmark.agents.adapted import search_method
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.source import BUILT_IN, AgentSource, BuiltIn, InProcess, PythonClass
 from searchmark.errors import UsageError
@@ -23,7 +24,7 @@ _PROBE = (
 
 def spec_of_object(agent: Any) -> AgentSpec:
     """The agent that a class, an instance or a function ``(query, k)`` is."""
-    if not callable(agent) and not callable(getattr(agent, "retrieve", None)):
+    if search_method(agent) is None and not isinstance(agent, type):
         kinds = "a name, a class, an instance with retrieve(query, k), or a function (query, k)"
         raise UsageError(f"{type(agent).__name__} is not an agent; give {kinds}")
     source = _source(agent)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from searchmark.agents.agent import RetrievalResult
+from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.arms import AgentWithArms, ArmChoice, remembered, with_tail
 from searchmark.agents.names import name_of
 from searchmark.agents.rerankers import Reranker, RerankerChoice, check_reranker
@@ -45,12 +45,16 @@ class RerankAgent(AgentWithArms):
     Config = RerankConfig
 
     def __init__(self, config: RerankConfig | None = None) -> None:
-        self._config = config or RerankConfig()
+        self._config = config or self.Config()
         super().__init__([self._config.arm])
         self._options = check_reranker(self._config.reranker)
         self._reranker: Reranker | None = None
         self._corpus: Corpus | None = None
         self._texts: dict[str, str] | None = None
+
+    def connect(self, arms: Mapping[str, RetrievalAgent]) -> None:
+        super().connect(arms)
+        self.needs_corpus = True  # for the texts that are ranked, wherever they are found
 
     def initialize(self, corpus: Corpus) -> None:
         if self._reranker is None:
@@ -85,6 +89,7 @@ class RerankAgent(AgentWithArms):
             metadata={"candidates": len(candidates), **remembered([found])},
             lines=None if lines is None else [lines[name] for name, _ in best],
             cost=found.cost,
+            dropped=found.dropped,
         )
 
     def describe(self) -> Mapping[str, Any]:
@@ -116,3 +121,16 @@ class RerankAgent(AgentWithArms):
 
     def _text(self, document: Document) -> str:
         return f"{name_of(document)}\n{document.text}" if self._config.names else document.text
+
+
+@strict_record
+class Fts5VectorRerankerConfig(RerankConfig):
+    """Options of ``fts5+vector+reranker``: those of ``rerank``, with the arm ``fts5+vector``."""
+
+    arm: ArmChoice = "fts5+vector"
+
+
+class Fts5VectorRerankerAgent(RerankAgent):
+    """Ranks the hits of fts5+vector again, as rerank does."""
+
+    Config = Fts5VectorRerankerConfig

@@ -23,6 +23,8 @@ from searchmark.errors import UsageError
 BUILT_IN = {
     "bm25": "bm25:Bm25Agent",
     "fts5": "fts5:Fts5Agent",
+    "fts5+vector": "hybrid:Fts5VectorAgent",
+    "fts5+vector+reranker": "rerank:Fts5VectorRerankerAgent",
     "hybrid": "hybrid:HybridAgent",
     "in-memory": "in_memory:InMemoryAgent",
     "keyword": "keyword:KeywordAgent",

@@ -30,25 +30,6 @@ if TYPE_CHECKING:
 
 Answer = Literal["yes", "no", "undecided"]
 NOT_ENOUGH = "not enough evidence"
-# The decision table that many projects start from: is vector search worth it, and is a reranker?
-PRESETS = {
-    "vector-search": (
-        DecisionTable(
-            candidate="vector",
-            baseline="fts5",
-            rules=(
-                DecisionRule("keep vector search and promote it", above=0.10, categories=("all",)),
-                DecisionRule("keep vector search and document what it is good for", above=0.10, categories=(1, 2, 5)),
-                DecisionRule("drop vector search and simplify the system", below=0.05),
-            ),
-        ),
-        DecisionTable(
-            candidate="reranker",
-            baseline="vector",
-            rules=(DecisionRule("recommend the reranker by default", above=0.15),),
-        ),
-    )
-}
 
 
 @dataclass(frozen=True)
@@ -190,7 +171,7 @@ class _Arms:
 
     def _look(self, rule: DecisionRule, segment: str, rows: Rows | None) -> Reading:
         if rows is None:
-            return _undecided(rule, segment, f"{segment}: no such category in the suite")
+            return _undecided(rule, segment, f"{segment}: no case of this category")
         if self._invalid is not None:
             return _undecided(rule, segment, f"{segment}: INVALID, {self._invalid}")
         gain = self._gains.setdefault(segment, self._gain(rows))

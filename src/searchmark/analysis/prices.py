@@ -1,25 +1,35 @@
-"""What an answer takes in time, memory, disk and money: what decisions weigh against quality.
+"""What an answer takes in time, memory, disk, money and tokens: what decisions weigh against quality.
 
 Like is compared with like: first searches with first searches, repeats with repeats. The first search of a query comes
-first, since the repeat of a query may come from a cache.
+first, since the repeat of a query may come from a cache. Tokens are compared where one counter has counted both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 
 from searchmark.analysis.latencies import Latency, latencies_of
-from searchmark.records import Run
+from searchmark.analysis.usage import UNNAMED, counter_of
+from searchmark.records import AnswerDetails, Run
+from searchmark.records.shown import counted
 
 MEGABYTE = 1e6
 # What each kind of search is called, in the order in which they are told.
 _SEARCHES = {"cold": "latency of new queries", "warm": "latency of repeated queries"}
 
 
+Counted = Mapping[str, AnswerDetails]  # the answers that have tokens, by their case
+
+
 def price_sentences(baseline: Run, candidate: Run) -> list[str]:
     """What the candidate takes in relation to the baseline, where both runs know."""
-    return [*_latencies(baseline, candidate), *_amounts(baseline, candidate)]
+    return [
+        *_latencies(baseline, candidate),
+        *_amounts(baseline, candidate),
+        *_tokens(baseline, candidate),
+        *_unknown(baseline, candidate),
+    ]
 
 
 def _latencies(baseline: Run, candidate: Run) -> Iterator[str]:
@@ -47,12 +57,52 @@ def _amounts(baseline: Run, candidate: Run) -> Iterator[str]:
             yield f"{name}: {_times(old, new, baseline.agent)} ({amounts})"
 
 
+def _tokens(baseline: Run, candidate: Run) -> Iterator[str]:
+    """Of answers to the same cases, if one counter has counted all of both; else why they are not held against each other."""
+    before, after = _counted(baseline), _counted(candidate)
+    by = [_counters(found) for found in (before, after)]
+    if not before and not after:
+        return
+    if not before or not after:
+        yield f"tokens per answer: not known of {candidate.agent if before else baseline.agent}"
+    elif by[0] != by[1] or len(by[0]) > 1 or UNNAMED in by[0]:  # two without a name may be different ones
+        told = (f"those of {run.agent} by {' and '.join(names)}" for run, names in zip((baseline, candidate), by, strict=True))
+        yield f"tokens per answer are not comparable: {', '.join(told)}"
+    elif not before.keys() & after.keys():
+        yield "tokens per answer are not comparable: they are known of different cases"
+    else:
+        yield _compared([case for case in before if case in after], before, after, baseline.agent)
+
+
+def _compared(cases: Sequence[str], before: Counted, after: Counted, name: str) -> str:
+    old, new = (sum(found[case].tokens or 0 for case in cases) / len(cases) for found in (before, after))
+    by = counter_of(before[cases[0]])
+    amounts = f"{_amount(old, '')} to {_amount(new, '')} on {counted(len(cases), 'case')}, counted by {by}"
+    return f"tokens per answer: {_times(old, new, name)} ({amounts})"
+
+
+def _counted(run: Run) -> dict[str, AnswerDetails]:
+    known = zip(run.case_ids, run.details or (), strict=False)
+    return {case: each for case, each in known if each.tokens is not None}
+
+
+def _counters(found: Counted) -> list[str]:
+    return sorted(set(map(counter_of, found.values())))
+
+
+def _unknown(baseline: Run, candidate: Run) -> Iterator[str]:
+    services = list(dict.fromkeys(run.agent for run in (baseline, candidate) if run.provenance.service is not None))
+    if services:
+        yield f"index size and memory of {' and '.join(services)}: not known (the agent searches its own corpus)"
+
+
 def _index_bytes(run: Run) -> int | None:
     return None if run.provenance.index is None else run.provenance.index.bytes
 
 
 def _memory_bytes(run: Run) -> int | None:
-    return run.provenance.memory_bytes
+    """Of the agent; where a service searches, the process that asks says nothing of it."""
+    return None if run.provenance.service is not None else run.provenance.memory_bytes
 
 
 def _times(old: float, new: float, name: str) -> str:

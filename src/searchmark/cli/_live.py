@@ -110,7 +110,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def refuse_live_options() -> None:
     """A saved run is not run again, so options about running would be ignored. What the environment says is no request."""
     names = {each.name for group in (Where, CaseSelection, RunOptions, Resumption) for each in option_fields(group)}
-    asked = names - {"corpus", "mapping"} | {"save_run", "pass_env", "fetch"}
+    asked = names - {"corpus", "mapping"} | {"save_run", "pass_env", "fetch", "mode", "modes"}
     given = [
         max(parameter.opts, key=len)
         for parameter in click.get_current_context().command.params
@@ -121,21 +121,41 @@ def refuse_live_options() -> None:
         raise UsageError(f"--run scores a saved run; {', '.join(sorted(given))} {verb} to a run with --agent")
 
 
-def agent_specs(names: Sequence[str], config: Config, live: LiveOptions) -> tuple[AgentSpec, ...]:
-    """The agents that were asked for, with what the config says about them."""
-    from searchmark.registry import spec_of
+def agent_specs(names: Sequence[str], modes: Sequence[str], config: Config, live: LiveOptions) -> tuple[AgentSpec, ...]:
+    """The agents that were asked for, with what the config says about them, each in the modes that were asked for."""
+    from searchmark.agents.modes import in_modes
+    from searchmark.registry import named_spec
+
+    specs = in_modes([named_spec(name, config.agents) for name in names], modes)
+    return tuple(_allowed(spec, config, live) for spec in specs)
+
+
+def one_agent(name: str | None, mode: str | None, setup: SuiteSetup, config: Config, live: LiveOptions) -> AgentSpec:
+    """The agent that was asked for, or else that of the suite's header, in one mode; code is not taken from there."""
+    from searchmark.agents.modes import in_one_mode
+    from searchmark.registry import named_spec, spec_of_suite
+
+    if name is None and setup.agent is not None:
+        spec, wanted = spec_of_suite(setup.agent, config.agents), mode or setup.mode
+    else:
+        spec, wanted = named_spec(name or _agent_with(mode or "", config), config.agents), mode
+    return _allowed(in_one_mode(spec, wanted, ": --mode NAME"), config, live)
+
+
+def _agent_with(mode: str, config: Config) -> str:
+    """The one agent of the config that has this mode: a mode may be named alone."""
+    names = [spec.name for spec in config.agents if mode in spec.modes]
+    if len(names) != 1:
+        found = f"these have it: {', '.join(names)}" if names else "no agent of the config has it"
+        raise UsageError(f"--mode {mode} needs the agent that it is a mode of (--agent NAME); {found}")
+    return names[0]
+
+
+def _allowed(spec: AgentSpec, config: Config, live: LiveOptions) -> AgentSpec:
+    """The agent with the variables that it is passed, refused if it would do what was forbidden."""
+    from searchmark.registry import check_spec
 
     options = live.options(config)
-    specs = [spec_of(name, config.agents, foreign=not options.no_exec, network=options.network) for name in names]
-    return tuple(replace(spec, env=(*spec.env, *live.pass_env)) for spec in specs)
-
-
-def agent_of_suite(setup: SuiteSetup, config: Config, live: LiveOptions) -> AgentSpec:
-    """The agent that the header of the suite names; code is not taken from there."""
-    from searchmark.registry import check_spec, spec_of_suite
-
-    options = live.options(config)
-    spec = spec_of_suite(setup.agent or "", config.agents)
     check_spec(spec, foreign=not options.no_exec, network=options.network)
     return replace(spec, env=(*spec.env, *live.pass_env))
 

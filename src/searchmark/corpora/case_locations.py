@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from searchmark.corpora.claimed_repositories import mined_repositories, mined_repository
+from searchmark.corpora.claimed_repositories import claims_repositories, mined_repositories, mined_repository
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote
 from searchmark.errors import UsageError
@@ -64,6 +64,26 @@ def snapshots_of(suite: Suite, where: Where) -> list[str | None]:
     elsewhere = where.corpus is not None or where.service is not None
     mined = suite.table.fields is not None and all("parent_commit" in fields for fields in suite.table.fields)
     return [PARENT] if mined and not elsewhere else [None]
+
+
+def where_of(suite: Suite, where: Where, agent: str, *, own_corpus: bool | None) -> Where:
+    """What one agent searches, by name: one with a corpus of its own is asked for none. None: whether it has one is not known.
+
+    A corpus that is named is what its hits are checked against. It cannot travel in time: at commits it is a service.
+    """
+    if own_corpus is False or where.service is not None:
+        return where
+    if not _names_something(suite, where):
+        return where if own_corpus is None and claims_repositories(suite) else Where(service=agent)
+    if own_corpus is None:
+        return where
+    present = [each for each in snapshots_of(suite, where) if each in (None, WORK_TREE)]
+    return replace(where, snapshots=tuple(filter(None, present))) if present else Where(service=agent)
+
+
+def _names_something(suite: Suite, where: Where) -> bool:
+    named = (where.corpus, where.repository_path)
+    return bool(where.repositories) or suite.table.documents is not None or any(each is not None for each in named)
 
 
 def locations_of(suite: Suite, where: Where, snapshot: str | None = None) -> dict[str, Location]:

@@ -32,6 +32,12 @@ def mined_repositories(suite: Suite, base: Path | None, given: Container[str | N
     return found
 
 
+def claims_repositories(suite: Suite) -> bool:
+    """Whether a gold set says at all where its repositories are."""
+    several = suite.metadata.get("repositories")
+    return isinstance(suite.metadata.get("repository"), str) or (isinstance(several, Mapping) and bool(several))
+
+
 def mined_repository(suite: Suite, base: Path | None) -> dict[str | None, Path]:
     """The one folder for all cases, if the gold set names one."""
     claimed = suite.metadata.get("repository")

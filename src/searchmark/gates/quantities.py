@@ -1,4 +1,4 @@
-"""The numbers that a bound may be about: means of measures, percentiles of latency, cost, size of the index, memory."""
+"""The numbers that a bound may be about: means of measures, percentiles of latency, cost, index, memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from searchmark.analysis.scores import Scores
 from searchmark.gates.segments import Rows
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.measures.words import named
-from searchmark.records import AnswerDetails
+from searchmark.records import OK, AnswerDetails
 
 MOST_CASES = 20  # that are named as the cause
 _TIMES: dict[str, Callable[[AnswerDetails], Sequence[float]]] = {
@@ -117,24 +117,28 @@ class LatencyOf:
     words = subject
 
     def value(self, scores: Scores, rows: Rows) -> float | None:
-        details = _details(scores, rows)
+        details = self._timed(scores, rows)
         found = latencies_in(details).get(self.kind)
         if found is None or self._known(details) < len(details):
             return None
         return float(getattr(found, self.percentile))
+
+    def _timed(self, scores: Scores, rows: Rows) -> list[AnswerDetails]:
+        """The answers that should have such a time; one without hits has no first one."""
+        return details_at(scores, rows[scores.judged.status[rows] == OK] if self.kind == "first_hit" else rows)
 
     def _known(self, details: Sequence[AnswerDetails]) -> int:
         """How many answers have such a time; a search that failed need not have one."""
         return sum(bool(_TIMES[self.kind](each)) or each.failure is not None for each in details)
 
     def why_missing(self, scores: Scores) -> str:
-        details = _details(scores, np.arange(len(scores.judged.suite)))
+        details = self._timed(scores, np.arange(len(scores.judged.suite)))
         name = f"{self.kind.replace('_', ' ')} latency"
         known = self._known(details)
         return f"it is known for {known} of {len(details)} answers" if known else f"this run has no {name}"
 
     def worst(self, scores: Scores, rows: Rows, *, high_is_bad: bool) -> tuple[str, ...]:
-        return _extreme(scores, rows, lambda each: max((*each.cold_ms, *each.warm_ms), default=None), high_is_bad)
+        return extreme_cases(scores, rows, lambda each: max((*each.cold_ms, *each.warm_ms), default=None), high_is_bad)
 
 
 @dataclass(frozen=True)
@@ -151,7 +155,7 @@ class CostOf:
     words = subject
 
     def value(self, scores: Scores, rows: Rows) -> float | None:
-        details = _details(scores, rows)
+        details = details_at(scores, rows)
         costs = [each.cost for each in details if each.cost is not None]
         if not costs or len(costs) < len(details):
             return None
@@ -163,7 +167,7 @@ class CostOf:
         return f"it is known for {known} of {len(details)} answers" if known else "the agent does not say what its answers cost"
 
     def worst(self, scores: Scores, rows: Rows, *, high_is_bad: bool) -> tuple[str, ...]:
-        return _extreme(scores, rows, lambda each: each.cost, high_is_bad)
+        return extreme_cases(scores, rows, lambda each: each.cost, high_is_bad)
 
 
 @dataclass(frozen=True)
@@ -202,8 +206,9 @@ def index_seconds(scores: Scores) -> float | None:
 
 
 def memory_bytes(scores: Scores) -> float | None:
-    memory = scores.judged.run.provenance.memory_bytes
-    return None if memory is None else float(memory)
+    """Peak memory of the agent's process; where a service searches, that says nothing of it."""
+    known = scores.judged.run.provenance
+    return None if known.memory_bytes is None or known.service is not None else float(known.memory_bytes)
 
 
 def no_ann_recall(_: Scores) -> None:
@@ -211,14 +216,15 @@ def no_ann_recall(_: Scores) -> None:
     return
 
 
-def _details(scores: Scores, rows: Rows) -> list[AnswerDetails]:
+def details_at(scores: Scores, rows: Rows) -> list[AnswerDetails]:
+    """The details of the answers to some cases."""
     run, ids = scores.judged.run, scores.judged.suite.table.ids
     if run.details is None:
         return []
     return [run.details[run.index[case]] for row in rows if (case := ids[row]) in run.index]
 
 
-def _extreme(scores: Scores, rows: Rows, value: Callable[[AnswerDetails], float | None], high_is_bad: bool) -> tuple[str, ...]:
+def extreme_cases(scores: Scores, rows: Rows, value: Callable[[AnswerDetails], float | None], high_is_bad: bool) -> tuple[str, ...]:
     run, ids = scores.judged.run, scores.judged.suite.table.ids
     details = run.details or ()
     known = {ids[row]: found for row in rows if details and (found := value(details[run.index[ids[row]]])) is not None}

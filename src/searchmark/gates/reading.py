@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from searchmark.gates.bounds import NumberRule, mean_bound
 from searchmark.gates.looking import LookBook
@@ -27,6 +28,7 @@ from searchmark.gates.reach import known_failure_in_range, telling_margin
 from searchmark.gates.relative import MARGIN, RelativeRule
 from searchmark.gates.rules import Rule
 from searchmark.gates.segments import segment_of
+from searchmark.gates.stated_quantities import RetriesOf, TokensOf
 from searchmark.measures.grammar import AnyMeasure, parse_measure
 from searchmark.options.gate_options import PINNED, GateOptions, GateRule, KnownFailure, Pin
 
@@ -84,22 +86,26 @@ def _rules(rule: GateRule) -> Iterator[Rule]:
 
 
 def _quantity(rule: GateRule) -> GatedNumber:
-    if rule.measure is not None:
-        return MeanOf(parse_measure(rule.measure), rule.measure)
-    if rule.latency is not None:
-        return _latency(rule.latency)
-    if rule.cost is not None:
-        return CostOf(rule.cost)
-    if rule.own_k is not None:
-        return AtOwnK(rule.own_k)
-    if rule.ann_recall is not None:
-        return WholeRun(f"ANN recall@{rule.ann_recall}", "", no_ann_recall)
-    return _MEMORY if rule.memory is not None else _INDEX[rule.index or ""]
+    return next(made(getattr(rule, name)) for name, made in _QUANTITIES.items() if getattr(rule, name) is not None)
 
 
 def _latency(text: str) -> LatencyOf:
     kind, percentile = text.split(".")
     return LatencyOf(kind, percentile)
+
+
+# What each field of a rule is about.
+_QUANTITIES: Mapping[str, Callable[[Any], GatedNumber]] = {
+    "measure": lambda name: MeanOf(parse_measure(name), name),
+    "latency": _latency,
+    "cost": CostOf,
+    "tokens": TokensOf,
+    "retries": RetriesOf,
+    "own_k": AtOwnK,
+    "ann_recall": lambda k: WholeRun(f"ANN recall@{k}", "", no_ann_recall),
+    "memory": lambda _: _MEMORY,
+    "index": _INDEX.__getitem__,
+}
 
 
 def _failure(given: str | KnownFailure) -> KnownFailure:

@@ -179,6 +179,8 @@ def _dropped(suite: Suite, run: Run, matches: Matches, existing: Existing | None
         **suite.dropped,
         **run.dropped,
     }
+    if existing is None and run.provenance.service is not None:
+        counts["unreachable_targets"] = None
     if existing is not None:
         counts["unreachable_targets"] = len(existing.missing_targets(suite.judgments, 0, len(suite.judgments)))
     return counts

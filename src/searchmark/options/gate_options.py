@@ -23,10 +23,12 @@ FIXTURE_METRICS: tuple[FixtureMetric, ...] = get_args(FixtureMetric)
 BASELINE_FILE = "searchmark-baseline.jsonl"
 Pinned = Literal["must_be_first", "must_contain", "must_not_contain", "before"]
 PINNED: tuple[Pinned, ...] = get_args(Pinned)
-_QUANTITIES = ("measure", "latency", "cost", "index", "memory", "ann_recall", "own_k")
+_QUANTITIES = ("measure", "latency", "cost", "tokens", "retries", "index", "memory", "ann_recall", "own_k")
 _LATENCY = ({"cold", "warm", "first_hit", "index_only"}, {"p50", "p90", "p95", "p99"})
 _PARTS = {
     "cost": ("total", "per_query"),
+    "tokens": ("mean", "p50", "p95", "total"),
+    "retries": ("attempts", "searches", "share"),
     "index": ("bytes", "seconds"),
     "memory": ("bytes",),
     "own_k": FIXTURE_METRICS,
@@ -37,15 +39,19 @@ _PARTS = {
 class GateRule:
     """One condition: a quantity, the cases that it is taken over, and a bound, or a policy against the baseline.
 
-    Exactly one of ``measure``, ``latency`` (``warm.p95``, in milliseconds), ``cost`` (``total`` or ``per_query``), ``index``
-    (``bytes`` or ``seconds``), ``memory`` (``bytes``), ``ann_recall`` (its k) and ``own_k`` (``ndcg``, ``mrr`` or ``precision`` of
-    fixtures, each case cut at the number of documents that it ranks, or at its field ``k``). ``where`` names a category, a tag or
-    another field of the cases, and its value. ``warn_above`` and ``warn_below`` never fail: they are said.
+    Exactly one of ``measure``, ``latency`` (``warm.p95``, in milliseconds), ``cost`` (``total`` or ``per_query``), ``tokens``
+    per answer (``mean``, ``p50``, ``p95`` or ``total``), ``retries`` (further ``attempts``, ``searches`` that were retried or
+    their ``share``), ``index`` (``bytes`` or ``seconds``), ``memory`` (``bytes``), ``ann_recall`` (its k) and ``own_k`` (``ndcg``,
+    ``mrr`` or ``precision`` of fixtures, each case cut at the number of documents that it ranks, or at its field ``k``).
+    ``where`` names a category, a tag or another field of the cases, and its value. ``warn_above`` and ``warn_below`` never fail:
+    they are said.
     """
 
     measure: str | None = None
     latency: str | None = None
     cost: str | None = None
+    tokens: str | None = None
+    retries: str | None = None
     index: str | None = None
     memory: str | None = None
     ann_recall: Annotated[int, Ge(1)] | None = None

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from searchmark.agents.agent import AgentSpec
+from searchmark.agents.modes import in_one_mode
 from searchmark.agents.source import BuiltIn, EntryPoint, PythonClass
 from searchmark.config import Config
 from searchmark.corpora.case_locations import Where
@@ -39,13 +40,17 @@ _NOT_THERE = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class SuiteUnderTest:
-    """A suite, the agent that is asked, what it searches, and the rules that it must meet."""
+    """A suite, the agent that is asked, what it searches, and the rules that it must meet.
+
+    ``agent`` is what the agent is called that ``spec`` is a mode of, or is itself.
+    """
 
     path: Path
     suite: Suite
     setup: SuiteSetup
     config: Config
     spec: AgentSpec
+    agent: str
 
     @cached_property
     def gates(self) -> GateOptions:
@@ -96,6 +101,7 @@ class SuiteUnderTest:
         command = ["searchmark", "evaluate", "--gold-set", _shown(self.path)]
         if not (isinstance(self.spec.source, BuiltIn | EntryPoint) and self.setup.agent is not None):
             command += ["--agent", self._agent_text]
+            command += ["--mode", self.spec.name] if self.spec.name != self.agent else []
         return shlex.join([*command, "-o", "report.md"])
 
     @property
@@ -103,7 +109,7 @@ class SuiteUnderTest:
         """The agent as the command line names it."""
         source = self.spec.source
         if not isinstance(source, PythonClass):
-            return self.spec.name
+            return self.agent
         return f"{source.module if self._code is None else _shown(self._code)}:{source.attribute}"
 
     def _checked(self, run_file: Path) -> SuiteOutcome:
@@ -179,7 +185,8 @@ def open_suite(path: Path, config: Config) -> SuiteUnderTest:
     if choice is None and len(config.agents) != 1:
         raise UsageError(f"{_shown(path)} names no agent: write 'agent: bm25' into it, or describe a single one in the config")
     spec = config.agents[0] if choice is None else spec_of_suite(choice, config.agents, path.parent, trusted=True)
-    return SuiteUnderTest(path, suite, setup, config, with_real_embeddings(spec) if wants_real_embeddings() else spec)
+    asked = in_one_mode(spec, setup.mode, ": write 'mode: NAME' into the suite")
+    return SuiteUnderTest(path, suite, setup, config, with_real_embeddings(asked) if wants_real_embeddings() else asked, spec.name)
 
 
 def _what_is_missing(spec: AgentSpec) -> str | None:

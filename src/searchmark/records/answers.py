@@ -43,8 +43,8 @@ class AnswerDetails:
     ``dropped`` what the runner left out of this one, and ``unreachable`` names the relevant targets that were not there to be
     found. ``said`` is the agent's own remark. ``first_hit_ms`` is the runner's own time until the first hit of an agent that
     gives them one by one. What the agent says of the cold search: ``tokens`` of the answer, counted by ``tokens_by``;
-    ``retries``; ``waited_ms`` between attempts and for a rate limit; ``start_ms`` that starting a process takes. Both times are
-    part of ``cold_ms``.
+    ``retries``, None where it does not say; ``waited_ms`` between attempts and for a rate limit; ``start_ms`` that starting a
+    process takes. Both times are part of ``cold_ms``.
     """
 
     cold_ms: tuple[Milliseconds, ...] = ()
@@ -53,7 +53,7 @@ class AnswerDetails:
     cost: float | None = None
     tokens: Annotated[int, Ge(0)] | None = None
     tokens_by: str | None = None
-    retries: Annotated[int, Ge(0)] = 0
+    retries: Annotated[int, Ge(0)] | None = None
     waited_ms: Milliseconds | None = None
     start_ms: Milliseconds | None = None
     failure: str | None = None

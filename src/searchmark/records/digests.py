@@ -54,16 +54,26 @@ class JudgmentColumns:
         return usual and set(self.grades) <= _DIGITS and are_plain(self.targets)
 
 
-def query_digest(query: str) -> str:
-    """What tells queries apart, short enough to be kept with every answer."""
-    return hashlib.sha256(query.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def query_digest(query: str, request: Mapping[str, Any] | None = None) -> str:
+    """What tells queries apart, and requests that cases bring along, short enough to be kept with every answer."""
+    return hashlib.sha256(f"{query}{_end(request)}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def queries_digest(ids: Sequence[str], queries: Sequence[str | None] | None, unanswerable: Sequence[bool] | None) -> str:
+def _end(request: Mapping[str, Any] | None) -> str:
+    return f", {json.dumps(request, sort_keys=True)}" if request else ""
+
+
+def queries_digest(
+    ids: Sequence[str],
+    queries: Sequence[str | None] | None,
+    unanswerable: Sequence[bool] | None,
+    requests: Sequence[Mapping[str, Any] | None] | None = None,
+) -> str:
     """The digest of all that is asked."""
     texts = ["null"] * len(ids) if queries is None else list(map(json.dumps, queries))
     marks = ["false"] * len(ids) if unanswerable is None else list(map(json.dumps, unanswerable))
-    return _digest(f"[{quoted(ids[row])}, {texts[row]}, {marks[row]}]\n" for row in _by_id(ids))
+    ends = [""] * len(ids) if requests is None else list(map(_end, requests))
+    return _digest(f"[{quoted(ids[row])}, {texts[row]}, {marks[row]}{ends[row]}]\n" for row in _by_id(ids))
 
 
 def judgments_digest(ids: Sequence[str], starts: list[int], columns: JudgmentColumns, more: Mapping[str, Sequence[Any]]) -> str:

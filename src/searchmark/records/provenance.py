@@ -162,7 +162,9 @@ class Provenance:
     """How a run came about. ``parts`` are the runs that it was joined from, each with the cases that it answered.
 
     ``corpora`` are the digests of what several cases search, by name; none where each case has its own, such as the parent of
-    its commit. ``baseline``: that others are held against this run.
+    its commit. ``service`` has searched what it has, so that nothing is known of what exists there. ``own_corpus``: it did, or so
+    did one that the agent asks at a commit, and nobody knows which state that is in. ``baseline``: that others are held against
+    this run.
     """
 
     id: str | None = None
@@ -173,8 +175,10 @@ class Provenance:
     agent: AgentIdentity | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     corpora: Mapping[str, str] = field(default_factory=dict)
+    service: str | None = None
     repositories: tuple[SearchedRepository, ...] = ()
     candidates: CandidateKinds | None = None
+    own_corpus: bool = False
     environment: Environment | None = None
     index: IndexBuild | None = None
     start_seconds: tuple[float, ...] = ()
@@ -222,8 +226,10 @@ def joined_provenance(parts: Sequence[RunPart]) -> Provenance:
         agent=first.agent,
         options=first.options,
         corpora={name: digest for each in known for name, digest in each.corpora.items()},
+        service=next((each.service for each in known if each.service), None),
         repositories=_distinct(repository for each in known for repository in each.repositories),
         candidates=first.candidates,
+        own_corpus=any(each.own_corpus for each in known),
         environment=first.environment,
         index=_together([each.index for each in known if each.index is not None]),
         start_seconds=tuple(seconds for each in known for seconds in each.start_seconds),

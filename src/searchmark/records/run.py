@@ -18,7 +18,7 @@ from searchmark.records.columns import NO_LINE, line_columns, rows_from, starts_
 from searchmark.records.frames import Framed
 from searchmark.records.id_columns import Texts, ranks_by_score, texts_at
 from searchmark.records.provenance import Provenance, RunLabel, display_names
-from searchmark.records.run_frames import hit_frame, time_frame
+from searchmark.records.run_frames import hit_frame, time_frame, usage_frame
 from searchmark.records.shown import counted, quoted
 
 if TYPE_CHECKING:
@@ -172,6 +172,10 @@ class Run(Framed):
     def time_frame(self) -> pl.DataFrame:
         """One row per search that was timed: ``kind`` is cold, warm or first_hit, as in reports."""
         return time_frame(self.named, self.case_ids, self._statuses, self.details or ())
+
+    def usage_frame(self) -> pl.DataFrame:
+        """One row per answer: cost, tokens and by whom they are counted, retries, waits and process start, as the agent states."""
+        return usage_frame(self.named, self.case_ids, self._statuses, self.details or ())
 
     @property
     def _statuses(self) -> list[str]:

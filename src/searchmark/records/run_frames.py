@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 
 from searchmark.records.answers import AnswerDetails
 from searchmark.records.columns import NO_LINE, rows_or_none, starts_of
-from searchmark.records.frames import constant_columns, in_rows, null_column, number_column, text_column
+from searchmark.records.frames import constant_columns, in_rows, null_column, number_column, text_column, typed_frame
 from searchmark.records.id_columns import Texts
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+# What agents state of an answer, and of which kind it is.
+USAGE = {"cost": float, "tokens": int, "tokens_by": str, "retries": int, "waited_ms": float, "start_ms": float}
 
 
 class HitTable(Protocol):
@@ -90,6 +94,20 @@ def time_frame(
     cases, ended = text_column(case_ids), text_column(status)
     frames = [_times_of({**run, "kind": kind}, times, cases, ended) for kind, times in samples.items()]
     return pl.concat(frames)
+
+
+def usage_frame(
+    run: Mapping[str, str | None], case_ids: Sequence[str], status: Sequence[str], details: Sequence[AnswerDetails]
+) -> pl.DataFrame:
+    """One row per answer: what it took beside time, as the agent states it; null where it does not."""
+    columns = {name: [getattr(each, name) for each in details] for name in USAGE}
+    return typed_frame(
+        [
+            {**run, "case": case, "status": ended, **dict(zip(columns, values, strict=True))}
+            for case, ended, *values in zip(case_ids, status, *columns.values(), strict=False)
+        ],
+        {"run": str, "snapshot": str, "case": str, "status": str, **USAGE},
+    )
 
 
 def _times_of(named: Mapping[str, str | None], times: list[Sequence[float]], cases: pl.Series, status: pl.Series) -> pl.DataFrame:

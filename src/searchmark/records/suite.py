@@ -38,6 +38,7 @@ class Case:
     origin are one observation. ``documents`` is a corpus of its own, for a case that brings one along.
     ``other_orders`` are orders of targets, best first, that are as right as the one that the ranks of judgments give.
     ``order_only``: the judgments say in which order documents should come, and not which of them are relevant.
+    ``request`` is a search of its own, for agents that can send it as it stands; others are asked the query.
     ``fields`` holds anything else worth slicing by.
     """
 
@@ -51,6 +52,7 @@ class Case:
     documents: tuple[Document, ...] = ()
     other_orders: tuple[tuple[str, ...], ...] = ()
     order_only: bool = False
+    request: Mapping[str, Any] | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -75,6 +77,7 @@ class CaseTable:
     documents: tuple[tuple[Document, ...], ...] | None = None
     other_orders: tuple[tuple[tuple[str, ...], ...], ...] | None = None
     order_only: NDArray[np.bool_] | None = None
+    requests: tuple[Mapping[str, Any] | None, ...] | None = None
     fields: tuple[Mapping[str, Any], ...] | None = None
 
     def __len__(self) -> int:
@@ -188,7 +191,7 @@ class Suite(Framed):
         table, judgments = self.table, self.judgments
         unanswerable = None if table.unanswerable is None else table.unanswerable.tolist()
         return {
-            "queries": queries_digest(table.ids, table.queries, unanswerable),
+            "queries": queries_digest(table.ids, table.queries, unanswerable, table.requests),
             "corpus": None,
             "judgments": judgments_digest(table.ids, judgments.starts.tolist(), judgments.columns(), table.beside_judgments()),
         }
@@ -233,6 +236,7 @@ def _case_table(rows: Sequence[Case]) -> CaseTable:
         documents=_column(rows, lambda case: tuple(case.documents)),
         other_orders=_column(rows, lambda case: tuple(map(tuple, case.other_orders))),
         order_only=_marks([case.order_only for case in rows]),
+        requests=_column(rows, lambda case: case.request or None),
         fields=_column(rows, lambda case: case.fields),
     )
 
@@ -278,5 +282,6 @@ class _Cases(Sequence[Case]):
             documents=() if table.documents is None else table.documents[row],
             other_orders=() if table.other_orders is None else table.other_orders[row],
             order_only=table.order_only is not None and bool(table.order_only[row]),
+            request=None if table.requests is None else table.requests[row],
             fields={} if table.fields is None else table.fields[row],
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from searchmark.gates.sentences import SIGNS, told_apart
 from searchmark.measures.words import with_words
 from searchmark.reports.advice import Recommendation
-from searchmark.reports.cells import Bytes, Interval, Milliseconds, Number, Quantity, Seconds, Table, Text, table
+from searchmark.reports.cells import Amount, Bytes, Interval, Milliseconds, Number, Quantity, Seconds, Table, Text, table
 from searchmark.reports.failed import FailedCase, count_failed, failed_cases
 from searchmark.reports.layout import Row, came_text, counted, expected_text, listed
 from searchmark.reports.report import Report
@@ -23,7 +23,13 @@ STATES: dict[TargetState, str] = {
     "missed": "missed",
     "unknown": "unknown",
 }
-_KINDS: dict[str, Callable[[float], Quantity]] = {"": Number, "ms": Milliseconds, "s": Seconds, "bytes": Bytes}
+_KINDS: dict[str, Callable[[float], Quantity]] = {
+    "": Number,
+    "ms": Milliseconds,
+    "s": Seconds,
+    "bytes": Bytes,
+    **dict.fromkeys(("tokens", "attempts", "searches"), Amount),
+}
 
 
 @dataclass(frozen=True)

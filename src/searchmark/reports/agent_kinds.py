@@ -10,7 +10,7 @@ from searchmark.reports.report import AgentSummary
 
 # They show what a score is worth, and are not meant to get better.
 CONTROLS = frozenset({"path-match", "popular", "random"})
-_FUSION = re.compile(r"hybrid|fusion|fused|\brrf\b", re.IGNORECASE)
+_FUSION = re.compile(r"hybrid|fusion|fused|\brrf\b|\w\+vector\b", re.IGNORECASE)
 
 
 def is_control(agent: AgentSummary) -> bool:

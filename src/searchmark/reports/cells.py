@@ -118,6 +118,14 @@ class Milliseconds(Quantity):
 
 
 @dataclass(frozen=True)
+class Amount(Quantity):
+    """How much per search: a mean or a percentile of whole numbers."""
+
+    def written(self, number: float) -> str:
+        return three_digits(number)
+
+
+@dataclass(frozen=True)
 class Seconds(Quantity):
     """A time to get ready."""
 
@@ -209,6 +217,22 @@ class WinsTiesLosses(Cell):
     @property
     def text(self) -> str:
         return f"{self.wins}/{self.ties}/{self.losses}"
+
+
+@dataclass(frozen=True)
+class OutOf(Cell):
+    """How many of how many."""
+
+    count: int
+    of: int
+
+    @property
+    def value(self) -> float:
+        return self.count
+
+    @property
+    def text(self) -> str:
+        return f"{self.count} of {self.of}"
 
 
 @dataclass(frozen=True)

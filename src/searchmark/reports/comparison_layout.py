@@ -24,7 +24,7 @@ from searchmark.reports.cells import (
     WinsTiesLosses,
     table,
 )
-from searchmark.reports.layout import Row
+from searchmark.reports.layout import LATENCY_COLUMNS, Row, latency_table
 from searchmark.reports.report import AgentSummary, Report
 from searchmark.reports.snapshot_effect import AffectedCase, SnapshotEffect
 from searchmark.reports.standing import beaten_by, letters
@@ -110,7 +110,10 @@ def telling_table(pair: Pair) -> Table:
 
 
 def speed_table(report: Report) -> Table:
-    """The runs side by side: how fast, how large; no row if none of them was watched."""
+    """The runs side by side: how fast, how large; no row if none of them was watched.
+
+    How much memory a service takes is not known: what is measured is the process that asks it.
+    """
     agents = report.agents if any(agent.latency_ms for agent in report.agents.values()) else {}
     columns = ("run", "cold p50 / p95", "warm p50 / p95", "index time", "index size", "peak memory")
     return table(columns, (_speed_row(name, agent) for name, agent in agents.items()))
@@ -120,7 +123,20 @@ def _speed_row(name: str, agent: AgentSummary) -> Row:
     index = agent.index or IndexBuild()
     found = (agent.latency_ms.get(kind) for kind in ("cold", "warm"))
     times = (MedianAndTail(None, None) if each is None else MedianAndTail(each.p50, each.p95) for each in found)
-    return (Text(name), *times, Seconds(index.seconds), Bytes(index.bytes), Bytes(agent.run.memory_bytes))
+    return (
+        Text(name),
+        *times,
+        Seconds(index.seconds),
+        Bytes(index.bytes),
+        Bytes(None if agent.run.service else agent.run.memory_bytes),
+    )
+
+
+def other_latencies(report: Report) -> Table:
+    """The latencies that the table above has no column for: to the first hit, and less what agents state of it."""
+    found = ((name, row) for name, agent in report.agents.items() for row in latency_table(agent).rows)
+    rows = ((Text(name), *row) for name, row in found if row[0].value not in ("cold", "warm"))
+    return table(("run", *LATENCY_COLUMNS), rows, keys=2, secondary=("p99", "p90"))
 
 
 def snapshot_table(effect: SnapshotEffect) -> Table:

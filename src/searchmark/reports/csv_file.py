@@ -12,19 +12,22 @@ from statistics import median
 
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.scores import Summary
+from searchmark.analysis.usage import Stated
 from searchmark.records import AnswerDetails
 from searchmark.reports.case_records import CaseFacts
 from searchmark.reports.case_rows import CaseRow, case_rows, in_batches
+from searchmark.reports.cells import Milliseconds
 from searchmark.reports.quoting import csv_text, json_cell
 from searchmark.reports.report import AgentSummary, Report, Summaries
+from searchmark.reports.usage_layout import reduced_latencies, stated_rows
 
 CASE_COLUMNS = (
     "run", "test_case_id", "status", "query", "category", "retrieved_files", "ground_truth_files",
-    "latency_ms", "cold_ms", "warm_ms",
+    "latency_ms", "cold_ms", "warm_ms", "first_hit_ms", "tokens", "tokens_by", "retries", "waited_ms", "start_ms",
 )  # fmt: skip
 SUMMARY_COLUMNS = (
     "run", "segment", "value", "measure", "unit", "mean", "low", "high", "median", "std", "cases", "undefined", "answered_mean",
-    "p90", "p95", "p99", "searches", "failed",
+    "p90", "p95", "p99", "searches", "failed", "total",
 )  # fmt: skip
 _NO_FACTS = CaseFacts()
 
@@ -50,7 +53,7 @@ def _case_row(run: str, row: CaseRow, facts: Mapping[str, CaseFacts], places: Se
     category = facts.get(row.case, _NO_FACTS).category
     values = (None if place is None else _defined(row.values[place]) for place in places)
     known = (run, csv_text(row.case), row.status, csv_text(row.query or ""), csv_text(category or ""))
-    return (*known, json_cell(row.hits), json_cell(row.targets), *_times(row.details), *values)
+    return (*known, json_cell(row.hits), json_cell(row.targets), *_times(row.details), *_usage(row.details), *values)
 
 
 def _defined(value: float | None) -> float | None:
@@ -63,12 +66,17 @@ def _times(details: AnswerDetails) -> tuple[float | None, float | None, float | 
     return _median((*cold, *warm)), cold[0] if cold else None, _median(warm)
 
 
+def _usage(details: AnswerDetails) -> Row:
+    tokens = (details.tokens, csv_text(details.tokens_by or ""))
+    return (details.first_hit_ms, *tokens, details.retries, details.waited_ms, details.start_ms)
+
+
 def _median(times: Sequence[float]) -> float | None:
     return median(times) if times else None
 
 
 def to_summary_csv(report: Report) -> Iterator[str]:
-    """One row per run, segment and measure, and one per kind of latency, piece by piece."""
+    """One row per run, segment and measure, one per kind of latency, and one for all that is stated of searches, piece by piece."""
     yield _lines([SUMMARY_COLUMNS])
     rows = (row for name, agent in report.agents.items() for row in _summary_rows(csv_text(name), agent))
     yield from map(_lines, in_batches(rows))
@@ -79,8 +87,11 @@ def _summary_rows(run: str, agent: AgentSummary) -> Iterator[Row]:
     for segment, values in agent.segments.items():
         for value, summaries in values.items():
             yield from _mean_rows((run, csv_text(segment), csv_text(value)), summaries)
-    for kind, found in agent.latency_ms.items():
-        yield (run, "", "", f"latency {kind}", "ms", *_latency_cells(found))
+    kinds = ((f"latency {kind}", found) for kind, found in agent.latency_ms.items())
+    reduced = ((f"latency {name}", found) for name, found in reduced_latencies(agent.usage))
+    yield from ((run, "", "", name, "ms", *_latency_cells(found)) for name, found in (*kinds, *reduced))
+    for name, found, kind, _ in stated_rows(agent.usage):
+        yield (run, "", "", csv_text(name), "ms" if kind is Milliseconds else "", *_stated_cells(found))
 
 
 def _mean_rows(where: tuple[str, str, str], summaries: Summaries) -> Iterator[Row]:
@@ -89,11 +100,16 @@ def _mean_rows(where: tuple[str, str, str], summaries: Summaries) -> Iterator[Ro
 
 def _mean_cells(found: Summary) -> Row:
     spread = (found.mean, found.low, found.high, found.median, found.std)
-    return (*spread, found.cases, found.undefined, found.answered_mean, *[None] * 5)
+    return (*spread, found.cases, found.undefined, found.answered_mean, *[None] * 6)
 
 
 def _latency_cells(found: Latency) -> Row:
-    return (*[None] * 3, found.p50, *[None] * 4, found.p90, found.p95, found.p99, found.samples, found.failures)
+    return (*[None] * 3, found.p50, *[None] * 4, found.p90, found.p95, found.p99, found.samples, found.failures, None)
+
+
+def _stated_cells(found: Stated) -> Row:
+    spread = (found.mean, None, None, found.p50, None)
+    return (*spread, found.searches, found.of - found.searches, *[None] * 2, found.p95, None, found.of, None, found.total)
 
 
 def _lines(rows: Iterable[Row]) -> str:

@@ -26,6 +26,7 @@ from searchmark.history.trees import Snapshot
 from searchmark.records import Document, Run, Suite
 from searchmark.records.id_columns import texts_at
 
+KEPT_BY_SERVICE = "--hit-texts reads what was searched, and a service keeps that to itself; leave it out"
 LONGEST = 2000  # characters of a text that are kept
 SHORTEST = 200  # the same where there are very many
 MOST_CHARACTERS = 64_000_000  # that are kept of a corpus in one file
@@ -34,15 +35,18 @@ _BYTES_READ = 4 * LONGEST + 8192  # enough for the longest text, and to see that
 
 
 def hit_texts(suite: Suite, where: Where, runs: Sequence[Run], limit: int | None) -> HitTexts:
-    """The texts of the first ``limit`` hits of these runs; an error where it is not known what they searched."""
-    snapshots = dict.fromkeys(run.label.snapshot for run in runs)
+    """The texts of the first ``limit`` hits of these runs; an error where it is not known what any of them searched."""
+    known = [run for run in runs if run.label.snapshot or not run.provenance.own_corpus]
+    if not known:
+        raise UsageError(KEPT_BY_SERVICE)
+    snapshots = dict.fromkeys(run.label.snapshot for run in known)
     try:
         locations = {each: _located(suite, where, each) for each in snapshots}
     except UsageError as error:
         raise UsageError(f"--hit-texts reads what was searched: {error}") from error
     if any(isinstance(location, Remote) for found in locations.values() for location in found.values()):
-        raise UsageError("--hit-texts reads what was searched, and a service keeps that to itself; leave it out")
-    return HitTexts(locations, _Readers(frozenset(_shown_ids(runs, limit))))
+        raise UsageError(KEPT_BY_SERVICE)
+    return HitTexts(locations, _Readers(frozenset(_shown_ids(known, limit))))
 
 
 def _located(suite: Suite, where: Where, snapshot: str | None) -> Mapping[str, Location]:

@@ -14,6 +14,7 @@ from itertools import chain
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from searchmark.analysis.usage import UsageSummary
 from searchmark.errors import FormatError
 from searchmark.files.store import check_shape, parse_json, plain_json, read_text
 from searchmark.records import STATUSES, IndexBuild
@@ -108,10 +109,17 @@ def _price_data(agent: AgentSummary) -> dict[str, Any]:
         "index": _index_data(agent.index),
         "start_seconds": agent.start_seconds,
         "cost": with_numbers(agent.cost),
+        "usage": _usage_data(agent.usage),
         "similarity": {kind: with_numbers(asdict(spread)) for kind, spread in agent.similarity.items()},
         "cut_answers": agent.cut_answers or None,
     }
     return {name: part for name, part in parts.items() if part not in (None, {})}
+
+
+def _usage_data(usage: UsageSummary) -> dict[str, Any]:
+    """What is stated, and nothing of what is not."""
+    parts: dict[str, Any] = with_numbers(asdict(usage))
+    return {name: part for name, part in parts.items() if part}
 
 
 def _index_data(index: IndexBuild | None) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from searchmark.reports.cells import Cell, RankedMean, Table, Text
 from searchmark.reports.comparison_layout import standing_table
 from searchmark.reports.layout import counted, measure_table
-from searchmark.reports.quoting import visible
+from searchmark.reports.quoting import LONGEST_SENTENCE, visible
 from searchmark.reports.report import Report
+from searchmark.reports.usage_layout import token_lines
 
 UNDEFINED = "--"
 LONGEST = 80
@@ -22,9 +23,9 @@ _WORDS = {
 }  # fmt: skip
 
 
-def latex_text(text: str) -> str:
+def latex_text(text: str, longest: int = LONGEST) -> str:
     """The text with everything that LaTeX would act on made harmless."""
-    return re.sub(r"[\\~^`<>|\[*&%$#_{}]|-(?=-)", lambda found: _WORDS.get(found[0], "\\" + found[0]), visible(text, LONGEST))
+    return re.sub(r"[\\~^`<>|\[*&%$#_{}]|-(?=-)", lambda found: _WORDS.get(found[0], "\\" + found[0]), visible(text, longest))
 
 
 def to_latex(report: Report) -> str:
@@ -60,9 +61,15 @@ def _caption(report: Report) -> str:
     name, cases = latex_text(report.suite.name), counted(report.suite.cases, "case")
     if report.pairs:
         beats = "A superscript names the runs that a mean beats with evidence (95\\,\\% interval, randomisation test, Holm)."
-        return f"Search quality on {name}, {cases}: means. {beats}"
+        return f"Search quality on {name}, {cases}: means. {beats}{_tokens(report)}"
     runs = f" of {latex_text(next(iter(report.agents)))}" if len(report.agents) == 1 else ""
-    return f"Search quality{runs} on {name}, {cases}: means and their 95\\,\\% intervals."
+    return f"Search quality{runs} on {name}, {cases}: means and their 95\\,\\% intervals.{_tokens(report)}"
+
+
+def _tokens(report: Report) -> str:
+    """What answers took in tokens, run by run, with who has counted them."""
+    found = [f"{name}, {sentence}" for name, agent in report.agents.items() for sentence in token_lines(agent.usage)]
+    return "".join(f" {latex_text(sentence, LONGEST_SENTENCE)}." for sentence in found)
 
 
 def _label(name: str) -> str:

@@ -22,11 +22,13 @@ from searchmark.reports.cells import (
     table,
 )
 from searchmark.reports.report import AgentSummary
+from searchmark.reports.usage_layout import OWN_CORPUS, reduced_latencies
 
 Row = tuple[Cell, ...]
 
 HITS_SHOWN = 3
 TARGETS_SHOWN = 5
+LATENCY_COLUMNS = ("latency (closed loop)", "p50", "p90", "p95", "p99", "searches", "failed")
 
 
 def measure_table(agent: AgentSummary) -> Table:
@@ -55,14 +57,17 @@ def _segment_mean(found: Summary, cases: int) -> SegmentMean:
 
 
 def latency_table(agent: AgentSummary) -> Table:
-    """One row per kind; a search that failed counts with the time that it took, a time-out with its deadline."""
-    columns = ("latency (closed loop)", "p50", "p90", "p95", "p99", "searches", "failed")
-    return table(columns, (_latency_row(kind, found) for kind, found in agent.latency_ms.items()))
+    """One row per kind; a search that failed counts with the time that it took, a time-out with its deadline.
+
+    What is less than the time that passed comes last, and says so.
+    """
+    kinds = ((kind.replace("_", " "), found) for kind, found in agent.latency_ms.items())
+    return table(LATENCY_COLUMNS, (_latency_row(*each) for each in (*kinds, *reduced_latencies(agent.usage))))
 
 
 def _latency_row(kind: str, found: Latency) -> Row:
     times = map(Milliseconds, (found.p50, found.p90, found.p95, found.p99))
-    return (Text(kind.replace("_", " ")), *times, Count(found.samples), Count(found.failures))
+    return (Text(kind), *times, Count(found.samples), Count(found.failures))
 
 
 def preparation(agent: AgentSummary) -> str | None:
@@ -70,12 +75,13 @@ def preparation(agent: AgentSummary) -> str | None:
     index, memory = agent.index, agent.run.memory_bytes
     if index is None:
         return None
-    parts = ["index" if index.seconds is None else f"index: {Seconds(index.seconds).text}"]
+    service = agent.run.service is not None
+    parts = [f"index: {OWN_CORPUS}" if service else "index" if index.seconds is None else f"index: {Seconds(index.seconds).text}"]
     if index.updates:
         parts.append(f"{counted(index.full_builds, 'full build')}, {counted(index.updates, 'incremental update')}")
     parts += [] if index.bytes is None else [f"{Bytes(index.bytes).text} large"]
-    parts += [] if memory is None else [f"peak memory {Bytes(memory).text}"]
-    parts += [] if agent.start_seconds is None else [f"process start {Seconds(agent.start_seconds).text}"]
+    parts += [] if memory is None else [f"peak memory {Bytes(memory).text}{' (of the process that asks)' if service else ''}"]
+    parts += [] if agent.start_seconds is None else [f"worker start {Seconds(agent.start_seconds).text}"]
     parts += [f"cost {agent.cost['total']:g}"] if agent.cost else []
     return ", ".join(parts)
 

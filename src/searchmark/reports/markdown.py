@@ -11,6 +11,7 @@ from searchmark.reports.cells import Cell, RankedMean, Table
 from searchmark.reports.history_layout import history_lines
 from searchmark.reports.quoting import LONGEST_SENTENCE, markdown_line, markdown_text
 from searchmark.reports.report import Report
+from searchmark.reports.usage_layout import usage_table, usages_table
 
 LONGEST_CELL = 120
 
@@ -43,6 +44,7 @@ def _summary(report: Report) -> Iterator[str]:
     if report.pairs:
         yield from table_lines(comparison_layout.standing_table(report))
         yield from table_lines(comparison_layout.speed_table(report))
+        yield from table_lines(usages_table(report.agents))
     else:
         for name in report.agents:
             yield from _means(report, name)
@@ -54,6 +56,7 @@ def _means(report: Report, name: str) -> Iterator[str]:
     yield ""
     yield from table_lines(layout.measure_table(agent))
     yield from table_lines(layout.latency_table(agent))
+    yield from () if report.pairs else table_lines(usage_table(agent))
     preparation = layout.preparation(agent)
     if preparation:
         yield f"{markdown_line(preparation)}."

@@ -113,6 +113,29 @@ _KINDS = (
         "Measure latency with --jobs 1.",
     ),
     NoteKind(
+        "retried-searches", "note", "Searches that were tried again after a failed attempt, as the agent states it.",
+        "Further attempts and the waits between them are part of the latency.",
+    ),
+    NoteKind(
+        "process-start", "note", "Starting a process is most of the latency, as the agent states it.",
+        "The latency then tells more of the start than of the search.",
+        "See the row without it, or let the process stay up.",
+    ),
+    NoteKind(
+        "partly-stated", "note", "A part of the latency that is not stated for all searches.",
+        "There is no latency without it: that of some searches would not be that of all.",
+    ),
+    NoteKind(
+        "several-token-counters", "warning", "Tokens that were counted by several counters.",
+        "Counters cut text differently; each has its own numbers, and none of them is of all answers.",
+        "Count all answers by one.",
+    ),
+    NoteKind(
+        "own-corpus", "note", "An agent that searches its own corpus.",
+        "Hits that do not exist and targets that cannot be found are not seen, and whether others searched the same is not known.",
+        "If its corpus is at hand, name it with --corpus.",
+    ),
+    NoteKind(
         "limited-candidates", "note", "Only files of some kinds were searched, as in the gold set.",
         "Fewer files to confuse with make a search easier.",
         "--candidates all searches every file.",

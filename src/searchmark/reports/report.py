@@ -14,6 +14,7 @@ from searchmark.analysis.latencies import Latency
 from searchmark.analysis.scores import Summary
 from searchmark.analysis.similarity import Spread
 from searchmark.analysis.trends import Trend
+from searchmark.analysis.usage import NOTHING_STATED, UsageSummary
 from searchmark.files.schemas import Schema
 from searchmark.gates.rules import Gate
 from searchmark.records import AgentIdentity, Environment, IndexBuild, SearchedRepository
@@ -44,7 +45,7 @@ class SuiteSummary:
 class RunSummary:
     """Which run this was: what tells it from others, and what could explain a difference.
 
-    ``answers`` is the digest of what an imported run answered, which has no ``id``.
+    ``answers`` is the digest of what an imported run answered, which has no ``id``. A ``service`` has searched what it has.
     """
 
     id: str | None = None
@@ -55,6 +56,7 @@ class RunSummary:
     commit: str | None = None
     dirty: bool | None = None
     corpus: str | None = None
+    service: str | None = None
     agent: AgentIdentity | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     repositories: tuple[SearchedRepository, ...] = ()
@@ -67,7 +69,8 @@ class AgentSummary:
     """One run of one agent on the suite. ``name`` is the agent's; several runs of a report may share it.
 
     ``worst`` and ``best`` are cases by the first measure. ``similarity`` is how the scores of the first hits are distributed.
-    ``cut_answers`` counts the answers with as many hits as were asked for, which may have been cut there.
+    ``usage`` is what the agent states of its searches. ``cut_answers`` counts the answers with as many hits as were asked for,
+    which may have been cut there.
     """
 
     name: str
@@ -85,6 +88,7 @@ class AgentSummary:
     index: IndexBuild | None = None
     start_seconds: float | None = None
     cost: Mapping[str, float] = field(default_factory=dict)
+    usage: UsageSummary = NOTHING_STATED
     similarity: Mapping[str, Spread] = field(default_factory=dict)
     cut_answers: int = 0
     versions: Versions = Versions()  # noqa: RUF009  # frozen

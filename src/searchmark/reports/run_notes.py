@@ -14,6 +14,7 @@ from searchmark.corpora.corpus import Survey
 from searchmark.errors import shortened
 from searchmark.records import AnswerDetails, Run
 from searchmark.reports.notes import Note, note
+from searchmark.reports.usage_notes import usage_notes
 
 REASONS_SHOWN = 3
 LONGEST_REASON = 160
@@ -32,6 +33,7 @@ def run_notes(run: Run, order: Mapping[str, int]) -> Iterator[Note]:
     unstable = [case for case, each in details if each.unstable > 0]
     if unstable:
         yield note("unstable-answers", f"cases that were answered differently when asked again: {len(unstable)}", unstable)
+    yield from usage_notes(run, details)
     yield from _condition_notes(run)
 
 

@@ -28,10 +28,8 @@ DROPPED = {
     "cases_filtered_out": ("cases-filtered-out", "cases of the suite that were not asked for, left out"),
     "below_same_depth": ("hits-below-same-depth", "hits below the smallest depth of all runs, left out"),
     "beyond_depth": ("hits-beyond-depth", "hits beyond the depth that was asked for, left out"),
-    "not_text": (
-        "hits-not-text",
-        "hits that are neither text nor a path, which keep their rank and count as not relevant",
-    ),
+    "merged_chunks": ("merged-chunks", "chunks of a file that an earlier hit is in already, merged with it"),
+    "not_chunks": ("not-chunks", "hits whose ids do not fit chunk_of, taken as they are"),
     "scores_unusable": (
         "unusable-scores",
         "scores that are not finite numbers, left out (the order of the run was kept)",
@@ -45,8 +43,9 @@ def score_notes(
     """All that must be said about the scores of one run besides its numbers."""
     for key, count in dropped:
         if count:
-            code, sentence = DROPPED.get(key, ("left-out", key))
+            code, sentence = DROPPED.get(key, ("left-out", f"{key.replace('_', ' ')}, left out"))
             yield note(code, f"{sentence}: {count}", _cases_behind(key, scores.judged))
+    yield from _own_corpus(scores.judged)
     yield from _case_notes(scores.judged)
     for name, summary in measures:
         if summary.definition:
@@ -59,6 +58,14 @@ def trust_notes(scores: Scores) -> Iterator[Note]:
     """Why the scores are untrusted."""
     for reason in distrust(scores):
         yield note(reason.kind.replace("_", "-"), f"untrusted: {reason.message}", reason.cases)
+
+
+def _own_corpus(judged: Judged) -> Iterator[Note]:
+    """What cannot be known of a service, unless its hits are checked against a corpus that was named."""
+    service = judged.run.provenance.service
+    if service is not None and judged.valid is None:
+        unknown = "invalid hits, unreachable targets and its index are not known"
+        yield note("own-corpus", f"{service}: {unknown} (the agent searches its own corpus)")
 
 
 def _case_notes(judged: Judged) -> Iterator[Note]:

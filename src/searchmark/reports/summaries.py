@@ -11,6 +11,7 @@ from searchmark.analysis.latencies import latencies_of
 from searchmark.analysis.prices import total_cost
 from searchmark.analysis.scores import Scores, segment_rows, untrusted_because
 from searchmark.analysis.similarity import similarity_of
+from searchmark.analysis.usage import usage_of
 from searchmark.corpora.corpus import Survey
 from searchmark.options.report_options import ReportOptions
 from searchmark.records import Run, Suite
@@ -52,6 +53,7 @@ def agent_summary(
         index=run.provenance.index,
         start_seconds=next(iter(run.provenance.start_seconds), None),
         cost=cost_of(run),
+        usage=usage_of(run),
         similarity=similarity_of(run),
         cut_answers=_cut_answers(run),
         run=run_summary(run),
@@ -82,6 +84,7 @@ def run_summary(run: Run) -> RunSummary:
         commit=None if searched is None else searched.commit,
         dirty=None if searched is None else searched.dirty,
         corpus=next(iter(known.corpora.values())) if len(known.corpora) == 1 else None,
+        service=known.service,
         agent=known.agent,
         options=known.options,
         repositories=tuple(sorted(known.repositories, key=lambda repository: repository.name)),

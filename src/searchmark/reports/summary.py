@@ -19,6 +19,7 @@ from searchmark.reports.outcome import MEANINGS, outcome_of
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
 from searchmark.reports.report import AgentSummary, Report
 from searchmark.reports.targets import TargetLine, targets
+from searchmark.reports.usage_layout import token_lines
 
 WIDTH = 80
 LONGEST_NAME = 24
@@ -55,6 +56,8 @@ def _means(report: Report) -> Iterator[str]:
     else:
         yield from _lines(table(("measure", *map(_short, agents)), (_row_of(name, agents.values()) for name in shown)))
     yield from _left_out(len(first.measures) - MEASURES, "more measure")
+    for name, agent in agents.items():
+        yield from (f"{_short(name)}, {sentence}" for sentence in token_lines(agent.usage))
     unseen = list(islice(report.agents, RUNS, None))
     yield from (f"not shown: the means of {listed(unseen)}",) if unseen else ()
 

@@ -18,6 +18,7 @@ from searchmark.reports.fitting import fitted, narrowest
 from searchmark.reports.history_layout import history_lines
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
 from searchmark.reports.report import AgentSummary, Report
+from searchmark.reports.usage_layout import usage_table, usages_table
 
 WIDTH = 120
 # Blanks that fill a table up to its edge: they would make a line wider than a narrow terminal.
@@ -69,7 +70,10 @@ def _parts(report: Report, brief: bool) -> Iterator[Part]:
 
 def _comparison_parts(report: Report, brief: bool) -> Iterator[Part]:
     yield from _tables(
-        _with_suite(comparison_layout.standing_table(report), report.suite.name), comparison_layout.speed_table(report)
+        _with_suite(comparison_layout.standing_table(report), report.suite.name),
+        comparison_layout.speed_table(report),
+        comparison_layout.other_latencies(report),
+        usages_table(report.agents),
     )
     for effect in report.snapshot_effects:
         yield _line(effect.sentence, "bold")
@@ -92,6 +96,7 @@ def _agent_parts(name: str, agent: AgentSummary, report: Report) -> Iterator[Par
     yield _line(f"{name} on {report.suite.name}", "bold")
     yield _line(layout.case_counts(agent, report.suite.cases))
     yield from _tables(layout.measure_table(agent), *layout.segment_tables(agent), layout.latency_table(agent))
+    yield from _tables(usage_table(agent))
     preparation = layout.preparation(agent)
     if preparation:
         yield _line(preparation)

@@ -27,7 +27,7 @@ from searchmark.records import (
     SuiteIdentity,
     TrustEvent,
 )
-from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector
+from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector, service_among
 from searchmark.running.entrant import Entrant
 from searchmark.running.environment import environment
 from searchmark.running.events import WorkerEvent, description, index_build
@@ -40,7 +40,7 @@ from searchmark.running.sandbox.launch import Launch, Sandbox
 from searchmark.running.session import Outcome, Session
 from searchmark.running.settling import settled
 from searchmark.running.trust import Observed, trust_events
-from searchmark.running.worker.protocol import LONGEST_REASON
+from searchmark.running.worker.protocol import LONGEST_REASON, NEEDS_CORPUS
 from searchmark.services.environment_secrets import environment_secrets
 from searchmark.services.redaction import scrubbed, secrets_in, unless_known, without_secrets
 
@@ -99,10 +99,16 @@ class AgentRun:
         self._tell("loading")
         try:
             self._code = self._sessions[0].load()
+            self._refuse_without_corpus()
         except UsageError as error:
             if alone:
                 raise UsageError(scrubbed(str(error), self._secrets)) from None
             self._break(error)
+
+    def _refuse_without_corpus(self) -> None:
+        """Only its code knew whether the agent has a corpus of its own."""
+        if self._sessions[0].needs_corpus and self._entrant.is_remote:
+            raise UsageError(f"the agent {self._entrant.spec.name!r} {NEEDS_CORPUS}")
 
     def open_journal(self, path: Path, *, resume: bool, retry: bool) -> None:
         if self._broken is not None:  # without its code there is nothing to say of whom the answers are
@@ -218,7 +224,7 @@ class AgentRun:
             self._inspector.prefetch(self._following[step.case])  # while the agent is busy; it is remembered until then
         if existence.problem is not None:
             return Outcome("error", details=AnswerDetails(failure=existence.problem, not_whole=True)), existence
-        return session.ask(step.query, step.location), existence
+        return session.ask(step.query, step.location, step.request), existence
 
     def _record(self, step: Step, outcome: Outcome, existence: CaseExistence) -> None:
         with self._lock:
@@ -290,8 +296,10 @@ class AgentRun:
             agent=self._agent_identity(),
             options=asdict(self._options),
             corpora={} if self._entrant.label.snapshot == PARENT else inspector.shared_corpora(self._entrant.locations),
+            service=scrubbed(service_among(self._entrant.locations), self._secrets),
             repositories=inspector.repositories,
             candidates=self._entrant.candidates,
+            own_corpus=self._entrant.searches_own_corpus,
             environment=environment(),
             index=index_build(events),
             start_seconds=tuple(event.seconds for event in events if event.event == "started" and event.seconds is not None),

@@ -134,6 +134,11 @@ def _distinct(locations: Mapping[str, Location]) -> Iterable[Location]:
     return {id(location): location for location in locations.values()}.values()
 
 
+def service_among(locations: Mapping[str, Location]) -> str | None:
+    """The service that searches what it has, if one does."""
+    return next((each.name for each in _distinct(locations) if isinstance(each, Remote)), None)
+
+
 def _digest_of_all(digests: Mapping[str, str | None]) -> str:
     return hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
 

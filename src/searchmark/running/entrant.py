@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Commit, Location
+from searchmark.corpora.locations import Commit, Location, Remote
 from searchmark.options.run_options import CHANGE_NO_ANSWER, RunOptions
 from searchmark.records import CandidateKinds, RunLabel
+from searchmark.registry import searches_own_corpus, with_arms
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,17 @@ class Entrant:
                 return CandidateKinds(kinds, excluded)
         return None
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is given no corpus."""
+        return isinstance(next(iter(self.locations.values())), Remote)
+
+    @property
+    def searches_own_corpus(self) -> bool:
+        """Whether it, or one that it asks, searches what it has: at a commit nobody knows which state that is."""
+        first = next(iter(self.locations.values()))
+        return self.is_remote or (isinstance(first, Commit) and any(map(searches_own_corpus, with_arms(self.spec))))
+
     def identity(self, options: RunOptions, code: str | None, salt: str) -> dict[str, Any]:
         """What of it must be the same for a journal to be resumed. The config may hold secrets, hence the salt."""
         config = json.dumps(self.spec.config, sort_keys=True, default=str)
@@ -37,6 +49,7 @@ class Entrant:
             "agent": {
                 "label": asdict(self.label),
                 "source": self.spec.source.text,
+                "chunk_of": self.spec.chunk_of,
                 "code": code,
                 "config": hashlib.sha256(f"{salt}{config}".encode("utf-8", "surrogatepass")).hexdigest(),
             },

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import repeat
+from typing import Any
 
 from searchmark.corpora.locations import Location
 from searchmark.errors import NothingEvaluated, UsageError
@@ -19,11 +20,12 @@ from searchmark.records import Case, RunLabel, Suite
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One case, to be asked at one location."""
+    """One case, to be asked at one location; ``request`` is what it brings along for agents that can send it."""
 
     case: str
     query: str
     location: Location
+    request: Mapping[str, Any] | None = field(default=None, hash=False)
 
 
 def parse_shard(text: str) -> tuple[int, int]:
@@ -82,10 +84,11 @@ def _refuse_unknown_categories(suite: Suite, wanted: Iterable[str]) -> None:
 def ordered(suite: Suite, locations: Mapping[str, Location], seed: int, *, shuffled: bool = True) -> list[Step]:
     """All cases as steps: location by location in the order of ``locations``, shuffled within each."""
     groups: dict[Location, list[Step]] = {location: [] for location in locations.values()}
-    for case, query in zip(suite.table.ids, suite.table.queries or repeat(None), strict=False):
+    requests = suite.table.requests or repeat(None)
+    for case, query, request in zip(suite.table.ids, suite.table.queries or repeat(None), requests, strict=False):
         if query is None:
             raise UsageError(f"the case {case!r} has no query; for TREC qrels and labels, give the queries with --topics")
-        groups[locations[case]].append(Step(case, query, locations[case]))
+        groups[locations[case]].append(Step(case, query, locations[case], request))
     return [
         step
         for steps in groups.values()

@@ -80,11 +80,13 @@ class Session:
         self._snapshots = launch.snapshot_folder()
         self._options = options
         self._warm_up_query = warm_up_query
+        self._own_request: dict[str, Any] = {}  # what the case that is asked brings along
         self._happened, self._meanwhile = happened, meanwhile
         self._process: Worker | None = None
         self._location: Location | None = None
         self._clock = ClockCheck(Load(options.depth, options.jobs))
-        self._resets = self._counts = False
+        self._resets = self._counts = self._streams = False
+        self.needs_corpus = True  # as far as is known before it is loaded
         self._ever_ready = False
         self._in_a_row = 0
         self.given_up: str | None = None
@@ -105,25 +107,27 @@ class Session:
         if in_a_row:
             self._give_up_at_the_limit("see the journal")
 
-    def ask(self, query: str, location: Location) -> Outcome:
-        """Search one corpus once cold and then warm, as often as the options say."""
+    def ask(self, query: str, location: Location, request: Mapping[str, Any] | None = None) -> Outcome:
+        """Search one corpus once cold and then warm, as often as the options say; ``request`` is the case's own, if it has one."""
         if self.given_up:
             return Outcome("not_run", details=AnswerDetails(failure=self.given_up))
         try:
             self._prepare(location)
         except _RequestFailed as failure:
             return self._unprepared(failure)
+        self._own_request = {"request": request} if request else {}
         try:
             if self._resets:
                 self._told({"op": "reset"}, self._options.timeout_seconds)
             cold = self._request("search", query)
-            time = self._time(cold, query)
+            ms, doubted = self._time(cold, query)
+            first = self._first_hit_ms(ms)
             if self._counts:
                 cold |= self._told({"op": "tokens"}, self._options.timeout_seconds)
         except _RequestFailed as failure:
             return self._failed(failure, failure.ms)
         self._warm_up_query = query
-        return self._outcome(cold, query, *time)
+        return self._outcome(cold, query, ms, first, doubted)
 
     def close(self) -> None:
         """Let the agent close itself, for a few seconds, then end its worker."""
@@ -149,10 +153,16 @@ class Session:
         """What the agent has printed: its beginning, and how much there was."""
         return [Printed(name, output.size, output.text()) for name, output in self._output.items() if output.size]
 
-    def _outcome(self, cold: dict[str, Any], query: str, ms: float, doubted: bool) -> Outcome:
+    def _outcome(self, cold: dict[str, Any], query: str, ms: float, first: float | None, doubted: bool) -> Outcome:
         repeats = self._repeats(query)
         doubts = repeats.pop("doubted_times") + doubted
-        return answered(cold, cold_ms=(ms,), doubted_times=doubts, **repeats)
+        return answered(cold, cold_ms=(ms,), first_hit_ms=first, doubted_times=doubts, **repeats)
+
+    def _first_hit_ms(self, ms: float) -> float | None:
+        """Until the first hit of a stream, by our own clock; its way to us may make that longer than the whole search was."""
+        assert self._process is not None  # noqa: S101  # it has just answered
+        first = self._process.first_hit_ns
+        return None if first is None else min(first / 1e6, ms)
 
     def _time(self, reply: dict[str, Any], query: str) -> tuple[float, bool]:
         """How long a search took, and whether that is our own time, since the worker's is not to be believed."""
@@ -213,7 +223,7 @@ class Session:
         }
         reply = self._told({"op": "load", "agent": agent, **limits}, max(self._options.initialize_seconds, LOADING_SECONDS))
         self._happened(WorkerEvent("started", seconds=process.age()))
-        self._resets, self._counts = reply["resets"], reply["counts"]
+        self._resets, self._counts, self.needs_corpus = (reply[key] for key in ("resets", "counts", "needs_corpus"))
         code: str | None = reply["code"]
         return code
 
@@ -256,15 +266,17 @@ class Session:
             raise _RequestFailed("error", str(error)) from error
 
     def _request(self, operation: str, query: str) -> dict[str, Any]:
-        request = {"op": operation, "query": query, "depth": self._options.depth}
+        request = {"op": operation, "query": query, "depth": self._options.depth, **self._own_request}
         return self._told(request, self._options.timeout_seconds)
 
     def _told(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Ask the worker. One that has gone, is late or out of memory is ended."""
         assert self._process is not None  # noqa: S101  # nobody asks before there is one
+        if self._streams:
+            self._meanwhile()  # not while hits come: when the first one did would not be seen
         start = perf_counter()
         try:
-            reply = self._process.ask(message, seconds, self._meanwhile)
+            reply = self._process.ask(message, seconds, _nothing if self._streams else self._meanwhile)
         except Late:
             self._lose("timeout")
             raise _RequestFailed("timeout", f"no answer within {seconds:g} s", seconds * 1e3) from None
@@ -272,6 +284,7 @@ class Session:
             took = _ms_since(start) - self._process.unseen_ns / 1e6  # by our own clock, since that of the worker is gone
             self._lose(str(gone))
             raise _RequestFailed("error", str(gone), took) from None
+        self._streams = self._streams or self._process.first_hit_ns is not None
         problem = self._problem(message["op"], reply)
         if problem:
             took = _ms_since(start) - self._process.unseen_ns / 1e6
@@ -317,7 +330,7 @@ def answered(reply: Mapping[str, Any], **times: Any) -> Outcome:
             cost=reply.get("cost"),
             tokens=reply.get("tokens"),
             tokens_by=reply.get("tokens_by"),
-            retries=reply.get("retries") or 0,
+            retries=reply.get("retries"),
             waited_ms=reply.get("waited_ms"),
             start_ms=reply.get("start_ms"),
             dropped=reply["dropped"],
@@ -325,6 +338,10 @@ def answered(reply: Mapping[str, Any], **times: Any) -> Outcome:
             **times,
         ),
     )
+
+
+def _nothing() -> None:
+    """What there is to do while hits come."""
 
 
 def _packed(samples: Sequence[float]) -> Sequence[float]:

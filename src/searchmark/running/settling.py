@@ -17,9 +17,8 @@ def settled(step: Step, outcome: Outcome, existence: CaseExistence, hidden: froz
 
     Where it is not known what exists, as at a service, hits stay as they are and nothing is said about them.
     """
-    details = replace(
-        scrubbed(outcome.details, hidden), asked=query_digest(step.query), unreachable=tuple(existence.unreachable or ())
-    )
+    asked = query_digest(step.query, step.request)
+    details = replace(scrubbed(outcome.details, hidden), asked=asked, unreachable=tuple(existence.unreachable or ()))
     if existence.existing is None:
         return JournalEntry(Outcome(outcome.status, scrubbed(outcome.ids, hidden), outcome.scores, outcome.lines, details), None)
     known = [existence.existing.settled(hit) for hit in outcome.ids]

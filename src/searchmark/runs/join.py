@@ -36,7 +36,7 @@ def _refuse_different(first: Run, other: Run) -> None:
         "agent": _different_agents(one.agent, two.agent),
         "options": _that_matter(one.options) != _that_matter(two.options),
         "candidates": one.candidates != two.candidates,
-        "corpus": _differ(one.corpora, two.corpora),
+        "corpus": _differ(one.corpora, two.corpora) or one.service != two.service,
         # At the parents it does not matter where the head of a repository is meanwhile.
         "state of the repository": moved and first.label.snapshot != PARENT,
         "suite": (one.suite and one.suite.name) != (two.suite and two.suite.name),

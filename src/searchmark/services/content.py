@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     import httpx
@@ -27,7 +27,7 @@ def content_of(response: httpx.Response, limit: int) -> Content:
     httpx would unpack every piece completely, and several layers of packing one after the other, before a limit could be held.
     """
     data, received, unpacker = bytearray(), 0, _unpacker(response)
-    for piece in response.iter_raw():
+    for piece in cast("httpx.SyncByteStream", response.stream):  # as it was sent
         received += len(piece)
         data += piece if unpacker is None else _unpacked(unpacker, piece, limit + 1 - len(data))
         if max(received, len(data)) > limit:

@@ -6,11 +6,12 @@ Here the sockets themselves know when the exchange must have ended, so that no s
 
 from __future__ import annotations
 
+import logging
 import math
 import socket
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from ssl import SSLContext
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _END: ContextVar[float] = ContextVar("end", default=math.inf)
 # Bytes. A socket that can be written to has room for these, so one write is one wait; more could be several.
 _PIECE = 4096
+_LOGGERS = ("httpcore.connection", "httpcore.http11", "httpcore.proxy")
 
 
 @contextmanager
@@ -37,12 +39,30 @@ def must_end_within(seconds: float) -> Iterator[None]:
 
 
 def with_deadlines(client: httpx.Client) -> httpx.Client:
-    """The same client, whose connections (those through proxies too) keep to `must_end_within`."""
+    """The same client, whose connections (those through proxies too) keep to `must_end_within` and out of logs."""
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(_is_not_ours)
     private: Any = client  # httpx hands no network backend on to the pools that it makes, so they are given theirs here
     for transport in (private._transport, *private._mounts.values()):
         if transport is not None:
             transport._pool._network_backend = _Network(transport._pool._network_backend)
     return client
+
+
+def end_if_more_came(response: httpx.Response) -> None:
+    """Close the connection of an answer that is over, if more than it was sent: the next request would get that as its answer."""
+    private: Any = response.stream
+    http11 = private._httpcore_stream._pool_request.connection
+    while not hasattr(http11, "_h11_state"):  # inside of one per proxy
+        http11 = http11._connection
+    trailing, _ = http11._h11_state.trailing_data
+    if trailing:
+        http11._network_stream.close()  # found closed by the pool, which then opens another
+
+
+def _is_not_ours(_: logging.LogRecord) -> bool:
+    """httpcore logs the headers of an answer, in which a service may repeat a key. A filter that is there is not added again."""
+    return _END.get() == math.inf
 
 
 def _left(late: type[httpcore.TimeoutException]) -> float:
@@ -88,17 +108,29 @@ def _addresses(host: str, port: int) -> list[str]:
 
 
 class _Stream(httpcore.NetworkStream):
-    """A connection that is late as soon as its exchange is, whatever each single step may take."""
+    """A connection that is late as soon as its exchange is, whatever each single step may take.
+
+    Head and body of a request are written apart, and here sent together: two packets would wake the service twice.
+    """
 
     def __init__(self, stream: httpcore.NetworkStream) -> None:
         self._stream = stream
+        self._unsent = b""
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002  # as in connect_tcp
+        with suppress(httpcore.WriteError):  # a service may answer and hang up before it has heard all, so it is heard
+            self._flush()
         return self._stream.read(max_bytes, _left(httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002  # as in connect_tcp
-        for start in range(0, len(buffer), _PIECE):
-            self._stream.write(buffer[start : start + _PIECE], _left(httpcore.WriteTimeout))
+        self._unsent += buffer
+        if len(self._unsent) > _PIECE:
+            self._flush()
+
+    def _flush(self) -> None:
+        unsent, self._unsent = self._unsent, b""
+        for start in range(0, len(unsent), _PIECE):
+            self._stream.write(unsent[start : start + _PIECE], _left(httpcore.WriteTimeout))
 
     def start_tls(
         self,

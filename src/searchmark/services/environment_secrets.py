@@ -33,7 +33,7 @@ _ADDRESS = re.compile(r"[A-Za-z][\w+.-]*://\S*")
 def environment_secrets(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
     """Every secret of the environment, in each form in which something may repeat it."""
     values = {value.strip() for name, raw in environment.items() for value in _values(name, raw[:_LONGEST_VALUE])}
-    return frozenset(form for value in values if _is_telling(value) for form in _forms(value))
+    return frozenset(form for value in values if _is_telling(value) for form in forms_of(value))
 
 
 def _values(name: str, value: str) -> Iterator[str]:
@@ -57,9 +57,16 @@ def _is_telling(value: str) -> bool:
     return len(value) >= _LONG_VALUE or bool(_MIXED.search(value))
 
 
-def _forms(value: str) -> Iterator[str]:
+def forms_of(value: str) -> Iterator[str]:
+    """A value in each form in which something may repeat it."""
     yield value
-    yield from {quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    yield from {
+        quote(value, safe=""),
+        quote(value),
+        quote_plus(value),
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+    }
     yield from _in_base64(value.encode("utf-8", "surrogateescape"))
 
 

@@ -43,6 +43,7 @@ class ClientOptions:
     first. Waits between them start at ``backoff_seconds`` and double, unless the service says how long; one is at most five
     minutes, all of one call ten. ``gives_up``: once a call has failed for a reason that
     holds for every other one (no connection, a refused key, a wrong address), later calls fail without a request.
+    ``connections``: how many are kept open. ``follow_redirects``: those to the same scheme, host and port; others never are.
     """
 
     key: ApiKey | None = None
@@ -53,6 +54,8 @@ class ClientOptions:
     requests_per_second: float | None = None
     max_response_bytes: int = 64 << 20
     gives_up: bool = False
+    connections: int = 10
+    follow_redirects: bool = False
 
     def __post_init__(self) -> None:
         day, most, rate = LONGEST_TIMEOUT, MOST_RETRIES, self.requests_per_second
@@ -61,6 +64,7 @@ class ClientOptions:
         _check("backoff_seconds", self.backoff_seconds, 0 <= self.backoff_seconds <= day, f"between 0 and {day}")
         _check("requests_per_second", rate, rate is None or 1 / day <= rate < inf, "at least one in a day")
         _check("max_response_bytes", self.max_response_bytes, self.max_response_bytes > 0, "more than 0")
+        _check("connections", self.connections, self.connections > 0, "more than 0")
 
 
 def _check(name: str, value: float | None, holds: bool, rule: str) -> None:

@@ -24,9 +24,9 @@ _HEADERS = {"Accept": "application/json", "Accept-Encoding": ENCODING, "User-Age
 
 @dataclass(frozen=True)
 class Outgoing:
-    """A request that is ready to be sent, as often as need be."""
+    """A request that is ready to be sent, as often as need be. Neither it nor its secrets are shown."""
 
-    request: httpx.Request
+    request: httpx.Request = field(repr=False)
     secrets: frozenset[str] = field(repr=False)
 
 
@@ -34,16 +34,31 @@ def outgoing(address: str, request: Request, headers: Mapping[str, str]) -> Outg
     """The request to this address with these headers, which may hold a key."""
     import httpx
 
-    _check_headers(headers)
-    content = None if request.body is None else _content(request.body)
+    content = None if request.body is None else json_content(request.body)
     types = _HEADERS | ({} if content is None else {"Content-Type": "application/json"})
     try:
         url = _url(address, request)
-        sent = httpx.Request(request.method, url, headers=types | dict(headers), content=content)
     except httpx.InvalidURL:
         raise _no_address(address) from None  # its text may quote the password
-    sent.url = _quiet(url)
-    return Outgoing(sent, _secrets(address, headers, request.parameters))
+    return Outgoing(made(request.method, url, types | dict(headers), content), _secrets(address, headers, request.parameters))
+
+
+def made(method: str, url: httpx.URL | str, headers: Mapping[str, str], content: bytes | None) -> httpx.Request:
+    """A request in all its parts; user and password of the address become a header, as in every client."""
+    import httpx
+
+    _check_headers(headers)
+    try:
+        request = httpx.Request(method, url, headers=headers, content=content)
+    except httpx.InvalidURL:
+        raise _no_address(str(url)) from None
+    if request.url.userinfo and "authorization" not in request.headers:
+        request.headers["Authorization"] = _basic(request.url)
+    return request
+
+
+def _basic(url: httpx.URL) -> str:
+    return f"Basic {b64encode(f'{url.username}:{url.password}'.encode()).decode()}"
 
 
 def check_address(address: str) -> None:
@@ -68,7 +83,8 @@ def _check_headers(headers: Mapping[str, str]) -> None:
             raise UsageError(f"the header {name} holds characters that HTTP does not allow")
 
 
-def _content(body: Any) -> bytes:
+def json_content(body: Any) -> bytes:
+    """A body as JSON; a lone surrogate, which no encoding has, becomes a question mark."""
     return encodable(json.dumps(body, ensure_ascii=False, allow_nan=False)).encode()
 
 
@@ -79,20 +95,6 @@ def _url(address: str, request: Request) -> httpx.URL:
     base = httpx.URL(address)
     path = f"{base.path.rstrip('/')}{request.path}" if request.path else base.path
     return base.copy_with(path=path, fragment=None).copy_merge_params(dict(request.parameters))
-
-
-def _quiet(url: httpx.URL) -> httpx.URL:
-    """The same address, whose text has no secrets: httpx logs it."""
-    import httpx
-
-    class Quiet(httpx.URL):
-        def __str__(self) -> str:
-            return without_credentials(super().__str__())
-
-        def __repr__(self) -> str:
-            return f"URL({str(self)!r})"
-
-    return Quiet(url)
 
 
 def _secrets(address: str, headers: Mapping[str, str], parameters: Mapping[str, str]) -> frozenset[str]:

@@ -14,10 +14,10 @@ def key_variable_for(url: str, named: str | None, own_url: str, own_variable: st
     """
     if named is not None:
         return named or None
-    return own_variable if _origin(url) == _origin(own_url) else None
+    return own_variable if origin(url) == origin(own_url) else None
 
 
-def _origin(url: str) -> tuple[str, str, int | None] | None:
+def origin(url: str) -> tuple[str, str, int | None] | None:
     """Scheme, host and port; None for what has none, and without encryption a key would reach others than the host."""
     try:
         parts = urlsplit(url)

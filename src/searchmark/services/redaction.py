@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import count, islice
 from typing import Any, TypeVar
 
-from searchmark.services.secret_forms import HIDDEN, credentials_in, is_secret_flag, without_credentials
+from searchmark.services.secret_forms import HIDDEN, credentials_in, is_secret_flag, only_names, without_credentials
 from searchmark.services.secret_names import looks_secret
 
 SHORTEST = 4  # characters; anything shorter occurs in ordinary words
@@ -26,6 +26,8 @@ T = TypeVar("T")
 def without_secrets(value: Any, name: str = "") -> Any:
     """A config as it may be written down: what is named or looks like a secret is removed, whatever is below it too."""
     if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str) and only_names(value):
         return value
     if looks_secret(name):
         return HIDDEN
@@ -57,7 +59,7 @@ def _secrets(value: Any, name: str, below: bool) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for before, each in _with_previous(value):
             yield from _secrets(each, name, secret or is_secret_flag(before))
-    elif isinstance(value, bool) or value is None:
+    elif isinstance(value, bool) or value is None or (isinstance(value, str) and only_names(value)):
         return
     elif secret or (isinstance(value, str) and _LOOKS_SECRET.search(value)):
         yield str(value)

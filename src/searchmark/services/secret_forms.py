@@ -36,14 +36,21 @@ _TOKENS = (
     r"eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?",  # a JSON Web Token
 )
 
-_USER = re.compile(r"(?P<kept>://)(?P<secret>[^/\s]+)(?=@)")  # up to the last @ before the path
+# Where a variable of the environment is named, its name is no secret.
+_NAMED = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}"
+_NAMED_USER = rf"(?:(?:[\w.-]+:)?{_NAMED}|{_NAMED}:{_NAMED})@(?![^/\s]*@)"
+_USER = re.compile(rf"(?P<kept>://)(?!{_NAMED_USER})(?P<secret>[^/\s]+)(?=@)")  # up to the last @ before the path
+_ONLY_NAMES = re.compile(rf"(?i)\s*(?:[a-z][a-z-]{{0,20}}\s+)?{_NAMED}\s*")
 _FORMS = (
     _USER,
     re.compile(
         r"(?i)(?P<kept>(?<![A-Za-z0-9])(?:AccountKey|SharedAccessKey|SharedAccessSignature|(?:aws_?)?secret_?access_?key|aws_?session_?token"
         r"|client_?secret)['\"]?\s{0,8}[:=]\s{0,8}['\"]?)(?P<secret>(?=[^\s;'\",]{0,200}\d)[^\s;'\",]{8,})"
     ),
-    re.compile(r"(?i)(?P<kept>(?<=[?&])[\w-]*(?:key|token|secret|password|pwd|sig|signature)=)(?P<secret>[^&#\s]+)"),
+    re.compile(
+        r"(?i)(?P<kept>(?<=[?&])[\w-]*(?:key|token|secret|password|pwd|sig|signature)=)"
+        rf"(?P<secret>(?!{_NAMED}(?:[&#\s]|$))[^&#\s]+)"
+    ),
     re.compile(rf"(?s)(?P<kept>)(?P<secret>-----BEGIN {_KEY_BLOCK}.*?(?:-----END {_KEY_BLOCK}|\Z))"),
     re.compile(r"(?P<kept>hooks\.slack\.com/(?:services|workflows|triggers)/)(?P<secret>[\w/-]+)"),
     re.compile(r"(?P<kept>discord(?:app)?\.com/api/webhooks/)(?P<secret>[\w/-]+)"),
@@ -91,6 +98,11 @@ def credentials_in(text: str) -> Iterator[str]:
 def is_secret_flag(text: object) -> bool:
     """Whether the next word of a command is a secret: ``--password``, ``--api-key``."""
     return isinstance(text, str) and re.fullmatch(_SECRET_FLAG, text, re.IGNORECASE) is not None
+
+
+def only_names(text: str) -> bool:
+    """Whether a text is nothing but the name of an environment variable, as ``Bearer ${NAME}``: what it holds is not there."""
+    return _ONLY_NAMES.fullmatch(text) is not None
 
 
 def _forms(text: str) -> tuple[re.Pattern[str], ...]:

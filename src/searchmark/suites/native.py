@@ -42,6 +42,7 @@ class SuiteFile:
     approvals: tuple[Mapping[str, Any], ...] = ()
     cases: tuple[Case, ...] = ()
     agent: str | Mapping[str, Any] | None = None
+    mode: str | None = None
     corpus: str | None = None
     gates: GateOptions = GateOptions()
     only_in_ci: bool = False
@@ -52,10 +53,12 @@ class SuiteFile:
 class SuiteSetup:
     """How a suite is tested, as far as its file says so: it is no part of the suite, and of none of its digests.
 
-    ``agent`` is a name, or ``{name, source, config}``. The paths are those of the file, relative ones from its folder on.
+    ``agent`` is a name, or ``{name, source, config}``, and ``mode`` the one of its modes that it is asked in. The paths are
+    those of the file, relative ones from its folder on.
     """
 
     agent: str | Mapping[str, Any] | None = None
+    mode: str | None = None
     corpus: Path | None = None
     gates: GateOptions = GateOptions()
     only_in_ci: bool = False
@@ -80,10 +83,7 @@ def read_native(source: Source) -> Suite:
 def read_native_with_setup(source: Source) -> tuple[Suite, SuiteSetup]:
     """Read a native suite, and what its header says about testing it."""
     path = source.path
-    if source.by_line:
-        content = _read_jsonl(source)
-    else:
-        content = _checked(path, _with_numeric_version(source.data) if source.is_yaml else source.data)
+    content = _read_jsonl(source) if source.by_line else _checked(path, _with_numbers(source) if source.is_yaml else source.data)
     _check_defaults(path, content.defaults)
     if not content.cases:
         raise FormatError(path, None if source.by_line else "cases", "holds no cases")
@@ -101,7 +101,7 @@ def _setup(source: Source, content: SuiteFile) -> SuiteSetup:
 
         agent = parse_yaml(source.path, source.text, numbers=True)["agent"]  # options of an agent are settings, and no ids
     corpus = None if content.corpus is None else folder / content.corpus
-    return SuiteSetup(agent, corpus, gates, content.only_in_ci, content.skip_if_missing)
+    return SuiteSetup(agent, content.mode, corpus, gates, content.only_in_ci, content.skip_if_missing)
 
 
 def _suite(path: Path, content: SuiteFile) -> Suite:
@@ -185,11 +185,25 @@ def _checked(path: Path, data: Any) -> SuiteFile:
         raise FormatError(path, "gates", str(error)) from error
 
 
-def _with_numeric_version(data: Any) -> Any:
-    """YAML numbers arrive as text; the version is checked before the shape that would turn it into a number."""
-    if isinstance(data, dict) and re.fullmatch(r"\d{1,9}", str(data.get("schema_version"))):
-        return {**data, "schema_version": int(data["schema_version"])}
-    return data
+def _with_numbers(source: Source) -> Any:
+    """YAML numbers arrive as text; the version is checked before the shape that would turn it into a number.
+
+    Requests of cases are sent as they stand: their numbers are such.
+    """
+    data = source.data
+    if not isinstance(data, dict):
+        return data
+    if re.fullmatch(r"\d{1,9}", str(data.get("schema_version"))):
+        data = {**data, "schema_version": int(data["schema_version"])}
+    cases = data.get("cases")
+    if not isinstance(cases, list) or not any(isinstance(case, dict) and "request" in case for case in cases):
+        return data
+    exact = source.with_numbers.data["cases"]
+    return {**data, "cases": [_with_request(case, numbered) for case, numbered in zip(cases, exact, strict=True)]}
+
+
+def _with_request(case: Any, exact: Any) -> Any:
+    return {**case, "request": exact["request"]} if isinstance(case, dict) and "request" in case else case
 
 
 def _read_jsonl(source: Source) -> SuiteFile:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from searchmark.errors import FormatError
@@ -21,21 +22,44 @@ NO_TEXT = {"filter", "must_not", "knn", "sort", "aggs", "aggregations", "highlig
 
 def read_rank_eval(source: Source) -> Suite:
     """Every request is a case; its query is the text that is searched for, or the request itself where none is found."""
-    cases = [_case(entry) for entry in source.entries()]
+    exact = source.with_numbers
+    templates = _templates(exact.top())
+    requests = [_request(entry, templates) for entry in exact.entries()]
+    cases = [_case(entry, request) for entry, request in zip(source.entries(), requests, strict=True)]
     if not cases:
         raise FormatError(source.path, "requests", "is empty")
     check_cases(source.path, cases, "requests")
     return Suite.from_cases(source.path.stem, cases, metadata=source.top().rest("requests"))
 
 
-def _case(entry: Entry) -> Case:
+def _templates(top: Entry) -> dict[str, dict[str, Any]]:
+    """The templates that the file defines, as ``_search/template`` takes them; an old name of the source is understood."""
+    found = {}
+    for entry in top.entries("templates") if top.has("templates") else ():
+        template = dict(entry.raw_mapping("template").values)
+        found[entry.text("id")] = {"source" if key == "inline" else key: value for key, value in template.items()}
+    return found
+
+
+def _request(entry: Entry, templates: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+    """What is sent to search: a body, or a template with its parameters; one that the file does not define is a stored one."""
+    if isinstance(body := entry.values.get("request"), dict):
+        return {"body": body}
+    if (name := entry.maybe_text("template_id")) is None:
+        return None
+    return {"body": {**templates.get(name, {"id": name}), "params": entry.values.get("params")}, "template": True}
+
+
+def _case(entry: Entry, request: dict[str, Any] | None) -> Case:
     wanted = entry.values.get("params") or entry.values.get("request")
     if not isinstance(wanted, dict):
         raise entry.error("request", "is missing or not a mapping")
     ratings = entry.entries("ratings")
     several = len({rating.maybe_text("_index") for rating in ratings}) > 1
     judgments = tuple(Judgment(_target(rating, several=several), grade=rating.whole("rating")) for rating in ratings)
-    return Case(entry.text("id"), _searched_text(wanted) or json.dumps(wanted), judgments, fields=entry.rest("id", "ratings"))
+    own = {**request, "ids": "index/id"} if request and several else request
+    fields = entry.rest("id", "ratings", "request")
+    return Case(entry.text("id"), _searched_text(wanted) or json.dumps(wanted), judgments, request=own, fields=fields)
 
 
 def _target(rating: Entry, *, several: bool) -> str:

@@ -39,6 +39,7 @@ class Source:
     path: Path
     pipe: bool = False  # whether it may be a pipe that is open already; such a source is asked for its text alone
     content: str | None = None  # the text, where it is known and the file is not to be read
+    numbers: bool = False  # whether numbers of YAML become such: in suites they are ids, and text
 
     @cached_property
     def text(self) -> str:
@@ -88,7 +89,12 @@ class Source:
             return parse_json(self.path, self.text)
         from searchmark.files.yaml_files import parse_yaml
 
-        return parse_yaml(self.path, self.text)
+        return parse_yaml(self.path, self.text, numbers=self.numbers)
+
+    @property
+    def with_numbers(self) -> Source:
+        """The same content, for what is no id: in requests to a search engine numbers are numbers."""
+        return Source(self.path, content=self.text, numbers=True) if self.is_yaml else self
 
     @cached_property
     def lines(self) -> list[tuple[int, Any]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
+from searchmark.agents.modes import in_one_mode
 from searchmark.corpora.locations import Folder
 from searchmark.judging.existence import Existing
 from searchmark.registry import load_agent
@@ -33,7 +34,7 @@ def check_agent(agent: Any, config: Mapping[str, Any] | None = None, *, seconds:
     ``seconds`` end it, unless only this process has it. A fault of the kind that would cost a case, or a run, is wrong; so
     are hits that do not exist, more hits than were asked for, and answers that change without need.
     """
-    spec = load_agent(agent, **(config or {}))
+    spec = in_one_mode(load_agent(agent, **(config or {})))
     process = start_worker(spec, {"stdout": Output(), "stderr": Output()}, longest_answer(K), Launch.of(spec, {}))
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -99,7 +100,6 @@ def _odd(answer: Mapping[str, Any], query: str, existing: Existing) -> list[str]
     dropped = answer["dropped"]
     said = {
         "beyond_depth": f"retrieve({query}, {K}) returns more than {K} hits",
-        "not_text": f"retrieve({query}, {K}) returns hits that are neither text nor a path",
         "scores_unusable": f"retrieve({query}, {K}) returns scores that are not finite numbers, or too few",
     }
     unknown = [hit for hit in answer["ids"] if not existing.settled(hit)[1]]

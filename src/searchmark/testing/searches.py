@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from searchmark.agents.modes import in_one_mode
 from searchmark.corpora.case_locations import Where
 from searchmark.errors import UsageError
 from searchmark.experiments import Experiment, gate_run
@@ -53,7 +54,8 @@ def assert_search(
     if not rules and not compared_with.rules:
         raise UsageError('there is no rule to check: give gates, such as {"P@5": 0.85}')
     where = _where(agent, asked, corpus, setup, path)
-    ran = Experiment(asked, (load_agent(agent),), where, options=options, hidden=() if path is None else (path,)).run()
+    spec = in_one_mode(load_agent(agent))
+    ran = Experiment(asked, (spec,), where, options=options, hidden=() if path is None else (path,)).run()
     looks = LookBook() if named is None or isinstance(named, Run) else look_book(wanted, rules, Path(named))
     _, gate = gate_run(ran.suite, ran.runs, rules, baseline=compared_with, looks=looks, corpus=ran.survey)
     if gate is not None and gate.verdict != "passed":

@@ -69,6 +69,10 @@ class McpAgent(RetrievalAgent):
             return False
         return not self.needs_corpus or self._folder_of(changes.corpus) == self._folder
 
+    def start(self) -> None:
+        """One that cannot be asked at all fails here, and not with every case."""
+        self._ready()
+
     def reset(self) -> None:
         """Have a server: one that has failed is started again here, where no clock runs."""
         self._ready()

@@ -79,7 +79,7 @@ class AnswerReader:
 
     def _hits(self, answer: ToolAnswer) -> tuple[ReadAnswer, Any]:
         """The hits, and the data that they were in."""
-        if any(map(self._as_text.found_nothing, answer.texts)):
+        if any(map(self._as_text.says_nothing, answer.texts)):
             return ReadAnswer(()), answer.structured
         if self._as_json.format == "json" and answer.structured is not None:
             data = self._unwrapped(answer.structured)

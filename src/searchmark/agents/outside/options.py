@@ -8,13 +8,17 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le
 
+from searchmark.agents.outside.literal_secrets import check_no_literal_secret
 from searchmark.agents.outside.results import ResultFormat
+from searchmark.agents.outside.templates import names, variables_in
+from searchmark.embedders import EmbedderChoice
 from searchmark.errors import UsageError
 from searchmark.options.sensitive import Address, CommandLine, FilePath
 from searchmark.options.strict import strict_record
 
 LONGEST_TIMEOUT = 86_400
 LARGEST_OUTPUT = 64 << 20
+PLACEHOLDERS = ("query", "k", "corpus")
 
 
 @strict_record
@@ -23,15 +27,17 @@ class CommandConfig:
 
     ``argv``: the program and its arguments, with ``{query}``, ``{k}`` and ``{corpus}``; no shell is involved. ``stdin``: what it
     reads, with the same placeholders. ``stays``: it is started once, and reads a query and writes an answer per line of JSON.
-    ``folder``: where it is started; by default what is searched. ``results``: how hits are read, by default a path per line.
-    ``success``: exit codes of a search, ``nothing``: those of one that found nothing. ``startup``: an argv that only starts the
-    program, such as ``[rg, --version]``, by which its start is measured. ``reads``: files and folders that it needs in a sandbox.
+    ``streams``: hits count as they are printed, so that the time to the first one can be measured. ``folder``: where it is
+    started, which may be ``{corpus}``; by default where you are. ``results``: how hits are read, by default a path per line.
+    ``success``: exit codes of a search, ``nothing``: those of one that found nothing. ``startup``: an argv that only starts the program, such as
+    ``[rg, --version]``, by which its start is measured. ``reads``: files and folders that it needs in a sandbox.
     ``max_output_bytes``: more is an error of the case.
     """
 
     argv: tuple[CommandLine, ...] = ()
     stdin: str | None = None
     stays: bool = False
+    streams: bool = False
     folder: FilePath | None = None
     results: ResultFormat = ResultFormat()
     success: tuple[int, ...] = (0,)
@@ -40,6 +46,37 @@ class CommandConfig:
     reads: tuple[FilePath, ...] = ()
     max_output_bytes: Annotated[int, Gt(0)] = LARGEST_OUTPUT
 
+    def __post_init__(self) -> None:
+        wrong = self._wrong()
+        if wrong:
+            raise UsageError(wrong)
+
+    def _wrong(self) -> str | None:
+        """What no program could be started by; which one it is may still be missing, where this is a part of a config."""
+        if any(names(self.argv[:1], each) for each in PLACEHOLDERS):
+            return f"the program is the same for every query, so the first of argv has no placeholder: {self.argv[0]!r}"
+        variable = next(variables_in([self.argv, self.startup]), None)
+        if variable is not None:
+            return (
+                f"argv names ${{{variable}}}, and every process can see arguments: let the program read the variable "
+                f"(env: [{variable}])"
+            )
+        return self._wrong_for_staying() if self.stays else self._wrong_for_each()
+
+    def _wrong_for_staying(self) -> str | None:
+        if self.stdin is not None or any(names(self.argv, each) for each in ("query", "k")):
+            return "a program that stays reads every query as a line of JSON: argv has no {query} and no {k}, and there is no stdin"
+        if self.startup:
+            return "startup is for a program that is started for every query, and one that stays is not"
+        return None
+
+    def _wrong_for_each(self) -> str | None:
+        if self.argv and not (names(self.argv, "query") or names(self.stdin, "query")):
+            return "the query goes nowhere: write {query} in argv or in stdin"
+        if self.streams and self.results.format_or("lines") == "json":
+            return "a piece of JSON is read as a whole and cannot stream: use jsonl, lines or regex, or a program that stays"
+        return None
+
 
 @strict_record
 class HttpConfig:
@@ -47,30 +84,39 @@ class HttpConfig:
 
     ``url``, ``parameters``, ``headers``, ``body`` (JSON) and ``form`` may hold ``{query}``, ``{k}`` and ``{vector}``, and
     ``${NAME}`` for an environment variable: keys belong there. ``preset``: a search engine whose requests and answers are known;
-    what is given here goes before it. ``index`` and ``fields`` are for presets. ``embedder``: makes ``{vector}`` of the query.
-    ``results``: how hits are read. ``timeout_seconds``: of one attempt. ``retries``: further attempts after 429, 5xx and lost
-    connections.
-    ``connections``: how many are kept open.
+    what is given here goes before it. ``index`` and ``fields`` are for presets; ``requests: query`` makes them ask by the
+    query even where a case brings a request of its own. ``method``: by default POST with a body or form, else GET.
+    ``embedder``: makes ``{vector}`` of the query. ``results``: how hits are read, by default as JSON.
+    ``timeout_seconds``: of one attempt, from the connection to the last byte. ``retries``: further attempts after 408, 429, 5xx,
+    lost connections and time-outs; the first waits for ``backoff_seconds``, each later one twice as long as the one before.
+    ``requests_per_second``: no more than that. ``connections``: how many are kept open. ``follow_redirects``: those within the
+    same scheme, host and port. ``max_response_bytes``: more, as sent or as unpacked, is an error of the case.
     """
 
     url: Address | None = None
     preset: str | None = None
     index: str | None = None
     fields: tuple[str, ...] = ()
+    requests: Literal["case", "query"] = "case"
     method: Literal["GET", "POST"] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
     form: Mapping[str, Any] = field(default_factory=dict)
-    embedder: Any = None
+    embedder: EmbedderChoice | None = None
     results: ResultFormat = ResultFormat()
     timeout_seconds: Annotated[float, Gt(0), Le(LONGEST_TIMEOUT)] = 30.0
     retries: Annotated[int, Ge(0), Le(100)] = 3
-    backoff_seconds: Annotated[float, Ge(0)] = 0.5
-    requests_per_second: Annotated[float, Gt(0)] | None = None
-    connections: Annotated[int, Ge(1)] = 10
+    backoff_seconds: Annotated[float, Ge(0), Le(LONGEST_TIMEOUT)] = 0.5
+    requests_per_second: Annotated[float, Ge(1 / LONGEST_TIMEOUT)] | None = None
+    connections: Annotated[int, Ge(1), Le(1000)] = 10
     follow_redirects: bool = False
     max_response_bytes: Annotated[int, Gt(0)] = LARGEST_OUTPUT
+
+    def __post_init__(self) -> None:
+        parts = {"url": self.url, "headers": self.headers, "parameters": self.parameters, "form": self.form, "body": self.body}
+        for name, part in parts.items():
+            check_no_literal_secret(name, part)
 
 
 @strict_record

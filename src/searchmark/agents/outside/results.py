@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from searchmark.agents.agent import RetrievalResult, Usage
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from jmespath.parser import ParsedResult
 
 Format = Literal["json", "jsonl", "lines", "regex"]
+IN_HIT = ("id", "score", "distance", "first_line", "last_line")
+PATHS = ("hits", *IN_HIT, "error", "cost", "tokens")
 GROUPS = ("id", "score", "first", "last")
 _SHOWN = 200
 
@@ -34,24 +36,30 @@ class ResultFormat:
 
     ``format``: ``json``, ``jsonl`` (a hit per line), ``lines`` (an id or path per line) or ``regex``; by default what the other
     fields suggest. ``hits``: a JMESPath to the list of hits. ``id``, ``score``, ``first_line``, ``last_line``: JMESPaths inside of
-    a hit, which may also be an id alone. ``pattern``: a regular expression with the groups ``id``, ``score``, ``first`` and
-    ``last``, looked for in every line. ``nothing``: a regular expression for what the tool says if it finds nothing. ``cost``
-    and ``tokens``: JMESPaths in the whole answer.
+    a hit, which may also be an id alone. ``distance``: a JMESPath to what is smaller for better hits; it becomes the score with
+    its sign changed; if ``score`` is given too, hits are rated by whichever gets worse from the first to the last. ``columns``:
+    at ``hits`` is a list of columns, such as ids and distances, and not of hits. ``error``: a JMESPath in the whole answer; what
+    is there is an error, even if the rest reads as an answer. ``pattern``: a regular expression with the groups ``id``,
+    ``score``, ``first`` and ``last``, looked for in every line. ``nothing``: a regular expression for what the tool says if it
+    finds nothing. ``cost`` and ``tokens``: JMESPaths in the whole answer.
     """
 
     format: Format | None = None
     hits: str | None = None
     id: str | None = None
     score: str | None = None
+    distance: str | None = None
     first_line: str | None = None
     last_line: str | None = None
+    columns: bool = False
+    error: str | None = None
     pattern: str | None = None
     nothing: str | None = None
     cost: str | None = None
     tokens: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("hits", "id", "score", "first_line", "last_line", "cost", "tokens"):
+        for name in PATHS:
             _check_path(name, getattr(self, name))
         for name in ("pattern", "nothing"):
             _check_pattern(name, getattr(self, name))
@@ -117,29 +125,37 @@ class ResultReader:
     def __init__(self, wanted: ResultFormat, default: Format) -> None:
         self.format = wanted.format_or(default)
         self._wanted = wanted
-        self._paths = {
-            name: _compiled(getattr(wanted, name)) for name in ("hits", "id", "score", "first_line", "last_line", "cost", "tokens")
-        }
+        self._paths = {name: _compiled(getattr(wanted, name)) for name in PATHS}
+        self._has_paths = any(self._paths[name] is not None for name in IN_HIT)
         self._pattern = None if wanted.pattern is None else re.compile(wanted.pattern)
         self._nothing = None if wanted.nothing is None else re.compile(wanted.nothing)
 
     def read(self, text: str) -> ReadAnswer:
         """The answer in a text."""
-        if self.found_nothing(text):
+        if self.says_nothing(text):
             return ReadAnswer(())
         if self.format == "json":
             return self.read_data(_parsed(text))
-        lines = [line for line in text.splitlines() if line.strip()]
-        hits = [hit for line in lines if (hit := self.read_line(line)) is not None]
-        if lines and not hits:
-            raise UnreadableAnswer(
-                f"no line of the answer fits the pattern {self._wanted.pattern!r}: {shortened(text.strip(), _SHOWN)!r}"
-            )
-        return ReadAnswer(hits)
+        return ReadAnswer(list(self.read_lines(text.split("\n"))))
 
-    def found_nothing(self, text: str) -> bool:
-        """Whether this is how the tool says that it has found nothing."""
+    def says_nothing(self, text: str) -> bool:
+        """Whether a text is what the tool says if it finds nothing."""
         return self._nothing is not None and self._nothing.search(text) is not None
+
+    def read_lines(self, lines: Iterable[str]) -> Iterator[FoundHit]:
+        """The hits in lines, as these come. Lines end where the tool ended them: a path may hold whatever else breaks a line."""
+        first, found = None, False
+        for line in lines:
+            if not line.strip():
+                continue
+            first = first or line
+            hit = self.read_line(line)
+            if hit is not None:
+                found = True
+                yield hit
+        if first is not None and not found:
+            shown = shortened(first.strip(), _SHOWN)
+            raise UnreadableAnswer(f"no line of the answer fits the pattern {self._wanted.pattern!r}; it begins with {shown!r}")
 
     def read_line(self, line: str) -> FoundHit | None:
         """The hit in a line; None if the pattern finds none there. Not for JSON, of which a line is a piece."""
@@ -152,11 +168,17 @@ class ResultReader:
 
     def read_data(self, data: Any) -> ReadAnswer:
         """The answer in data that was JSON."""
+        said = self._at("error", data)
+        if said:
+            raise UnreadableAnswer(
+                f"the answer is an error: {shortened(said if isinstance(said, str) else json.dumps(said), _SHOWN)}"
+            )
         found = self._at("hits", data) if self._paths["hits"] is not None else data
         if not isinstance(found, list):
             where = f"at {self._wanted.hits!r}" if self._wanted.hits is not None else "that is a list of hits (say where with hits)"
             raise UnreadableAnswer(f"the answer has no list {where}: {shortened(json.dumps(data), _SHOWN)}")
-        return ReadAnswer([self.read_entry(entry) for entry in found], *self.price(data))
+        entries = _rows(found) if self._wanted.columns else found
+        return ReadAnswer(self._rated([self.read_entry(entry) for entry in entries]), *self.price(data))
 
     def price(self, data: Any) -> tuple[float | None, int | None]:
         """What data of an answer says that it has cost, and of how many tokens it is."""
@@ -166,13 +188,26 @@ class ResultReader:
     def read_entry(self, entry: Any) -> FoundHit:
         """One hit; without JMESPaths it is read as hits usually are."""
         try:
-            hit = read_hit(entry if self._paths["id"] is None else self._at("id", entry))
-            score = self._at("score", entry)
-            return FoundHit(
-                hit.id, hit.score if score is None else read_hit((hit.id, score)).score, self._lines(entry) or hit.lines
-            )
+            return self._by_paths(entry) if self._has_paths else read_hit(entry)
         except NotAHit as error:
             raise UnreadableAnswer(f"a hit cannot be read: {error}; in {shortened(json.dumps(entry), _SHOWN)}") from error
+
+    def _by_paths(self, entry: Any) -> FoundHit:
+        hit = read_hit(entry if self._paths["id"] is None else self._at("id", entry))
+        score = self._score(hit.id, entry)
+        return FoundHit(hit.id, hit.score if score is None else score, self._lines(entry) or hit.lines)
+
+    def _rated(self, hits: list[FoundHit]) -> list[FoundHit]:
+        """Scores that may be distances, by the order that the tool has put its hits in: the best one is the first."""
+        rated = [hit.score for hit in hits if hit.score is not None]
+        if self._wanted.score is None or self._wanted.distance is None or not rated or rated[0] >= rated[-1]:
+            return hits
+        return [replace(hit, score=None if hit.score is None else 0.0 - hit.score) for hit in hits]
+
+    def _score(self, hit: str, entry: Any) -> float | None:
+        name = "distance" if self._wanted.score is None else "score"
+        rating = read_hit((hit, self._at(name, entry))).score
+        return rating if rating is None or name == "score" else 0.0 - rating
 
     def _lines(self, entry: Any) -> tuple[int, int] | None:
         first, last = self._at("first_line", entry), self._at("last_line", entry)
@@ -189,6 +224,12 @@ def _compiled(path: str | None) -> ParsedResult | None:
     import jmespath
 
     return jmespath.compile(path)
+
+
+def _rows(columns: list[Any]) -> list[list[Any]]:
+    if not all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
+        raise UnreadableAnswer(f"the columns of the answer are no lists of one length: {shortened(json.dumps(columns), _SHOWN)}")
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def _parsed(text: str) -> Any:

@@ -50,15 +50,18 @@ def command(name: str | None, config_path: str | None, probe: bool, no_exec: boo
 
 
 def _probed(name: str | None, configured: Sequence[AgentSpec], options: RunOptions) -> Iterator[str]:
-    """What an outside system offers. All of it is text of others, and made harmless."""
+    """What an outside system offers, in each of its modes. All of it is text of others, and made harmless."""
+    from searchmark.agents.modes import in_modes
     from searchmark.registry import spec_of
     from searchmark.running.probing import probe
 
     if name is None:
         raise UsageError('--probe needs an agent: its name in the config, or "mcp:" and the command of a server')
     spec = spec_of(name, configured, foreign=not options.no_exec, network=options.network)
-    offer = probe(spec, options)
-    yield from (harmless(line) for line in ([offer] if isinstance(offer, str) else _tools(offer)))
+    for each in in_modes([spec]):
+        offer = probe(each, options)
+        lines = [offer] if isinstance(offer, str) else _tools(offer)
+        yield from map(harmless, [f"In the mode {each.name}:", *lines, ""] if spec.modes else lines)
 
 
 def _tools(offer: ServerOffer) -> Iterator[str]:
@@ -94,7 +97,8 @@ def _description(name: str, configured: Sequence[AgentSpec]) -> Iterator[str]:
     """What an agent says about itself, and every option with its type and default. A plug-in is imported for that."""
     from searchmark.registry import agent_class_of, spec_of
 
-    agent_class = agent_class_of(spec_of(name, configured))
+    spec = spec_of(name, configured)
+    agent_class = agent_class_of(spec)
     yield name
     yield ""
     yield inspect.getdoc(agent_class) or "(no description)"
@@ -104,6 +108,9 @@ def _description(name: str, configured: Sequence[AgentSpec]) -> Iterator[str]:
         yield inspect.getdoc(shape) or "Options:"
         yield ""
         yield from map(_option, fields(shape))
+    if spec.modes:
+        yield ""
+        yield harmless(f"Modes: {', '.join(spec.modes)}")
 
 
 def _option(field: Field[Any]) -> str:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import click
 
 from searchmark.analysis.comparison import check_baseline
-from searchmark.analysis.decisions import PRESETS
+from searchmark.analysis.decision_presets import PRESETS, about_suite, check_preset, left_out_by, preset_tables
 from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of, texts_of_hits
 from searchmark.cli._gates import GateChoice, baseline_file, threshold_options, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
 from searchmark.cli._options import COMPARISON, OUTPUT, WHAT_TO_RUN, Given, config_options, option, option_group, precedence
-from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, now, output_files
+from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, now, output_files, tell
 from searchmark.cli._variadic import VariadicCommand
 from searchmark.config import Config
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import parse_measure
-from searchmark.options.compare_options import CompareOptions
+from searchmark.options.compare_options import CompareOptions, DecisionTable
 from searchmark.options.option import Option
 from searchmark.options.report_options import ReportOptions
 from searchmark.records import display_names
@@ -41,6 +42,15 @@ class ComparedCases:
         str | None, Option("Decide by a table that comes with Searchmark.", ("--decide",), choices=tuple(PRESETS))
     ] = None
 
+    def tables(self, options: CompareOptions) -> tuple[DecisionTable, ...]:
+        """Those of the preset, which decide by the primary measure where one is declared."""
+        return preset_tables(self.preset, options.primary) if self.preset else ()
+
+    def check(self, runs: Sequence[str]) -> None:
+        """Refuse runs that the preset cannot decide about."""
+        if self.preset:
+            check_preset(self.preset, runs)
+
 
 @click.command(
     "compare",
@@ -58,6 +68,15 @@ class ComparedCases:
     metavar="NAME...",
     help="Agents to run, the baseline first: --agents bm25 keyword.",
 )
+@option(
+    WHAT_TO_RUN,
+    "--mode",
+    "modes",
+    multiple=True,
+    metavar="NAME",
+    show_default="all modes of every agent that has some",
+    help="Ask agents in this one of their modes, which the config lists; repeatable.",
+)
 @option(WHAT_TO_RUN, "--repeat-agent", is_flag=True, help="Run every agent twice: how much differs is the noise floor.")
 @option_group(SavedRuns, "saved", WHAT_TO_RUN)
 @config_option(WHAT_TO_RUN, "defaults and agents")
@@ -72,6 +91,7 @@ class ComparedCases:
 def command(
     source: SuiteChoice,
     agents: tuple[str, ...],
+    modes: tuple[str, ...],
     repeat_agent: bool,
     saved: SavedRuns,
     config: Config,
@@ -107,12 +127,16 @@ def command(
     charts = charts_wanted(wanted.charts, config.output, files)
     suite = load_suite(source.path, format=source.format, topics=source.topics)
     runs = [load_run(path, format=saved.run_format) for path in saved.run_paths]
+    options = replace(options, decisions=tuple(about_suite(table, suite) for table in options.decisions))
+    tables = [about_suite(table, suite) for table in compared.tables(options)]
     if agents:
-        specs = agent_specs(agents, config, live)
+        specs = agent_specs(agents, modes, config, live)
         told = [*told_by(source, saved, files), *kept.hidden(suite, live.searched(config, Path(source.path)), config)]
         experiment = live.experiment(suite, specs, config, told, repeats=2 if repeat_agent else 1)
+        names = display_names([*(run.label for run in runs), *experiment.labels])
         # An unknown name should be noticed before hours of searching.
-        check_baseline(options.baseline, display_names([*(run.label for run in runs), *experiment.labels]))
+        check_baseline(options.baseline, names)
+        compared.check(names)
         ran = run_shown(experiment, live.save_run)
         suite, runs, survey = ran.suite, [*runs, *ran.runs], ran.survey
     else:
@@ -120,13 +144,18 @@ def command(
         survey = survey_of(suite, live.where.corpus, live.where.mapping)
     if len(runs) < MINIMUM:
         raise UsageError("a comparison needs two runs or agents at least: --agents bm25 keyword, or --run twice")
+    names = display_names([run.label for run in runs])
+    compared.check(names)
+    for table in left_out_by(options.baseline, (*options.decisions, *tables), names):
+        arms = f"{table.candidate} against {table.baseline}"
+        tell(f"nothing is decided about {arms}: with --baseline {options.baseline} they are not compared")
     report = compare_runs(
         suite,
         runs,
         asked,
         by=wanted.splits,
         options=options,
-        tables=PRESETS[compared.preset] if compared.preset else (),
+        tables=tables,
         rules=rules,
         baseline=baseline,
         looks=look_book(config.gates, rules, Path(baseline_file(config, None))),

@@ -10,7 +10,7 @@ from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of, texts_of_hits
 from searchmark.cli._gates import GateAgainst, baseline_file, gate_options, say_what_is_foreseen, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
-from searchmark.cli._live import LiveOptions, agent_of_suite, agent_specs, live_options, refuse_live_options, run_shown, with_corpus
+from searchmark.cli._live import LiveOptions, live_options, one_agent, refuse_live_options, run_shown, with_corpus
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
 from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, now, output_files
 from searchmark.config import Config
@@ -34,11 +34,16 @@ EITHER = "name either the agent to run (--agent) or the saved run to score (--ru
 @option(
     WHAT_TO_RUN,
     "--agent",
-    "--mode",
-    "agent",
     metavar="NAME",
     show_default="that of the suite's header",
     help="Agent to run: a name that 'searchmark agents' lists, or module:Class.",
+)
+@option(
+    WHAT_TO_RUN,
+    "--mode",
+    metavar="NAME",
+    show_default="the only one, or that of the suite's header",
+    help="Which of the agent's modes to ask it in; the config lists them.",
 )
 @option_group(SavedRuns, "saved", WHAT_TO_RUN)
 @config_option(WHAT_TO_RUN, "defaults and agents")
@@ -51,6 +56,7 @@ EITHER = "name either the agent to run (--agent) or the saved run to score (--ru
 def command(
     source: SuiteChoice,
     agent: str | None,
+    mode: str | None,
     saved: SavedRuns,
     config: Config,
     live: LiveOptions,
@@ -67,6 +73,7 @@ def command(
     \b
     searchmark evaluate --gold-set suite.yaml --agent bm25 --corpus docs/ -o out.json
     searchmark evaluate --gold-set gold_set.json --agent my.module:Agent --repo . --timeout 5
+    searchmark evaluate --gold-set symbols.json --config lookup.yaml --agent lookup --mode fts5 --category 1
     searchmark evaluate --gold-set qrels.txt --run bm25.run -m nDCG@10 -m MRR -o out.json
     """
     from searchmark.experiments import evaluate_run
@@ -81,7 +88,7 @@ def command(
         raise UsageError(EITHER)
     runs = Meanwhile(lambda: [load_run(path, format=saved.run_format) for path in saved.run_paths])
     suite, setup = load_suite_with_setup(source.path, format=source.format, topics=source.topics)
-    if not (agent or saved.run_paths or setup.agent):
+    if not (agent or mode or saved.run_paths or setup.agent):
         raise UsageError(EITHER)
     config = with_gates_of(setup, config)
     rules = gates.rules(config, asked)
@@ -94,7 +101,7 @@ def command(
     if not saved.run_paths:
         say_what_is_foreseen(suite, rules, baseline, config, gates.looks(config, rules))
         live = with_corpus(live, setup)
-        specs = agent_specs([agent], config, live) if agent else (agent_of_suite(setup, config, live),)
+        specs = (one_agent(agent, mode, setup, config, live),)
         told = [*told_by(source, saved, files), *kept.hidden(suite, live.searched(config, Path(source.path)), config)]
         ran = run_shown(live.experiment(suite, specs, config, told), live.save_run)
         suite, parts, survey = ran.suite, list(ran.runs), ran.survey

@@ -15,6 +15,7 @@ from searchmark.analysis.comparison import Comparison, Pair
 from searchmark.analysis.decisions import NOT_ENOUGH, Decision, Reading
 from searchmark.analysis.latencies import latencies_of
 from searchmark.analysis.scores import Scores, Summary, untrusted_because
+from searchmark.analysis.usage import usage_of
 from searchmark.gates.rules import Gate
 from searchmark.records import STATUSES, Run, Suite
 from searchmark.records.shown import counted, listed
@@ -37,6 +38,7 @@ from searchmark.reports.gate_rows import rule_table
 from searchmark.reports.outcome import outcome_of
 from searchmark.reports.page.sections import page_of
 from searchmark.reports.report import Report, SuiteSummary
+from searchmark.reports.usage_layout import token_lines
 
 ROWS_SHOWN = 5
 RULES_SHOWN = 10
@@ -103,6 +105,7 @@ def _run_card(run: Run) -> NotebookCard:
     lines = [f"{counted(len(run), 'answer')} ({statuses or 'none'}), {counted(len(run.scores), 'hit')}"]
     times = [f"{kind.replace('_', ' ')} {MedianAndTail(each.p50, each.p95).text}" for kind, each in latencies_of(run).items()]
     lines += [f"latency p50 / p95: {', '.join(times)}"] if times else []
+    lines += [*token_lines(usage_of(run))]
     first = [run.answer(row, HITS_SHOWN) for row in range(min(ROWS_SHOWN, len(run)))]
     rows = [(Text(each.case), Text(each.status), Text(", ".join(hit.id for hit in each.hits))) for each in first]
     answers = CardSection(tuple(lines), table(("case", "status", "first hits"), rows))

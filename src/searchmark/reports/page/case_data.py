@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from searchmark.analysis.usage import counter_of
 from searchmark.measures.words import with_words
 from searchmark.records import MATCHES, STATUSES, AnswerDetails
 from searchmark.reports.case_records import CaseSummary, ShownHit
@@ -211,6 +212,19 @@ def _failure_of(details: AnswerDetails) -> str:
     return "\n".join(part for part in (details.traceback, details.failure) if part)
 
 
+def _usage_facts(details: AnswerDetails) -> Mapping[str, str | int | None]:
+    """What the agent states of the first search; a wait or an attempt that there was not is not mentioned."""
+    times = {
+        "waited, part of the first search": details.waited_ms or None,
+        "process start, part of the first search": details.start_ms,
+    }
+    return {
+        "tokens": None if details.tokens is None else f"{details.tokens}, counted by {counter_of(details)}",
+        "further attempts": details.retries,
+        **{what: None if ms is None else f"{three_digits(ms)} ms" for what, ms in times.items()},
+    }
+
+
 def _facts_of(details: AnswerDetails) -> Mapping[str, str]:
     """What else is known of an answer, in words."""
     left_out = ", ".join(f"{what.replace('_', ' ')} {count}" for what, count in details.dropped.items())
@@ -221,6 +235,7 @@ def _facts_of(details: AnswerDetails) -> Mapping[str, str]:
         "repeats with another answer": details.unstable,
         "searches with a doubted time": details.doubted_times,
         "time to the first hit": None if details.first_hit_ms is None else f"{three_digits(details.first_hit_ms)} ms",
+        **_usage_facts(details),
         "cost": None if details.cost is None else f"{details.cost:g}",
         "left out": left_out,
         "not there to be found": ", ".join(details.unreachable),

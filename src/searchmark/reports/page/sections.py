@@ -22,6 +22,7 @@ from searchmark.reports.page.heat import HeatMap, heat_maps, leakage_maps
 from searchmark.reports.page.pictures import Distribution, Scatter, TrendPicture, distributions, histories, scatter
 from searchmark.reports.report import Report
 from searchmark.reports.targets import TargetLine, targets
+from searchmark.reports.usage_layout import usage_table, usages_table
 
 _HEADLINES: dict[str, str] = {
     "passed": "Gate passed",
@@ -195,13 +196,17 @@ class Page:
         """Every run in full: its name, how its cases ended, its tables, and what it took to get ready."""
         return [
             (name, layout.case_counts(agent, self.report.suite.cases),
-             [layout.measure_table(agent), layout.latency_table(agent)], layout.preparation(agent))
+             [layout.measure_table(agent), layout.latency_table(agent), usage_table(agent)], layout.preparation(agent))
             for name, agent in self.report.agents.items()
         ]  # fmt: skip
 
     @property
     def speed(self) -> Table:
         return comparison_layout.speed_table(self.report)
+
+    @property
+    def usage(self) -> Table:
+        return usages_table(self.report.agents)
 
     @property
     def targets(self) -> list[TargetRow]:

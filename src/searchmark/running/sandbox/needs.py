@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.agents.source import BuiltIn
+from searchmark.agents.outside.needs import asks_service, filled_variables, program_files
+from searchmark.agents.source import BuiltIn, Http
 from searchmark.errors import UsageError
 from searchmark.registry import with_arms
 
@@ -33,16 +34,16 @@ def is_foreign(spec: AgentSpec) -> bool:
 
 
 def needs_of(spec: AgentSpec) -> Needs:
-    """What the spec allows, and what the config of a built-in agent means: a service is asked through the network."""
+    """What the spec allows, and what the config of an agent of ours means: a service is asked through the network."""
     specs = list(with_arms(spec))
     parts = [(each, part) for each in specs for part in _mappings(each.config)]
-    ours = [part for each, part in parts if isinstance(each.source, BuiltIn)]
+    ours = [part for each, part in parts if isinstance(each.source, BuiltIn | Http)]
     keys = [*(part.get("key_variable") for _, part in parts), *map(_default_key, ours)]
     named = {*(name for each in specs for name in each.env), *(key for key in keys if isinstance(key, str) and key)}
     return Needs(
-        network=any(each.network for each in specs) or any(part.get("name") in SERVICES for part in ours),
-        variables=frozenset(named),
-        files=tuple(path for part in ours for path in _files(part)),
+        network=any(each.network or asks_service(each) for each in specs) or any(part.get("name") in SERVICES for part in ours),
+        variables=frozenset(named.union(*map(filled_variables, specs))),
+        files=(*(path for part in ours for path in _files(part)), *(path for each in specs for path in program_files(each))),
     )
 
 

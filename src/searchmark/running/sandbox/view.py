@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.agents.source import BuiltIn, PythonClass
+from searchmark.agents.source import BuiltIn, Http, PythonClass
 from searchmark.corpora.directory import SKIPPED_FOLDERS
 from searchmark.corpora.locations import Commit, Folder, Location
 from searchmark.errors import UsageError
@@ -22,7 +22,7 @@ from searchmark.files.walking import walk
 from searchmark.options.experiment_options import OUR_FOLDER
 from searchmark.registry import with_arms
 from searchmark.running.sandbox.interpreter import interpreter_paths, system_paths
-from searchmark.running.sandbox.needs import Needs, model_folder, saved_index
+from searchmark.running.sandbox.needs import Needs, is_foreign, model_folder, saved_index
 
 MOST_LINKS = 40  # as many as the kernel follows
 
@@ -122,7 +122,7 @@ def view_of(spec: AgentSpec, needs: Needs, locations: Mapping[str, Location], hi
         _refuse_inside(root, secret)
     repositories = [path.resolve() for path in commits]
     histories = () if _is_ours(spec) else _histories(distinct.values())
-    models = model_folder() if isinstance(spec.source, BuiltIn) else None
+    models = model_folder() if isinstance(spec.source, BuiltIn | Http) else None
     files = (*needs.files, *saved_index(spec), *([models] if models else []))
     beside = (path.parent for path in modules if not _holds_home(path.parent) and not _is_below(path.resolve(), repositories))
     code = (*interpreter_paths(), *beside, *files)
@@ -139,8 +139,8 @@ def _histories(locations: Iterable[Folder | Commit]) -> Iterator[Path]:
 
 
 def _is_ours(spec: AgentSpec) -> bool:
-    """Whether no code of others is run, which could look into a history for the answers."""
-    return all(isinstance(each.source, BuiltIn) for each in with_arms(spec))
+    """Whether no code of others is run here, which could look into a history for the answers."""
+    return not is_foreign(spec)
 
 
 def _refuse_without_history(spec: AgentSpec, commits: Mapping[Path, tuple[str, ...]]) -> None:

@@ -19,6 +19,7 @@ from searchmark.files.private_folders import private_folder
 from searchmark.running.sandbox.launch import Launch
 from searchmark.running.worker.frames import FrameBuffer, Garbled, await_ready, packed
 from searchmark.running.worker.process_tree import TOKEN, how_it_ended, kill_descendants, kill_marked, waiting_for_core
+from searchmark.running.worker.streaming import Incoming
 
 KEPT_OUTPUT = 8 << 10
 LONGEST_WAIT_MS = 1 << 30
@@ -60,6 +61,7 @@ class Process:
         self._question = ""
         self.took_ns = 0  # from the last request to the last byte of its answer, by our clock
         self.unseen_ns = 0  # how much earlier that byte may have come, while we were not looking
+        self.first_hit_ns: int | None = None  # until the first hit of an answer that came in parts
         self._buffer = FrameBuffer(longest_answer)
         self._output = output
         self._ended = False
@@ -117,11 +119,13 @@ class Process:
             start, self._arrived_ns, self.unseen_ns = time.perf_counter_ns(), 0, 0
             self._send(packed({"id": self._question, **message}), deadline)
             self._do(meanwhile)
-            reply = self._answer(deadline + self.unseen_ns / 1e9)
+            incoming = Incoming(message)
+            reply = self._answer(deadline + self.unseen_ns / 1e9, incoming)
         except Garbled as error:
             raise Gone(str(error)) from error
         self.took_ns = self._arrived_ns - start
-        return reply
+        self.first_hit_ns = None if incoming.first_hit_ns is None else incoming.first_hit_ns - start
+        return incoming.joined(reply)
 
     def _do(self, meanwhile: Callable[[], None]) -> None:
         """Work of our own, which is not the worker's time: its deadline does not run, and its clock is not held against ours.
@@ -151,8 +155,16 @@ class Process:
             except BrokenPipeError:
                 raise Gone(self._ending()) from None
 
-    def _answer(self, deadline: float) -> dict[str, Any]:
-        self._wait(deadline)
+    def _answer(self, deadline: float, incoming: Incoming) -> dict[str, Any]:
+        """The last frame of the answer; those before it are taken in, and the deadline is that of all."""
+        self._buffer.begin()
+        while "part" in (message := self._frame(deadline)):
+            wrong = incoming.add(message, self._arrived_ns)
+            if wrong is not None:
+                raise Garbled(wrong)
+        return message
+
+    def _frame(self, deadline: float) -> dict[str, Any]:
         while (message := self._buffer.take()) is None:
             self._wait(deadline)
         if message.get("id") != self._question:

@@ -37,11 +37,15 @@ def packed(message: dict[str, Any]) -> bytes:
 
 
 class FrameBuffer:
-    """Bytes as they come, taken apart into messages."""
+    """Bytes as they come, taken apart into messages; all frames of one answer together are no longer than ``longest``."""
 
     def __init__(self, longest: int) -> None:
-        self._longest = longest
+        self._longest = self._left = longest
         self._bytes = bytearray()
+
+    def begin(self) -> None:
+        """From here on, another answer."""
+        self._left = self._longest
 
     def feed(self, piece: bytes) -> None:
         self._bytes += piece
@@ -60,11 +64,12 @@ class FrameBuffer:
         if len(seen) < HEADER.size:
             return None
         _, length = HEADER.unpack_from(seen)
-        if length > self._longest:
+        if length > self._left:
             raise Garbled(f"a message of {length} bytes is too long")
         end = HEADER.size + length
         if len(seen) < end:
             return None
+        self._left -= length
         body = bytes(seen[HEADER.size : end])
         del seen[:end]
         return _parsed(body)
@@ -123,6 +128,7 @@ class Receiver:
 
     def next(self) -> dict[str, Any] | None:
         """Wait for the next message; None if the other side has hung up."""
+        self._buffer.begin()
         while (message := self._buffer.take()) is None:
             await_ready(self._poll, None, time.perf_counter() + AWAKE)
             piece = os.read(self._descriptor, PIECE)

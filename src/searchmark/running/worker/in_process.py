@@ -14,6 +14,7 @@ from searchmark.agents.agent import AgentSpec
 from searchmark.running.sandbox.launch import Launch
 from searchmark.running.worker.client import Late, Output, Process
 from searchmark.running.worker.server import Server
+from searchmark.running.worker.streaming import Incoming
 
 
 class InProcessWorker:
@@ -24,6 +25,7 @@ class InProcessWorker:
         self._born = perf_counter()
         self._closed = False
         self.took_ns = self.unseen_ns = 0
+        self.first_hit_ns: int | None = None
 
     def age(self) -> float:
         """Seconds since the start."""
@@ -34,11 +36,14 @@ class InProcessWorker:
         meanwhile()
         start, start_ns = monotonic(), perf_counter_ns()
         self._closed = self._closed or message["op"] == "close"
-        reply = self._server.answer(message | {"memory_limit_mb": None})  # a limit would be ours for good
+        incoming = Incoming(message)
+        request = message | {"memory_limit_mb": None}  # a limit would be ours for good
+        reply = self._server.answer(request, lambda part: _taken(incoming, part))
         self.took_ns = perf_counter_ns() - start_ns
+        self.first_hit_ns = None if incoming.first_hit_ns is None else incoming.first_hit_ns - start_ns
         if monotonic() - start > seconds:
             raise Late
-        return reply | {"memory": None}  # that of the whole program would say nothing about the agent
+        return incoming.joined(reply) | {"memory": None}  # that of the whole program would say nothing about the agent
 
     def waited_ns(self) -> int | None:
         """Not known of a thread that is this one: nothing is between it and its answers."""
@@ -49,6 +54,11 @@ class InProcessWorker:
         if not self._closed:
             self._closed = True
             self._server.answer({"op": "close"})
+
+
+def _taken(incoming: Incoming, part: dict[str, Any]) -> None:
+    wrong = incoming.add(part, perf_counter_ns())
+    assert wrong is None, wrong  # noqa: S101  # it was made in this process, by us
 
 
 Worker = Process | InProcessWorker

@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import sys
+from functools import partial
 from typing import Any
 
 from searchmark.files.guarded import GUARD
@@ -94,22 +95,21 @@ def _work(requests: int, answers: int) -> None:
     server = Server()
     receiver = Receiver(requests)
     worker = os.getpid()
+
+    def say(question: str, message: dict[str, Any]) -> None:
+        if os.getpid() != worker:  # the agent has forked, and its child has come back as well
+            os._exit(0)
+        send(answers, {"id": question, **message})
+
     with contextlib.suppress(Garbled, OSError):
         while (request := receiver.next()) is not None:
-            reply = _reply(server, request)
-            if os.getpid() != worker:  # the agent has forked, and its child has come back as well
-                os._exit(0)
-            send(answers, reply)
+            answer = partial(say, request["id"])
+            answer(server.answer(request, answer))
             if request["op"] == "close":
                 break
     with contextlib.suppress(Exception):
         sys.stdout.flush()
         sys.stderr.flush()
-
-
-def _reply(server: Any, request: dict[str, Any]) -> dict[str, Any]:
-    reply: dict[str, Any] = server.answer(request)
-    return {"id": request["id"], **reply}
 
 
 if __name__ == "__main__":

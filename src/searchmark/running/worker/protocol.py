@@ -11,10 +11,10 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from searchmark.agents.hits import LONGEST_ID
 from searchmark.files.plain_data import is_too_deep
 from searchmark.records import is_line_range
 
-LONGEST_ID = 4096
 LONGEST_METADATA = 4096
 LONGEST_DESCRIPTION = 1 << 14  # characters of JSON; several arms describe themselves in it
 LONGEST_OFFERS = 1 << 19  # characters of JSON: the tools of a server
@@ -25,8 +25,9 @@ LONGEST_NAME = 100
 LARGEST_COUNT = 1 << 53  # what a float still holds exactly: nanoseconds of three months, bytes of 9 PB
 LARGEST_AMOUNT = 1e15
 LONGEST_MS = LARGEST_COUNT / 1e6
+NEEDS_CORPUS = "needs a corpus: name what to search with --corpus or --repo"
 DEEPEST = 32  # lists and objects inside each other, in what an agent says of itself or of an answer
-DROPPED_KINDS = frozenset({"beyond_depth", "not_text", "scores_unusable"})
+DROPPED_KINDS = frozenset({"beyond_depth", "scores_unusable", "merged_chunks", "not_chunks"})
 _ESCAPED = 6  # bytes that one character takes in JSON at most
 _ROOM = 1 << 20
 
@@ -38,7 +39,21 @@ def longest_answer(depth: int) -> int:
 
 def wrong_shape(operation: str, reply: Mapping[str, Any], depth: int) -> str | None:
     """What is wrong with a reply to a request of this kind; None if nothing is."""
-    shape = _FAILURE if "failed" in reply else _SHAPES[operation]
+    return _misfit(_FAILURE if "failed" in reply else _SHAPES[operation], reply, depth)
+
+
+def wrong_part(frame: Mapping[str, Any], depth: int) -> str | None:
+    """What is wrong with hits that come before the rest of their answer, of which at most ``depth`` are left; None if nothing is.
+
+    Every part holds a hit and nothing else, so there cannot be more parts than hits.
+    """
+    unknown = next((key for key in frame if key not in _PART and key not in ("id", "part")), None)
+    if unknown is not None or frame.get("part") is not True or not frame.get("ids"):
+        return malformed(unknown or "part")
+    return _misfit(_PART, frame, depth)
+
+
+def _misfit(shape: Mapping[str, _Check], reply: Mapping[str, Any], depth: int) -> str | None:
     for key, (fits, needed) in shape.items():
         if (key in reply or needed) and not fits(reply.get(key), depth):
             return malformed(key)
@@ -142,9 +157,15 @@ _FAILURE: dict[str, _Check] = {
     "ns": (_is_size, False),
     "spent": (_is_flag, False),
 }
+_PART: dict[str, _Check] = {"ids": (_are_ids, True), "scores": (_are_scores, False), "lines": (_are_lines, False)}
 _TOKENS: dict[str, _Check] = {"tokens": (_is_size, False), "tokens_by": (_is_name, False)}
 _SHAPES: dict[str, dict[str, _Check]] = {
-    "load": {"code": (_is_digest, True), "resets": (_is_flag, True), "counts": (_is_flag, True)},
+    "load": {
+        "code": (_is_digest, True),
+        "resets": (_is_flag, True),
+        "counts": (_is_flag, True),
+        "needs_corpus": (_is_flag, True),
+    },
     "prepare": {
         "ns": (_is_count, True),
         "around_ns": (_is_count, True),
@@ -156,9 +177,7 @@ _SHAPES: dict[str, dict[str, _Check]] = {
     "reset": {},
     "search": {
         "ns": (_is_count, True),
-        "ids": (_are_ids, True),
-        "scores": (_are_scores, False),
-        "lines": (_are_lines, False),
+        **_PART,
         "dropped": (_are_counts, True),
         "cost": (is_cost, False),
         **_TOKENS,

@@ -9,18 +9,29 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from searchmark.agents.adapted import counts_later, has_reset
 from searchmark.agents.agent import AgentSpec, RetrievalAgent
+from searchmark.agents.answers import HitReader, HitStream, Parts, finite, stream_of
+from searchmark.agents.chunk_ids import ChunkRule, chunk_rule
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_from_plain
 from searchmark.errors import SearchmarkError, UsageError, shortened
 from searchmark.files.plain_data import is_too_deep
-from searchmark.running.worker.answers import Found, Reply, finite, plain_answer, plain_usage
+from searchmark.running.worker.answers import Reply, plain_hits, plain_remarks, plain_usage, remarks_of
 from searchmark.running.worker.process_tree import limit_memory, peak_memory
-from searchmark.running.worker.protocol import DEEPEST, LARGEST_COUNT, LONGEST_DESCRIPTION, LONGEST_REASON, LONGEST_TRACEBACK
+from searchmark.running.worker.protocol import (
+    DEEPEST,
+    LARGEST_COUNT,
+    LONGEST_DESCRIPTION,
+    LONGEST_REASON,
+    LONGEST_TRACEBACK,
+    NEEDS_CORPUS,
+)
+from searchmark.running.worker.streaming import Outgoing
 from searchmark.services.network import network_forbidden
 
 if TYPE_CHECKING:
@@ -37,8 +48,10 @@ class Server:
     def __init__(self, spec: AgentSpec | None = None) -> None:
         self._spec = spec  # given where the agent belongs to this process, and therefore cannot come in a request
         self._agent: RetrievalAgent | None = None
+        self._rule: ChunkRule | None = None
         self._location: Location | None = None
         self._last: Reply | None = None
+        self._send: Callable[[Reply], None] | None = None
         self._search_ns: int | None = None  # how long the search of this request took, once there was one
         self._corpus: Corpus | None = None
         self._walk: HistoryWalk | None = None
@@ -56,8 +69,9 @@ class Server:
             "close": self._close,
         }
 
-    def answer(self, request: Reply) -> Reply:
-        self._search_ns = None
+    def answer(self, request: Reply, send: Callable[[Reply], None] | None = None) -> Reply:
+        """The reply to a request; hits of a search that streams are sent before it, if there is a way to ``send`` them."""
+        self._search_ns, self._send = None, send
         try:
             return self._operations[request["op"]](request)
         except MemoryError as error:
@@ -92,7 +106,10 @@ class Server:
             self._prohibitions.enter_context(network_forbidden())
         spec = self._spec or AgentSpec.from_plain(request["agent"])
         self._agent = create(spec, foreign=request["foreign"], network=request["network"])
-        return {"code": code_digest(spec), "resets": has_reset(self._agent), "counts": counts_later(self._agent)}
+        self._rule = None if spec.chunk_of is None else chunk_rule(spec.chunk_of)
+        agent = self._agent
+        facts = {"resets": has_reset(agent), "counts": counts_later(agent), "needs_corpus": bool(agent.needs_corpus)}
+        return {"code": code_digest(spec), **facts}
 
     def _prepare(self, request: Reply) -> Reply:
         """Bring the agent to a location, from nothing or from the one before."""
@@ -121,12 +138,13 @@ class Server:
                 return "initialised", self._initialised(location.open())
 
     def _left_alone(self, location: Remote) -> tuple[str, int]:
-        """A service has its own corpus: its agent is given none, and is asked as it is."""
+        """A service has its own corpus: its agent is given none, and is only started."""
         if self.agent.needs_corpus:
-            raise UsageError(f"the agent needs a corpus, and {location.name!r} is a service, which searches its own")
+            raise UsageError(f"{location.name!r} {NEEDS_CORPUS}")
         self._corpus = None
-        self.agent.reset()  # one that cannot be asked at all should fail here, and not with every case
-        return "remote", 0
+        start = perf_counter_ns()
+        self.agent.start()
+        return "remote", perf_counter_ns() - start
 
     def _moved(self, location: Commit, before: Location | None, export: Reply | None) -> tuple[str, int]:
         """Go to a commit, from wherever the agent is in the same repository."""
@@ -164,29 +182,54 @@ class Server:
         return {}
 
     def _search(self, request: Reply) -> Reply:
-        """The first search of a case: the cold answer."""
-        self._last = self._settled(plain_answer(self._timed(request), request["depth"]))
-        return {"ns": self._search_ns, **self._last}
+        """The first search of a case: the cold answer. What was sent already is not said again."""
+        reader, remarks, sent = self._timed(request, self._send)
+        self._last = self._settled(plain_hits(reader))
+        rest = self._settled(plain_hits(reader, sent)) if sent else self._last
+        return {"ns": self._search_ns, **rest, **plain_remarks(reader, remarks)}
 
     def _again(self, request: Reply) -> Reply:
         """Search without a reset, and only say whether the answer is still the same."""
-        answer = self._settled(plain_answer(self._timed(request), request["depth"]))
-        same = self._last is not None and all(answer.get(key) == self._last.get(key) for key in ("ids", "scores", "lines"))
-        return {"ns": self._search_ns, "same": same}
+        reader, _, _ = self._timed(request, None)
+        return {"ns": self._search_ns, "same": self._settled(plain_hits(reader)) == self._last}
 
     def _tokens(self, _: Reply) -> Reply:
         """The tokens of the last answer, where its agent counts them only when asked: that takes its time."""
         counted = plain_usage(self.agent.usage_of_last())
         return {key: counted[key] for key in ("tokens", "tokens_by") if key in counted}
 
-    def _timed(self, request: Reply) -> Found:
-        """Search while the clock runs; a search that fails has taken its time as well."""
-        query, depth, retrieve = request["query"], request["depth"], self.agent.retrieve
+    def _timed(self, request: Reply, send: Callable[[Reply], None] | None) -> tuple[HitReader, Reply, int]:
+        """Search while the clock runs; a search that fails has taken its time as well. How many hits were sent is told too."""
+        query, depth, retrieve = request["query"], request["depth"], self._retrieve(request)
+        reader, parts, sent = HitReader(depth, self._rule), None, 0
         start = perf_counter_ns()
         try:
-            return Found.read(retrieve(query, depth), depth)
+            found = retrieve(query, depth)
+            stream = stream_of(found)
+            if stream is None:
+                parts = Parts.of(found, depth, self._rule)
+            else:
+                sent = self._streamed(stream, reader, send)
         finally:
             self._search_ns = perf_counter_ns() - start
+        if parts is not None:
+            reader.read_all(parts)
+        return reader, remarks_of(found), sent
+
+    def _streamed(self, stream: HitStream, reader: HitReader, send: Callable[[Reply], None] | None) -> int:
+        """Read a stream to its end, or to the depth; how many of its hits are on their way."""
+        if send is None:
+            stream.feed(reader.take)
+            return 0
+        outgoing = Outgoing(reader, send, self._settled)
+        stream.feed(outgoing.take)
+        return outgoing.sent
+
+    def _retrieve(self, request: Reply) -> Callable[[str, int], Any]:
+        """How the agent is asked: with the request that the case brings along, if it can send it."""
+        retrieve: Callable[..., Any] = self.agent.retrieve
+        own = request.get("request") if self.agent.takes_request else None
+        return retrieve if own is None else partial(retrieve, request=own)
 
     def _settled(self, answer: Reply) -> Reply:
         """The answer with paths relative to the folder that the agent was given, which only this process knows."""

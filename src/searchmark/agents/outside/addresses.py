@@ -1,0 +1,81 @@
+"""Addresses with placeholders, in which no value can be mistaken for a part of the address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from searchmark.agents.outside.templates import variable_value
+from searchmark.errors import UsageError
+
+_PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\{([a-z]+)\}")
+
+
+@dataclass(frozen=True)
+class _Variable:
+    """An environment variable; ``safe``: characters that stay as they are there, None for all."""
+
+    name: str
+    safe: str | None
+
+    @property
+    def value(self) -> str:
+        value = variable_value(self.name)
+        return value if self.safe is None else quote(value, safe=self.safe)
+
+
+@dataclass(frozen=True)
+class _Value:
+    name: str
+
+
+class AddressTemplate:
+    """Fills an address. A variable may hold scheme, host and port as they are; in a path it keeps its slashes, and nothing else."""
+
+    def __init__(self, template: str, names: tuple[str, ...]) -> None:
+        template = template.partition("#")[0]  # a fragment is never sent
+        self._parts: list[str | _Variable | _Value] = []
+        end = 0
+        for match in _PLACEHOLDER.finditer(template):
+            variable, name = match.groups()
+            if variable is None and name not in names:
+                continue
+            self._parts += [template[end : match.start()], _placed(template, match)]
+            end = match.end()
+        self._parts.append(template[end:])
+
+    def filled(self, values: Mapping[str, Any]) -> str:
+        """The address with values as text; their every character stays what it is."""
+        return "".join([self._of(part, values) for part in self._parts])
+
+    def _of(self, part: str | _Variable | _Value, values: Mapping[str, Any]) -> str:
+        match part:
+            case str():
+                return part
+            case _Variable():
+                return part.value
+            case _Value(name):
+                return quote(str(values[name]), safe="")
+
+
+def _placed(template: str, match: re.Match[str]) -> _Variable | _Value:
+    variable, name = match.groups()
+    before = template[: match.start()].partition("://")
+    in_path = (before[2] if before[1] else before[0]).lstrip("/")
+    if variable is None:
+        if not re.search(r"[/?]", _PLACEHOLDER.sub("x", in_path)):
+            raise UsageError(f"{{{name}}} is in the host of the url; only its path and parameters may change from query to query")
+        return _Value(name)
+    return _Variable(variable, _safe(_PLACEHOLDER.sub("x", in_path), template[match.end() :]))
+
+
+def _safe(before: str, after: str) -> str | None:
+    """What a variable may hold there: all of an address, the slashes of a path, or in a parameter and a password nothing."""
+    if "?" in before:
+        return ""
+    if "/" in before:
+        return "/"
+    return "" if "@" in re.split(r"[/?]", after, maxsplit=1)[0] else None

@@ -1,0 +1,32 @@
+"""Where an answer points to: followed within one service, and never to another, which would get the query and the key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from searchmark.services.own_keys import origin
+
+if TYPE_CHECKING:
+    import httpx
+
+_SEE_OTHER = 303
+
+
+def redirected(request: httpx.Request, response: httpx.Response) -> httpx.Request | None:
+    """The request that follows; None if the answer points nowhere, or to another scheme, host or port.
+
+    After 301 and 302 it is the same request, as HTTP allows: a GET in its stead would lose the query in its body.
+    """
+    import httpx
+
+    if not response.has_redirect_location:
+        return None
+    try:
+        url = request.url.join(response.headers["location"])
+    except httpx.InvalidURL:
+        return None
+    if origin(str(url)) != origin(str(request.url)):
+        return None
+    sees = response.status_code == _SEE_OTHER
+    headers = [(name, value) for name, value in request.headers.raw if not sees or not name.lower().startswith(b"content-")]
+    return httpx.Request("GET" if sees else request.method, url, headers=headers, content=None if sees else request.content)
