@@ -66,7 +66,7 @@ def probe(spec: AgentSpec, options: RunOptions) -> ServerOffer | str:
 
 def _sentence(spec: AgentSpec) -> str:
     if not isinstance(spec.source, Command | Http):
-        return f"{spec.name!r} is no outside system; {ONLY_MCP}"
+        return f"{spec.name!r} is not an outside system; {ONLY_MCP}"
     config = config_of(spec.source.load().Config, spec)
     if isinstance(spec.source, Http):
         asked = f"the service at {without_credentials(config.url)}" if config.url else "a service whose url is not given"

@@ -38,6 +38,8 @@ def searched(query: str) -> object:
             say("searching ...")
         case ["huge"]:
             return [{"type": "text", "text": "x" * 3_000_000}]
+        case ["key"]:
+            return [{"type": "text", "text": os.environ.get("PLANTED_API_KEY", "withheld")}]
         case ["orphan", pipe]:
             if not os.fork():
                 os.open(pipe, os.O_WRONLY)

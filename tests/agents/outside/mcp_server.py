@@ -1,10 +1,9 @@
-"""A server on the official SDK that tests start: ``mcp_server.py MODE [FOLDER]``. Its tools answer in all the shapes there are.
+"""A server on the official SDK that tests start: ``mcp_server.py MODE [FOLDER [PORT]]``. Its tools answer in all the shapes there are.
 
 MODE: ``stdio``, ``one`` (the same with a single tool), or ``http``, which prints its port.
 """
 
 import json
-import os
 import socket
 import sys
 from pathlib import Path
@@ -22,6 +21,7 @@ from mcp_types import (
 
 MODE = sys.argv[1]
 FOLDER = Path(sys.argv[2] if len(sys.argv) > 2 else ".")
+PORT = int(sys.argv[3]) if len(sys.argv) > 3 else 0
 server = MCPServer("files", version="1.2", log_level="ERROR")
 
 
@@ -115,20 +115,13 @@ if MODE != "one":
     def coloured(query: str) -> list[str]:
         return []
 
-    @server.tool()
-    def pid(query: str) -> list[str]:
-        return [str(os.getpid())]
-
-    @server.tool()
-    def secret(query: str) -> list[str]:
-        return [os.environ.get("PLANTED_API_KEY", "withheld")]
-
 
 def serve_http() -> None:
     import uvicorn
 
     with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", PORT))
         listening.listen()
         sys.stdout.write(f"{listening.getsockname()[1]}\n")
         sys.stdout.flush()

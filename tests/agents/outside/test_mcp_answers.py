@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def url(folder: Path) -> Iterator[str]:
-    command = [sys.executable, SERVER, "http", str(folder)]
+@contextmanager
+def serving(folder: Path, port: int = 0) -> Iterator[int]:
+    """A server over HTTP, by its port."""
+    command = [sys.executable, SERVER, "http", str(folder), str(port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        yield f"http://127.0.0.1:{int(server.stdout.readline())}/mcp"
+        yield int(server.stdout.readline())
         server.kill()
+
+
+def url_at(port: int) -> str:
+    return f"http://127.0.0.1:{port}/mcp"
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path) -> Iterator[str]:
+    with serving(folder) as port:
+        yield url_at(port)
 
 
 def asked(url: str, tool: str, query: str = "alpha install", **options: Any) -> RetrievalResult:
@@ -181,3 +193,15 @@ def test_a_server_that_is_not_there_is_named(url: str) -> None:
     with pytest.raises(UsageError, match=r"the MCP server 'http://\(removed\)@127.0.0.1:1/mcp' cannot be started: ConnectError"):
         agent.reset()
     agent.close()
+
+
+def test_a_server_that_was_away_is_asked_again(folder: Path) -> None:
+    with serving(folder) as port:
+        agent = McpAgent(McpConfig(url=url_at(port), tool="lines"))
+        agent.reset()
+    with pytest.raises(UsageError, match="has failed in 'lines'"):
+        agent.retrieve("alpha", 5)
+    with serving(folder, port):
+        agent.reset()
+        assert agent.retrieve("alpha", 5).files == ["alpha.txt"]
+        agent.close()

@@ -60,6 +60,15 @@ def test_a_config_that_the_server_does_not_fit_ends_the_run_with_a_sentence(proj
     assert "the MCP server has no tool 'find'; it offers search" in done.stdout + done.stderr
 
 
+def test_a_server_does_not_get_the_keys_of_others(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANTED_API_KEY", "sk-planted-0123456789abcdef")
+    describe(project, [sys.executable, MISBEHAVING, "{corpus}"])
+    (project / "suite.yaml").write_text(SUITE.replace("query: alpha", "query: key"))
+    evaluated(project, "--corpus", "searched", "-o", "out.json")
+    case = json.loads((project / "out.json").read_text())["agents"]["files"]["cases"]["a"]
+    assert [hit["id"] for hit in case["hits"]] == ["withheld"]
+
+
 def test_probe_shows_the_tools_of_a_server_and_what_they_take_harmless_to_a_terminal(project: Path) -> None:
     done = searchmark("agents", "files", "--config", "searchmark.json.yaml", "--probe", cwd=project)
     assert done.returncode == 0, done.stderr
@@ -94,7 +103,7 @@ def test_what_cannot_be_probed_is_said_in_a_sentence(tmp_path: Path, arguments: 
     [
         (f"command:{sys.executable} -c 1", f"starts {sys.executable}; only MCP servers offer tools"),
         ("http://127.0.0.1:9/?q={query}", "asks the service at http://127.0.0.1:9/?q={query}; only MCP servers offer tools"),
-        ("bm25", "'bm25' is no outside system; only MCP servers offer tools"),
+        ("bm25", "'bm25' is not an outside system; only MCP servers offer tools"),
     ],
 )
 def test_of_other_agents_probe_says_what_they_ask(tmp_path: Path, agent: str, sentence: str) -> None:

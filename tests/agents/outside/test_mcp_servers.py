@@ -56,7 +56,7 @@ def test_one_server_answers_all_queries_and_is_gone_at_the_end() -> None:
     [
         ("hang", "did not answer 'search' within 0.3 s; the end of its stderr: about to hang"),
         ("die", "has failed in 'search': Connection closed; it exited with code 7; the end of its stderr: out of luck"),
-        ("garbage", "did not answer 'search' within 0.3 s; it wrote to stdout what is no message of MCP: 'what is JSON?'"),
+        ("garbage", "did not answer 'search' within 0.3 s; it wrote a line to stdout that is not an MCP message: 'what is JSON?'"),
         ("huge", "it wrote a message of more than 1000000 bytes"),
     ],
 )

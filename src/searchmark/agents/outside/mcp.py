@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,11 @@ class McpAgent(RetrievalAgent):
         if find_spec("mcp") is None or find_spec("mcp_types") is None:
             return "the agent 'mcp' needs the MCP SDK, which is not installed; install it: pip install 'searchmark[mcp]'"
         return None
+
+    def connect(self, arms: Mapping[str, RetrievalAgent]) -> None:  # noqa: ARG002  # it has none
+        """Import the SDK while the agent is loaded: that takes a second, which is no time of the server."""
+        if self.missing() is None:
+            import_module("searchmark.agents.outside.mcp_connection")
 
     def initialize(self, corpus: Corpus) -> None:
         """Have a server that searches this corpus: another one only where its command or folder names the corpus."""
@@ -136,7 +142,7 @@ class McpAgent(RetrievalAgent):
         return self._connection, self._tool
 
     def _restart(self) -> None:
-        if self._connection is not None:
+        if self._connection is not None and self._config.argv:
             if self._restarts >= MOST_RESTARTS:
                 raise UsageError(f"the MCP server has failed {self._restarts + 1} times in a row, and is not started again")
             self._restarts += 1

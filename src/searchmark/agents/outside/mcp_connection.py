@@ -90,7 +90,8 @@ class Connection:
             future.cancel()
             raise ServerFailed(self._sentence(f"did not answer {tool!r} within {self._limits.seconds:g} s")) from error
         except Exception as error:
-            self._broken = not _says_the_server(error) or not self.is_usable
+            # Over HTTP an error may mean that the session is unknown there, and a new one is cheap.
+            self._broken = self._process is None or not _says_the_server(error) or not self.is_usable
             self._settle()
             raise ServerFailed(self._sentence(f"has failed in {tool!r}: {_said(error)}")) from error
 

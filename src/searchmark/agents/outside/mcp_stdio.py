@@ -148,7 +148,7 @@ class StdioServer:
 
     def _strange_words(self) -> str | None:
         said = self._not_understood
-        return None if said is None else f"it wrote to stdout what is no message of MCP: {said!r}"
+        return None if said is None else f"it wrote a line to stdout that is not an MCP message: {said!r}"
 
     def _last_words(self) -> str | None:
         lines = [line.strip() for line in self._stderr.decode("utf-8", "replace").splitlines() if line.strip()]
