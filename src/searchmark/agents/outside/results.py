@@ -237,7 +237,7 @@ def _compiled(path: str | None) -> ParsedResult | None:
 
 def _rows(columns: list[Any]) -> list[list[Any]]:
     if not all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
-        raise UnreadableAnswer(f"the columns of the answer are no lists of one length: {shortened(json.dumps(columns), _SHOWN)}")
+        raise UnreadableAnswer(f"its columns are not lists of the same length: {shortened(json.dumps(columns), _SHOWN)}")
     return [list(row) for row in zip(*columns, strict=True)]
 
 
