@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from searchmark.agents.agent import AgentSpec, RetrievalAgent, RetrievalResult
+from searchmark.agents.agent import AgentSpec, RetrievalAgent, RetrievalResult, Usage
 from searchmark.agents.event_loop import EventLoop
 from searchmark.corpora.corpus import Corpus
 from searchmark.errors import UsageError
@@ -109,6 +109,9 @@ class _AdaptedAgent(RetrievalAgent):
     def start(self) -> None:
         self._ours.start()
 
+    def usage_of_last(self) -> Usage:
+        return self._ours.usage_of_last()
+
     def retrieve(self, query: str, k: int, **more: Any) -> Any:
         found = self._search(query, k, **more)
         return found if type(found) in (RetrievalResult, list) else self._loop.settled(found)
@@ -149,4 +152,5 @@ def has_reset(agent: RetrievalAgent) -> bool:
 
 def counts_later(agent: RetrievalAgent) -> bool:
     """Whether this agent says what an answer took only when it is asked."""
-    return type(agent).usage_of_last is not RetrievalAgent.usage_of_last
+    asked = agent._ours if isinstance(agent, _AdaptedAgent) else agent  # of this module
+    return type(asked).usage_of_last is not RetrievalAgent.usage_of_last

@@ -101,7 +101,7 @@ def test_what_cannot_be_probed_is_said_in_a_sentence(tmp_path: Path, arguments: 
 @pytest.mark.parametrize(
     ("agent", "sentence"),
     [
-        (f"command:{sys.executable} -c 1", f"starts {sys.executable}; only MCP servers offer tools"),
+        (f"command:{sys.executable} -c 1 {{query}}", f"starts {sys.executable}; only MCP servers offer tools"),
         ("http://127.0.0.1:9/?q={query}", "asks the service at http://127.0.0.1:9/?q={query}; only MCP servers offer tools"),
         ("bm25", "'bm25' is not an outside system; only MCP servers offer tools"),
     ],
