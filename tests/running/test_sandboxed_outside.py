@@ -14,7 +14,7 @@ import pytest
 from searchmark import Case, Experiment, Judgment, RunOptions, Suite, Where
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.source import parse_source
-from searchmark.running.sandbox.needs import needs_of
+from searchmark.running.sandbox.needs import is_foreign, needs_of
 from tests.support.listener import Listener, listening
 from tests.support.sandboxes import MECHANISMS, available
 from tests.support.small_histories import FILE, write_history
@@ -173,3 +173,11 @@ def test_ripgrep_finds_the_same_at_parents_in_a_sandbox(tmp_path: Path, level: A
         return [[hit.id for hit in answer.hits] for answer in ran.run().runs[0].answers]
 
     assert answers(level) == answers("off") == [["app.py"], ["cart.py"], ["main.py"]]
+
+
+@pytest.mark.parametrize(
+    ("arm", "foreign"),
+    [("http://h/?q={query}", False), ("command:rg {query}", True), ("mcp:server", True), ("mcp:http://h/", True)],
+)
+def test_caches_are_guarded_where_an_arm_runs_code_of_others(arm: str, foreign: bool) -> None:
+    assert is_foreign(AgentSpec("a", parse_source("hybrid"), {"arms": ["bm25", arm]})) is foreign
