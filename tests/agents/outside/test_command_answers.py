@@ -157,7 +157,7 @@ class TestCorpus:
         assert made.retrieve("q", 5).files == [str(tmp_path), str(tmp_path / "docs.jsonl")]
 
     def test_documents_in_memory_cannot_be_given(self) -> None:
-        with pytest.raises(UsageError, match=r"the program gets {corpus}, and 'mine' is no folder and no file"):
+        with pytest.raises(UsageError, match=r"the program gets {corpus}, and 'mine' is neither a folder nor a file"):
             agent(python(self.LIST, "{query}", "{corpus}")).initialize(Corpus.of("mine", [Document("a", "a")]))
 
     def test_a_program_that_is_not_told_of_a_corpus_needs_none(self, tmp_path: Path, monkeypatch) -> None:

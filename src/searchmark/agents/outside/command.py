@@ -185,7 +185,9 @@ class CommandAgent(RetrievalAgent):
             return
         self._corpus = _path_of(corpus)
         if self._corpus is None:
-            raise UsageError(f"the program gets {{corpus}}, and {corpus.name!r} is no folder and no file: name one with --corpus")
+            raise UsageError(
+                f"the program gets {{corpus}}, and {corpus.name!r} is neither a folder nor a file: name one with --corpus"
+            )
 
     @property
     def _folder(self) -> str | None:
