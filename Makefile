@@ -119,6 +119,8 @@ bench: $(READY)  ## compare speed and memory with other tools, side by side
 	$(BIN)/python benchmarks/gates.py
 	$(BIN)/python benchmarks/gate_self_test.py
 	$(BIN)/python benchmarks/running.py
+	$(BIN)/python benchmarks/outside_command.py
+	$(BIN)/python benchmarks/outside_http.py
 	$(BIN)/python benchmarks/snapshots.py
 	$(BIN)/python benchmarks/time_travel.py
 	$(BIN)/python benchmarks/mining.py

@@ -62,6 +62,10 @@ def test_a_mode_may_be_named_alone_where_one_agent_of_the_config_has_it() -> Non
     assert list(agents("evaluate", "--mode", "trigram")) == ["trigram"]
 
 
+def test_an_agent_without_modes_is_its_own_only_mode() -> None:
+    assert list(agents("evaluate", "--mode", "bm25")) == ["bm25"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -69,7 +73,7 @@ def test_a_mode_may_be_named_alone_where_one_agent_of_the_config_has_it() -> Non
         ("evaluate --agent lookup --mode x", f"there is no mode 'x': lookup has {', '.join(ARMS)}"),
         ("evaluate --agent bm25 --mode x", "there is no mode 'x': bm25 has no modes"),
         ("evaluate --mode fts5", "needs the agent that it is a mode of (--agent NAME); these have it: lookup, other"),
-        ("evaluate --mode x", "needs the agent that it is a mode of (--agent NAME); no agent of the config has it"),
+        ("evaluate --mode x", "there is no agent 'x'"),
         ("evaluate --run r.json --mode fts5", "--mode, --num-runs belong to a run with --agent"),
         ("compare --agents bm25 lookup --mode x", f"there is no mode 'x': bm25 has no modes; lookup has {', '.join(ARMS)}"),
         ("compare --agents lookup --baseline other:fts5", f"'other:fts5' is not among the runs: {', '.join(ARMS)}"),

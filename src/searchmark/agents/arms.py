@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from searchmark.agents.agent import AgentChoice, AgentSpec, RetrievalAgent, RetrievalResult
+from searchmark.agents.agent import AgentChoice, AgentSpec, RetrievalAgent, RetrievalResult, Usage
 from searchmark.errors import UsageError
 
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes, Corpus
+
+N = TypeVar("N", int, float)
 
 ArmChoice = Annotated[str | dict[str, Any], AgentChoice]  # a name, or {name, source, config}; `class` is read as `source`
 
@@ -98,6 +100,20 @@ def total_dropped(results: list[RetrievalResult]) -> dict[str, int]:
     """What was left out of the answers of all arms, by kind."""
     kinds = dict.fromkeys(kind for result in results for kind in result.dropped)
     return {kind: sum(result.dropped.get(kind, 0) for result in results) for kind in kinds}
+
+
+def total_usage(results: list[RetrievalResult]) -> Usage:
+    """What the arms took beside time together; the tokens of their answers are not those of the answer made of them."""
+    return Usage(
+        retries=_total([result.usage.retries for result in results]),
+        waited_ms=_total([result.usage.waited_ms for result in results]),
+        start_ms=_total([result.usage.start_ms for result in results]),
+    )
+
+
+def _total(amounts: Iterable[N | None]) -> N | None:
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known[1:], known[0]) if known else None
 
 
 def total_cost(results: list[RetrievalResult]) -> float | None:

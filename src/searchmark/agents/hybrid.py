@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any, Literal
 
 from searchmark.agents.agent import RetrievalResult
-from searchmark.agents.arms import AgentWithArms, ArmChoice, remembered, total_cost, total_dropped, with_tail
+from searchmark.agents.arms import AgentWithArms, ArmChoice, remembered, total_cost, total_dropped, total_usage, with_tail
 from searchmark.agents.fusion import NORMALIZATIONS, reciprocal_ranks, weighted_sum
 from searchmark.errors import UsageError
 from searchmark.options.strict import strict_record
@@ -67,6 +67,7 @@ class HybridAgent(AgentWithArms):
             metadata={**counts, **remembered(answers)},
             lines=_lines([name for name, _ in best], answers),
             cost=total_cost(answers),
+            usage=total_usage(answers),
             dropped=total_dropped(answers),
         )
 

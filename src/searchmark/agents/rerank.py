@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.agents.arms import AgentWithArms, ArmChoice, remembered, with_tail
+from searchmark.agents.arms import AgentWithArms, ArmChoice, remembered, total_usage, with_tail
 from searchmark.agents.names import name_of
 from searchmark.agents.rerankers import Reranker, RerankerChoice, check_reranker
 from searchmark.errors import UsageError
@@ -89,6 +89,7 @@ class RerankAgent(AgentWithArms):
             metadata={"candidates": len(candidates), **remembered([found])},
             lines=None if lines is None else [lines[name] for name, _ in best],
             cost=found.cost,
+            usage=total_usage([found]),
             dropped=found.dropped,
         )
 

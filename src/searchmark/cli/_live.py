@@ -137,6 +137,8 @@ def one_agent(name: str | None, mode: str | None, setup: SuiteSetup, config: Con
 
     if name is None and setup.agent is not None:
         spec, wanted = spec_of_suite(setup.agent, config.agents), mode or setup.mode
+    elif name is None and not any((mode or "") in spec.modes for spec in config.agents):
+        spec, wanted = named_spec(mode or "", config.agents), None  # an agent by its own name, which is its only mode
     else:
         spec, wanted = named_spec(name or _agent_with(mode or "", config), config.agents), mode
     return _allowed(in_one_mode(spec, wanted, ": --mode NAME"), config, live)
@@ -146,8 +148,7 @@ def _agent_with(mode: str, config: Config) -> str:
     """The one agent of the config that has this mode: a mode may be named alone."""
     names = [spec.name for spec in config.agents if mode in spec.modes]
     if len(names) != 1:
-        found = f"these have it: {', '.join(names)}" if names else "no agent of the config has it"
-        raise UsageError(f"--mode {mode} needs the agent that it is a mode of (--agent NAME); {found}")
+        raise UsageError(f"--mode {mode} needs the agent that it is a mode of (--agent NAME); these have it: {', '.join(names)}")
     return names[0]
 
 

@@ -35,7 +35,7 @@ _MOST_REDIRECTS = 5
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpAnswer:
     """What a service answered, and what that took: attempts, and seconds of waiting between them and for a turn."""
 
     content: bytes
@@ -87,7 +87,7 @@ class HttpClient:
         self._http: httpx.Client | None = None
         self._given_up: ServiceError | None = None
 
-    def ask(self, sent: Outgoing) -> Answer:
+    def ask(self, sent: Outgoing) -> HttpAnswer:
         """Ask, and ask again where that may help."""
         check_network(self.shown_url)
         if self._given_up is not None:
@@ -97,7 +97,7 @@ class HttpClient:
             self.budget.take_request()
             waited += self._limit.wait()
             outcome = self._attempt(sent.request)
-            if isinstance(outcome, Answer):
+            if isinstance(outcome, HttpAnswer):
                 return outcome if attempt == 1 and not waited else replace(outcome, attempts=attempt, waited_seconds=waited)
             if not outcome.again or attempt > self._options.retries:
                 raise self.error(outcome, sent, attempt)
@@ -127,7 +127,7 @@ class HttpClient:
         if http is not None:
             http.close()
 
-    def _attempt(self, request: httpx.Request) -> Answer | Refusal:
+    def _attempt(self, request: httpx.Request) -> HttpAnswer | Refusal:
         """Ask once; from the connection to the last byte of the answer it takes no longer than `timeout_seconds`."""
         import httpx
 
@@ -144,7 +144,7 @@ class HttpClient:
             again = isinstance(error, httpx.TransportError) and not ours
             return Refusal(f"did not answer as it should: {type(error).__name__}: {error}", again=again, lasting=True)
 
-    def _exchanged(self, request: httpx.Request) -> Answer | Refusal:
+    def _exchanged(self, request: httpx.Request) -> HttpAnswer | Refusal:
         """One request and its answer; as many more as there are redirects that may be followed."""
         for _ in range(_MOST_REDIRECTS + 1):
             response = self._response(request)
@@ -164,7 +164,7 @@ class HttpClient:
         response: httpx.Response = opened._transport_for_url(request.url).handle_request(request)
         return response
 
-    def _received(self, response: httpx.Response) -> Answer | Refusal:
+    def _received(self, response: httpx.Response) -> HttpAnswer | Refusal:
         status, limit = response.status_code, self._options.max_response_bytes
         content = self._content(response, limit if response.is_success else _LOOKED_AT)
         if not response.is_success:
@@ -174,7 +174,7 @@ class HttpClient:
             )
         if not content.whole:
             return Refusal(f"gave more than {limit} bytes (max_response_bytes)", status=status)
-        return Answer(content.data, status, response.headers.get("content-type", ""))
+        return HttpAnswer(content.data, status, response.headers.get("content-type", ""))
 
     def _content(self, response: httpx.Response, limit: int) -> Content:
         from searchmark.services.deadline import end_if_more_came

@@ -10,7 +10,7 @@ from searchmark.errors import FormatError
 from searchmark.files.store import parse_json
 from searchmark.services.budget import Budget, tokens_of
 from searchmark.services.exchange import ClientOptions, Reply, Request, Unusable
-from searchmark.services.http_client import Answer, HttpClient, Refusal, excerpt
+from searchmark.services.http_client import HttpAnswer, HttpClient, Refusal, excerpt
 from searchmark.services.outgoing import Outgoing, check_address, outgoing
 from searchmark.services.redaction import without_secrets
 from searchmark.services.response_cache import ResponseCache
@@ -83,7 +83,7 @@ class JsonClient:
         parameters = without_secrets(dict(request.parameters))
         return [request.method, self.shown_url, request.path, parameters, headers, request.body]
 
-    def _parsed(self, answer: Answer, sent: Outgoing) -> Any:
+    def _parsed(self, answer: HttpAnswer, sent: Outgoing) -> Any:
         text = answer.text
         try:
             return parse_json(self.shown_url, text)

@@ -18,7 +18,7 @@ from searchmark.embedders import check_embedder, load_embedder
 from searchmark.errors import UsageError
 from searchmark.files.store import BOM
 from searchmark.services.exchange import ClientOptions
-from searchmark.services.http_client import Answer, HttpClient, Refusal
+from searchmark.services.http_client import HttpAnswer, HttpClient, Refusal
 from searchmark.services.secret_forms import without_credentials
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class HttpAgent(RetrievalAgent):
             values["vector"] = self.embedder.embed_query(query).tolist()
         return values
 
-    def _read(self, answer: Answer, sent: Outgoing, case: CaseRequest | None) -> ReadAnswer:
+    def _read(self, answer: HttpAnswer, sent: Outgoing, case: CaseRequest | None) -> ReadAnswer:
         reader = self._reader if case is None or self._case_search is None else self._case_search.reader(case)
         try:
             return reader.read(self._text(answer))
@@ -139,7 +139,7 @@ class HttpAgent(RetrievalAgent):
             failure = Refusal(reason, status=answer.status)
         raise self._client.error(failure, sent, answer.attempts)
 
-    def _text(self, answer: Answer) -> str:
+    def _text(self, answer: HttpAnswer) -> str:
         """The answer as text; what is no text, or a page instead of hits, is not read as if it were."""
         text = _decoded(answer)
         if not text.strip() and self._config.results.nothing is None:
@@ -154,7 +154,7 @@ def _shown(url: str) -> str:
     return without_credentials(_USER.sub("", url))
 
 
-def _decoded(answer: Answer) -> str:
+def _decoded(answer: HttpAnswer) -> str:
     named = _CHARSET.search(answer.content_type)
     try:
         return answer.content.removeprefix(BOM).decode(named[1] if named else "utf-8").strip()

@@ -87,6 +87,7 @@ def _listing() -> Iterator[str]:
         yield f"{each.name:<{width}}  {summary}"
     yield ""
     yield "Your own: --agent module:Class or --agent file.py:Class; docs/running.md shows how to write one."
+    yield "A search that is already there: --agent command:ARGV, mcp:ARGV or an http address; see docs/outside.md."
 
 
 def _summary(agent_class: Any) -> str:

@@ -36,14 +36,14 @@ EITHER = "name either the agent to run (--agent) or the saved run to score (--ru
     "--agent",
     metavar="NAME",
     show_default="that of the suite's header",
-    help="Agent to run: a name that 'searchmark agents' lists, or module:Class.",
+    help="Agent to run: a name that 'searchmark agents' lists, module:Class, command:ARGV, mcp:ARGV, or an http address.",
 )
 @option(
     WHAT_TO_RUN,
     "--mode",
     metavar="NAME",
     show_default="the only one, or that of the suite's header",
-    help="Which of the agent's modes to ask it in; the config lists them.",
+    help="Which of the agent's modes to ask it in; the config lists them. Without --agent also the name of an agent.",
 )
 @option_group(SavedRuns, "saved", WHAT_TO_RUN)
 @config_option(WHAT_TO_RUN, "defaults and agents")
