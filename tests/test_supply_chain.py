@@ -22,6 +22,7 @@ LOCKED = {
     "dev": DEV,
     "bench": [*DEV, *GROUPS["bench"]],
     "browser": [*DEV, *GROUPS["browser"]],
+    "servers": [*DEV, *GROUPS["servers"]],
     "models": [*DEV, *GROUPS["models"], *PROJECT["project"]["optional-dependencies"]["transformers"]],
     "release": [*GROUPS["build"], *GROUPS["release"]],
 }

@@ -144,9 +144,10 @@ def test_cases_that_bring_documents_are_searched_in_their_own(shop: Path) -> Non
         (
             ["--agent", "svc=http://localhost:9/search", "--repo", "shop"],
             4,
-            "HTTP agents are not built yet: 'http://localhost:9/search'",
+            "'http://localhost:9/search' is asked without the query",
         ),
-        (["--agent", "mcp:files", "--repo", "shop"], 4, "MCP agents are not built yet: 'mcp:files'; available: bm25, "),
+        (["--agent", "mcp:files", "--repo", "shop"], 4, "the program 'files' cannot be started: it is not on the PATH"),
+        (["--agent", "command:files {query}", "--repo", "shop"], 4, "the program 'files' cannot be started: it is not on the PATH"),
         (["--agent", "shop.py:", "--repo", "shop"], 4, "does not name an agent"),
         (["--agent", "bm25", "--repo", "shop", "-k", "zebra"], 5, "no case"),
         (["--agent", "bm25", "--repo", "shop", "--last-failed"], 4, "there is no last run"),

@@ -150,7 +150,8 @@ def test_an_agent_that_needs_the_history_and_asks_code_of_others_is_refused_in_a
         AgentSpec("p", parse_source("popular")),
         AgentSpec("f", parse_source("plug-in")),
     ]
-    monkeypatch.setattr("searchmark.running.sandbox.view.with_arms", lambda _: iter(specs))
+    for module in ("view", "needs"):
+        monkeypatch.setattr(f"searchmark.running.sandbox.{module}.with_arms", lambda _: iter(specs))
     locations = {"c": Commit("shop", repository[0], repository[1][0])}
     with pytest.raises(UsageError, match="asks 'popular', which reads the history, and code of others"):
         view_of(specs[0], needs_of(AgentSpec("p", parse_source("popular"))), locations, ())

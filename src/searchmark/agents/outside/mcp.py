@@ -10,10 +10,12 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from searchmark.agents.agent import NO_USAGE, RetrievalAgent, RetrievalResult, Usage
+from searchmark.agents.outside.addresses import AddressTemplate
 from searchmark.agents.outside.mcp_answers import AnswerReader, ToolAnswer
 from searchmark.agents.outside.mcp_tools import SearchTool, arguments_of, search_tool
 from searchmark.agents.outside.options import McpConfig
-from searchmark.agents.outside.templates import filled, filled_address, names
+from searchmark.agents.outside.process import found_program
+from searchmark.agents.outside.templates import filled, names
 from searchmark.errors import UsageError, shortened
 from searchmark.services.secret_forms import without_credentials
 
@@ -52,6 +54,8 @@ class McpAgent(RetrievalAgent):
 
     def connect(self, arms: Mapping[str, RetrievalAgent]) -> None:  # noqa: ARG002  # it has none
         """Import the SDK while the agent is loaded: that takes a second, which is no time of the server."""
+        if self._config.argv and not names(self._config.argv[0], "corpus"):
+            found_program(self._config.argv[0])
         if self.missing() is None:
             import_module("searchmark.agents.outside.mcp_connection")
 
@@ -164,15 +168,15 @@ class McpAgent(RetrievalAgent):
     def _program(self) -> ServerProgram:
         from searchmark.agents.outside.mcp_stdio import ServerProgram
 
-        argv = [filled(part, self._values()) for part in self._config.argv]
+        program, *arguments = [filled(part, self._values()) for part in self._config.argv]
         folder = None if self._config.folder is None else filled(self._config.folder, self._values())
-        return ServerProgram(argv, folder, dict(os.environ), self._config.max_answer_bytes)
+        return ServerProgram([found_program(program), *arguments], folder, dict(os.environ), self._config.max_answer_bytes)
 
     def _address(self) -> ServerAddress:
         from searchmark.agents.outside.mcp_connection import ServerAddress
 
         headers = {name: filled(value, {}, variables=True) for name, value in self._config.headers.items()}
-        return ServerAddress(filled_address(self._config.url or "", {}), headers)
+        return ServerAddress(AddressTemplate(self._config.url or "", ()).filled({}), headers)
 
     def _values(self) -> dict[str, str]:
         return {} if self._folder is None else {"corpus": self._folder}

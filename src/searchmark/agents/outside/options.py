@@ -152,3 +152,5 @@ class McpConfig:
             raise UsageError("an MCP server is started by argv or asked at url; give one of them")
         if self.headers and self.argv:
             raise UsageError("headers are for an MCP server at a url; one that is started by argv gets no headers")
+        for name in ("url", "headers", "arguments"):
+            check_no_literal_secret(name, getattr(self, name))

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import quote
 
 from searchmark.errors import UsageError
 
@@ -27,11 +26,6 @@ def filled(template: str, values: Mapping[str, Any], *, variables: bool = False)
         return str(values[name]) if name in values else match[0]
 
     return _PLACEHOLDER.sub(of, template)
-
-
-def filled_address(template: str, values: Mapping[str, Any]) -> str:
-    """An address, in which a value cannot be mistaken for a part of it."""
-    return filled(template, {name: quote(str(value), safe="") for name, value in values.items()}, variables=True)
 
 
 def filled_data(template: Any, values: Mapping[str, Any], *, variables: bool = False) -> Any:
