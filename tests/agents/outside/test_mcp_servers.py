@@ -103,7 +103,7 @@ def test_a_server_that_cannot_be_used_says_why(mode: str, options: dict[str, Any
 
 def test_a_program_that_is_not_there_is_named() -> None:
     agent = McpAgent(McpConfig(argv=("no-such-server", "--fast")))
-    with pytest.raises(UsageError, match="'no-such-server --fast' cannot be started: No such file or directory: no-such-server"):
+    with pytest.raises(UsageError, match="the program 'no-such-server' cannot be started: it is not on the PATH"):
         agent.reset()
 
 
