@@ -17,6 +17,8 @@ import pytest
 from searchmark.reports import suffixes
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 PLANTED = {
     "PLANTED_HEADER": "tQ7-long-header-secret-4711-Zx",
     "PLANTED_PASSWORD": "p@ss/w0rd+with=odd&signs%",

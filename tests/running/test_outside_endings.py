@@ -15,7 +15,7 @@ import pytest
 
 from searchmark import load_run
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes by /proc")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks for processes by /proc")]
 
 PROGRAM = str(Path(__file__).with_name("outside_hanging.py"))
 AGENTS = [
