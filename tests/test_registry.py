@@ -15,7 +15,6 @@ from searchmark.corpora.corpus import Corpus, load_corpus
 from searchmark.errors import UsageError
 from searchmark.records import Document
 from searchmark.registry import (
-    COMBINING,
     agent_class_of,
     check_spec,
     create,
@@ -24,6 +23,7 @@ from searchmark.registry import (
     searches_own_corpus,
     spec_of,
 )
+from searchmark.registry.checking import COMBINING
 
 CORPUS = Corpus.of("c", [Document("a", "text")])
 

@@ -1,0 +1,103 @@
+"""The code behind an agent, found and imported: that of others only in a worker, or where the runner asks its own process."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from searchmark.agents.agent import AgentSpec
+from searchmark.agents.source import AgentSource, BuiltIn, Command, EntryPoint, Http, InProcess, Mcp, PythonClass
+from searchmark.errors import UsageError, shortened
+from searchmark.registry.known import entry_points_of_plugins
+
+
+def agent_class_of(spec: AgentSpec) -> Any:
+    """The class, function or instance behind a spec; importing it runs whatever its module does."""
+    try:
+        found, named = _found(spec.source)
+    except Exception as error:
+        raise UsageError(f"the agent {spec.name!r} ({spec.source.text}) cannot be loaded: {said(error)}") from error
+    if not callable(found) and not callable(getattr(found, "retrieve", None) or getattr(found, "invoke", None)):
+        reason = f"{named} is neither a class nor a function"
+        raise UsageError(f"the agent {spec.name!r} ({spec.source.text}) cannot be loaded: {reason}")
+    return found
+
+
+def _found(source: AgentSource) -> tuple[Any, str]:
+    """What a source means, and what that is called."""
+    match source:
+        case BuiltIn() | Command() | Http() | Mcp():
+            found = source.load()
+            return found, found.__name__
+        case EntryPoint(name):
+            point = next(point for point in entry_points_of_plugins() if point.name == name)
+            return point.load(), point.value
+        case PythonClass(module, attribute):
+            found = _module(module)
+            for part in attribute.split("."):
+                found = getattr(found, part)
+            return found, attribute
+        case InProcess(found):
+            return found, source.text
+
+
+def code_digest(spec: AgentSpec) -> str | None:
+    """A digest of the file that an agent's code is in and of our own version; None if there is no such file."""
+    from importlib.metadata import version
+
+    found = agent_class_of(spec)
+    try:
+        file = inspect.getsourcefile(found if isinstance(found, type) or inspect.isroutine(found) else type(found))
+        content = Path(file).read_bytes() if file else None
+    except (OSError, TypeError):
+        content = None
+    return None if content is None else hashlib.sha256(content + version("searchmark").encode()).hexdigest()
+
+
+def _module(name: str) -> Any:
+    """A module that the user has named, from the working directory if it is there, or by the file that it is in."""
+    if name.endswith(".py"):
+        from importlib.util import module_from_spec, spec_from_file_location
+
+        path = Path(name).resolve()
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no file {name}")
+        _find_modules_in(path.parent)
+        known = sys.modules.get(path.stem)
+        if known is not None and getattr(known, "__file__", None) == str(path):
+            return known  # a second copy would have classes of its own, which pickle refuses
+        spec = spec_from_file_location(path.stem, path)
+        assert spec is not None and spec.loader is not None  # noqa: S101, PT018  # any .py file has both
+        module = module_from_spec(spec)
+        sys.modules[path.stem] = module
+        with _no_bytecode():
+            spec.loader.exec_module(module)
+        return module
+    _find_modules_in(Path.cwd())
+    with _no_bytecode():
+        return import_module(name)
+
+
+@contextmanager
+def _no_bytecode() -> Iterator[None]:
+    """The code of an agent may lie in the folder that is searched, and a new folder there would be a change of it."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
+
+
+def _find_modules_in(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
+def said(error: BaseException) -> str:
+    return shortened(f"{type(error).__name__}: {error}", 300)
