@@ -98,6 +98,43 @@ def test_modes_that_would_be_called_alike_get_the_name_of_their_agent() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        (["lookup:fts5"], {"fts5": "bm25"}),
+        (["lookup:fts5+vector", "lookup:fts5"], {"fts5+vector": "bm25", "fts5": "bm25"}),
+        (["lookup:fts5", "other:fts5"], {"lookup:fts5": "bm25", "other:fts5": "fts5"}),
+        (["fts5=sole", "fts5+vector=lookup:fts5+vector"], {"fts5": "keyword", "fts5+vector": "bm25"}),
+        (["mine=single"], {"mine": "bm25"}),
+    ],
+)
+def test_agents_of_the_config_are_asked_by_agent_and_mode_and_under_other_names(asked: list[str], names: dict[str, str]) -> None:
+    more = "  - {name: sole, source: keyword}\n  - {name: single, source: bm25, modes: {only: {}}}\n"
+    Path("modes.yaml").write_text(CONFIG + more)
+    found = agents("compare", "--agents", *asked) if len(asked) > 1 else agents("evaluate", "--agent", *asked)
+    assert {name: agent["run"]["agent"]["source"] for name, agent in found.items()} == names
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ("lookup:x", "ModuleNotFoundError: No module named 'lookup'"),
+        ("other=lookup:fts5", "'other=lookup:fts5' could be the agent 'other' of the config from another source, or its agent"),
+        ("x=code", "the config says that 'code' is 'mine:Agent', which is code"),
+    ],
+)
+def test_names_that_mean_nothing_or_two_things_are_refused(asked: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("modes.yaml").write_text(f"{CONFIG}  - {{name: code, source: 'mine:Agent'}}\n")
+    assert searchmark("evaluate", "--agent", asked) in (2, 4)
+    assert sentence in "".join(capsys.readouterr())
+
+
+def test_an_agent_that_is_called_as_a_mode_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("modes.yaml").write_text(f"{CONFIG}  - {{name: 'other:fts5', source: bm25}}\n")
+    assert searchmark("evaluate", "--agent", "other:fts5") == 4
+    assert "the agent 'other:fts5' is called as the mode 'fts5' of 'other' is; rename one of them" in capsys.readouterr().err
+
+
 def test_code_that_the_command_line_names_has_the_modes_of_the_config() -> None:
     Path("mine.py").write_text("class Mine:\n    def __init__(self, first): self.first = first\n    def initialize(self, corpus): ...\n"
                                "    def retrieve(self, query, k): return [self.first]\n")  # fmt: skip

@@ -18,10 +18,11 @@ def in_modes(agents: Sequence[AgentSpec], wanted: Sequence[str] = ()) -> list[Ag
     for mode in wanted:
         if not any(mode in agent.modes for agent in agents):
             raise no_such_mode(mode, agents)
-    twice = [name for name, times in Counter(agent.name for agent in agents if agent.modes).items() if times > 1]
+    asked = [(agent, mode) for agent in agents for mode in _modes_of(agent, wanted)]
+    pairs = Counter((agent.name, mode) for agent, mode in asked if mode is not None)
+    twice = [name for (name, _), times in pairs.items() if times > 1]
     if twice:
         raise UsageError(f"duplicate agent name {twice[0]!r}; name it once, with --mode for each of its modes that you want")
-    asked = [(agent, mode) for agent in agents for mode in _modes_of(agent, wanted)]
     names = Counter(agent.name if mode is None else mode for agent, mode in asked)
     return [agent if mode is None else _in_mode(agent, mode, alone=names[mode] == 1) for agent, mode in asked]
 

@@ -139,6 +139,15 @@ class Config:
     output: OutputConfig = OutputConfig()
     versions: Versions = Versions()
 
+    def __post_init__(self) -> None:
+        modes = {f"{agent.name}:{mode}": (mode, agent) for agent in self.agents for mode in agent.modes}
+        for agent in self.agents:
+            if agent.name in modes:
+                mode, other = modes[agent.name]
+                raise UsageError(
+                    f"the agent {agent.name!r} is called as the mode {mode!r} of {other.name!r} is; rename one of them"
+                )
+
     @property
     def folder(self) -> Path | None:
         """The folder that its file is in; None if it was read from none."""

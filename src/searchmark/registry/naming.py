@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentChoice, AgentSpec
+from searchmark.agents.modes import in_one_mode
 from searchmark.agents.source import AgentSource, PythonClass, parse_named
 from searchmark.errors import UsageError
 from searchmark.options.sensitive import Sensitive, is_local_model, nested_values
@@ -38,7 +39,7 @@ def _spec(agent: Any) -> AgentSpec:
 
 
 def spec_of(text: str, configured: Iterable[AgentSpec] = (), *, foreign: bool = True, network: bool = True) -> AgentSpec:
-    """The agent that the command line asks for by NAME, by a source, or by NAME=source.
+    """The agent that the command line asks for by NAME, AGENT:MODE, a source, or NAME= one of these.
 
     ``configured`` are the agents of a config file, which a name may mean; code that only the config names is refused,
     since a config may be a stranger's. With ``foreign`` False nothing that is not ours is executed, with ``network``
@@ -50,21 +51,58 @@ def spec_of(text: str, configured: Iterable[AgentSpec] = (), *, foreign: bool = 
 
 
 def named_spec(text: str, configured: Iterable[AgentSpec]) -> AgentSpec:
-    """As `spec_of`, not checked yet: whether an agent is allowed may depend on the mode that it is asked in."""
+    """As `spec_of`, not checked yet: whether an agent is allowed may depend on the mode that it is asked in.
+
+    AGENT:MODE is what the config has by these names, and NAME=AGENT or NAME=AGENT:MODE is that under another name.
+    """
+    agents = list(configured)
+    known = _configured(text, agents) or _renamed(text, agents)
+    if known is not None:
+        return known
     given, source = parse_named(text)
     name = given or (source.attribute if isinstance(source, PythonClass) else text)
-    entry = next((each for each in configured if each.name == name), None)
-    if entry is None:
-        return AgentSpec(name, source)
-    if given is not None or name != text:
-        return replace(entry, source=source)
-    refuse_unavailable(entry.source)
-    if is_code(entry.source):
+    entry = _entry(name, agents)
+    return AgentSpec(name, source) if entry is None else replace(entry, source=source)
+
+
+def _configured(text: str, agents: Sequence[AgentSpec]) -> AgentSpec | None:
+    """What a config has by this name, refused if it is code."""
+    found = _of_config(text, agents)
+    if found is None:
+        return None
+    refuse_unavailable(found.source)
+    if is_code(found.source):
         raise UsageError(
-            f"the config says that {name!r} is {entry.source.text!r}, which is code: "
-            f"name it on the command line if you trust it (--agent {name}={entry.source.text})"
+            f"the config says that {found.name!r} is {found.source.text!r}, which is code: "
+            f"name it on the command line if you trust it (--agent {found.name}={found.source.text})"
         )
-    return entry
+    return found
+
+
+def _of_config(text: str, agents: Sequence[AgentSpec]) -> AgentSpec | None:
+    """The agent that is called so, or one with this mode alone if the text is AGENT:MODE."""
+    modes = (
+        replace(each, modes={mode: each.modes[mode]}) for each in agents for mode in each.modes if text == f"{each.name}:{mode}"
+    )
+    return _entry(text, agents) or next(modes, None)
+
+
+def _entry(name: str, agents: Sequence[AgentSpec]) -> AgentSpec | None:
+    return next((each for each in agents if each.name == name), None)
+
+
+def _renamed(text: str, agents: Sequence[AgentSpec]) -> AgentSpec | None:
+    """An agent of a config under another name. One with a mode is that mode; several modes keep their names."""
+    name, equals, meant = text.partition("=")
+    found = _configured(meant, agents) if equals and name and ":" not in name else None
+    if found is None:
+        return None
+    if name != found.name and _entry(name, agents) is not None:
+        raise UsageError(
+            f"{text!r} could be the agent {name!r} of the config from another source, or its agent {meant!r} under another name; "
+            "use a name that the config does not have"
+        )
+    return replace(in_one_mode(found) if len(found.modes) == 1 else found, name=name)
 
 
 def spec_of_suite(
@@ -75,8 +113,10 @@ def spec_of_suite(
     A suite may come from others: unless it is ``trusted``, it may not name code, nor set options that reach beyond it. A
     ``.py`` file is looked for from ``folder`` on, the one that the suite is in.
     """
-    known = next((each for each in configured if each.name == choice), None)
-    spec = known or named_spec(choice, ()) if isinstance(choice, str) else AgentSpec.from_plain(choice)
+    if isinstance(choice, str):
+        spec = _of_config(choice, list(configured)) or named_spec(choice, ())
+    else:
+        spec = AgentSpec.from_plain(choice)
     if not trusted:
         _refuse_reaching_out(spec, choice)
     return replace(spec, source=_below(spec.source, folder))
