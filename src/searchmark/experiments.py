@@ -92,7 +92,7 @@ class Experiment:
         """The labels of the runs to come, in their order."""
         repeats = range(1, self.repeats + 1)
         return [
-            RunLabel(each.name, snapshot, repeat)
+            RunLabel(each.name, snapshot, repeat, each.qualified)
             for each in self.agents
             for repeat in repeats
             for snapshot in snapshots_of(self.suite, self._searched[each.name])

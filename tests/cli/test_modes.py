@@ -151,15 +151,57 @@ def test_a_name_with_a_plus_is_itself_in_every_output(folder: Path) -> None:
     assert sorted(path.name for path in Path("runs").iterdir()) == sorted(f"{name}.jsonl" for name in ARMS)
     assert load_run("runs/fts5+vector.jsonl").label.agent == "fts5+vector"
     assert {suite.get("name") for suite in ET.parse("r.xml").iter("testsuite")} >= {f"gold.{name}" for name in ARMS}  # noqa: S314  # our own file
-    assert {f"gold.{name}.jsonl" for name in ARMS} <= {path.name for path in Path(".searchmark").iterdir()}
+    assert len(list(Path(".searchmark").glob("gold.lookup-fts5*.jsonl"))) == len(ARMS)
     assert main(["history"]) == 0
 
 
 def test_another_mode_has_a_journal_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert searchmark("evaluate", "--agent", "lookup", "--mode", "fts5") == 0
     assert searchmark("evaluate", "--agent", "lookup", "--mode", "fts5+vector", "--resume") == 4
-    assert "gold.fts5+vector.jsonl" in capsys.readouterr().err
+    assert "gold.lookup-fts5+vector-" in capsys.readouterr().err
     assert searchmark("evaluate", "--agent", "lookup", "--mode", "fts5", "--resume") == 0
+
+
+def test_modes_of_two_agents_with_one_name_have_journals_of_their_own() -> None:
+    for asked in (("--agent", "lookup", "--mode", "fts5"), ("--agent", "other", "--mode", "fts5"), ("--agent", "fts5")):
+        assert searchmark("evaluate", *asked) == 0
+    assert not list(Path(".searchmark").glob("*.previous*"))
+    assert searchmark("evaluate", "--agent", "lookup", "--mode", "fts5", "--resume", "--save-run", "run.jsonl") == 0
+    assert load_run("run.jsonl").provenance.resumed == 3
+
+
+def test_a_run_is_resumed_under_the_name_that_it_has_beside_others() -> None:
+    assert searchmark("evaluate", "--agent", "lookup", "--mode", "fts5") == 0
+    assert searchmark("evaluate", "--agent", "other", "--mode", "fts5") == 0
+    assert searchmark("compare", "--agents", "lookup:fts5", "other:fts5", "--resume", "--save-run", "runs") == 0
+    found = [load_run(path) for path in sorted(Path("runs").iterdir())]
+    assert [(run.agent, run.provenance.resumed) for run in found] == [("lookup:fts5", 3), ("other:fts5", 3)]
+
+
+def test_what_two_agents_do_in_modes_of_one_name_is_neither_a_drift_nor_a_trend(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("slow.yaml").write_text("agents: [{name: slow, source: 'command:echo {query}', modes: {fts5: {}}}]")
+    asked = (
+        "evaluate",
+        "--gold-set",
+        "gold.json",
+        "--corpus",
+        "docs.json",
+        "--mode",
+        "fts5",
+        "--num-runs",
+        "1",
+        "-o",
+        "report.json",
+    )
+    assert main([*asked, "--config", "slow.yaml"]) == 0
+    assert main([*asked, "--no-config"]) == 0
+    report = json.loads(Path("report.json").read_text())
+    assert (report.get("drifts", []), report.get("trends", [])) == ([], [])
+    capsys.readouterr()
+    assert main(["history", "trend", "--no-config", "--measure", "P@5", "-o", "all.csv"]) == 0
+    assert {line.split(",")[1] for line in Path("all.csv").read_text().splitlines()[1:]} == {"fts5", "slow:fts5"}
+    assert main(["history", "trend", "--no-config", "--agent", "slow:fts5", "-o", "one.csv"]) == 0
+    assert {line.split(",")[1] for line in Path("one.csv").read_text().splitlines()[1:]} == {"fts5"}
 
 
 class TestSuiteHeader:

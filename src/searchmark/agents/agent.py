@@ -66,6 +66,7 @@ class AgentSpec:
     ``network``: in a sandbox it may use the network. ``env``: environment variables that it gets although their names look
     secret or, in a sandbox, are not on the list of what every agent gets. ``chunk_of``: how the ids of its chunks are made of
     those of documents, as ``{file}#chunk-{n}``. ``modes``: names of ways to ask it, each with the options that differ.
+    ``qualified``: AGENT:MODE, if this is an agent in one of its modes.
     """
 
     name: str
@@ -75,6 +76,7 @@ class AgentSpec:
     env: tuple[str, ...] = ()
     chunk_of: str | None = None
     modes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    qualified: str | None = None
 
     def __post_init__(self) -> None:
         if self.chunk_of is not None:
@@ -89,7 +91,7 @@ class AgentSpec:
         """This agent asked in one of its modes, which gives it its name: the options of the mode, key by key, over the others."""
         if mode not in self.modes:
             raise no_such_mode(mode, [self])
-        return replace(self, name=mode, config={**self.config, **self.modes[mode]}, modes={})
+        return replace(self, name=mode, config={**self.config, **self.modes[mode]}, modes={}, qualified=f"{self.name}:{mode}")
 
     @property
     def isolated(self) -> bool:

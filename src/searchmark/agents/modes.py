@@ -47,4 +47,4 @@ def _modes_of(agent: AgentSpec, wanted: Sequence[str]) -> Sequence[str | None]:
 
 def _in_mode(agent: AgentSpec, mode: str, *, alone: bool) -> AgentSpec:
     found = agent.in_mode(mode)
-    return found if alone else replace(found, name=f"{agent.name}:{mode}")
+    return found if alone else replace(found, name=found.qualified or mode)

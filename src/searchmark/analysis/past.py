@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import cache
 
@@ -52,7 +52,8 @@ class PastRun:
 
     ``id`` is the run's own: a run may be in several entries, such as a baseline that others are held against. One that was
     imported has none; ``answers`` is the digest of what it answered. ``snapshot`` and ``repeat`` are those of its label, and
-    ``number`` counts the runs of one entry that have the same label, such as the two sides of a comparison.
+    ``number`` counts the runs of one entry that have the same label, such as the two sides of a comparison. ``qualified`` is
+    AGENT:MODE where an agent was asked in a mode: what is called by the same mode may be another agent.
     """
 
     entry: str
@@ -70,6 +71,11 @@ class PastRun:
     repeat: int = 1
     number: int = 1
     answers: str | None = None
+    qualified: str | None = None
+
+    @property
+    def identity(self) -> str:
+        return self.qualified or self.agent
 
     @property
     def name(self) -> str:
@@ -79,7 +85,7 @@ class PastRun:
     @property
     def series(self) -> tuple[str, str, str | None, int]:
         """What earlier runs of the same have in common; repeats of an entry are one."""
-        return self.suite, self.agent, self.snapshot, self.number
+        return self.suite, self.identity, self.snapshot, self.number
 
 
 def meaning_of(measure: str, summary: Summary) -> AnyMeasure | None:
@@ -127,6 +133,14 @@ def _result(run: PastRun) -> tuple[object, ...]:
     """A run that was judged by other judgments is another result."""
     asked = run.fingerprints
     return run.id, run.series, run.repeat, asked.queries, asked.judgments
+
+
+def told_apart(past: Sequence[PastRun]) -> list[PastRun]:
+    """The runs, each called by agent and mode where another agent is called alike."""
+    identities: dict[str, set[str]] = {}
+    for run in past:
+        identities.setdefault(run.agent, set()).add(run.identity)
+    return [run if len(identities[run.agent]) == 1 else replace(run, agent=run.identity) for run in past]
 
 
 def by_entry(runs: Iterable[PastRun]) -> list[list[PastRun]]:

@@ -9,7 +9,7 @@ from statistics import fmean
 
 from searchmark.analysis.causes import cause_words, causes, system_of
 from searchmark.analysis.noise import Band, Followed, followed
-from searchmark.analysis.past import PastRun, by_entry, distinct, known_before, meaning_of, oldest_first
+from searchmark.analysis.past import PastRun, by_entry, distinct, known_before, meaning_of, oldest_first, told_apart
 from searchmark.analysis.scores import Summary
 
 
@@ -76,7 +76,7 @@ def trends_of(past: Sequence[PastRun]) -> list[Trend]:
     Runs that were asked other queries, such as a part of the suite, are followed by themselves, whatever comes between.
     """
     agents: dict[tuple[object, ...], list[PastRun]] = {}
-    for run in oldest_first(past):
+    for run in oldest_first(told_apart(past)):
         agents.setdefault(run.series, []).append(run)
     return [trend for runs in agents.values() for same in _asked_the_same(runs) for trend in _trends(same)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -37,12 +37,12 @@ class EntrySelection:
     def runs_of(self, report: Report) -> Iterator[str]:
         """The runs of a report that are wanted, by their names in it."""
         for name, run in report.agents.items():
-            if name == self.agent or self.takes_run(run.name, run.snapshot, run.repeat):
+            if name == self.agent or self.takes_run((run.name, run.qualified or run.name), run.snapshot, run.repeat):
                 yield name
 
-    def takes_run(self, agent: str, snapshot: str | None, number: int) -> bool:
+    def takes_run(self, names: Sequence[str], snapshot: str | None, number: int) -> bool:
         """Whether a run is wanted: an agent is named as it is, or with the snapshot or the number that tell its runs apart."""
-        plain = (agent, f"{agent}@{snapshot}")
+        plain = (*names, *(f"{name}@{snapshot}" for name in names))
         return self.agent is None or self.agent in (*plain, *(f"{each}#{number}" for each in plain))
 
 

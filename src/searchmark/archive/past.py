@@ -82,9 +82,13 @@ def _still_followed(current: Sequence[PastRun], past: Sequence[PastRun]) -> Iter
 def archived_trends(archive: Archive, selection: EntrySelection, warn: Warn = lambda _: None) -> list[Trend]:
     """Every measure of the chosen runs over all entries that are chosen; of runs that all cannot be trusted there is none."""
     found = (past_runs(entry.id, entry.time, report) for entry, report in summaries(archive, selection, warn))
-    past = [run for runs in found for run in runs if selection.takes_run(run.agent, run.snapshot, max(run.repeat, run.number))]
+    past = [run for runs in found for run in runs if _is_chosen(run, selection)]
     trusted = {run.series for run in past if run.trusted}
     spoiled = Counter((run.suite, run.name) for run in past if run.series not in trusted)
     for (suite, name), runs in spoiled.items():
         warn(f"{counted(runs, 'run')} of {name} on {suite} cannot be trusted and {'is' if runs == 1 else 'are'} left out")
     return trends_of(past)
+
+
+def _is_chosen(run: PastRun, selection: EntrySelection) -> bool:
+    return selection.takes_run((run.agent, run.identity), run.snapshot, max(run.repeat, run.number))

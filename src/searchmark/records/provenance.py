@@ -19,11 +19,20 @@ from searchmark.records.model_names import one_model
 
 @strict_record(slots=True)
 class RunLabel:
-    """Who was asked, about which state of a repository, and for which time."""
+    """Who was asked, about which state of a repository, and for which time.
+
+    ``qualified`` is AGENT:MODE where an agent was asked in a mode, by which alone it may be called.
+    """
 
     agent: str
     snapshot: str | None = None
     repeat: Annotated[int, Ge(1)] = 1
+    qualified: str | None = None
+
+    @property
+    def identity(self) -> str:
+        """What tells the agent from others, whichever are asked beside it."""
+        return self.qualified or self.agent
 
 
 PARENT = "parent"  # the snapshot that the author of a mined case saw
@@ -33,12 +42,15 @@ def display_names(labels: Sequence[RunLabel]) -> list[str]:
     """A short name for each label, unique among these.
 
     The snapshot is part of it only where one agent was asked about several, and the repeat from the second on. Runs
-    that nothing tells apart are numbered. A name is for people: what it was made of is in the label.
+    that nothing tells apart are numbered, and modes of two agents that are called alike have the names of their agents. A name is
+    for people: what it was made of is in the label.
     """
     names: list[str] = []
     for label in labels:
-        snapshots = {other.snapshot for other in labels if other.agent == label.agent}
-        plain = f"{label.agent}@{label.snapshot}" if len(snapshots) > 1 and label.snapshot else label.agent
+        snapshots = {other.snapshot for other in labels if other.identity == label.identity}
+        alike = {other.identity for other in labels if other.agent == label.agent}
+        agent = label.agent if len(alike) == 1 else label.identity
+        plain = f"{agent}@{label.snapshot}" if len(snapshots) > 1 and label.snapshot else agent
         name, number = plain if label.repeat == 1 else f"{plain}#{label.repeat}", max(label.repeat, 1)
         while name in names:
             number += 1

@@ -102,7 +102,7 @@ def _renamed(text: str, agents: Sequence[AgentSpec]) -> AgentSpec | None:
             f"{text!r} could be the agent {name!r} of the config from another source, or its agent {meant!r} under another name; "
             "use a name that the config does not have"
         )
-    return replace(in_one_mode(found) if len(found.modes) == 1 else found, name=name)
+    return replace(in_one_mode(found) if len(found.modes) == 1 else found, name=name, qualified=None)
 
 
 def spec_of_suite(

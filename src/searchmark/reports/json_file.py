@@ -85,6 +85,7 @@ def _agent_data(agent: AgentSummary) -> dict[str, Any]:
         "name": agent.name,
         "snapshot": agent.snapshot,
         "repeat": agent.repeat,
+        "qualified": agent.qualified,
         "status": agent.status,
         "run": plain_json(agent.run),
         "versions": plain_json(agent.versions),

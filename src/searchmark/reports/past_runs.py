@@ -26,7 +26,7 @@ def past_runs(entry: str, time: datetime, report: Report) -> list[PastRun]:
     labels: Counter[tuple[str, str | None, int]] = Counter()
     found = []
     for agent in report.agents.values():
-        label = agent.name, agent.snapshot, agent.repeat
+        label = agent.qualified or agent.name, agent.snapshot, agent.repeat
         labels[label] += 1
         found.append(_past_run(entry, time, report.suite, agent, labels[label]))
     return found
@@ -48,6 +48,7 @@ def _past_run(entry: str, time: datetime, suite: SuiteSummary, agent: AgentSumma
         snapshot=agent.snapshot,
         repeat=agent.repeat,
         number=number,
+        qualified=agent.qualified,
         answers=agent.run.answers,
     )
 

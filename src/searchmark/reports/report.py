@@ -66,8 +66,9 @@ class RunSummary:
 
 @dataclass(frozen=True)
 class AgentSummary:
-    """One run of one agent on the suite. ``name`` is the agent's; several runs of a report may share it.
+    """One run of one agent on the suite. ``name`` is the agent's, or that of its mode; several runs of a report may share it.
 
+    ``qualified`` is AGENT:MODE where the agent was asked in a mode.
     ``worst`` and ``best`` are cases by the first measure. ``similarity`` is how the scores of the first hits are distributed.
     ``usage`` is what the agent states of its searches. ``cut_answers`` counts the answers with as many hits as were asked for,
     which may have been cut there.
@@ -84,6 +85,7 @@ class AgentSummary:
     best: tuple[str, ...] = ()
     snapshot: str | None = None
     repeat: int = 1
+    qualified: str | None = None
     latency_ms: Mapping[str, Latency] = field(default_factory=dict)
     index: IndexBuild | None = None
     start_seconds: float | None = None

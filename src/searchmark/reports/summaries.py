@@ -49,6 +49,7 @@ def agent_summary(
         best=_best(scores),
         snapshot=run.label.snapshot,
         repeat=run.label.repeat,
+        qualified=run.label.qualified,
         latency_ms=latencies_of(run),
         index=run.provenance.index,
         start_seconds=next(iter(run.provenance.start_seconds), None),

@@ -47,7 +47,7 @@ class Entrant:
         config = json.dumps([self.spec.config, self.spec.chunk_of], sort_keys=True, default=str)
         return {
             "agent": {
-                "label": asdict(self.label),
+                "label": [self.label.identity, self.label.snapshot, self.label.repeat],
                 "source": self.spec.source.text,
                 "chunk_of": self.spec.chunk_of,
                 "code": code,

@@ -15,12 +15,12 @@ from searchmark.running.journal_lines import journal_entries
 
 
 def journal_path(folder: Path, suite: Suite, label: RunLabel, cases: CaseSelection, seed: int) -> Path:
-    """One journal per suite, label and choice of cases, so that none of them overwrites another."""
+    """One journal per suite, label and choice of cases, so that none of them overwrites another; a mode has that of its agent."""
     chosen = [cases.text, *cases.categories, cases.sample, seed if cases.sample else None, cases.shard]
     choice = hashlib.sha256(repr(chosen).encode("utf-8", "surrogatepass")).hexdigest()[:8] if any(chosen) else ""
     snapshot = f"@{label.snapshot}" if label.snapshot not in (None, PARENT) else ""
     repeat = f"#{label.repeat}" if label.repeat > 1 else ""
-    name = ".".join(filter(None, [file_name(suite.name), file_name(f"{label.agent}{snapshot}{repeat}"), choice]))
+    name = ".".join(filter(None, [file_name(suite.name), file_name(f"{label.identity}{snapshot}{repeat}"), choice]))
     return folder / f"{name}.jsonl"
 
 
