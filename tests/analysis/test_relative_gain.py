@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -37,6 +39,13 @@ def test_covers_where_an_exact_baseline_would_not() -> None:
 def test_a_baseline_that_could_be_nothing_has_no_upper_end() -> None:
     before, after = np.array([0.2] + [0.0] * 19), np.full(20, 0.5)
     assert gain_of(before, after, None, 1.0).high == float("inf")
+
+
+def test_nothing_that_is_never_negative_loses_more_than_all_of_it() -> None:
+    before, after = np.array([1.0, 1.0, 0.5] + [0.0] * 17), np.array([0.1, 0.0, 0.0] + [0.0] * 17)
+    gain, unbounded = gain_of(before, after, None, 1.0), gain_of(before, after, None, 1.0, -1.0)
+    assert unbounded.low < -1
+    assert gain == replace(unbounded, low=-1.0)
 
 
 def test_a_baseline_of_nothing_is_measured_absolutely() -> None:

@@ -186,7 +186,8 @@ class _Arms:
             return Gain(None, None, None, 0)
         before, after, rows = before[both], after[both], rows[both]
         clusters = clusters_of(self._baseline.judged.suite.table, rows)
-        return gain_of(before, after, clusters, measure_span(self._baseline.measures[self._column], before, after))
+        measure = self._baseline.measures[self._column]
+        return gain_of(before, after, clusters, measure_span(measure, before, after), measure.low)
 
 
 def _undecided(rule: DecisionRule, segment: str, because: str) -> Reading:

@@ -34,8 +34,11 @@ class Gain:
     absolute: bool = False
 
 
-def gain_of(baseline: Floats, candidate: Floats, clusters: Sequence[str] | None, span: float) -> Gain:
-    """The relative gain over the baseline, or the difference itself where the baseline has nothing to relate it to."""
+def gain_of(baseline: Floats, candidate: Floats, clusters: Sequence[str] | None, span: float, lowest: float = 0.0) -> Gain:
+    """The relative gain over the baseline, or the difference itself where the baseline has nothing to relate it to.
+
+    ``lowest`` is the lowest value that there can be: what is never below 0 cannot lose more than all of it.
+    """
     before, after = exact_mean(baseline), exact_mean(candidate)
     if before is None or after is None:
         return Gain(None, None, None, 0)
@@ -45,7 +48,8 @@ def gain_of(baseline: Floats, candidate: Floats, clusters: Sequence[str] | None,
     if not lines.enough:
         return Gain(mean, None, None, len(baseline), not relative)
     if relative:
-        return Gain(mean, *lines.interval(mean, before / span), len(baseline))
+        low, high = lines.interval(mean, before / span)
+        return Gain(mean, max(low, -1.0) if lowest >= 0 else low, high, len(baseline))
     low, high = lines.difference()
     return Gain(mean, low * span, high * span, len(baseline), absolute=True)
 
