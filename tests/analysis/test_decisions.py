@@ -106,6 +106,14 @@ class TestLines:
         suite = suite_of(200, category=lambda n: "y")
         decision = decision_on(table, run_of("a", [2] * 200), run_of("b", [1] * 200), suite=suite)
         assert (decision.decision, decision.evidence[0]) == (NOT_ENOUGH, "x: no case of this category")
+        assert decision.flips == ("nothing is known of x, so this stays open: go",)
+
+    def test_one_case_is_one_case(self) -> None:
+        table = DecisionTable("b", "a", (DecisionRule("go", above=0.1, categories=("x",)),))
+        suite = suite_of(20, category=lambda n: "y" if n else "x")
+        decision = decision_on(table, run_of("a", [2] * 20), run_of("b", [1] * 20), suite=suite)
+        assert decision.evidence[0] == "x: +100.0%, 1 case, too few independent ones for an interval"
+        assert decision.flips == ("with more cases in x it could become: go",)
 
 
 class TestRefusals:
@@ -159,3 +167,7 @@ class TestPrices:
         evidence = self.evidence(AnswerDetails(cost=0.5), AnswerDetails(cost=2.0))
         assert "index size: 35.0x that of a (0.24 MB to 8.4 MB)" in evidence
         assert "cost per query: 4.0x that of a (0.5 to 2)" in evidence
+
+    @pytest.mark.parametrize(("cost", "sentence"), [(2.0, "none for a (0 to 2)"), (0.0, "none for either (0 to 0)")])
+    def test_what_costs_nothing_is_no_ratio(self, cost: float, sentence: str) -> None:
+        assert f"cost per query: {sentence}" in self.evidence(AnswerDetails(cost=0.0), AnswerDetails(cost=cost))

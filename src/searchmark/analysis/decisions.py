@@ -23,7 +23,7 @@ from searchmark.errors import UsageError
 from searchmark.measures.grammar import parse_measure
 from searchmark.options.compare_options import DecisionRule, DecisionTable
 from searchmark.records.frames import Framed, typed_frame
-from searchmark.records.shown import quoted
+from searchmark.records.shown import counted, quoted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -214,9 +214,9 @@ def _sentence(segment: str, gain: Gain) -> str:
     amount, note = (_absolute, ", absolute, since the baseline has 0") if gain.absolute else (_relative, "")
     mean = "undefined" if gain.mean is None else amount(gain.mean)
     if gain.low is None or gain.high is None:
-        return f"{segment}: {mean}{note}, {gain.cases} cases, too few independent ones for an interval"
+        return f"{segment}: {mean}{note}, {counted(gain.cases, 'case')}, too few independent ones for an interval"
     high = f"to {amount(gain.high)}" if isfinite(gain.high) else "and no upper end"
-    return f"{segment}: {mean} (interval {amount(gain.low)} {high}){note}, {gain.cases} cases"
+    return f"{segment}: {mean} (interval {amount(gain.low)} {high}){note}, {counted(gain.cases, 'case')}"
 
 
 def _relative(gain: float) -> str:
@@ -252,7 +252,13 @@ def _flips(decision: str, basis: Sequence[Reading], open_rules: Sequence[tuple[D
         amount = _absolute if closest.absolute else _relative
         line = amount(closest.bound)
         flips.append(f"the closest call is {closest.segment}: {amount(closest.gain or 0.0)}, and the line is drawn at {line}")
-    for rule, looks in open_rules:
-        doubtful = ", ".join(look.segment for look in looks if look.answer == "undecided")
-        flips.append(f"with more cases in {doubtful} it could become: {rule.decision}")
+    flips += [_open_sentence(rule, [look for look in looks if look.answer == "undecided"]) for rule, looks in open_rules]
     return flips
+
+
+def _open_sentence(rule: DecisionRule, undecided: Sequence[Reading]) -> str:
+    """What would decide a rule. More cases do not, where nothing is known, such as of a category that has no case."""
+    unknown = [look.segment for look in undecided if look.gain is None]
+    if unknown:
+        return f"nothing is known of {', '.join(unknown)}, so this stays open: {rule.decision}"
+    return f"with more cases in {', '.join(look.segment for look in undecided)} it could become: {rule.decision}"

@@ -106,7 +106,9 @@ def _memory_bytes(run: Run) -> int | None:
 
 
 def _times(old: float, new: float, name: str) -> str:
-    return f"{_ratio(new / old)}x that of {name}" if old > 0 else f"none for {name}"
+    if old > 0:
+        return f"{_ratio(new / old)}x that of {name}"
+    return f"none for {name}" if new > 0 else "none for either"
 
 
 def _ratio(value: float) -> str:
