@@ -183,7 +183,10 @@ def test_the_arms_are_plain_data_that_a_registry_can_load() -> None:
     [
         ({"arms": []}, "needs at least one arm"),
         ({"arms": ["bm25", "bm25"]}, "duplicate arm name 'bm25'"),
-        ({"arms": [{"source": "bm25"}]}, "an arm is a name, or has a name, .* the name is missing"),
+        (
+            {"arms": [{"source": "bm25"}]},
+            "an arm is a name, or has a name, a source, a config, network, env and chunk_of; the name is missing",
+        ),
         ({"arms": [{"name": "x", "colour": "red"}]}, "'colour' is not one of these"),
         ({"arms": [{"name": "x", "config": 3}]}, "the config of 'x' is not a mapping"),
         ({"weights": {"fts5": 2.0}}, "there is a weight for 'fts5', which is not an arm"),

@@ -111,7 +111,8 @@ class AgentSpec:
             return cls(plain, parse_source(plain))
         wrong = _wrong_part(plain)
         if wrong:
-            raise UsageError(f"an {role} is a name, or has a name, a source, a config, network, env, chunk_of and modes; {wrong}")
+            last = "env and chunk_of" if role == "arm" else "env, chunk_of and modes"  # an arm is asked in one way
+            raise UsageError(f"an {role} is a name, or has a name, a source, a config, network, {last}; {wrong}")
         name, source = plain["name"], plain.get("source") or plain.get("class")
         config, network, env = plain.get("config", {}), plain.get("network", False), plain.get("env", ())
         modes = {mode: dict(overrides or {}) for mode, overrides in (plain.get("modes") or {}).items()}

@@ -30,7 +30,8 @@ def check_spec(spec: AgentSpec, *, foreign: bool = True, network: bool = True, d
     refuse_unavailable(spec.source)
     name_secrets(filled_variables(spec), spec.env)  # before anything is said of it
     if spec.source.executes and not foreign:
-        raise UsageError(f"{spec.source.text!r} is not built in, and --no-exec allows built-in agents only")
+        what = "an outside system" if isinstance(spec.source, Command | Http | Mcp) else "not built in"
+        raise UsageError(f"{spec.source.text!r} is {what}, and --no-exec allows built-in agents only")
     if depth > DEEPEST:
         raise UsageError(f"the arm {spec.name!r} is nested more than {DEEPEST} deep")
     check_options(spec, foreign=foreign, network=network)

@@ -87,7 +87,7 @@ def test_probe_takes_a_server_as_it_is_named_on_the_command_line(tmp_path: Path)
     ("arguments", "sentence"),
     [
         (("mcp:no-such-server",), "the program 'no-such-server' cannot be started: it is not on the PATH"),
-        (("mcp:python x", "--no-exec"), "--no-exec allows built-in agents only"),
+        (("mcp:python x", "--no-exec"), "'mcp:python x' is an outside system, and --no-exec allows built-in agents only"),
         (("mcp:http://127.0.0.1:9/mcp", "--offline"), "asks a service"),
         ((), "--probe needs an agent"),
     ],
