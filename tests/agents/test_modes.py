@@ -32,7 +32,8 @@ def names(agents: list[AgentSpec]) -> list[str]:
 
 
 def test_a_mode_is_the_agent_with_other_options_under_the_name_of_the_mode() -> None:
-    assert LOOKUP.in_mode("fts5+vector") == AgentSpec("fts5+vector", BuiltIn("bm25"), {"k1": 0.9, "b": 0.3}, env=("TOKEN",))
+    expected = AgentSpec("fts5+vector", BuiltIn("bm25"), {"k1": 0.9, "b": 0.3}, env=("TOKEN",), qualified="lookup:fts5+vector")
+    assert LOOKUP.in_mode("fts5+vector") == expected
 
 
 def test_a_mode_that_changes_nothing_may_be_a_name_alone() -> None:
@@ -60,7 +61,7 @@ def test_modes_that_would_be_called_alike_get_the_name_of_their_agent() -> None:
 
 def test_one_mode_is_enough_where_there_is_only_one() -> None:
     only = AgentSpec("x", BuiltIn("bm25"), modes={"fast": {"k1": 0.9}})
-    assert in_one_mode(only) == AgentSpec("fast", BuiltIn("bm25"), {"k1": 0.9})
+    assert in_one_mode(only) == AgentSpec("fast", BuiltIn("bm25"), {"k1": 0.9}, qualified="x:fast")
     assert in_one_mode(BM25) is BM25
 
 
