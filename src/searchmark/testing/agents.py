@@ -101,6 +101,7 @@ def _odd(answer: Mapping[str, Any], query: str, existing: Existing) -> list[str]
     said = {
         "beyond_depth": f"retrieve({query}, {K}) returns more than {K} hits",
         "scores_unusable": f"retrieve({query}, {K}) returns scores that are not finite numbers, or too few",
+        "lines_unusable": f"retrieve({query}, {K}) returns lines that are not [first, last], or too few",
     }
     unknown = [hit for hit in answer["ids"] if not existing.settled(hit)[1]]
     twice = len(answer["ids"]) - len({existing.settled(hit)[0] for hit in answer["ids"]})

@@ -113,7 +113,7 @@ class ReadAnswer:
             [hit.id for hit in self.hits],
             None if all(score is None for score in scores) else [float("nan") if score is None else score for score in scores],
             metadata,
-            lines if any(lines) else None,
+            None if all(each is None for each in lines) else lines,
             self.cost,
             usage,
         )
@@ -218,7 +218,7 @@ class ResultReader:
         rating = read_hit((hit, self._at(name, entry))).score
         return rating if rating is None or name == "score" else 0.0 - rating
 
-    def _lines(self, entry: Any) -> tuple[int, int] | None:
+    def _lines(self, entry: Any) -> Any:
         first, last = self._at("first_line", entry), self._at("last_line", entry)
         return _range(first, first if last is None else last)
 
@@ -254,12 +254,14 @@ def _of_groups(match: re.Match[str]) -> FoundHit:
     return FoundHit(found["id"], _amount(found.get("score")), _range(first, found.get("last") or first))
 
 
-def _range(first: Any, last: Any) -> tuple[int, int] | None:
-    try:
-        lines = (int(first), int(last))
-    except (TypeError, ValueError):
+def _range(first: Any, last: Any) -> Any:
+    """Lines as numbers where they are such; the others stay as they are, and are counted as of no use."""
+    if first is None:
         return None
-    return lines if 1 <= lines[0] <= lines[1] else None
+    try:
+        return (int(first), int(last))
+    except (TypeError, ValueError):
+        return (first, last)
 
 
 def _amount(value: Any) -> float | None:

@@ -27,7 +27,7 @@ LARGEST_AMOUNT = 1e15
 LONGEST_MS = LARGEST_COUNT / 1e6
 NEEDS_CORPUS = "needs a corpus: name what to search with --corpus or --repo"
 DEEPEST = 32  # lists and objects inside each other, in what an agent says of itself or of an answer
-DROPPED_KINDS = frozenset({"beyond_depth", "scores_unusable", "merged_chunks", "not_chunks"})
+DROPPED_KINDS = frozenset({"beyond_depth", "scores_unusable", "lines_unusable", "merged_chunks", "not_chunks"})
 _ESCAPED = 6  # bytes that one character takes in JSON at most
 _ROOM = 1 << 20
 
