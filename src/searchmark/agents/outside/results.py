@@ -24,6 +24,7 @@ IN_HIT = ("id", "score", "distance", "first_line", "last_line")
 PATHS = ("hits", *IN_HIT, "error", "cost", "tokens")
 GROUPS = ("id", "score", "first", "last")
 _SHOWN = 200
+_OPENED = ("{", "[", '{"', "[{")  # how JSON of several lines begins; a path may begin with a single bracket
 
 
 class UnreadableAnswer(UsageError):
@@ -124,6 +125,7 @@ class ResultReader:
 
     def __init__(self, wanted: ResultFormat, default: Format) -> None:
         self.format = wanted.format_or(default)
+        self._lines_by_default = wanted.format is None and self.format == "lines"
         self._wanted = wanted
         self._paths = {name: _compiled(getattr(wanted, name)) for name in PATHS}
         self._has_paths = any(self._paths[name] is not None for name in IN_HIT)
@@ -136,6 +138,8 @@ class ResultReader:
             return ReadAnswer(())
         if self.format == "json":
             return self.read_data(_parsed(text))
+        if self._lines_by_default:
+            _refuse_json(text)
         return ReadAnswer(list(self.read_lines(text.split("\n"))))
 
     def says_nothing(self, text: str) -> bool:
@@ -160,6 +164,8 @@ class ResultReader:
     def read_line(self, line: str) -> FoundHit | None:
         """The hit in a line; None if the pattern finds none there. Not for JSON, of which a line is a piece."""
         if self.format == "lines":
+            if self._lines_by_default:
+                _refuse_json(line, _OPENED)
             return FoundHit(line.strip())
         if self.format == "jsonl":
             return self.read_entry(_parsed(line))
@@ -246,6 +252,29 @@ def _parsed(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UnreadableAnswer(f"the answer is not JSON ({error}): {shortened(text.strip(), _SHOWN)!r}") from error
+
+
+def _refuse_json(text: str, opened: Sequence[str] = ()) -> None:
+    """Refuse JSON where nothing says that a line is a name: all of it would be taken for one. ``opened`` may begin such."""
+    text = text.strip()
+    if not text.startswith(("{", "[")):
+        return
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        if not any(text == each or (len(each) > 1 and text.startswith(each)) for each in opened):
+            return
+        data = [] if text.startswith("[") else {"results": []}
+    advice = f"write results: {_format_of(data)}, or results: {{format: lines}} if it is a name"
+    raise UnreadableAnswer(f"the answer is JSON and not a name per line: {advice}: {shortened(text, _SHOWN)!r}")
+
+
+def _format_of(data: dict[str, Any] | list[Any]) -> str:
+    """What a config would say of JSON that looks like this."""
+    if isinstance(data, list):
+        return "{format: json}"
+    hits = next((key for key, value in data.items() if isinstance(value, list)), None)
+    return "{format: jsonl}" if hits is None else f"{{hits: {hits}}}"
 
 
 def _of_groups(match: re.Match[str]) -> FoundHit:
