@@ -15,11 +15,16 @@ SCORES = ("score", "_score", "similarity")
 SOURCES = ("source", "file_path", "path")  # of what a document was cut from, in its metadata
 LONGEST_ID = 4096  # characters; what is longer is never cut: the rest could be the id of something else
 _SHOWN = 80
+_NO_SOURCE = f"the metadata of {{entry}} has none of {', '.join(SOURCES)}"
 _LARGEST_NUMBER = 1 << 63
 
 
 class NotAHit(Exception):
-    """An entry of an answer is nothing that names a document."""
+    """An entry of an answer is nothing that names a document; ``reason`` says why, with ``{entry}`` where the entry goes."""
+
+    def __init__(self, reason: str, entry: Any) -> None:
+        super().__init__(reason.replace("{entry}", _shown(entry)))
+        self.of_any = reason.replace("{entry}", "it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +43,9 @@ def read_hit(entry: Any) -> FoundHit:
     """What an entry names, in whichever of the usual forms it is."""
     hit = entry if isinstance(entry, FoundHit) else _read(entry)
     if not hit.id:
-        raise NotAHit(f"the id of {_shown(entry)} is empty")
+        raise NotAHit("the id of {entry} is empty", entry)
     if len(hit.id) > LONGEST_ID:
-        raise NotAHit(f"an id has {len(hit.id)} characters, more than {LONGEST_ID}")
+        raise NotAHit(f"an id has {len(hit.id)} characters, more than {LONGEST_ID}", entry)
     return hit
 
 
@@ -59,7 +64,7 @@ def _read(entry: Any) -> FoundHit:
     metadata = getattr(document, "metadata", None)
     if isinstance(metadata, Mapping):
         return FoundHit(_source(metadata, entry), _number(getattr(entry, "score", None), entry))
-    raise NotAHit(f"{_shown(entry)} is not a hit: give an id, (id, score), a mapping with an id, or a document")
+    raise NotAHit("{entry} is not a hit: give an id, (id, score), a mapping with an id, or a document", entry)
 
 
 def _is_row(entry: Any) -> bool:
@@ -73,9 +78,9 @@ def _of_mapping(entry: Mapping[Any, Any]) -> FoundHit:
     named = _named(metadata, SOURCES) if isinstance(metadata, Mapping) else None
     named = _named(entry, IDS) if named is None else named
     if named is None and isinstance(metadata, Mapping):
-        raise NotAHit(_without_source(entry))
+        raise NotAHit(_NO_SOURCE, entry)
     if named is None:
-        raise NotAHit(f"{_shown(entry)} has none of {', '.join(IDS)}")
+        raise NotAHit(f"{{entry}} has none of {', '.join(IDS)}", entry)
     score = next((entry[key] for key in SCORES if entry.get(key) is not None), None)
     lines = entry.get("lines")
     return FoundHit(named, _number(score, entry), tuple(lines) if isinstance(lines, list) else lines)
@@ -84,12 +89,8 @@ def _of_mapping(entry: Mapping[Any, Any]) -> FoundHit:
 def _source(metadata: Mapping[Any, Any], entry: Any) -> str:
     named = _named(metadata, SOURCES)
     if named is None:
-        raise NotAHit(_without_source(entry))
+        raise NotAHit(_NO_SOURCE, entry)
     return named
-
-
-def _without_source(entry: Any) -> str:
-    return f"the metadata of {_shown(entry)} has none of {', '.join(SOURCES)}"
 
 
 def _named(fields: Mapping[Any, Any], names: tuple[str, ...]) -> str | None:
@@ -115,11 +116,11 @@ def _number(value: Any, entry: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
-        raise NotAHit(f"the score of {_shown(entry)} is not a number")
+        raise NotAHit("the score of {entry} is not a number", entry)
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise NotAHit(f"the score of {_shown(entry)} is not a number") from error
+        raise NotAHit("the score of {entry} is not a number", entry) from error
 
 
 def _shown(entry: Any) -> str:

@@ -231,9 +231,7 @@ def test_json_that_nothing_says_how_to_read_is_an_error_with_what_to_write(print
     program = agent(printing(printed), streams=streams)
     with pytest.raises(UnreadableAnswer) as caught:
         list(getattr(found := program.retrieve("q", 9), "files", found))
-    assert str(caught.value).startswith(
-        f"the answer is JSON, and a name per line is expected; say how to read it, such as {advice}"
-    )
+    assert caught.value.sentence.startswith(f"the answer is JSON and not a name per line: write {advice}, or results: ")
 
 
 @pytest.mark.parametrize("path", ["[id].tsx", "[[...slug]].tsx", "{a,b}.txt", "[a", "{x}"])

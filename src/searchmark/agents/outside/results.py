@@ -28,7 +28,12 @@ _OPENED = ("{", "[", '{"', "[{")  # how JSON of several lines begins; a path may
 
 
 class UnreadableAnswer(UsageError):
-    """What a tool said is not what its config says that answers look like."""
+    """What a tool said is not what its config says that answers look like; ``said`` is that, as it is."""
+
+    def __init__(self, sentence: str, said: str | None = None) -> None:
+        super().__init__(sentence)
+        self.said = said
+        self.excerpt = None if said is None else repr(shortened(said.strip(), _SHOWN))
 
 
 @strict_record
@@ -158,8 +163,7 @@ class ResultReader:
                 found = True
                 yield hit
         if first is not None and not found:
-            shown = shortened(first.strip(), _SHOWN)
-            raise UnreadableAnswer(f"no line of the answer fits the pattern {self._wanted.pattern!r}; it begins with {shown!r}")
+            raise UnreadableAnswer(f"no line of the answer fits the pattern {self._wanted.pattern!r}; it begins", first)
 
     def read_line(self, line: str) -> FoundHit | None:
         """The hit in a line; None if the pattern finds none there. Not for JSON, of which a line is a piece."""
@@ -179,10 +183,15 @@ class ResultReader:
             raise UnreadableAnswer(f"the answer is an error: {said}")
         found = self._at("hits", data) if self._paths["hits"] is not None else data
         if not isinstance(found, list):
-            where = f"at {self._wanted.hits!r}" if self._wanted.hits is not None else "that is a list of hits (say where with hits)"
-            raise UnreadableAnswer(f"the answer has no list {where}: {shortened(json.dumps(data), _SHOWN)}")
+            raise UnreadableAnswer(self._no_list(data), json.dumps(data))
         entries = _rows(found) if self._wanted.columns else found
         return ReadAnswer(self._rated([self.read_entry(entry) for entry in entries]), *self.price(data))
+
+    def _no_list(self, data: Any) -> str:
+        if self._wanted.hits is not None:
+            return f"the answer has no list at {self._wanted.hits!r} (results.hits)"
+        found = f", such as results: {_format_of(data)}" if isinstance(data, dict) and _list_in(data) else ""
+        return f"the answer is not a list: say where its hits are with results.hits{found}"
 
     def price(self, data: Any) -> tuple[float | None, int | None]:
         """What data of an answer says that it has cost, and of how many tokens it is."""
@@ -205,7 +214,7 @@ class ResultReader:
         try:
             return self._by_paths(entry) if self._has_paths else read_hit(entry)
         except NotAHit as error:
-            raise UnreadableAnswer(f"a hit cannot be read: {error}; in {shortened(json.dumps(entry), _SHOWN)}") from error
+            raise UnreadableAnswer(f"a hit cannot be read: {error.of_any}", json.dumps(entry)) from error
 
     def _by_paths(self, entry: Any) -> FoundHit:
         hit = read_hit(entry if self._paths["id"] is None else self._at("id", entry))
@@ -243,7 +252,7 @@ def _compiled(path: str | None) -> ParsedResult | None:
 
 def _rows(columns: list[Any]) -> list[list[Any]]:
     if not all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
-        raise UnreadableAnswer(f"its columns are not lists of the same length: {shortened(json.dumps(columns), _SHOWN)}")
+        raise UnreadableAnswer("its columns are not lists of the same length", json.dumps(columns))
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -251,7 +260,7 @@ def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UnreadableAnswer(f"the answer is not JSON ({error}): {shortened(text.strip(), _SHOWN)!r}") from error
+        raise UnreadableAnswer(f"the answer is not JSON ({error})", text) from error
 
 
 def _refuse_json(text: str, opened: Sequence[str] = ()) -> None:
@@ -266,15 +275,19 @@ def _refuse_json(text: str, opened: Sequence[str] = ()) -> None:
             return
         data = [] if text.startswith("[") else {"results": []}
     advice = f"write results: {_format_of(data)}, or results: {{format: lines}} if it is a name"
-    raise UnreadableAnswer(f"the answer is JSON and not a name per line: {advice}: {shortened(text, _SHOWN)!r}")
+    raise UnreadableAnswer(f"the answer is JSON and not a name per line: {advice}", text)
 
 
 def _format_of(data: dict[str, Any] | list[Any]) -> str:
     """What a config would say of JSON that looks like this."""
     if isinstance(data, list):
         return "{format: json}"
-    hits = next((key for key, value in data.items() if isinstance(value, list)), None)
+    hits = _list_in(data)
     return "{format: jsonl}" if hits is None else f"{{hits: {hits}}}"
+
+
+def _list_in(data: dict[str, Any]) -> str | None:
+    return next((key for key, value in data.items() if isinstance(value, list)), None)
 
 
 def _of_groups(match: re.Match[str]) -> FoundHit:

@@ -153,6 +153,7 @@ def _is_small(value: Any, longest: int) -> bool:
 _Check = tuple[Callable[[Any, int], bool], bool]
 _FAILURE: dict[str, _Check] = {
     "failed": (_is_reason, True),
+    "excerpt": (_is_reason, False),
     "traceback": (_is_traceback, False),
     "ns": (_is_size, False),
     "spent": (_is_flag, False),
