@@ -39,6 +39,11 @@ def shortened(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[:half]}...{text[-half:]}"
 
 
+def with_excerpt(sentence: str, excerpt: str | None) -> str:
+    """A sentence, and behind it what a stranger said."""
+    return sentence if excerpt is None else f"{sentence}: {excerpt}"
+
+
 def os_error_sentence(error: OSError) -> str:
     """What to say of an error of the system that none of ours has named better."""
     reason = error.strerror or str(error) or type(error).__name__
@@ -59,9 +64,21 @@ def _has_working_directory() -> bool:
 
 
 class SearchmarkError(Exception):
-    """The root: its text is one sentence for the user, its exit code is for scripts."""
+    """The root: its text is one sentence for the user, its exit code is for scripts.
+
+    ``excerpt`` is what a stranger said, if it is known: it comes last, and errors with the same ``sentence`` have the same reason.
+    """
 
     exit_code = EXIT_INTERNAL
+    excerpt: str | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What happened and what to do, without anybody else's words."""
+        return super().__str__()
+
+    def __str__(self) -> str:
+        return with_excerpt(self.sentence, self.excerpt)
 
 
 class UsageError(SearchmarkError):
@@ -84,8 +101,9 @@ class FormatError(UsageError):
 class ServiceError(UsageError):
     """A service did not answer as it should. ``status`` is None where no answer came at all."""
 
-    def __init__(self, sentence: str, status: int | None = None, attempts: int = 0) -> None:
+    def __init__(self, sentence: str, status: int | None = None, attempts: int = 0, excerpt: str | None = None) -> None:
         super().__init__(sentence)
+        self.excerpt = excerpt
         self.status = status
         self.attempts = attempts
 

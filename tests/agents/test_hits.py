@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
+from searchmark.agents.agent import RetrievalResult
 from searchmark.agents.answers import BadAnswer, HitReader, Parts, stream_of
 from searchmark.agents.chunk_ids import chunk_rule
 from searchmark.agents.hits import FoundHit, NotAHit, read_hit
+from searchmark.running.worker.answers import remarks_of
 
 
 @dataclass
@@ -55,6 +60,13 @@ SOURCE = Document("text", {"source": "a.py"})
         (NodeWithScore(SOURCE, 0.5), FoundHit("a.py", 0.5)),
         (NodeWithScore(SOURCE), FoundHit("a.py")),
         (({"id": "a.py", "lines": [3, 9]}, 0.5), FoundHit("a.py", 0.5, (3, 9))),
+        ({"id": "7f3a", "score": 0.5, "metadata": {"source": "a.py"}}, FoundHit("a.py", 0.5)),
+        ({"id": "a.py", "metadata": {"author": "me"}}, FoundHit("a.py")),
+        (np.array("a.py"), FoundHit("a.py")),
+        (np.array(7), FoundHit("7")),
+        (np.array(["a.py", 0.5], dtype=object), FoundHit("a.py", 0.5)),
+        ({"id": np.array("a.py"), "score": np.array(0.5)}, FoundHit("a.py", 0.5)),
+        (pd.Series({"path": "a.py", "score": 0.5}), FoundHit("a.py", 0.5)),
     ],
 )
 def test_every_usual_form_is_a_hit(entry: Any, hit: FoundHit) -> None:
@@ -71,6 +83,13 @@ def test_every_usual_form_is_a_hit(entry: Any, hit: FoundHit) -> None:
         (("a.py", "b.py"), "the score of ('a.py', 'b.py') is not a number"),
         (("a.py", 10**400), "is not a number"),
         ({"title": "A"}, "has none of id, _id, path"),
+        ("", "the id of '' is empty"),
+        (b"", "the id of b'' is empty"),
+        ({"id": "", "score": 1.0}, "the id of {'id': '', 'score': 1.0} is empty"),
+        (np.array([0.5, 0.25]), "0.5 is not a hit"),
+        (np.array(["a.py", "b.py", "c.py"]), "is not a hit"),
+        (np.array(0.5), "is not a hit"),
+        ({"metadata": {"author": "me"}}, "the metadata of {'metadata': {'author': 'me'}} has none of source"),
         (Document("text"), "the metadata of Document(page_content='text', metadata={}) has none of source"),
         ("x" * 4097, "an id has 4097 characters, more than 4096"),
         (("x" * 4097, 1.0), "an id has 4097 characters, more than 4096"),
@@ -124,6 +143,70 @@ def test_scores_and_lines_given_apart_count_for_more_than_those_of_the_entries()
 def test_an_entry_that_is_none_is_named_by_its_position_in_every_form(form: Any) -> None:
     with pytest.raises(BadAnswer, match=r"hit 3 of the answer cannot be read: None is not a hit"):
         read(form(["a", ("b", 1.0), None]))
+
+
+FRAME = {"id": ["b.py", "a.py", "c.py"], "score": [0.9, 0.4, 0.1], "metadata": [None, {"source": "d.py"}, None]}
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_data_frame_has_a_hit_in_every_row(frame: Any) -> None:
+    reader = read(frame(FRAME), depth=2)
+    assert (reader.ids, reader.scores, reader.dropped()) == (["b.py", "d.py"], [0.9, 0.4], {"beyond_depth": 1})
+    assert read(frame({"id": [], "score": []})).ids == []
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_columns_of_a_data_frame_are_not_what_an_agent_says_beside_its_hits(frame: Any) -> None:
+    found = frame(FRAME | {"cost": [1, 2, 3], "files": [1, 2, 3]})
+    assert read(found).ids == ["b.py", "d.py", "c.py"]
+    assert set(remarks_of(found).values()) == {None}
+
+
+@pytest.mark.parametrize("column", [pd.Series, pd.Index, pl.Series, np.array])
+def test_a_column_is_a_list_of_ids(column: Any) -> None:
+    assert read(column(["b.py", "a.py"])).ids == ["b.py", "a.py"]
+
+
+def test_a_data_frame_without_a_column_of_ids_is_an_error_that_names_the_row() -> None:
+    with pytest.raises(BadAnswer, match=r"hit 1 of the answer cannot be read: \{'title': 'A'\} has none of id, _id, path"):
+        read(pd.DataFrame({"title": ["A"]}))
+
+
+def test_rows_of_an_array_are_hits() -> None:
+    reader = read(pd.DataFrame({"id": ["b.py", "a.py"], "score": [0.9, 0.4]}).values)
+    assert (reader.ids, reader.scores) == (["b.py", "a.py"], [0.9, 0.4])
+
+
+def test_an_array_of_one_value_is_no_answer() -> None:
+    with pytest.raises(BadAnswer, match="retrieve returned ndarray, not a list of hits, best first"):
+        read(np.array("a.py"))
+
+
+def test_rows_of_sqlite_are_hits_by_the_names_of_their_columns() -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.row_factory = sqlite3.Row
+    found = connection.execute("select 0.5 as score, 'a.py' as path, 1 as other").fetchall()
+    assert (read(found).ids, read(found).scores) == (["a.py"], [0.5])
+    connection.close()
+
+
+@pytest.mark.parametrize("mode", ["r", "rb"])
+def test_an_open_file_is_its_lines_without_their_ends(tmp_path: Path, mode: str) -> None:
+    (tmp_path / "found").write_bytes(b"b.py\r\na.py\n\n")
+    file = (tmp_path / "found").open(mode)
+    assert (read(file).ids, file.closed) == (["b.py", "a.py"], True)
+
+
+@pytest.mark.parametrize("lines", [[3, 1], "3-4", [0, 2], [1], 7, [1.5, 2], [True, 2]])
+@pytest.mark.parametrize("form", [list, iter])
+def test_lines_that_are_no_range_are_counted(form: Any, lines: Any) -> None:
+    reader = read(form([{"id": "a", "lines": lines}, {"id": "b", "lines": [2, 2]}, {"id": "c", "lines": None}, "d"]))
+    assert (reader.lines, reader.dropped()) == ([None, (2, 2), None, None], {"lines_unusable": 1})
+
+
+def test_lines_that_are_given_apart_and_no_range_are_counted() -> None:
+    assert read(RetrievalResult(["a", "b", "c"], lines=[(3, 1), (1, 3), None])).dropped() == {"lines_unusable": 1}
+    assert read(RetrievalResult([("a", 1), "b"], lines=[(3, 1)])).dropped() == {"lines_unusable": 2, "scores_unusable": 1}
 
 
 CHUNKS = ["a.py#chunk-3", ("a.py#chunk-1", 0.9), "b.py", "c.py#chunk-2", "a.py#chunk-9", "b.py"]

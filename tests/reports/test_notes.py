@@ -70,6 +70,14 @@ class TestCases:
             ("failures for this reason: 1 (out of memory)", ("c1",)),
         ]
 
+    def test_failures_for_one_reason_are_one_note_whatever_was_there_instead(self) -> None:
+        suite = Suite.from_cases("s", [Case(each, judgments=(Judgment("a"),)) for each in ("c1", "c2")])
+        answers = [
+            Answer(each, "error", (), AnswerDetails(failure="no list", failure_excerpt=f"'{each}'")) for each in ("c1", "c2")
+        ]
+        found = notes_of(Run.from_answers("r", answers), suite)["failures"]
+        assert (found.message, found.cases) == ("failures for this reason: 2 (no list: 'c1')", ("c1", "c2"))
+
     def test_cases_that_an_imported_run_lacks_and_cases_without_a_target(self) -> None:
         suite = Suite.from_cases("s", [Case("c1", judgments=(Judgment("a"),)), Case("c2", judgments=(Judgment("a", grade=0),))])
         run = Run.from_answers("r", [Answer("c1", "ok", (Hit("a", 1),)), Answer("other", "ok", (Hit("a", 1),))])

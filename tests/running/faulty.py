@@ -242,7 +242,8 @@ FAULTS: dict[str, Callable[[FaultyAgent], Any]] = {
     "yields an odd entry": lambda agent: iter(["a.py", None]),
     "yields in a child too": lambda agent: _stream(agent, lambda agent: agent.born(os.fork())),
     "returns bytes as entries": lambda agent: RetrievalResult([b"b.py", b"\xff.py"]),  # type: ignore[list-item]
-    "returns odd text": lambda agent: RetrievalResult([_Text("b.py"), "\ud800", "nul\0", ""]),
+    "returns odd text": lambda agent: RetrievalResult([_Text("b.py"), "\ud800", "nul\0"]),
+    "returns an empty id": lambda agent: RetrievalResult(["b.py", ""]),
     "returns odd scores": lambda agent: RetrievalResult(agent.ids[:4], [float("nan"), float("inf"), "7", 0.5]),  # type: ignore[list-item]
     "returns too few scores": lambda agent: RetrievalResult(agent.ids[:4], [0.5]),
     "returns deep metadata": lambda agent: RetrievalResult(agent.ids, metadata={"deep": _deep()}),

@@ -72,7 +72,8 @@ OUTCOMES = [
     ("yields an odd entry", "error", [], "hit 2 of the answer cannot be read: None is not a hit"),
     ("yields in a child too", "ok", ["a.py", "b.py"], ""),
     ("returns bytes as entries", "ok", ["b.py", "\udcff.py"], ""),
-    ("returns odd text", "ok", ["b.py", "\ud800", "nul\0", ""], ""),
+    ("returns odd text", "ok", ["b.py", "\ud800", "nul\0"], ""),
+    ("returns an empty id", "error", [], "hit 2 of the answer cannot be read: the id of '' is empty"),
     ("returns odd scores", "ok", ALL, ""),
     ("returns too few scores", "ok", ALL, ""),
     ("returns deep metadata", "ok", ALL, ""),
@@ -96,7 +97,7 @@ DROPPED = {
     "returns too few scores": {"scores_unusable": 3},
 }
 INVALID = {
-    "returns 10 million hits": 6, "returns endless hits": 10, "returns bytes as entries": 1, "returns odd text": 3,
+    "returns 10 million hits": 6, "returns endless hits": 10, "returns bytes as entries": 1, "returns odd text": 2,
     "returns odd entries beyond the depth": 10, "returns paths outside": 5,
 }  # fmt: skip
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from io import IOBase
 from itertools import islice
 from math import isfinite
 from typing import Any
 
 from searchmark.agents.chunk_ids import ChunkRule
 from searchmark.agents.hits import IDS, LONGEST_ID, SCORES, FoundHit, NotAHit, read_hit
+from searchmark.agents.tables import rows_of
 from searchmark.errors import UsageError, shortened
 from searchmark.records import is_line_range
 
@@ -52,7 +54,15 @@ def stream_of(result: Any) -> HitStream | None:
     """What an agent returned as a stream, if it is one; what is only read late (a query set, a list of a kind) is none."""
     if isinstance(result, HitStream):
         return result
+    if isinstance(result, IOBase):
+        return _IteratedStream(_lines_of(result))
     return _IteratedStream(result) if isinstance(result, Iterator) else None
+
+
+def _lines_of(file: IOBase) -> Iterator[bytes]:
+    """The lines of an open file, or of what a program prints, without what ends them."""
+    with file:
+        yield from filter(None, (line.strip() for line in file))
 
 
 @dataclass(frozen=True)
@@ -67,6 +77,9 @@ class Parts:
     @classmethod
     def of(cls, result: Any, depth: int, rule: ChunkRule | None = None) -> Parts:
         most = depth + 1 if rule is None else depth * CHUNKS_PER_HIT + 1
+        rows = rows_of(result, most)
+        if rows is not None:  # and not what its columns are called
+            return cls(type(result).__name__, rows, None, None)
         entries = read_now(getattr(result, "files", result), most)
         scores, lines = (read_now(getattr(result, name, None), most) for name in ("scores", "lines"))
         return cls(type(result).__name__, entries, scores, lines)
@@ -78,6 +91,8 @@ def read_now(entries: Any, most: int) -> Any:
     Who calls this while a clock runs has measured the search, even if it takes place only when its hits are read.
     """
     if type(entries) in (list, tuple) or isinstance(entries, str | bytes | Mapping | Set) or not hasattr(entries, "__iter__"):
+        return entries
+    if getattr(entries, "shape", None) == ():  # an array of one value can be iterated only in name
         return entries
     return list(entries if isinstance(entries, list | tuple) else islice(entries, most))
 
@@ -112,7 +127,7 @@ class HitReader:
     def read_all(self, parts: Parts) -> None:
         """Read an answer that is there; of what is beyond the depth only the number is known."""
         entries = _ordered(parts)
-        if self.rule is None and all(type(entry) is str and len(entry) <= LONGEST_ID for entry in entries[: self.depth]):
+        if self.rule is None and all(type(entry) is str and 0 < len(entry) <= LONGEST_ID for entry in entries[: self.depth]):
             self._take_texts(entries[: self.depth], parts)  # nearly always, and worth its own way: this is done for every search
         else:
             self._take_columns(entries, parts)
@@ -122,7 +137,7 @@ class HitReader:
     def _take_texts(self, ids: Sequence[str], parts: Parts) -> None:
         size = self.position = len(ids)
         self.ids = list(ids)
-        self.lines = [None] * size if parts.lines is None else [_range(span) for span in _column(parts.lines, size)]
+        self.lines = [None] * size if parts.lines is None else [self._range(span) for span in _column(parts.lines, size)]
         self.scores = [None] * size if parts.scores is None else [self._number(score) for score in _column(parts.scores, size)]
 
     def _take_columns(self, entries: Sequence[Any], parts: Parts) -> None:
@@ -134,7 +149,7 @@ class HitReader:
                 break
             if self._read(entry):
                 self.scores[-1] = self.scores[-1] if scores is None else self._number(scores[place])
-                self.lines[-1] = self.lines[-1] if lines is None else _range(lines[place]) or self.lines[-1]
+                self.lines[-1] = self.lines[-1] if lines is None else self._range(lines[place]) or self.lines[-1]
 
     def _read(self, entry: Any) -> bool:
         """Read the next entry; whether it is a hit of its own, and not a chunk of a file that was there already."""
@@ -151,7 +166,7 @@ class HitReader:
             self._seen.add(hit.id)
         self.ids.append(hit.id)
         self.scores.append(self._number(hit.score))
-        self.lines.append(hit.lines)
+        self.lines.append(self._range(hit.lines))
         return True
 
     def _of_file(self, rule: ChunkRule, hit: FoundHit) -> FoundHit:
@@ -163,6 +178,13 @@ class HitReader:
     def _number(self, score: Any) -> float | None:
         self._scored = self._scored or score is not None
         return float(score) if finite(score) else None
+
+    def _range(self, span: Any) -> tuple[int, int] | None:
+        if is_line_range(span):
+            return (span[0], span[1])
+        if span is not None:
+            self._drop("lines_unusable")
+        return None
 
     def _drop(self, kind: str, count: int = 1) -> None:
         self._dropped[kind] = self._dropped.get(kind, 0) + count
@@ -212,7 +234,3 @@ def _column(values: Any, size: int) -> list[Any]:
 
 
 _MISSING = object()
-
-
-def _range(span: Any) -> tuple[int, int] | None:
-    return (span[0], span[1]) if is_line_range(span) else None

@@ -87,4 +87,4 @@ def _lines(found: dict[str, str]) -> tuple[int, int] | None:
     if "first" not in found:
         return None
     lines = (int(found["first"]), int(found.get("last", found["first"])))
-    return lines if is_line_range(lines) and lines[0] <= lines[1] else None
+    return lines if is_line_range(lines) else None

@@ -9,37 +9,43 @@ from dataclasses import dataclass
 from typing import Any
 
 from searchmark.errors import shortened
-from searchmark.records import is_line_range
 
 IDS = ("id", "_id", "path", "file", "file_path", "source")
 SCORES = ("score", "_score", "similarity")
 SOURCES = ("source", "file_path", "path")  # of what a document was cut from, in its metadata
 LONGEST_ID = 4096  # characters; what is longer is never cut: the rest could be the id of something else
 _SHOWN = 80
+_NO_SOURCE = f"the metadata of {{entry}} has none of {', '.join(SOURCES)}"
 _LARGEST_NUMBER = 1 << 63
 
 
 class NotAHit(Exception):
-    """An entry of an answer is nothing that names a document."""
+    """An entry of an answer is nothing that names a document; ``reason`` says why, with ``{entry}`` where the entry goes."""
+
+    def __init__(self, reason: str, entry: Any) -> None:
+        super().__init__(reason.replace("{entry}", _shown(entry)))
+        self.of_any = reason.replace("{entry}", "it")
 
 
 @dataclass(frozen=True, slots=True)
 class FoundHit:
     """One entry of an answer: the id or path, and a score and a range of lines where they are known.
 
-    A score is as it was given, finite or not.
+    A score is as it was given, finite or not, and so are lines: who reads the answer counts those that are of no use.
     """
 
     id: str
     score: float | None = None
-    lines: tuple[int, int] | None = None
+    lines: Any = None
 
 
 def read_hit(entry: Any) -> FoundHit:
     """What an entry names, in whichever of the usual forms it is."""
     hit = entry if isinstance(entry, FoundHit) else _read(entry)
+    if not hit.id:
+        raise NotAHit("the id of {entry} is empty", entry)
     if len(hit.id) > LONGEST_ID:
-        raise NotAHit(f"an id has {len(hit.id)} characters, more than {LONGEST_ID}")
+        raise NotAHit(f"an id has {len(hit.id)} characters, more than {LONGEST_ID}", entry)
     return hit
 
 
@@ -47,34 +53,48 @@ def _read(entry: Any) -> FoundHit:
     text = _text(entry)
     if text is not None:
         return FoundHit(text)
+    if isinstance(entry, Mapping) or _is_row(entry):
+        return _of_mapping(entry if isinstance(entry, Mapping) else dict(entry))
+    if hasattr(entry, "dtype") and hasattr(entry, "tolist"):  # a row of an array
+        entry = entry.tolist()
     if isinstance(entry, tuple | list) and len(entry) == 2:  # noqa: PLR2004  # id and score, or a document and its score
         found = read_hit(entry[0])
         return FoundHit(found.id, _number(entry[1], entry), found.lines)
-    if isinstance(entry, Mapping):
-        return _of_mapping(entry)
     document = getattr(entry, "node", entry)  # LlamaIndex: a node with its score
     metadata = getattr(document, "metadata", None)
     if isinstance(metadata, Mapping):
         return FoundHit(_source(metadata, entry), _number(getattr(entry, "score", None), entry))
-    raise NotAHit(f"{_shown(entry)} is not a hit: give an id, (id, score), a mapping with an id, or a document")
+    raise NotAHit("{entry} is not a hit: give an id, (id, score), a mapping with an id, or a document", entry)
+
+
+def _is_row(entry: Any) -> bool:
+    """Whether this is a row whose values have names: one of sqlite3, or of a table of pandas."""
+    return callable(getattr(entry, "keys", None)) and hasattr(entry, "__getitem__")
 
 
 def _of_mapping(entry: Mapping[Any, Any]) -> FoundHit:
-    named = next((text for key in IDS if (text := _text(entry.get(key))) is not None), None)
-    if named is None and isinstance(entry.get("metadata"), Mapping):
-        named = _source(entry["metadata"], entry)
+    """A mapping whose metadata name a source is a document: its own id, if it has one, is that of a chunk or of a record."""
+    metadata = entry.get("metadata")
+    named = _named(metadata, SOURCES) if isinstance(metadata, Mapping) else None
+    named = _named(entry, IDS) if named is None else named
+    if named is None and isinstance(metadata, Mapping):
+        raise NotAHit(_NO_SOURCE, entry)
     if named is None:
-        raise NotAHit(f"{_shown(entry)} has none of {', '.join(IDS)}")
+        raise NotAHit(f"{{entry}} has none of {', '.join(IDS)}", entry)
     score = next((entry[key] for key in SCORES if entry.get(key) is not None), None)
-    lines: Any = entry.get("lines")
-    return FoundHit(named, _number(score, entry), (lines[0], lines[1]) if is_line_range(lines) else None)
+    lines = entry.get("lines")
+    return FoundHit(named, _number(score, entry), tuple(lines) if isinstance(lines, list) else lines)
 
 
 def _source(metadata: Mapping[Any, Any], entry: Any) -> str:
-    named = next((text for key in SOURCES if (text := _text(metadata.get(key))) is not None), None)
+    named = _named(metadata, SOURCES)
     if named is None:
-        raise NotAHit(f"the metadata of {_shown(entry)} has none of {', '.join(SOURCES)}")
+        raise NotAHit(_NO_SOURCE, entry)
     return named
+
+
+def _named(fields: Mapping[Any, Any], names: tuple[str, ...]) -> str | None:
+    return next((text for key in names if (text := _text(fields.get(key))) is not None), None)
 
 
 def _text(value: Any) -> str | None:
@@ -83,9 +103,11 @@ def _text(value: Any) -> str | None:
         return str.__str__(value)
     if isinstance(value, bytes | os.PathLike):
         return os.fsdecode(value)
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):  # a scalar of NumPy, or an array of nothing else
+        return _text(value.item())
+    if isinstance(value, bool) or not hasattr(value, "__index__") or hasattr(value, "shape"):
         return None
-    number = operator.index(value)  # one of NumPy is a whole number too
+    number = operator.index(value)
     return str(number) if abs(number) < _LARGEST_NUMBER else None
 
 
@@ -94,11 +116,11 @@ def _number(value: Any, entry: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
-        raise NotAHit(f"the score of {_shown(entry)} is not a number")
+        raise NotAHit("the score of {entry} is not a number", entry)
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise NotAHit(f"the score of {_shown(entry)} is not a number") from error
+        raise NotAHit("the score of {entry} is not a number", entry) from error
 
 
 def _shown(entry: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import Ge
 
+from searchmark.errors import with_excerpt
 from searchmark.options.strict import strict_record
 from searchmark.records.samples import ManyMilliseconds, Milliseconds
 
@@ -36,8 +37,9 @@ class AnswerDetails:
 
     ``asked`` is a digest of the query. ``cold_ms`` and ``warm_ms`` are samples of latency, one for every search that took
     place: one that failed has the time that it took, one that had to be ended its deadline, and ``repeat_failures`` of the warm
-    ones did either. ``failure`` is why there is no answer, ``traceback`` where
-    in its code the agent was then, and ``repeat_failure`` why a repeat had none. ``not_whole`` says that the
+    ones did either. ``failure`` is why there is no answer, ``failure_excerpt`` what
+    was there instead, ``traceback`` where in its code the agent was then, and
+    ``repeat_failure`` why a repeat had none. ``not_whole`` says that the
     agent was not asked, since the repository lacks contents. ``doubted_times`` counts the searches whose time is the
     runner's own, since that contradicts the worker's. ``unstable`` counts the repeats with another answer,
     ``dropped`` what the runner left out of this one, and ``unreachable`` names the relevant targets that were not there to be
@@ -57,6 +59,7 @@ class AnswerDetails:
     waited_ms: Milliseconds | None = None
     start_ms: Milliseconds | None = None
     failure: str | None = None
+    failure_excerpt: str | None = None
     traceback: str | None = None
     repeat_failure: str | None = None
     repeat_failures: Annotated[int, Ge(0)] = 0
@@ -67,6 +70,11 @@ class AnswerDetails:
     unreachable: tuple[str, ...] = ()
     said: Any = None
     asked: str | None = None
+
+    @property
+    def whole_failure(self) -> str | None:
+        """Why there is no answer, and what was there instead."""
+        return None if self.failure is None else with_excerpt(self.failure, self.failure_excerpt)
 
     def to_plain(self) -> dict[str, Any]:
         """What there is to say, as JSON has it; nothing for what is not known."""

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+_MOST_LINES = 10**9
+
 
 def is_line_range(value: Any) -> bool:
-    """Whether this is a first and a last line."""
-    return isinstance(value, tuple | list) and len(value) == 2 and all(type(line) is int and 0 < line < 10**9 for line in value)  # noqa: PLR2004  # first and last
+    """Whether this is a first and a last line, counted from 1, the last one not before the first."""
+    if not isinstance(value, tuple | list) or len(value) != 2 or not all(type(line) is int for line in value):  # noqa: PLR2004  # first and last
+        return False
+    return bool(0 < value[0] <= value[1] < _MOST_LINES)

@@ -70,7 +70,7 @@ def _tells(measure: AnyMeasure | None) -> bool:
 def failed_because(case: CaseSummary, rel: int) -> tuple[str, ...]:
     """Why a case failed; empty if it did not, or was not measured. ``rel`` is the lowest relevant grade of the suite."""
     if case.status in ("error", "timeout"):
-        reason = (case.details.failure or "").strip()
+        reason = (case.details.whole_failure or "").strip()
         return (f"{case.status}: {reason}" if reason else case.status,)
     if case.status == "not_run":
         return ()

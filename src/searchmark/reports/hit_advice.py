@@ -22,7 +22,7 @@ POOR_ORDER = 0.5
 NARROW = 0.03
 MOSTLY = 0.8
 FEWEST_FAILURES = 3
-LONGEST_REASON = 160
+LONGEST_REASON = 240
 
 
 def clearly(count: int, total: int, tests: int = 1) -> bool:

@@ -215,6 +215,10 @@ _KINDS = (
         "They are ids of documents, or the rule is wrong.",
         "Compare chunk_of of the agent with its ids.",
     ),
+    NoteKind(
+        "unusable-lines", "warning", "Lines of hits that are not a first and a last line, left out.",
+        "Such a hit means the whole document.", "Give [first, last], counted from 1.",
+    ),
     NoteKind("unusable-scores", "warning", "Scores that are not finite numbers, left out.", "The order of the run was kept."),
     NoteKind("left-out", "note", "Anything else that was counted and left out."),
     NoteKind("duplicate-documents", "warning", "Documents of the corpus with a duplicate id, left out."),

@@ -11,13 +11,14 @@ from searchmark.analysis.latencies import latencies_of
 from searchmark.analysis.scores import Scores
 from searchmark.comparability import Mismatch, depth_reached, proven_repeat
 from searchmark.corpora.corpus import Survey
-from searchmark.errors import shortened
+from searchmark.errors import shortened, with_excerpt
 from searchmark.records import AnswerDetails, Run
 from searchmark.reports.notes import Note, note
 from searchmark.reports.usage_notes import usage_notes
 
 REASONS_SHOWN = 3
-LONGEST_REASON = 160
+LONGEST_REASON = 240
+LONGEST_EXCERPT = 80
 
 Details = list[tuple[str, AnswerDetails]]
 
@@ -40,12 +41,17 @@ def run_notes(run: Run, order: Mapping[str, int]) -> Iterator[Note]:
 def _failure_notes(details: Details, failure: str | None) -> Iterator[Note]:
     """The most frequent reasons first; that the agent could not be started is said elsewhere."""
     reasons: dict[str, list[str]] = {}
+    excerpts: dict[str, str] = {}
     for case, each in details:
         if each.failure not in (None, failure):
-            reasons.setdefault(shortened(each.failure, LONGEST_REASON), []).append(case)
+            reason = shortened(each.failure, LONGEST_REASON)
+            reasons.setdefault(reason, []).append(case)
+            if each.failure_excerpt is not None:
+                excerpts.setdefault(reason, shortened(each.failure_excerpt, LONGEST_EXCERPT))
     ranked = sorted(reasons.items(), key=lambda found: (-len(found[1]), found[0]))
     for reason, cases in ranked[:REASONS_SHOWN]:
-        yield note("failures", f"failures for this reason: {len(cases)} ({reason})", cases)
+        shown = with_excerpt(reason, excerpts.get(reason))
+        yield note("failures", f"failures for this reason: {len(cases)} ({shown})", cases)
     rest = [case for _, cases in ranked[REASONS_SHOWN:] for case in cases]
     if rest:
         yield note("failures", f"failures for other reasons: {len(rest)}", rest)

@@ -34,6 +34,10 @@ DROPPED = {
         "unusable-scores",
         "scores that are not finite numbers, left out (the order of the run was kept)",
     ),
+    "lines_unusable": (
+        "unusable-lines",
+        "lines of hits that are not [first, last], left out (such a hit means the whole document)",
+    ),
 }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.outside.options import McpConfig
 from searchmark.agents.source import Command, Http, Mcp
-from searchmark.errors import UsageError
+from searchmark.errors import UsageError, with_excerpt
 from searchmark.options.run_options import RunOptions
 from searchmark.registry import check_spec, config_of
 from searchmark.running.sandbox.launch import Launch
@@ -101,7 +101,7 @@ def _told(process: Process, message: dict[str, Any], seconds: float, launch: Lau
         raise UsageError(str(gone)) from gone
     wrong = wrong_shape(message["op"], reply, 1)
     if wrong or "failed" in reply:
-        raise UsageError(wrong or explained(reply["failed"], launch.withheld))
+        raise UsageError(wrong or with_excerpt(explained(reply["failed"], launch.withheld), reply.get("excerpt")))
     return reply
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.locations import Commit, Location
-from searchmark.errors import UsageError
+from searchmark.errors import UsageError, with_excerpt
 from searchmark.options.run_options import RunOptions
 from searchmark.records import NOTHING_KNOWN, AnswerDetails, Printed, Status
 from searchmark.records.samples import Samples
@@ -47,13 +47,22 @@ class _RequestFailed(Exception):
     """A request did not end well; ``status`` is what that makes of a case.
 
     ``ms`` is how long the search took: the deadline if it had to be ended, None if it never began. ``doubted``: that is our own
-    time, since the worker's is not to be believed. ``where`` is where in its code the agent was.
+    time, since the worker's is not to be believed. ``where`` is where in its code the agent was. ``excerpt`` is what a tool said,
+    apart from the ``reason``.
     """
 
     def __init__(
-        self, status: Status, reason: str, ms: float | None = None, *, doubted: bool = False, where: str | None = None
+        self,
+        status: Status,
+        reason: str,
+        ms: float | None = None,
+        *,
+        doubted: bool = False,
+        where: str | None = None,
+        excerpt: str | None = None,
     ) -> None:
-        super().__init__(reason)
+        super().__init__(with_excerpt(reason, excerpt))
+        self.reason, self.excerpt = reason, excerpt
         self.status: Status = status
         self.ms = ms
         self.doubted = doubted
@@ -197,7 +206,13 @@ class Session:
         self._give_up_at_the_limit(str(failure))
         samples = () if ms is None else (ms,)
         doubted = int(failure.doubted and ms is not None)
-        details = AnswerDetails(cold_ms=samples, failure=str(failure), traceback=failure.where, doubted_times=doubted)
+        details = AnswerDetails(
+            cold_ms=samples,
+            failure=failure.reason,
+            failure_excerpt=failure.excerpt,
+            traceback=failure.where,
+            doubted_times=doubted,
+        )
         return Outcome(failure.status, details=details)
 
     def _unprepared(self, failure: _RequestFailed) -> Outcome:
@@ -297,7 +312,8 @@ class Session:
             if reply.get("spent"):
                 self._lose("out of memory")
             reason = explained(reply["failed"], self._launch.withheld)
-            raise _RequestFailed("error", reason, ms, doubted=doubted, where=reply.get("traceback"))
+            where, excerpt = reply.get("traceback"), reply.get("excerpt")
+            raise _RequestFailed("error", reason, ms, doubted=doubted, where=where, excerpt=excerpt)
         return reply
 
     def _problem(self, operation: str, reply: dict[str, Any]) -> str | None:

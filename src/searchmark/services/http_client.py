@@ -54,7 +54,7 @@ class Refusal:
     """Why an attempt gave no answer, and what the service said.
 
     ``again``: another attempt may help, after ``wait`` seconds if the service says so. ``lasting``: every other request
-    would fail as well.
+    would fail as well. ``instead``: what came instead of an answer that can be read; it differs from request to request.
     """
 
     reason: str
@@ -63,6 +63,7 @@ class Refusal:
     again: bool = False
     wait: float | None = None
     lasting: bool = False
+    instead: str | None = None
 
 
 class HttpClient:
@@ -91,7 +92,7 @@ class HttpClient:
         """Ask, and ask again where that may help."""
         check_network(self.shown_url)
         if self._given_up is not None:
-            raise ServiceError(f"{self._given_up}; not asked again", self._given_up.status)
+            raise ServiceError(f"{self._given_up.sentence}; not asked again", self._given_up.status)
         waited = paused = 0.0
         for attempt in range(1, self._options.retries + 2):
             self.budget.take_request()
@@ -115,7 +116,8 @@ class HttpClient:
         tries = f" ({attempts} attempts)" if attempts > 1 else ""
         said = "" if failure.said is None else f" {excerpt(failure.said, sent.secrets)}"
         reason = shortened(_harmless(failure.reason, sent.secrets), _LONGEST_REASON)
-        error = ServiceError(f"{self.shown_url} {reason}{said}{tries}", failure.status, attempts)
+        instead = None if failure.instead is None else excerpt(failure.instead, sent.secrets)
+        error = ServiceError(f"{self.shown_url} {reason}{said}{tries}", failure.status, attempts, instead)
         if self._options.gives_up and failure.lasting:
             self._given_up = error
         return error

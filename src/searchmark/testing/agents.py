@@ -10,6 +10,7 @@ from typing import Any
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.modes import in_one_mode
 from searchmark.corpora.locations import Folder
+from searchmark.errors import with_excerpt
 from searchmark.judging.existence import Existing
 from searchmark.registry import load_agent
 from searchmark.running.sandbox.launch import Launch
@@ -93,7 +94,7 @@ def _asked(process: Worker, request: dict[str, Any], seconds: float) -> dict[str
 
 
 def _failure(reply: Mapping[str, Any], doing: str) -> str | None:
-    return f"{doing}: {reply['failed']}" if "failed" in reply else None
+    return f"{doing}: {with_excerpt(reply['failed'], reply.get('excerpt'))}" if "failed" in reply else None
 
 
 def _odd(answer: Mapping[str, Any], query: str, existing: Existing) -> list[str]:
@@ -101,6 +102,7 @@ def _odd(answer: Mapping[str, Any], query: str, existing: Existing) -> list[str]
     said = {
         "beyond_depth": f"retrieve({query}, {K}) returns more than {K} hits",
         "scores_unusable": f"retrieve({query}, {K}) returns scores that are not finite numbers, or too few",
+        "lines_unusable": f"retrieve({query}, {K}) returns lines that are not [first, last], or too few",
     }
     unknown = [hit for hit in answer["ids"] if not existing.settled(hit)[1]]
     twice = len(answer["ids"]) - len({existing.settled(hit)[0] for hit in answer["ids"]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from math import nan
@@ -209,3 +210,34 @@ class TestStart:
     def test_a_startup_that_fails_is_said_before_any_search(self) -> None:
         with pytest.raises(CommandFailed, match=r"startup has failed: python.* ended with exit code 1: no licence"):
             agent(python("", "{query}"), startup=python("import sys; sys.exit('no licence')"))
+
+
+RESULTS = {"results": [{"path": "a.py"}]}
+
+
+@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize(
+    ("printed", "advice"),
+    [
+        (json.dumps(RESULTS), "results: {hits: results}"),
+        (json.dumps(RESULTS, indent=2), "results: {hits: results}"),
+        ("searching\n" + json.dumps(RESULTS), "results: {hits: results}"),
+        (json.dumps(["a.py", "b.py"]), "results: {format: json}"),
+        (json.dumps({"path": "a.py"}) + "\n" + json.dumps({"path": "b.py"}), "results: {format: jsonl}"),
+        ("[]", "results: {format: json}"),
+    ],
+)
+def test_json_that_nothing_says_how_to_read_is_an_error_with_what_to_write(printed: str, advice: str, streams: bool) -> None:
+    program = agent(printing(printed), streams=streams)
+    with pytest.raises(UnreadableAnswer) as caught:
+        list(getattr(found := program.retrieve("q", 9), "files", found))
+    assert caught.value.sentence.startswith(f"the answer is JSON and not a name per line: write {advice}, or results: ")
+
+
+@pytest.mark.parametrize("path", ["[id].tsx", "[[...slug]].tsx", "{a,b}.txt", "[a", "{x}"])
+def test_a_path_that_begins_like_json_is_a_path(path: str) -> None:
+    assert search(printing(path)).files == [path]
+
+
+def test_json_is_a_line_where_the_config_says_lines() -> None:
+    assert search(printing("[1]"), results={"format": "lines"}).files == ["[1]"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from ast import literal_eval
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -45,8 +46,8 @@ def test_the_input_is_the_query_as_it_was_typed(query: str) -> None:
 
 @pytest.mark.parametrize("query", [*QUERIES, "NUL \0 here", "x" * 4000, "\ud800"], ids=lambda query: ascii(query[:20]))
 def test_a_program_that_stays_reads_the_query_as_it_was_typed(query: str) -> None:
-    program = staying()
-    assert program.retrieve(query, 1).files == [query]
+    program = staying("query = ascii(query)")
+    assert literal_eval(program.retrieve(query, 1).files[0]) == query
     program.close()
 
 
@@ -90,6 +91,22 @@ def test_input_and_output_larger_than_any_pipe_do_not_wait_for_each_other() -> N
     code = "import sys; sys.stderr.write('e' * 500_000); sys.stdout.write(('o' * 999 + '\\n') * 500); print(len(sys.stdin.read()))"
     found = search(python(code), "x" * 1_000_000, stdin="{query}")
     assert (len(found.files), found.files[-1]) == (501, "1000000")
+
+
+@pytest.mark.slow
+def test_no_piece_of_input_or_output_is_ever_lost_under_load() -> None:
+    """Whichever of the pipes and the process ends first, and also where the program stops reading before its input ends."""
+    all_read = (
+        "import sys; sys.stderr.write('e' * 500_000); sys.stdout.write(('o' * 999 + '\\n') * 500); print(len(sys.stdin.read()))"
+    )
+    some_read = "import os, sys; os.read(0, 10); os.close(0); sys.stdout.write(('o' * 999 + '\\n') * 500); os.close(2)"
+
+    def lines(code: str) -> int:
+        return len(search(python(code), "x" * 1_000_000, stdin="{query}").files)
+
+    with ThreadPoolExecutor(8) as pool:  # more than there are processors: each waits for the others
+        assert set(pool.map(lines, [all_read] * 200)) == {501}
+        assert set(pool.map(lines, [some_read] * 200)) == {500}
 
 
 def test_without_an_input_there_is_nothing_to_read() -> None:

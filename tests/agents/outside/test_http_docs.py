@@ -1,7 +1,8 @@
-"""The page about http has every option, and its examples are configs that work."""
+"""The page about http has every option; its examples make agents, and read answers of the shape that each is written for."""
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.outside.http import HttpAgent
 from searchmark.agents.outside.options import HttpConfig
+from searchmark.agents.outside.results import ResultReader
 from searchmark.files.yaml_files import parse_yaml
 from searchmark.registry import config_of
 
@@ -29,3 +31,25 @@ def test_an_example_makes_an_agent(example: str, monkeypatch: pytest.MonkeyPatch
     (entry,) = parse_yaml(Path("page"), example)["agents"]
     spec = AgentSpec.from_plain(entry)
     assert HttpAgent(config_of(HttpConfig, spec)).describe()["url"] == spec.config["url"]
+
+
+ANSWERS = {
+    "shop": json.dumps({"results": [{"sku": "a", "relevance": 0.5}]}),
+    "elastic": json.dumps({"hits": {"total": {"value": 1}, "hits": [{"_index": "docs", "_id": "a", "_score": 0.5}]}}),
+    "legacy": '<p>1 page</p>\n<a class="hit" href="a">A</a>\n',
+    "hosted": json.dumps(
+        {"documents": [{"doc": {"name": "a", "score": 0.5}}], "billing": {"credits": 0.25}, "usage": {"total": 7}}
+    ),
+    "vectors": json.dumps({"result": [{"id": 1, "score": 0.5, "payload": {"path": "a"}}], "status": "ok"}),
+}
+SCORES = {"legacy": None}
+PRICES = {"hosted": (0.25, 7)}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_reads_an_answer_of_its_service(example: str) -> None:
+    (entry,) = parse_yaml(Path("page"), example)["agents"]
+    config = config_of(HttpConfig, AgentSpec.from_plain(entry))
+    read = ResultReader(config.results, "json").read(ANSWERS[entry["name"]])
+    assert [(hit.id, hit.score) for hit in read.hits] == [("a", SCORES.get(entry["name"], 0.5))]
+    assert (read.cost, read.tokens) == PRICES.get(entry["name"], (None, None))

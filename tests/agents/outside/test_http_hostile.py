@@ -55,7 +55,7 @@ def test_an_answer_without_end_is_an_error_and_takes_no_memory(agent: Make, peer
         ("deep", "the answer is not JSON", 1),
         ("nothing", "it is empty (status 200); if that means no hits, say so with results.nothing: ^$", 1),
         ("204", "it is empty (status 204)", 1),
-        ("other-shape", """the answer has no list at 'hits': {"error": "no such index"}""", 1),
+        ("other-shape", """the answer has no list at 'hits' (results.hits): '{"error": "no such index"}""", 1),
         ("refuses", """did not answer as it should: 400 '{"error": {"reason": "unknown field [titel]"}}'""", 1),
         ("storm", """429 '{"error": "slow down"}' (2 attempts)""", 2),
     ],

@@ -79,7 +79,7 @@ def test_usage_may_be_stated_beside_the_answer(url: str) -> None:
 
 
 def test_an_object_without_a_list_is_an_error_and_no_empty_answer(url: str) -> None:
-    with pytest.raises(UnreadableAnswer, match="say where with hits"):
+    with pytest.raises(UnreadableAnswer, match=r"say where its hits are with results\.hits, such as results: \{hits: hits\}"):
         asked(url, "nested")
 
 

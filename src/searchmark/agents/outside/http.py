@@ -135,8 +135,8 @@ class HttpAgent(RetrievalAgent):
             return reader.read(self._text(answer))
         except UnreadableAnswer as error:
             kind = answer.content_type.partition(";")[0].strip()
-            reason = f"gave {kind or 'an answer'} that cannot be read: {error}"
-            failure = Refusal(reason, status=answer.status)
+            reason = f"gave {kind or 'an answer'} that cannot be read: {error.sentence}"
+            failure = Refusal(reason, status=answer.status, instead=error.said)
         raise self._client.error(failure, sent, answer.attempts)
 
     def _text(self, answer: HttpAnswer) -> str:
@@ -145,7 +145,7 @@ class HttpAgent(RetrievalAgent):
         if not text.strip() and self._config.results.nothing is None:
             raise UnreadableAnswer(f"it is empty (status {answer.status}); if that means no hits, say so with results.nothing: ^$")
         if self._reader.format in ("lines", "jsonl") and _PAGE_OR_BINARY.match(answer.content_type):
-            raise UnreadableAnswer(f"its content type is not that of {self._reader.format}; it begins {text.strip()[:80]!r}")
+            raise UnreadableAnswer(f"its content type is not that of {self._reader.format}; it begins", text)
         return text
 
 
@@ -159,7 +159,7 @@ def _decoded(answer: HttpAnswer) -> str:
     try:
         return answer.content.removeprefix(BOM).decode(named[1] if named else "utf-8").strip()
     except (LookupError, UnicodeDecodeError):
-        raise UnreadableAnswer(f"it is not text in {named[1] if named else 'UTF-8'}: {answer.content[:80]!r}") from None
+        raise UnreadableAnswer(f"it is not text in {named[1] if named else 'UTF-8'}", ascii(answer.content[:80])) from None
 
 
 def _client_options(config: HttpConfig) -> ClientOptions:

@@ -117,7 +117,7 @@ def _loaded(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UnreadableAnswer(f"the answer is not JSON ({error}): {shortened(text.strip(), _SHOWN)!r}") from error
+        raise UnreadableAnswer(f"the answer is not JSON ({error})", text) from error
 
 
 def _data(text: str) -> Any:

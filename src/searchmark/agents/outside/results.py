@@ -24,10 +24,16 @@ IN_HIT = ("id", "score", "distance", "first_line", "last_line")
 PATHS = ("hits", *IN_HIT, "error", "cost", "tokens")
 GROUPS = ("id", "score", "first", "last")
 _SHOWN = 200
+_OPENED = ("{", "[", '{"', "[{")  # how JSON of several lines begins; a path may begin with a single bracket
 
 
 class UnreadableAnswer(UsageError):
-    """What a tool said is not what its config says that answers look like."""
+    """What a tool said is not what its config says that answers look like; ``said`` is that, as it is."""
+
+    def __init__(self, sentence: str, said: str | None = None) -> None:
+        super().__init__(sentence)
+        self.said = said
+        self.excerpt = None if said is None else repr(shortened(said.strip(), _SHOWN))
 
 
 @strict_record
@@ -113,7 +119,7 @@ class ReadAnswer:
             [hit.id for hit in self.hits],
             None if all(score is None for score in scores) else [float("nan") if score is None else score for score in scores],
             metadata,
-            lines if any(lines) else None,
+            None if all(each is None for each in lines) else lines,
             self.cost,
             usage,
         )
@@ -124,6 +130,7 @@ class ResultReader:
 
     def __init__(self, wanted: ResultFormat, default: Format) -> None:
         self.format = wanted.format_or(default)
+        self._lines_by_default = wanted.format is None and self.format == "lines"
         self._wanted = wanted
         self._paths = {name: _compiled(getattr(wanted, name)) for name in PATHS}
         self._has_paths = any(self._paths[name] is not None for name in IN_HIT)
@@ -136,6 +143,8 @@ class ResultReader:
             return ReadAnswer(())
         if self.format == "json":
             return self.read_data(_parsed(text))
+        if self._lines_by_default:
+            _refuse_json(text)
         return ReadAnswer(list(self.read_lines(text.split("\n"))))
 
     def says_nothing(self, text: str) -> bool:
@@ -154,12 +163,13 @@ class ResultReader:
                 found = True
                 yield hit
         if first is not None and not found:
-            shown = shortened(first.strip(), _SHOWN)
-            raise UnreadableAnswer(f"no line of the answer fits the pattern {self._wanted.pattern!r}; it begins with {shown!r}")
+            raise UnreadableAnswer(f"no line of the answer fits the pattern {self._wanted.pattern!r}; it begins", first)
 
     def read_line(self, line: str) -> FoundHit | None:
         """The hit in a line; None if the pattern finds none there. Not for JSON, of which a line is a piece."""
         if self.format == "lines":
+            if self._lines_by_default:
+                _refuse_json(line, _OPENED)
             return FoundHit(line.strip())
         if self.format == "jsonl":
             return self.read_entry(_parsed(line))
@@ -173,10 +183,15 @@ class ResultReader:
             raise UnreadableAnswer(f"the answer is an error: {said}")
         found = self._at("hits", data) if self._paths["hits"] is not None else data
         if not isinstance(found, list):
-            where = f"at {self._wanted.hits!r}" if self._wanted.hits is not None else "that is a list of hits (say where with hits)"
-            raise UnreadableAnswer(f"the answer has no list {where}: {shortened(json.dumps(data), _SHOWN)}")
+            raise UnreadableAnswer(self._no_list(data), json.dumps(data))
         entries = _rows(found) if self._wanted.columns else found
         return ReadAnswer(self._rated([self.read_entry(entry) for entry in entries]), *self.price(data))
+
+    def _no_list(self, data: Any) -> str:
+        if self._wanted.hits is not None:
+            return f"the answer has no list at {self._wanted.hits!r} (results.hits)"
+        found = f", such as results: {_format_of(data)}" if isinstance(data, dict) and _list_in(data) else ""
+        return f"the answer is not a list: say where its hits are with results.hits{found}"
 
     def price(self, data: Any) -> tuple[float | None, int | None]:
         """What data of an answer says that it has cost, and of how many tokens it is."""
@@ -199,7 +214,7 @@ class ResultReader:
         try:
             return self._by_paths(entry) if self._has_paths else read_hit(entry)
         except NotAHit as error:
-            raise UnreadableAnswer(f"a hit cannot be read: {error}; in {shortened(json.dumps(entry), _SHOWN)}") from error
+            raise UnreadableAnswer(f"a hit cannot be read: {error.of_any}", json.dumps(entry)) from error
 
     def _by_paths(self, entry: Any) -> FoundHit:
         hit = read_hit(entry if self._paths["id"] is None else self._at("id", entry))
@@ -218,7 +233,7 @@ class ResultReader:
         rating = read_hit((hit, self._at(name, entry))).score
         return rating if rating is None or name == "score" else 0.0 - rating
 
-    def _lines(self, entry: Any) -> tuple[int, int] | None:
+    def _lines(self, entry: Any) -> Any:
         first, last = self._at("first_line", entry), self._at("last_line", entry)
         return _range(first, first if last is None else last)
 
@@ -237,7 +252,7 @@ def _compiled(path: str | None) -> ParsedResult | None:
 
 def _rows(columns: list[Any]) -> list[list[Any]]:
     if not all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
-        raise UnreadableAnswer(f"its columns are not lists of the same length: {shortened(json.dumps(columns), _SHOWN)}")
+        raise UnreadableAnswer("its columns are not lists of the same length", json.dumps(columns))
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -245,7 +260,34 @@ def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UnreadableAnswer(f"the answer is not JSON ({error}): {shortened(text.strip(), _SHOWN)!r}") from error
+        raise UnreadableAnswer(f"the answer is not JSON ({error})", text) from error
+
+
+def _refuse_json(text: str, opened: Sequence[str] = ()) -> None:
+    """Refuse JSON where nothing says that a line is a name: all of it would be taken for one. ``opened`` may begin such."""
+    text = text.strip()
+    if not text.startswith(("{", "[")):
+        return
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        if not any(text == each or (len(each) > 1 and text.startswith(each)) for each in opened):
+            return
+        data = [] if text.startswith("[") else {"results": []}
+    advice = f"write results: {_format_of(data)}, or results: {{format: lines}} if it is a name"
+    raise UnreadableAnswer(f"the answer is JSON and not a name per line: {advice}", text)
+
+
+def _format_of(data: dict[str, Any] | list[Any]) -> str:
+    """What a config would say of JSON that looks like this."""
+    if isinstance(data, list):
+        return "{format: json}"
+    hits = _list_in(data)
+    return "{format: jsonl}" if hits is None else f"{{hits: {hits}}}"
+
+
+def _list_in(data: dict[str, Any]) -> str | None:
+    return next((key for key, value in data.items() if isinstance(value, list)), None)
 
 
 def _of_groups(match: re.Match[str]) -> FoundHit:
@@ -254,12 +296,14 @@ def _of_groups(match: re.Match[str]) -> FoundHit:
     return FoundHit(found["id"], _amount(found.get("score")), _range(first, found.get("last") or first))
 
 
-def _range(first: Any, last: Any) -> tuple[int, int] | None:
-    try:
-        lines = (int(first), int(last))
-    except (TypeError, ValueError):
+def _range(first: Any, last: Any) -> Any:
+    """Lines as numbers where they are such; the others stay as they are, and are counted as of no use."""
+    if first is None:
         return None
-    return lines if 1 <= lines[0] <= lines[1] else None
+    try:
+        return (int(first), int(last))
+    except (TypeError, ValueError):
+        return (first, last)
 
 
 def _amount(value: Any) -> float | None:

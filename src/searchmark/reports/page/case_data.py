@@ -209,7 +209,7 @@ def _column(entries: Mapping[int, Any], rows: int) -> Any:
 
 def _failure_of(details: AnswerDetails) -> str:
     """Why there is no answer, and above it the calls that led there, the innermost last."""
-    return "\n".join(part for part in (details.traceback, details.failure) if part)
+    return "\n".join(part for part in (details.traceback, details.whole_failure) if part)
 
 
 def _usage_facts(details: AnswerDetails) -> Mapping[str, str | int | None]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from searchmark.agents.answers import HitReader, finite
+from searchmark.agents.tables import is_table
 from searchmark.files.plain_data import is_too_deep
 from searchmark.running.worker.protocol import (
     DEEPEST,
@@ -25,7 +26,7 @@ REMARKS = ("cost", "usage", "metadata", "dropped")
 
 def remarks_of(result: Any) -> Reply:
     """What an agent says beside its hits, if it says anything."""
-    return {name: getattr(result, name, None) for name in REMARKS}
+    return {name: None if is_table(result) else getattr(result, name, None) for name in REMARKS}
 
 
 def plain_hits(reader: HitReader, begin: int = 0) -> Reply:

@@ -27,7 +27,7 @@ LARGEST_AMOUNT = 1e15
 LONGEST_MS = LARGEST_COUNT / 1e6
 NEEDS_CORPUS = "needs a corpus: name what to search with --corpus or --repo"
 DEEPEST = 32  # lists and objects inside each other, in what an agent says of itself or of an answer
-DROPPED_KINDS = frozenset({"beyond_depth", "scores_unusable", "merged_chunks", "not_chunks"})
+DROPPED_KINDS = frozenset({"beyond_depth", "scores_unusable", "lines_unusable", "merged_chunks", "not_chunks"})
 _ESCAPED = 6  # bytes that one character takes in JSON at most
 _ROOM = 1 << 20
 
@@ -153,6 +153,7 @@ def _is_small(value: Any, longest: int) -> bool:
 _Check = tuple[Callable[[Any, int], bool], bool]
 _FAILURE: dict[str, _Check] = {
     "failed": (_is_reason, True),
+    "excerpt": (_is_reason, False),
     "traceback": (_is_traceback, False),
     "ns": (_is_size, False),
     "spent": (_is_flag, False),

@@ -77,7 +77,8 @@ class Server:
         except MemoryError as error:
             return {**self._failed(_said(error), error), "spent": True}
         except SearchmarkError as error:
-            return self._failed(shortened(str(error), LONGEST_REASON))
+            said = {} if error.excerpt is None else {"excerpt": shortened(error.excerpt, LONGEST_REASON)}
+            return self._failed(shortened(error.sentence, LONGEST_REASON)) | said
         except KeyboardInterrupt as error:
             if self._spec is not None:  # Ctrl-C is meant for this process
                 raise
