@@ -104,5 +104,12 @@ class TestPrices:
 
     def test_the_memory_of_the_process_that_asks_a_service_is_not_compared(self) -> None:
         known = {"memory_bytes": 10**6, "index": IndexBuild(1.0, bytes=10**6)}
-        sentences = price_sentences(run_of("a", **known), run_of("b", memory_bytes=10**9, index=IndexBuild(), service="shop"))
+        sentences = price_sentences(run_of("a", **known), run_of("b", index=IndexBuild(), own_corpus=True))
         assert sentences == ["index size and memory of b: not known (the agent searches its own corpus)"]
+
+    def test_the_memory_of_a_program_that_is_started_here_is_compared(self) -> None:
+        program = run_of("b", memory_bytes=2 * 10**6, index=IndexBuild(), own_corpus=True)
+        assert price_sentences(run_of("a", memory_bytes=10**6), program) == [
+            "memory: 2.0x that of a (1 MB to 2 MB)",
+            "index size of b: not known (the agent searches its own corpus)",
+        ]

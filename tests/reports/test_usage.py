@@ -24,9 +24,10 @@ from searchmark import (
     score,
 )
 from searchmark.agents.agent import RetrievalResult, Usage
-from searchmark.records import AnswerDetails, Provenance
+from searchmark.records import AnswerDetails, IndexBuild, Provenance
 from searchmark.reports import Report, read_report
 from searchmark.reports.cards import card
+from searchmark.reports.layout import preparation
 from searchmark.reports.text import to_text
 
 SUITE = Suite.from_cases("s", [Case(f"c{n}", f"query {n}", (Judgment("a"), Judgment("gone"))) for n in range(12)])
@@ -149,7 +150,7 @@ class TestServices:
 
     def test_that_hits_were_not_checked_is_said(self, at_a_service: Report) -> None:
         assert notes_of(at_a_service)["own-corpus"].message == (
-            "shop: invalid hits, unreachable targets and its index are not known (the agent searches its own corpus)"
+            "invalid hits, unreachable targets and the index are not known (the agent searches its own corpus)"
         )
 
     def test_unknown_counts_are_null(self, at_a_service: Report) -> None:
@@ -160,8 +161,14 @@ class TestServices:
 
     def test_no_time_or_size_of_its_index_is_told(self, at_a_service: Report) -> None:
         text = render(at_a_service)
-        assert "index: not known (the agent searches its own corpus), peak memory" in text
-        assert "MB (of the process that asks)" in text.replace("\n", " ")
+        assert "index and peak memory: not known (the agent searches its own corpus), worker start" in text.replace("\n", " ")
+
+    def test_nothing_is_said_of_one_that_never_ran(self) -> None:
+        answers = [Answer(case, "not_run", (), AnswerDetails(failure="it is not there")) for case in SUITE.table.ids]
+        known = Provenance(own_corpus=True, service="shop", index=IndexBuild(), start_seconds=(1.25,))
+        report = build_report(score(judge(SUITE, Run.from_answers("tool", answers, provenance=known)), ["RR"]))
+        assert "own-corpus" not in notes_of(report)
+        assert preparation(report.agents["tool"]) == "worker start 1.25 s"
 
     def test_what_the_function_states_arrives(self, at_a_service: Report) -> None:
         (agent,) = at_a_service.agents.values()
