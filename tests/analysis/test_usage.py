@@ -55,10 +55,14 @@ class TestNumbers:
 
 
 class TestSubtraction:
-    def test_is_made_search_by_search_and_never_below_zero(self) -> None:
-        left = usage_in([AnswerDetails((10.0,), start_ms=4.0), AnswerDetails((2.0,), start_ms=5.0)]).cold_less
+    def test_is_made_search_by_search(self) -> None:
+        left = usage_in([AnswerDetails((10.0,), start_ms=4.0), AnswerDetails((2.0,), start_ms=2.0)]).cold_less
         assert [(left["process_start"].p50, left["process_start"].p99, left["process_start"].samples)] == [(0.0, 6.0, 2)]
         assert list(left) == ["process_start"]
+
+    def test_what_is_longer_than_the_search_is_not_stated_at_all(self) -> None:
+        found = usage_in([AnswerDetails((10.0,), waited_ms=4.0), AnswerDetails((2.0,), waited_ms=5.0)])
+        assert (found.waited_ms, found.cold_less) == (Stated(1, 2, 1, 4.0, 4.0, 4.0, 4.0), {})
 
     def test_needs_every_search_also_those_that_failed(self) -> None:
         stated, failed = AnswerDetails((10.0,), start_ms=4.0), AnswerDetails((10.0,), failure="crash")

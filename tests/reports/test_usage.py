@@ -60,9 +60,13 @@ def at_a_service() -> Report:
     return evaluate_run(SUITE, runs, ["RR"])
 
 
+def boasts(query: str, k: int) -> RetrievalResult:
+    return RetrievalResult(["a"], usage=Usage(retries=0, waited_ms=3_600_000.0, start_ms=0.0))
+
+
 class TestNotes:
     def test_retried_searches_are_counted_with_their_cases(self) -> None:
-        retried = AnswerDetails((50.0,), retries=3, waited_ms=4200.0)
+        retried = AnswerDetails((5000.0,), retries=3, waited_ms=4200.0)
         report = report_of(STATED, retried, retried, AnswerDetails((50.0,), retries=0, waited_ms=0.0))
         found = notes_of(report)["retried-searches"]
         assert found.message == "2 of 12 searches were retried (6 attempts more, 8.4 s of waiting, part of the latency)"
@@ -174,6 +178,16 @@ class TestServices:
         (agent,) = at_a_service.agents.values()
         assert agent.usage.retries is not None
         assert (agent.usage.retries.total, agent.usage.tokens["letters"].searches) == (12, 12)
+
+    def test_times_that_are_longer_than_the_search_are_counted_and_not_believed(self) -> None:
+        ran = Experiment(SUITE, [boasts], where=Where(service="shop")).run()
+        report = evaluate_run(SUITE, ran.runs, ["RR"])
+        (agent,) = report.agents.values()
+        assert (agent.usage.waited_ms, agent.usage.cold_less, agent.dropped["impossible_times"]) == (None, {}, 12)
+        assert agent.usage.start_ms is not None
+        assert notes_of(report)["impossible-times"].message == (
+            "times that the agent states as part of a search but that are longer, left out: 12"
+        )
 
     def test_hits_that_are_checked_against_a_corpus_are_known(self) -> None:
         run = Run.from_answers(

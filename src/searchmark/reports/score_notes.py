@@ -35,6 +35,7 @@ DROPPED = {
         "unusable-scores",
         "scores that are not finite numbers, left out (the order of the run was kept)",
     ),
+    "impossible_times": ("impossible-times", "times that the agent states as part of a search but that are longer, left out"),
 }
 
 
