@@ -69,7 +69,10 @@ class TestNotes:
         retried = AnswerDetails((5000.0,), retries=3, waited_ms=4200.0)
         report = report_of(STATED, retried, retried, AnswerDetails((50.0,), retries=0, waited_ms=0.0))
         found = notes_of(report)["retried-searches"]
-        assert found.message == "2 of 12 searches were retried (6 attempts more, 8.4 s of waiting, part of the latency)"
+        assert found.message == (
+            "2 of 12 searches were retried (6 attempts more, part of the latency); "
+            "all searches waited 8.4 s together, before further attempts or for a rate limit"
+        )
         assert (found.cases, found.severity) == (("c1", "c2"), "note")
 
     def test_it_says_for_how_many_more_it_does_not_know(self) -> None:
