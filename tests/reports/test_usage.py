@@ -135,7 +135,7 @@ class TestFormats:
 
     def test_a_card_of_a_run_has_its_tokens(self) -> None:
         run = Run.from_answers("tool", [Answer("c0", "ok", (Hit("a", 1),), STATED)])
-        assert "tokens per answer: mean 400, p95 400 (counted by wordllama, 1 of 1 answers)" in card(run)
+        assert "tokens per answer: mean 400, p95 400 (counted by wordllama, 1 of 1 searches)" in card(run)
 
     def test_a_report_that_was_read_back_is_the_same(self, tmp_path: Path) -> None:
         report, path = report_of(STATED, service="shop"), tmp_path / "report.json"

@@ -47,9 +47,10 @@ def _start_notes(run: Run, usage: UsageSummary) -> Iterator[Note]:
     cold, start = latencies_of(run).get("cold"), usage.start_ms
     if cold is None or start is None or "process_start" not in usage.cold_less or start.p50 <= MOST * cold.p50:
         return
+    share = start.p50 / cold.p50
     yield note(
         "process-start",
-        f"starting the process is {start.p50 / cold.p50:.0%} of the median latency: see the row without it, or let it stay up".replace("%", " %"),
+        f"starting the process is {share:.0%} of the median latency: see the row without it, or let it stay up".replace("%", " %"),
     )
 
 
