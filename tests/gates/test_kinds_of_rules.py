@@ -180,7 +180,8 @@ def test_the_cases_that_took_most_tokens_and_attempts_are_the_cause() -> None:
     run = told(AnswerDetails(tokens=9, retries=0), AnswerDetails(tokens=50, retries=7), AnswerDetails(tokens=1, retries=0))
     tokens, retries = gate_on(run, rules=(*rule(tokens="total", at_most=1), *rule(retries="attempts", at_most=1))).rules
     assert (tokens.cases[:2], retries.cases) == (("c1", "c0"), ("c1",))
-    assert retries.message == "Expected further attempts <= 1 attempts, but got 7 attempts"
+    assert retries.message == "Expected further attempts <= 1, but got 7"
+    assert (tokens.amounts[:2], retries.amounts) == (("50 tokens", "9 tokens"), ("7 further attempts",))
 
 
 def test_an_answer_without_hits_has_no_first_hit_and_spoils_no_rule_about_it() -> None:
