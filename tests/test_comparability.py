@@ -205,14 +205,17 @@ def test_snapshots_are_what_is_compared_of_one_agent_and_a_mismatch_of_two() -> 
 
 def test_a_service_cannot_be_held_against_an_agent_at_a_commit() -> None:
     """It may have an index of today, which knows the answers."""
-    service, at_parent = known(label=RunLabel("service"), corpora={}, own_corpus=True), known(label=RunLabel("bm25", PARENT))
+    service = known(label=RunLabel("service"), corpora={}, own_corpus=True, service="shop")
+    at_parent = known(label=RunLabel("bm25", PARENT))
     told = "{} searched what it has, in whatever state that is, and {} the snapshot parent"
     assert found(service, at_parent) == [("snapshot", told.format("a", "b"), None)]
     assert found(at_parent, service) == [("snapshot", told.format("b", "a"), None)]
     asks_one = known(label=RunLabel("hybrid", PARENT), own_corpus=True)
     assert found(at_parent, asks_one) == [("snapshot", told.format("b", "a"), None)]
     assert found(asks_one, known(label=RunLabel("other", PARENT), own_corpus=True)) == []
-    assert found(service, known(label=RunLabel("other"), corpora={}, own_corpus=True)) == []
+    assert found(service, known(label=RunLabel("other"), corpora={}, own_corpus=True, service="shop")) == []
+    at_work_tree = [known(label=RunLabel(name, "worktree"), own_corpus=own) for name, own in (("bm25", False), ("service", True))]
+    assert found(*at_work_tree) == []
 
 
 def test_a_snapshot_against_a_corpus_is_a_mismatch() -> None:

@@ -17,7 +17,7 @@ from typing import Literal
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.judging.judge import Judged
 from searchmark.measures.grammar import AnyMeasure
-from searchmark.records import NOT_RUN, PARENT, TIMEOUT, AgentIdentity, Run, Suite, query_digest
+from searchmark.records import NOT_RUN, PARENT, TIMEOUT, WORK_TREE, AgentIdentity, Run, Suite, query_digest
 from searchmark.runs.cut import cut_to
 from searchmark.runs.join import completed
 
@@ -163,12 +163,18 @@ def _searched(one: _Side, other: _Side) -> Iterator[Mismatch]:
 
 def _out_of_time(stayed: _Side, travelled: _Side) -> list[Mismatch]:
     """A service may have an index of today, which holds the answers, where others search a commit from before them."""
-    snapshot, both = travelled.run.label.snapshot, stayed.run.provenance.own_corpus and travelled.run.provenance.own_corpus
+    snapshot, both = travelled.run.label.snapshot, _knows_no_time(stayed.run) and _knows_no_time(travelled.run)
     alike = both and (stayed.run.label.snapshot == snapshot or same_agent(stayed.run, travelled.run))
-    if not stayed.run.provenance.own_corpus or not snapshot or alike:
+    if not _knows_no_time(stayed.run) or not snapshot or alike:
         return []
     told = f"{stayed.name} searched what it has, in whatever state that is, and {travelled.name} the snapshot {snapshot}"
     return [Mismatch("snapshot", told, "run both on the same files: --snapshot worktree, or --corpus")]
+
+
+def _knows_no_time(run: Run) -> bool:
+    """Whether it searched what it has, in whatever state, and not what was named as it lies there."""
+    named = run.provenance.service is None and run.label.snapshot in (None, WORK_TREE)
+    return run.provenance.own_corpus and not named
 
 
 def same_agent(one: Run, other: Run) -> bool:

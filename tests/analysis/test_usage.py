@@ -55,10 +55,14 @@ class TestNumbers:
 
 
 class TestSubtraction:
-    def test_is_made_search_by_search_and_never_below_zero(self) -> None:
-        left = usage_in([AnswerDetails((10.0,), start_ms=4.0), AnswerDetails((2.0,), start_ms=5.0)]).cold_less
+    def test_is_made_search_by_search(self) -> None:
+        left = usage_in([AnswerDetails((10.0,), start_ms=4.0), AnswerDetails((2.0,), start_ms=2.0)]).cold_less
         assert [(left["process_start"].p50, left["process_start"].p99, left["process_start"].samples)] == [(0.0, 6.0, 2)]
         assert list(left) == ["process_start"]
+
+    def test_what_is_longer_than_the_search_is_not_stated_at_all(self) -> None:
+        found = usage_in([AnswerDetails((10.0,), waited_ms=4.0), AnswerDetails((2.0,), waited_ms=5.0)])
+        assert (found.waited_ms, found.cold_less) == (Stated(1, 2, 1, 4.0, 4.0, 4.0, 4.0), {})
 
     def test_needs_every_search_also_those_that_failed(self) -> None:
         stated, failed = AnswerDetails((10.0,), start_ms=4.0), AnswerDetails((10.0,), failure="crash")
@@ -104,5 +108,12 @@ class TestPrices:
 
     def test_the_memory_of_the_process_that_asks_a_service_is_not_compared(self) -> None:
         known = {"memory_bytes": 10**6, "index": IndexBuild(1.0, bytes=10**6)}
-        sentences = price_sentences(run_of("a", **known), run_of("b", memory_bytes=10**9, index=IndexBuild(), service="shop"))
+        sentences = price_sentences(run_of("a", **known), run_of("b", index=IndexBuild(), own_corpus=True))
         assert sentences == ["index size and memory of b: not known (the agent searches its own corpus)"]
+
+    def test_the_memory_of_a_program_that_is_started_here_is_compared(self) -> None:
+        program = run_of("b", memory_bytes=2 * 10**6, index=IndexBuild(), own_corpus=True)
+        assert price_sentences(run_of("a", memory_bytes=10**6), program) == [
+            "memory: 2.0x that of a (1 MB to 2 MB)",
+            "index size of b: not known (the agent searches its own corpus)",
+        ]

@@ -263,7 +263,7 @@ def test_what_agents_state_is_the_same_in_every_table(sample: Sample) -> None:
     report = sample.report
     agents = json.loads(render(report, "json"))["agents"]
     named = [([name] if report.pairs else [], row) for name, agent in agents.items() for row in usage_rows(agent.get("usage", {}))]
-    header = [*(["run"] if report.pairs else []), "as the agent states it", "mean", "p50", "p95", "in all", "above 0", "searches"]
+    header = [*(["run"] if report.pairs else []), "stated or counted", "mean", "p50", "p95", "in all", "above 0", "searches"]
     expected = [[*name, *row] for name, row in named]
     assert Shown.in_text(to_text(report, width=WIDE)).below(header) == expected
     assert Shown.in_markdown(render(report, "markdown")).below(header) == expected

@@ -24,9 +24,10 @@ from searchmark import (
     score,
 )
 from searchmark.agents.agent import RetrievalResult, Usage
-from searchmark.records import AnswerDetails, Provenance
+from searchmark.records import AnswerDetails, IndexBuild, Provenance
 from searchmark.reports import Report, read_report
 from searchmark.reports.cards import card
+from searchmark.reports.layout import preparation
 from searchmark.reports.text import to_text
 
 SUITE = Suite.from_cases("s", [Case(f"c{n}", f"query {n}", (Judgment("a"), Judgment("gone"))) for n in range(12)])
@@ -59,12 +60,19 @@ def at_a_service() -> Report:
     return evaluate_run(SUITE, runs, ["RR"])
 
 
+def boasts(query: str, k: int) -> RetrievalResult:
+    return RetrievalResult(["a"], usage=Usage(retries=0, waited_ms=3_600_000.0, start_ms=0.0))
+
+
 class TestNotes:
     def test_retried_searches_are_counted_with_their_cases(self) -> None:
-        retried = AnswerDetails((50.0,), retries=3, waited_ms=4200.0)
+        retried = AnswerDetails((5000.0,), retries=3, waited_ms=4200.0)
         report = report_of(STATED, retried, retried, AnswerDetails((50.0,), retries=0, waited_ms=0.0))
         found = notes_of(report)["retried-searches"]
-        assert found.message == "2 of 12 searches were retried (6 attempts more, 8.4 s of waiting, part of the latency)"
+        assert found.message == (
+            "2 of 12 searches were retried (6 attempts more, part of the latency); "
+            "all searches waited 8.4 s together, before further attempts or for a rate limit"
+        )
         assert (found.cases, found.severity) == (("c1", "c2"), "note")
 
     def test_it_says_for_how_many_more_it_does_not_know(self) -> None:
@@ -127,7 +135,7 @@ class TestFormats:
 
     def test_a_card_of_a_run_has_its_tokens(self) -> None:
         run = Run.from_answers("tool", [Answer("c0", "ok", (Hit("a", 1),), STATED)])
-        assert "tokens per answer: mean 400, p95 400 (counted by wordllama, 1 of 1 answers)" in card(run)
+        assert "tokens per answer: mean 400, p95 400 (counted by wordllama, 1 of 1 searches)" in card(run)
 
     def test_a_report_that_was_read_back_is_the_same(self, tmp_path: Path) -> None:
         report, path = report_of(STATED, service="shop"), tmp_path / "report.json"
@@ -149,7 +157,7 @@ class TestServices:
 
     def test_that_hits_were_not_checked_is_said(self, at_a_service: Report) -> None:
         assert notes_of(at_a_service)["own-corpus"].message == (
-            "shop: invalid hits, unreachable targets and its index are not known (the agent searches its own corpus)"
+            "invalid hits, unreachable targets and the index are not known (the agent searches its own corpus)"
         )
 
     def test_unknown_counts_are_null(self, at_a_service: Report) -> None:
@@ -160,13 +168,29 @@ class TestServices:
 
     def test_no_time_or_size_of_its_index_is_told(self, at_a_service: Report) -> None:
         text = render(at_a_service)
-        assert "index: not known (the agent searches its own corpus), peak memory" in text
-        assert "MB (of the process that asks)" in text.replace("\n", " ")
+        assert "index and peak memory: not known (the agent searches its own corpus), worker start" in text.replace("\n", " ")
+
+    def test_nothing_is_said_of_one_that_never_ran(self) -> None:
+        answers = [Answer(case, "not_run", (), AnswerDetails(failure="it is not there")) for case in SUITE.table.ids]
+        known = Provenance(own_corpus=True, service="shop", index=IndexBuild(), start_seconds=(1.25,))
+        report = build_report(score(judge(SUITE, Run.from_answers("tool", answers, provenance=known)), ["RR"]))
+        assert "own-corpus" not in notes_of(report)
+        assert preparation(report.agents["tool"]) == "worker start 1.25 s"
 
     def test_what_the_function_states_arrives(self, at_a_service: Report) -> None:
         (agent,) = at_a_service.agents.values()
         assert agent.usage.retries is not None
         assert (agent.usage.retries.total, agent.usage.tokens["letters"].searches) == (12, 12)
+
+    def test_times_that_are_longer_than_the_search_are_counted_and_not_believed(self) -> None:
+        ran = Experiment(SUITE, [boasts], where=Where(service="shop")).run()
+        report = evaluate_run(SUITE, ran.runs, ["RR"])
+        (agent,) = report.agents.values()
+        assert (agent.usage.waited_ms, agent.usage.cold_less, agent.dropped["impossible_times"]) == (None, {}, 12)
+        assert agent.usage.start_ms is not None
+        assert notes_of(report)["impossible-times"].message == (
+            "times that the agent states as part of a search but that are longer, left out: 12"
+        )
 
     def test_hits_that_are_checked_against_a_corpus_are_known(self) -> None:
         run = Run.from_answers(

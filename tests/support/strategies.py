@@ -110,6 +110,7 @@ _provenance = st.builds(
     | st.builds(AgentIdentity, words, st.dictionaries(words, plain_values, max_size=2), digests, isolated=st.booleans()),
     options=st.dictionaries(words, plain_values, max_size=2),
     service=digests,
+    own_corpus=st.booleans(),
     repositories=st.lists(st.builds(SearchedRepository, words, digests, st.none() | st.booleans()), max_size=2).map(tuple),
     candidates=st.none() | st.builds(CandidateKinds, st.lists(words, max_size=2).map(tuple)),
     environment=st.none() | st.builds(Environment, words, words, st.dictionaries(words, words, max_size=2)),

@@ -91,9 +91,11 @@ def _counters(found: Counted) -> list[str]:
 
 
 def _unknown(baseline: Run, candidate: Run) -> Iterator[str]:
-    services = list(dict.fromkeys(run.agent for run in (baseline, candidate) if run.provenance.service is not None))
-    if services:
-        yield f"index size and memory of {' and '.join(services)}: not known (the agent searches its own corpus)"
+    kinds = (("index size", _index_bytes), ("memory", _memory_bytes))
+    for run in (baseline, candidate):
+        unknown = [what for what, known in kinds if known(run) is None]
+        if run.provenance.own_corpus and unknown:
+            yield f"{' and '.join(unknown)} of {run.agent}: not known (the agent searches its own corpus)"
 
 
 def _index_bytes(run: Run) -> int | None:
@@ -101,8 +103,7 @@ def _index_bytes(run: Run) -> int | None:
 
 
 def _memory_bytes(run: Run) -> int | None:
-    """Of the agent; where a service searches, the process that asks says nothing of it."""
-    return None if run.provenance.service is not None else run.provenance.memory_bytes
+    return run.provenance.memory_bytes
 
 
 def _times(old: float, new: float, name: str) -> str:

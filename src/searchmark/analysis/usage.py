@@ -18,8 +18,8 @@ from searchmark.records import NOT_RUN, AnswerDetails, Run
 UNNAMED = "a counter without a name"
 # What can be subtracted from the time of first searches: what it is called, and the field that states it.
 SUBTRACTED: Mapping[str, Callable[[AnswerDetails], float | None]] = {
-    "process_start": lambda each: each.start_ms,
-    "waits": lambda each: each.waited_ms,
+    "process_start": lambda each: _part_of_latency(each.start_ms, each),
+    "waits": lambda each: _part_of_latency(each.waited_ms, each),
 }
 
 
@@ -69,8 +69,8 @@ def usage_in(details: Sequence[AnswerDetails]) -> UsageSummary:
     return UsageSummary(
         tokens=tokens_in(details),
         retries=_stated([each.retries for each in details]),
-        waited_ms=_stated([each.waited_ms for each in details]),
-        start_ms=_stated([each.start_ms for each in details]),
+        waited_ms=_stated([SUBTRACTED["waits"](each) for each in details]),
+        start_ms=_stated([SUBTRACTED["process_start"](each) for each in details]),
         cold_less={name: left for name, part in SUBTRACTED.items() if (left := _cold_less(details, part)) is not None},
     )
 
@@ -95,13 +95,16 @@ def _stated(values: Sequence[float | None]) -> Stated | None:
     return Stated(len(known), len(values), sum(value > 0 for value in known), total, total / len(known), p50, p95)
 
 
+def _part_of_latency(stated: float | None, details: AnswerDetails) -> float | None:
+    """A stated part of the time of a search; one that is longer than the search is as good as not stated."""
+    return None if stated is None or stated > min(details.cold_ms, default=stated) else stated
+
+
 def _cold_less(details: Iterable[AnswerDetails], part: Callable[[AnswerDetails], float | None]) -> Latency | None:
     """The latency of first searches less a part of it; None unless every one states that part, and any of them has it."""
     timed = [each for each in details if each.cold_ms]
     parts = [part(each) for each in timed]
-    left = [
-        max(0.0, cold - stated) for each, stated in zip(timed, parts, strict=True) if stated is not None for cold in each.cold_ms
-    ]
+    left = [cold - stated for each, stated in zip(timed, parts, strict=True) if stated is not None for cold in each.cold_ms]
     if None in parts or not any(parts):
         return None
     return summary_of(left, sum(each.failure is not None for each in timed))

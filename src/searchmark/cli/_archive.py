@@ -14,13 +14,14 @@ from click.core import ParameterSource
 from searchmark.cli._options import OUTPUT, Given, config_options, is_given, with_options
 from searchmark.cli._output import tell
 from searchmark.config import Config
-from searchmark.corpora.case_locations import WORK_TREE, Where, snapshots_of
+from searchmark.corpora.case_locations import Where, snapshots_of
 from searchmark.errors import UsageError
 from searchmark.files.our_folder import refuse_leading_out
 from searchmark.history.sources import parse_repository
 from searchmark.options.archive_options import ARCHIVE_FOLDER, ArchiveFolder, ArchiveOptions
 from searchmark.options.drift_options import DriftOptions
 from searchmark.options.experiment_options import OUR_FOLDER
+from searchmark.records import WORK_TREE
 
 if TYPE_CHECKING:
     from searchmark.archive.store import Archive

@@ -15,12 +15,12 @@ from searchmark.errors import UsageError
 from searchmark.history.repository import FULL_HASH
 from searchmark.history.sources import parse_repository
 from searchmark.options.option import Option
-from searchmark.records import PARENT, Case, Suite
+from searchmark.records import PARENT, WORK_TREE, Case, Suite
 
 if TYPE_CHECKING:
     from searchmark.history.repository import Repository
 
-HEAD, WORK_TREE = "head", "worktree"
+HEAD = "head"
 
 
 @dataclass(frozen=True)

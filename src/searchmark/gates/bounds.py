@@ -15,6 +15,7 @@ from searchmark.gates.reach import Reach
 from searchmark.gates.rules import VERDICTS, Evidence, GateVerdict, RuleResult
 from searchmark.gates.segments import EVERYTHING, CaseSegment, Rows, named_in, rows_of
 from searchmark.gates.sentences import expectation, prefix_for, within
+from searchmark.gates.stated_quantities import RetriesOf, TokensOf
 from searchmark.measures.grammar import AnyMeasure, parse_measure
 from searchmark.options.gate_options import NumberBound
 
@@ -49,7 +50,8 @@ class NumberRule:
         scores, quantity = evidence.scores[name], self.quantity
         found = self._check(scores, evidence.reach, prefix_for(name, evidence.candidates))
         where = named_in(scores.judged.suite, self.segment).where
-        return replace(found, where=where, run=name, words=quantity.words(scores), unit=quantity.unit.strip())
+        amounts = quantity.amounts(scores, found.cases) if isinstance(quantity, TokensOf | RetriesOf) else ()
+        return replace(found, where=where, run=name, words=quantity.words(scores), unit=quantity.unit.strip(), amounts=amounts)
 
     def _check(self, scores: Scores, reach: Reach | None, prefix: str) -> RuleResult:
         quantity, rows = self.quantity, rows_of(scores.judged.suite, self.segment)

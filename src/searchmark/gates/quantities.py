@@ -206,9 +206,8 @@ def index_seconds(scores: Scores) -> float | None:
 
 
 def memory_bytes(scores: Scores) -> float | None:
-    """Peak memory of the agent's process; where a service searches, that says nothing of it."""
-    known = scores.judged.run.provenance
-    return None if known.memory_bytes is None or known.service is not None else float(known.memory_bytes)
+    known = scores.judged.run.provenance.memory_bytes
+    return None if known is None else float(known)
 
 
 def no_ann_recall(_: Scores) -> None:

@@ -65,6 +65,7 @@ class RuleResult:
     ``actual`` is None where there is no such number. ``cases`` are those that decided, the worst first. ``message`` says it in a
     sentence, and ``notes`` say what the rule itself is worth: a bound out of reach, one that a random ranking meets. ``run`` is
     the one that it is about, the worst if there are several. ``words`` is what users call the number, and ``unit`` its unit.
+    ``amounts`` is what each of the cases has of it, where it is stated of single searches.
     """
 
     subject: str
@@ -79,6 +80,7 @@ class RuleResult:
     run: str | None = None
     words: str = ""
     unit: str = ""
+    amounts: tuple[str, ...] = ()
 
 
 class Rule(Protocol):

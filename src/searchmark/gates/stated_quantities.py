@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from searchmark.analysis.usage import Stated, tokens_in, usage_in
 from searchmark.gates.quantities import details_at, extreme_cases
 from searchmark.gates.segments import Rows
 from searchmark.measures.grammar import AnyMeasure
+from searchmark.records import AnswerDetails
+from searchmark.records.shown import counted
 
 
 @dataclass(frozen=True)
@@ -43,17 +46,18 @@ class TokensOf:
     def worst(self, scores: Scores, rows: Rows, *, high_is_bad: bool) -> tuple[str, ...]:
         return extreme_cases(scores, rows, lambda each: each.tokens, high_is_bad)
 
+    def amounts(self, scores: Scores, cases: Sequence[str]) -> tuple[str, ...]:
+        """What each of some cases has of it, in words."""
+        return tuple(counted(each.tokens or 0, "token") for each in _details_of(scores, cases))
+
 
 @dataclass(frozen=True)
 class RetriesOf:
     """Further attempts of searches, where the agent states them of all; a search that failed need not have any."""
 
     part: str
+    unit: str = ""  # its name says what is counted
     measures: tuple[AnyMeasure, ...] = ()
-
-    @property
-    def unit(self) -> str:
-        return "" if self.part == "share" else f" {self.part}"
 
     def subject(self, scores: Scores | None) -> str:  # noqa: ARG002  # the same of every run
         return {"attempts": "further attempts", "searches": "retried searches", "share": "share of retried searches"}[self.part]
@@ -73,6 +77,15 @@ class RetriesOf:
 
     def worst(self, scores: Scores, rows: Rows, *, high_is_bad: bool) -> tuple[str, ...]:
         return extreme_cases(scores, rows, lambda each: each.retries or None, high_is_bad)
+
+    def amounts(self, scores: Scores, cases: Sequence[str]) -> tuple[str, ...]:
+        """What each of some cases has of it, in words."""
+        return tuple(counted(each.retries or 0, "further attempt") for each in _details_of(scores, cases))
+
+
+def _details_of(scores: Scores, cases: Sequence[str]) -> list[AnswerDetails]:
+    run = scores.judged.run
+    return [run.details_of(run.index[case]) for case in cases]
 
 
 def _part_of_retries(found: Stated, part: str) -> float:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     )
     from searchmark.records.provenance import (
         PARENT,
+        WORK_TREE,
         AgentIdentity,
         BaselineRecord,
         CandidateKinds,
@@ -89,6 +90,7 @@ __all__ = [
     "PARENT",
     "STATUSES",
     "TIMEOUT",
+    "WORK_TREE",
     "AgentIdentity",
     "Answer",
     "AnswerDetails",
@@ -147,6 +149,7 @@ _HOMES = {
     "line_ranges": ("is_line_range",),
     "provenance": (
         "PARENT",
+        "WORK_TREE",
         "AgentIdentity",
         "BaselineRecord",
         "CandidateKinds",

@@ -36,6 +36,7 @@ class RunLabel:
 
 
 PARENT = "parent"  # the snapshot that the author of a mined case saw
+WORK_TREE = "worktree"  # files as they lie there, which are no commit
 
 
 def display_names(labels: Sequence[RunLabel]) -> list[str]:
@@ -174,9 +175,10 @@ class Provenance:
     """How a run came about. ``parts`` are the runs that it was joined from, each with the cases that it answered.
 
     ``corpora`` are the digests of what several cases search, by name; none where each case has its own, such as the parent of
-    its commit. ``service`` has searched what it has, so that nothing is known of what exists there. ``own_corpus``: it did, or so
-    did one that the agent asks at a commit, and nobody knows which state that is in. ``baseline``: that others are held against
-    this run.
+    its commit. ``own_corpus``: the agent, or one that it asks, has searched what it has and not what it was given, so that nothing
+    is known of its index and of the state that it is in. ``service`` is what that is called where no corpus was named either to
+    check hits against, so that nothing is known of what exists there. ``memory_bytes`` is None where others than our processes may
+    have searched. ``baseline``: that others are held against this run.
     """
 
     id: str | None = None

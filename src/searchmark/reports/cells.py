@@ -127,10 +127,11 @@ class Amount(Quantity):
 
 @dataclass(frozen=True)
 class Seconds(Quantity):
-    """A time to get ready."""
+    """A time to get ready; what is next to nothing is in a unit that shows it."""
 
     def written(self, number: float) -> str:
-        return f"{three_digits(number)} s"
+        scale, unit = (1.0, "s") if number >= 1e-3 or not number else (1e3, "ms") if number >= 1e-6 else (1e6, "µs")  # noqa: PLR2004  # units
+        return f"{three_digits(number * scale)} {unit}"
 
 
 @dataclass(frozen=True)

@@ -110,10 +110,7 @@ def telling_table(pair: Pair) -> Table:
 
 
 def speed_table(report: Report) -> Table:
-    """The runs side by side: how fast, how large; no row if none of them was watched.
-
-    How much memory a service takes is not known: what is measured is the process that asks it.
-    """
+    """The runs side by side: how fast, how large; no row if none of them was watched."""
     agents = report.agents if any(agent.latency_ms for agent in report.agents.values()) else {}
     columns = ("run", "cold p50 / p95", "warm p50 / p95", "index time", "index size", "peak memory")
     return table(columns, (_speed_row(name, agent) for name, agent in agents.items()))
@@ -128,7 +125,7 @@ def _speed_row(name: str, agent: AgentSummary) -> Row:
         *times,
         Seconds(index.seconds),
         Bytes(index.bytes),
-        Bytes(None if agent.run.service else agent.run.memory_bytes),
+        Bytes(agent.run.memory_bytes),
     )
 
 

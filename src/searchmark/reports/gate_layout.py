@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from searchmark.gates.quantities import MOST_CASES
 from searchmark.gates.rules import RuleResult
+from searchmark.reports.case_records import CaseSummary
 from searchmark.reports.gate_rows import rule_notes
 from searchmark.reports.layout import counted, listed
 from searchmark.reports.report import Report
@@ -46,13 +47,18 @@ def _first_line(rule: RuleResult) -> str:
 
 
 def cause_lines(report: Report, rule: RuleResult) -> Iterator[str]:
-    """The cases that caused it: what was asked, what was expected, and what came."""
+    """The cases that caused it: what was asked, and what it took; or what was expected, and what came."""
     agent = report.agents.get(rule.run or "")
     known = [] if agent is None else [(case, agent.cases[case]) for case in rule.cases if case in agent.cases]
+    amounts = dict(zip(rule.cases, rule.amounts, strict=False))  # most rules have none
     for case, found in known[:CAUSES_SHOWN]:
         query = f" {found.query!r}" if found.query else ""
-        expected = listed([each.target for each in found.expected])
-        yield f"{case}{query}: expected {expected}; got {listed([hit.id for hit in found.hits])}"
+        yield f"{case}{query}: {amounts.get(case) or _missed(found)}"
     if len(known) > CAUSES_SHOWN:
         kept = "" if len(rule.cases) < MOST_CASES else "at least "  # there may be more
         yield f"and {kept}{counted(len(known) - CAUSES_SHOWN, 'more case')}"
+
+
+def _missed(found: CaseSummary) -> str:
+    expected = listed([each.target for each in found.expected])
+    return f"expected {expected}; got {listed([hit.id for hit in found.hits])}"

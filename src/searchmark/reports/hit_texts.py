@@ -36,7 +36,7 @@ _BYTES_READ = 4 * LONGEST + 8192  # enough for the longest text, and to see that
 
 def hit_texts(suite: Suite, where: Where, runs: Sequence[Run], limit: int | None) -> HitTexts:
     """The texts of the first ``limit`` hits of these runs; an error where it is not known what any of them searched."""
-    known = [run for run in runs if run.label.snapshot or not run.provenance.own_corpus]
+    known = [run for run in runs if run.provenance.service is None]
     if not known:
         raise UsageError(KEPT_BY_SERVICE)
     snapshots = dict.fromkeys(run.label.snapshot for run in known)

@@ -75,15 +75,23 @@ def preparation(agent: AgentSummary) -> str | None:
     index, memory = agent.index, agent.run.memory_bytes
     if index is None:
         return None
-    service = agent.run.service is not None
-    parts = [f"index: {OWN_CORPUS}" if service else "index" if index.seconds is None else f"index: {Seconds(index.seconds).text}"]
+    unknown = _unknown_parts(agent)
+    parts = [f"{' and '.join(unknown)}: {OWN_CORPUS}"] if unknown else []
+    parts += [] if index.seconds is None else [f"index: {Seconds(index.seconds).text}"]
     if index.updates:
         parts.append(f"{counted(index.full_builds, 'full build')}, {counted(index.updates, 'incremental update')}")
     parts += [] if index.bytes is None else [f"{Bytes(index.bytes).text} large"]
-    parts += [] if memory is None else [f"peak memory {Bytes(memory).text}{' (of the process that asks)' if service else ''}"]
+    parts += [] if memory is None else [f"peak memory {Bytes(memory).text}"]
     parts += [] if agent.start_seconds is None else [f"worker start {Seconds(agent.start_seconds).text}"]
     parts += [f"cost {agent.cost['total']:g}"] if agent.cost else []
-    return ", ".join(parts)
+    return ", ".join(parts) or None
+
+
+def _unknown_parts(agent: AgentSummary) -> list[str]:
+    """What is not known of an agent that has searched its own corpus; of one that has not searched, nothing needs to be said."""
+    if not agent.run.own_corpus or not agent.latency_ms:
+        return []
+    return ["index", *(["peak memory"] if agent.run.memory_bytes is None else [])]
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:

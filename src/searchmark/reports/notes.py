@@ -220,6 +220,11 @@ _KINDS = (
         "Such a hit means the whole document.", "Give [first, last], counted from 1.",
     ),
     NoteKind("unusable-scores", "warning", "Scores that are not finite numbers, left out.", "The order of the run was kept."),
+    NoteKind(
+        "impossible-times", "warning", "Stated times that are longer than the search that they are part of, left out.",
+        "Whatever else the agent states may be as wrong.",
+        "Let it state milliseconds of this one search.",
+    ),
     NoteKind("left-out", "note", "Anything else that was counted and left out."),
     NoteKind("duplicate-documents", "warning", "Documents of the corpus with a duplicate id, left out."),
     NoteKind("empty-documents", "note", "Documents of the corpus without any text."),

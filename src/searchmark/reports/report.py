@@ -57,6 +57,7 @@ class RunSummary:
     dirty: bool | None = None
     corpus: str | None = None
     service: str | None = None
+    own_corpus: bool = False
     agent: AgentIdentity | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     repositories: tuple[SearchedRepository, ...] = ()

@@ -9,6 +9,7 @@ import numpy as np
 from searchmark.analysis.scores import Scores, Summary, distrust
 from searchmark.corpora.corpus import Survey
 from searchmark.judging.judge import Judged
+from searchmark.records import NOT_RUN
 from searchmark.reports.notes import Note, note
 
 # What a count of something dropped is called: the code of its note and the sentence before the number.
@@ -38,6 +39,7 @@ DROPPED = {
         "unusable-lines",
         "lines of hits that are not [first, last], left out (such a hit means the whole document)",
     ),
+    "impossible_times": ("impossible-times", "times that the agent states as part of a search but that are longer, left out"),
 }
 
 
@@ -66,10 +68,10 @@ def trust_notes(scores: Scores) -> Iterator[Note]:
 
 def _own_corpus(judged: Judged) -> Iterator[Note]:
     """What cannot be known of a service, unless its hits are checked against a corpus that was named."""
-    service = judged.run.provenance.service
-    if service is not None and judged.valid is None:
-        unknown = "invalid hits, unreachable targets and its index are not known"
-        yield note("own-corpus", f"{service}: {unknown} (the agent searches its own corpus)")
+    ran = (judged.status != NOT_RUN).any()
+    if judged.run.provenance.service is not None and judged.valid is None and ran:
+        unknown = "invalid hits, unreachable targets and the index are not known"
+        yield note("own-corpus", f"{unknown} (the agent searches its own corpus)")
 
 
 def _case_notes(judged: Judged) -> Iterator[Note]:

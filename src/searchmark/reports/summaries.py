@@ -86,6 +86,7 @@ def run_summary(run: Run) -> RunSummary:
         dirty=None if searched is None else searched.dirty,
         corpus=next(iter(known.corpora.values())) if len(known.corpora) == 1 else None,
         service=known.service,
+        own_corpus=known.own_corpus,
         agent=known.agent,
         options=known.options,
         repositories=tuple(sorted(known.repositories, key=lambda repository: repository.name)),

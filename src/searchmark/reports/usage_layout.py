@@ -10,6 +10,7 @@ from searchmark.reports.cells import Amount, Count, Milliseconds, OutOf, Quantit
 from searchmark.reports.report import AgentSummary
 
 STATED = "as the agent states it"
+STATED_OR_COUNTED = "stated or counted"  # by the agent, or by whoever is named as the counter of tokens
 OWN_CORPUS = "not known (the agent searches its own corpus)"
 _COLUMNS = ("mean", "p50", "p95", "in all", "above 0", "searches")
 _SECONDARY = ("above 0", "p50")
@@ -30,15 +31,15 @@ def stated_rows(usage: UsageSummary) -> Iterator[Row]:
 
 
 def usage_table(agent: AgentSummary) -> Table:
-    """One row for everything that the agent states of its searches; for how many it does is in the last column."""
+    """One row for everything that is stated of the searches of a run; for how many it is, is in the last column."""
     rows = ((Text(row[0]), *_cells(row)) for row in stated_rows(agent.usage))
-    return table((STATED, *_COLUMNS), rows, secondary=_SECONDARY)
+    return table((STATED_OR_COUNTED, *_COLUMNS), rows, secondary=_SECONDARY)
 
 
 def usages_table(agents: Mapping[str, AgentSummary]) -> Table:
     """The same of several runs."""
     rows = ((Text(name), Text(row[0]), *_cells(row)) for name, agent in agents.items() for row in stated_rows(agent.usage))
-    return table(("run", STATED, *_COLUMNS), rows, keys=2, secondary=_SECONDARY)
+    return table(("run", STATED_OR_COUNTED, *_COLUMNS), rows, keys=2, secondary=_SECONDARY)
 
 
 def _cells(row: Row) -> tuple[Quantity | OutOf, ...]:
@@ -56,4 +57,4 @@ def token_lines(usage: UsageSummary) -> Iterator[str]:
     """Tokens per answer, by who has counted them."""
     for counter, found in usage.tokens.items():
         amounts = f"mean {three_digits(found.mean)}, p95 {three_digits(found.p95)}"
-        yield f"tokens per answer: {amounts} (counted by {counter}, {found.searches} of {found.of} answers)"
+        yield f"tokens per answer: {amounts} (counted by {counter}, {found.searches} of {found.of} searches)"

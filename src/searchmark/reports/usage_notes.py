@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from searchmark.analysis.latencies import latencies_of
-from searchmark.analysis.usage import SUBTRACTED, UsageSummary, usage_of
+from searchmark.analysis.usage import SUBTRACTED, Stated, UsageSummary, usage_of
 from searchmark.records import AnswerDetails, Run
 from searchmark.reports.cells import Seconds
 from searchmark.reports.layout import counted
@@ -30,18 +30,24 @@ def usage_notes(run: Run, details: Sequence[tuple[str, AnswerDetails]]) -> Itera
 def _retry_notes(usage: UsageSummary, cases: Sequence[str]) -> Iterator[Note]:
     found, waited = usage.retries, usage.waited_ms
     if found is not None and found.positive:
-        waiting = "" if waited is None else f", {Seconds(waited.total / 1e3).text} of waiting"
-        more = f"{counted(int(found.total), 'attempt')} more{waiting}, part of the latency"
+        more = f"{counted(int(found.total), 'attempt')} more, part of the latency"
         unknown = f"; not stated for {found.of - found.searches} more" if found.searches < found.of else ""
-        message = f"{found.positive} of {counted(found.searches, 'search', 'searches')} were retried ({more}{unknown})"
+        retried = f"{found.positive} of {counted(found.searches, 'search', 'searches')} were retried ({more}{unknown})"
+        message = f"{retried}{'' if waited is None else _waiting(waited)}"
         yield note("retried-searches", message, cases)
+
+
+def _waiting(waited: Stated) -> str:
+    """Agents do not state what of it was for what."""
+    told = f"; all searches waited {Seconds(waited.total / 1e3).text} together, before further attempts or for a rate limit"
+    return told if waited.total else ""
 
 
 def _start_notes(run: Run, usage: UsageSummary) -> Iterator[Note]:
     cold, start = latencies_of(run).get("cold"), usage.start_ms
     if cold is None or start is None or "process_start" not in usage.cold_less or start.p50 <= MOST * cold.p50:
         return
-    share = min(1.0, start.p50 / cold.p50)
+    share = start.p50 / cold.p50
     yield note(
         "process-start",
         f"starting the process is {share:.0%} of the median latency: see the row without it, or let it stay up".replace("%", " %"),

@@ -20,6 +20,7 @@ from searchmark.records import (
     PARENT,
     AgentIdentity,
     AnswerDetails,
+    IndexBuild,
     Provenance,
     Run,
     RunLabel,
@@ -30,7 +31,7 @@ from searchmark.records import (
 from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector, service_among
 from searchmark.running.entrant import Entrant
 from searchmark.running.environment import environment
-from searchmark.running.events import WorkerEvent, description, index_build
+from searchmark.running.events import WorkerEvent, description, index_build, peak_memory
 from searchmark.running.journal import Journal, new_run_start
 from searchmark.running.journal_lines import JournalEntry
 from searchmark.running.plan import Step, blocks, ordered
@@ -289,6 +290,7 @@ class AgentRun:
     def _provenance(self, cache: str | None) -> Provenance:
         inspector, events = self._inspector, self._events
         hashes, corpus = self._suite.hashes, inspector.digest(self._entrant.locations)
+        own_corpus = self._entrant.searches_own_corpus or not self._sessions[0].needs_corpus
         return Provenance(
             id=self._start.id,
             started=self._start.started,
@@ -301,11 +303,11 @@ class AgentRun:
             service=scrubbed(service_among(self._entrant.locations), self._secrets),
             repositories=inspector.repositories,
             candidates=self._entrant.candidates,
-            own_corpus=self._entrant.searches_own_corpus,
+            own_corpus=own_corpus,
             environment=environment(),
-            index=index_build(events),
+            index=IndexBuild() if own_corpus else index_build(events),
             start_seconds=tuple(event.seconds for event in events if event.event == "started" and event.seconds is not None),
-            memory_bytes=max((event.memory for event in events if event.memory is not None), default=None),
+            memory_bytes=peak_memory(events) if self._entrant.searches_here(own_corpus=own_corpus) else None,
             restarts=sum(event.event == "ended" for event in events),
             workers=len(self._sessions),
             resumed=self._resumed,

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
+from searchmark.agents.source import BuiltIn, Command, Http, Mcp
 from searchmark.corpora.locations import Commit, Location, Remote
 from searchmark.options.run_options import CHANGE_NO_ANSWER, RunOptions
 from searchmark.records import CandidateKinds, RunLabel
@@ -38,9 +39,12 @@ class Entrant:
 
     @property
     def searches_own_corpus(self) -> bool:
-        """Whether it, or one that it asks, searches what it has: at a commit nobody knows which state that is."""
-        first = next(iter(self.locations.values()))
-        return self.is_remote or (isinstance(first, Commit) and any(map(searches_own_corpus, with_arms(self.spec))))
+        """Whether it, or one that it asks, is known to search what it has; of code that is known once it is loaded."""
+        return self.is_remote or any(map(searches_own_corpus, with_arms(self.spec)))
+
+    def searches_here(self, *, own_corpus: bool) -> bool:
+        """Whether all that search are processes of ours; code that has a corpus of its own may ask a service for it."""
+        return all(_searches_here(each, own_corpus) for each in with_arms(self.spec))
 
     def identity(self, options: RunOptions, code: str | None, salt: str) -> dict[str, Any]:
         """What of it must be the same for a journal to be resumed. The config may hold secrets, hence the salt."""
@@ -55,3 +59,14 @@ class Entrant:
             },
             "options": {key: value for key, value in asdict(options).items() if key not in CHANGE_NO_ANSWER},
         }
+
+
+def _searches_here(spec: AgentSpec, own_corpus: bool) -> bool:
+    match spec.source:
+        case Http():
+            return False
+        case Mcp():
+            return "url" not in spec.options
+        case Command() | BuiltIn():
+            return True
+    return not own_corpus

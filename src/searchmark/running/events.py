@@ -49,17 +49,19 @@ def _adapter() -> TypeAdapter[WorkerEvent]:
 
 
 def index_build(events: Sequence[WorkerEvent]) -> IndexBuild:
-    """What it took to get the agent ready, in this run and in those that it resumes.
-
-    What a service has indexed, and when, is not known.
-    """
-    prepared = [event for event in events if event.event == "prepared" and event.how != "remote"]
+    """What it took to get the agent ready, in this run and in those that it resumes."""
+    prepared = [event for event in events if event.event == "prepared"]
     return IndexBuild(
         seconds=sum(event.seconds or 0.0 for event in prepared) if prepared else None,
         full_builds=sum(event.how == "initialised" for event in prepared),
         updates=sum(event.how == "updated" for event in prepared),
         bytes=max((event.index_bytes for event in prepared if event.index_bytes is not None), default=None),
     )
+
+
+def peak_memory(events: Sequence[WorkerEvent]) -> int | None:
+    """The most memory that any worker has had, with what it has started."""
+    return max((event.memory for event in events if event.memory is not None), default=None)
 
 
 def failure_to_start(events: Sequence[WorkerEvent]) -> str | None:

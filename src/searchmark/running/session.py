@@ -166,7 +166,7 @@ class Session:
     def _outcome(self, cold: dict[str, Any], query: str, ms: float, first: float | None, doubted: bool) -> Outcome:
         repeats = self._repeats(query)
         doubts = repeats.pop("doubted_times") + doubted
-        return answered(cold, cold_ms=(ms,), first_hit_ms=first, doubted_times=doubts, **repeats)
+        return answered(_possible(cold, ms), cold_ms=(ms,), first_hit_ms=first, doubted_times=doubts, **repeats)
 
     def _first_hit_ms(self, ms: float) -> float | None:
         """Until the first hit of a stream, by our own clock; its way to us may make that longer than the whole search was."""
@@ -337,6 +337,13 @@ class Session:
 
 def _own(request: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"request": request} if request else {}
+
+
+def _possible(reply: Mapping[str, Any], ms: float) -> Mapping[str, Any]:
+    """A reply without stated parts of its time that are longer than all of it; these are counted."""
+    impossible = [part for part in ("waited_ms", "start_ms") if (reply.get(part) or 0.0) > ms]
+    dropped = {**reply["dropped"], "impossible_times": len(impossible)} if impossible else reply["dropped"]
+    return {**reply, **dict.fromkeys(impossible), "dropped": dropped}
 
 
 def answered(reply: Mapping[str, Any], **times: Any) -> Outcome:

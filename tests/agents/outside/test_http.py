@@ -63,7 +63,7 @@ def test_hits_scores_cost_and_tokens_are_read(agent: Make) -> None:
     paths = {"hits": "hits", "id": "id", "score": "score", "cost": "cost", "tokens": "tokens"}
     found = agent(results=paths).retrieve("red", 2)
     assert (found.files, found.scores, found.cost) == (["red.txt", "blue.txt"], [2.0, 1.0], 0.5)
-    assert found.usage == Usage(tokens=7, tokens_by="service", retries=0, waited_ms=0.0)
+    assert found.usage == Usage(tokens=7, tokens_by="the service", retries=0, waited_ms=0.0)
 
 
 def test_a_service_may_answer_in_lines(agent: Make, peer: Peer) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from searchmark.embedders.embedder import Embedder
     from searchmark.services.outgoing import Outgoing
 
-TOKENS_BY = "service"
+TOKENS_BY = "the service"
 _USER = re.compile(r"(?<=://)[^/?#]*@")
 _CHARSET = re.compile(r"(?i)charset=\"?([\w.:-]+)")
 _PAGE_OR_BINARY = re.compile(r"(?i)\s*(text/html|application/(xhtml|pdf|zip|gzip|octet-stream)|image/|audio/|video/|multipart/)")

@@ -17,7 +17,7 @@ from searchmark.errors import UsageError
 from searchmark.files.text_encoding import encodable
 
 COUNTED_BY = f"wordllama {WEIGHTS} tokenizer"
-STATED = "stated by the server"
+STATED = "the server"
 
 
 def counted(text: str) -> Usage:

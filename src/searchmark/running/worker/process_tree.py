@@ -25,6 +25,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 TOKEN = "SEARCHMARK_WORKER"  # noqa: S105  # the name of a variable that marks a family, no secret
 PATIENCE = 10.0
 GENERATIONS = 4  # from whatever we have started to the worker, at most
+_BLUR = 4 << 20  # bytes by which two accounts of the same memory differ: the kernel adds up in steps
 
 
 def adopt_orphans() -> None:
@@ -197,16 +198,44 @@ def how_it_ended(status: int) -> str:
 
 
 def peak_memory() -> int | None:
-    """The most memory that this process has had at a time, in bytes."""
-    if LINUX:
-        with contextlib.suppress(OSError):
-            for line in Path("/proc/self/status").read_text().splitlines():
-                if line.startswith("VmHWM"):
-                    return int(line.split()[1]) * 1024
-        return None
+    """The most memory that this process has had at a time, and beside it the largest of all that it has started, in bytes."""
+    own = _peak_of("self") if LINUX else _peak_by_usage(children=False)
+    return None if own is None else own + max(_largest_alive(), _largest_ended(own))
+
+
+def _largest_alive() -> int:
+    """Of the descendants that are there now; elsewhere than on Linux they are known once they have ended."""
+    return max((_peak_of(pid) or 0 for pid in _below(os.getpid())), default=0) if LINUX else 0
+
+
+def _below(ancestor: int) -> Iterator[int]:
+    for child in children(ancestor):
+        yield child
+        yield from _below(child)
+
+
+def _largest_ended(own: int) -> int:
+    """Of the descendants that have ended and were waited for.
+
+    A process begins as a copy of the one that starts it, and the kernel counts that. So one that is no larger than we are may
+    have been of any size, and is not counted.
+    """
+    ended = _peak_by_usage(children=True)
+    return ended if ended > own + _BLUR else 0
+
+
+def _peak_of(pid: int | str) -> int | None:
+    with contextlib.suppress(OSError):
+        for line in _read(f"/proc/{pid}/status").splitlines():
+            if line.startswith(b"VmHWM"):
+                return int(line.split()[1]) * 1024
+    return None
+
+
+def _peak_by_usage(*, children: bool) -> int:
     import resource
 
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN if children else resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
 

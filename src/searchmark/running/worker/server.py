@@ -241,12 +241,12 @@ class Server:
         return answer
 
     def _close(self, _: Reply) -> Reply:
-        memory = peak_memory()
+        before = peak_memory()  # a program that stays is still there
         with self._prohibitions:  # they end with the agent, even one that fails to close
             if self._agent is not None:
                 self._agent.close()
             self._until_the_end.close()
-        return {"memory": memory}
+        return {"memory": max(filter(None, (before, peak_memory())), default=None)}  # where only ended programs are known: now
 
 
 def _clocked(corpus: Corpus, call: Callable[[], T]) -> tuple[int, T]:
