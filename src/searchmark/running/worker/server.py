@@ -36,6 +36,7 @@ from searchmark.services.network import network_forbidden
 
 if TYPE_CHECKING:
     from searchmark.corpora.exported import ExportedSource
+    from searchmark.corpora.path_names import PathNames
     from searchmark.corpora.walk import HistoryWalk
 
 T = TypeVar("T")
@@ -201,7 +202,7 @@ class Server:
     def _timed(self, request: Reply, send: Callable[[Reply], None] | None) -> tuple[HitReader, Reply, int]:
         """Search while the clock runs; a search that fails has taken its time as well. How many hits were sent is told too."""
         query, depth, retrieve = request["query"], request["depth"], self._retrieve(request)
-        reader, parts, sent = HitReader(depth, self._rule), None, 0
+        reader, parts, sent = HitReader(depth, self._rule, self._chunked_names), None, 0
         start = perf_counter_ns()
         try:
             found = retrieve(query, depth)
@@ -233,11 +234,15 @@ class Server:
 
     def _settled(self, answer: Reply) -> Reply:
         """The answer with paths relative to the folder that the agent was given, which only this process knows."""
-        folder = None if self._corpus is None else self._corpus.folder_if_made
-        if folder is not None:
-            root = f"{folder}/"
-            answer["ids"] = [hit.removeprefix(root) for hit in answer["ids"]]
+        names = None if self._corpus is None or self._corpus.folder_if_made is None else self._corpus.path_names
+        if names is not None:
+            answer["ids"] = [names.name(hit) if hit.startswith("/") else hit for hit in answer["ids"]]
         return answer
+
+    @property
+    def _chunked_names(self) -> PathNames | None:
+        """What chunks need to be known as those of one file, however its path is written."""
+        return None if self._rule is None or self._corpus is None else self._corpus.path_names
 
     def _close(self, _: Reply) -> Reply:
         memory = peak_memory()
