@@ -27,14 +27,16 @@ class BadAnswer(UsageError):
 
 
 class HitStream:
-    """Hits that come one after the other."""
+    """Hits that come one after the other. ``goes_on``: a program of its own searches while a hit is taken, and nothing stops it."""
+
+    goes_on = False
 
     def feed(self, take: Callable[[Any], bool]) -> None:
         """Give every hit to ``take`` as it comes, until there are no more or it says that it has enough."""
         raise NotImplementedError
 
 
-class _IteratedStream(HitStream):
+class IteratedStream(HitStream):
     """The hits of a generator, or of any other iterator."""
 
     def __init__(self, hits: Iterator[Any]) -> None:
@@ -53,7 +55,7 @@ def stream_of(result: Any) -> HitStream | None:
     """What an agent returned as a stream, if it is one; what is only read late (a query set, a list of a kind) is none."""
     if isinstance(result, HitStream):
         return result
-    return _IteratedStream(result) if isinstance(result, Iterator) else None
+    return IteratedStream(result) if isinstance(result, Iterator) else None
 
 
 @dataclass(frozen=True)
