@@ -121,7 +121,7 @@ def test_our_own_reading_and_sending_is_no_time_of_a_generator(corpus: Path, clo
 
 
 @pytest.mark.usefixtures("slow_reading")
-def test_what_passes_while_a_program_goes_on_searching_is_its_time(corpus: Path, clock: list[int]) -> None:
+def test_what_passes_while_a_program_searches_meanwhile_searching_is_its_time(corpus: Path, clock: list[int]) -> None:
     def paced() -> Generator[FoundHit, None, None]:
         clock[0] += 3_000_000
         yield FoundHit("a.py")

@@ -27,9 +27,9 @@ class BadAnswer(UsageError):
 
 
 class HitStream:
-    """Hits that come one after the other. ``goes_on``: a program of its own searches while a hit is taken, and nothing stops it."""
+    """Hits that come one after the other. ``searches_meanwhile``: a program of its own searches while a hit is taken, and nothing stops it."""
 
-    goes_on = False
+    searches_meanwhile = False
 
     def feed(self, take: Callable[[Any], bool]) -> None:
         """Give every hit to ``take`` as it comes, until there are no more or it says that it has enough."""

@@ -13,7 +13,7 @@ from searchmark.agents.hits import FoundHit
 class StreamedHits(HitStream):
     """The hits of one search, best first. ``follow`` gets this object and yields them; it says on it what the search took."""
 
-    goes_on = True
+    searches_meanwhile = True
 
     def __init__(self) -> None:
         self.cost: float | None = None

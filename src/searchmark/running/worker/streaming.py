@@ -32,7 +32,7 @@ class TakenHits:
 
     def take_all(self, stream: HitStream) -> None:
         """Read a stream to its end, or to the depth."""
-        stream.feed(self._take if stream.goes_on else self._take_apart)
+        stream.feed(self._take if stream.searches_meanwhile else self._take_apart)
 
     def _take_apart(self, entry: Any) -> bool:
         start = perf_counter_ns()
