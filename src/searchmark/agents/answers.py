@@ -27,7 +27,7 @@ class BadAnswer(UsageError):
 
 
 class HitStream:
-    """Hits that come one after the other. ``searches_meanwhile``: a program of its own searches while a hit is taken, and nothing stops it."""
+    """Hits that come one after the other. ``searches_meanwhile``: a program of its own does, and nothing stops it while we read."""
 
     searches_meanwhile = False
 
