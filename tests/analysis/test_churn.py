@@ -15,7 +15,7 @@ def test_equal_lists_overlap_fully_and_disjoint_ones_not_at_all() -> None:
     assert rank_biased_overlap("", "", 10) == 1.0
 
 
-def test_a_list_that_goes_on_as_the_other_begins_is_extrapolated() -> None:
+def test_a_list_that_searches_meanwhile_as_the_other_begins_is_extrapolated() -> None:
     assert rank_biased_overlap(["a"], ["a", "b"], 10) == pytest.approx(1.0)
 
 

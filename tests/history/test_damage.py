@@ -206,7 +206,7 @@ def test_a_stream_is_ended_by_silence(tmp_path: Path, monkeypatch) -> None:
         output.read()
 
 
-def test_a_stream_that_goes_on_speaking_is_not_ended(monkeypatch) -> None:
+def test_a_stream_that_searches_meanwhile_speaking_is_not_ended(monkeypatch) -> None:
     monkeypatch.setenv("SEARCHMARK_GIT_SECONDS", "0.5")
     end = perf_counter() + 1.0
     with stream(["yes"], dict(os.environ), "it") as output:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.corpora.corpus import Corpus
@@ -32,6 +33,24 @@ class FailsSlowly(HidesForty):
             time.sleep(0.2)
             raise OSError("nothing found")
         return RetrievalResult(["f1.txt"])
+
+
+class SlowPath:
+    """Searches for forty milliseconds where the clock runs for us: when a hit is read."""
+
+    def __fspath__(self) -> str:
+        time.sleep(0.04)
+        return "f1.txt"
+
+
+class HidesInHits(RetrievalAgent):
+    """Yields what it still has to search for."""
+
+    def initialize(self, corpus: Corpus) -> None:
+        pass
+
+    def retrieve(self, query: str, k: int) -> Iterator[SlowPath]:
+        yield SlowPath()
 
 
 class BlamesUs(RetrievalAgent):

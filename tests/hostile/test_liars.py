@@ -36,8 +36,9 @@ def evaluated(folder: Path, liar: str, *more: str) -> tuple[int, dict[str, Any],
     return done.returncode, json.loads((folder / "report.json").read_text())["agents"][liar], " ".join(done.stdout.split())
 
 
-def test_a_lie_that_is_small_and_told_every_time_is_seen(folder: Path) -> None:
-    code, agent, said = evaluated(folder, "HidesForty")
+@pytest.mark.parametrize("liar", ["HidesForty", "HidesInHits"])
+def test_a_lie_that_is_small_and_told_every_time_is_seen(liar: str, folder: Path) -> None:
+    code, agent, said = evaluated(folder, liar)
     assert (code, agent["status"]) == (2, "untrusted")
     assert agent["latency_ms"]["warm"]["p50"] >= 40
     assert "of 120 searches are not believed" in said

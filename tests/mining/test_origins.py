@@ -129,7 +129,7 @@ def test_messages_that_follow_one_template_are_one(work: Work, tmp_path: Path) -
     assert work.origins(tmp_path / "gold.json") == [{"a", "c"}, {"b"}]
 
 
-def test_work_on_the_same_files_is_one_as_long_as_it_goes_on(work: Work, tmp_path: Path) -> None:
+def test_work_on_the_same_files_is_one_as_long_as_it_searches_meanwhile(work: Work, tmp_path: Path) -> None:
     work.commit("a", "Reject blank passwords at login", "alpha", "beta")
     work.commit("b", "Limit the attempts of strangers", "alpha", "beta", days=29)
     work.commit("c", "Sort invoices by their date", "alpha", days=2)

@@ -41,6 +41,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Our own walk through history, our checkout and our reading of a folder take a second each time."""
     clock = Clock()
     monkeypatch.setattr("searchmark.running.worker.server.perf_counter_ns", clock)
+    monkeypatch.setattr("searchmark.running.worker.streaming.perf_counter_ns", clock)
     monkeypatch.setattr("searchmark.corpora.corpus.perf_counter_ns", clock)
     monkeypatch.setattr(HistoryWalk, "move_to", clock.passing(HistoryWalk.move_to, OURS))
     monkeypatch.setattr(Checkout, "sync_to", clock.passing(Checkout.sync_to, OURS))

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from searchmark import RetrievalResult, RunOptions, load_agent, run_suite
+from searchmark.agents.answers import HitReader
+from searchmark.agents.hits import FoundHit
+from searchmark.agents.outside.streamed import StreamedHits
 from searchmark.records import Answer, Case, Judgment, Suite
 from searchmark.running.worker import in_process, server, streaming
 from searchmark.running.worker.frames import FrameBuffer, Garbled, packed
@@ -81,6 +84,52 @@ def test_the_time_until_the_first_hit_is_the_runners_and_that_of_a_search_is_unt
     assert (details.first_hit_ms, details.cold_ms, tuple(details.warm_ms)) == (3.0, (7.0,), (7.0, 7.0))
 
 
+@pytest.fixture
+def slow_reading(clock: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """To read a hit takes us half a millisecond, and to take in what was sent a whole one."""
+
+    def slowed(work: Callable[..., Any], nanoseconds: int) -> Callable[..., Any]:
+        def slow(*arguments: Any) -> Any:
+            clock[0] += nanoseconds
+            return work(*arguments)
+
+        return slow
+
+    monkeypatch.setattr(HitReader, "take", slowed(HitReader.take, 500_000))
+    monkeypatch.setattr(ReceivedHits, "add", slowed(ReceivedHits.add, 1_000_000))
+
+
+@pytest.mark.usefixtures("slow_reading")
+def test_our_own_reading_and_sending_is_no_time_of_a_generator(corpus: Path, clock: list[int]) -> None:
+    def paced(query: str, k: int) -> Iterator[str]:
+        for name in ("a.py", "b.py"):
+            clock[0] += 3_000_000
+            yield name
+
+    async def paced_later(query: str, k: int) -> AsyncIterator[str]:
+        for name in paced(query, k):
+            yield name
+
+    def fails(query: str, k: int) -> Iterator[str]:
+        yield from paced(query, k)
+        raise OSError("the index is sad")
+
+    for agent in (paced, paced_later):
+        details = answer_of(agent, corpus, AGAIN).details
+        assert (details.cold_ms, tuple(details.warm_ms)) == ((6.0,), (6.0, 6.0))
+    assert answer_of(fails, corpus).details.cold_ms == (6.0,)
+
+
+@pytest.mark.usefixtures("slow_reading")
+def test_what_passes_while_a_program_searches_meanwhile_searching_is_its_time(corpus: Path, clock: list[int]) -> None:
+    def paced() -> Generator[FoundHit, None, None]:
+        clock[0] += 3_000_000
+        yield FoundHit("a.py")
+
+    details = answer_of(lambda query, k: StreamedHits().of(paced()), corpus, AGAIN).details
+    assert (details.cold_ms, tuple(details.warm_ms)) == ((4.5,), (3.5, 3.5))
+
+
 def test_hits_that_come_at_once_are_few_parts_and_slow_ones_come_when_they_are_there(clock: list[int]) -> None:
     def paced(query: str, k: int) -> Iterator[str]:
         for number in range(k):
@@ -102,6 +151,7 @@ def test_a_hundred_thousand_hits_are_not_as_many_frames(corpus: Path, monkeypatc
     answer = answer_of(f"{streams.__file__}:yields_many", corpus, options)
     assert [hit.id for hit in answer.hits] == [f"f{number}" for number in range(streams.MANY)]
     assert len(received) < 2_000
+    assert answer.details.doubted_times == 0
 
 
 def generated(query: str, k: int) -> Iterator[Any]:

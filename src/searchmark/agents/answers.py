@@ -16,6 +16,7 @@ from typing import Any
 from searchmark.agents.chunk_ids import ChunkRule
 from searchmark.agents.hits import IDS, LONGEST_ID, SCORES, FoundHit, NotAHit, read_hit
 from searchmark.agents.tables import rows_of
+from searchmark.corpora.path_names import PathNames
 from searchmark.errors import UsageError, shortened
 from searchmark.records import is_line_range
 
@@ -28,14 +29,16 @@ class BadAnswer(UsageError):
 
 
 class HitStream:
-    """Hits that come one after the other."""
+    """Hits that come one after the other. ``searches_meanwhile``: a program of its own does, and nothing stops it while we read."""
+
+    searches_meanwhile = False
 
     def feed(self, take: Callable[[Any], bool]) -> None:
         """Give every hit to ``take`` as it comes, until there are no more or it says that it has enough."""
         raise NotImplementedError
 
 
-class _IteratedStream(HitStream):
+class IteratedStream(HitStream):
     """The hits of a generator, or of any other iterator."""
 
     def __init__(self, hits: Iterator[Any]) -> None:
@@ -55,8 +58,8 @@ def stream_of(result: Any) -> HitStream | None:
     if isinstance(result, HitStream):
         return result
     if isinstance(result, IOBase):
-        return _IteratedStream(_lines_of(result))
-    return _IteratedStream(result) if isinstance(result, Iterator) else None
+        return IteratedStream(_lines_of(result))
+    return IteratedStream(result) if isinstance(result, Iterator) else None
 
 
 def _lines_of(file: IOBase) -> Iterator[bytes]:
@@ -99,10 +102,14 @@ def read_now(entries: Any, most: int) -> Any:
 
 @dataclass
 class HitReader:
-    """Reads the entries of one answer in order: at most ``depth`` hits, chunks of one file as one; what is dropped is counted."""
+    """Reads the entries of one answer in order: at most ``depth`` hits, chunks of one file as one; what is dropped is counted.
+
+    With ``names``, paths are under the names of the corpus before anything is done with them.
+    """
 
     depth: int
     rule: ChunkRule | None = None
+    names: PathNames | None = None
     ids: list[str] = field(default_factory=list)
     scores: list[float | None] = field(default_factory=list)
     lines: list[tuple[int, int] | None] = field(default_factory=list)
@@ -136,7 +143,7 @@ class HitReader:
 
     def _take_texts(self, ids: Sequence[str], parts: Parts) -> None:
         size = self.position = len(ids)
-        self.ids = list(ids)
+        self.ids = list(ids) if self.names is None else [self.names.name(each) for each in ids]
         self.lines = [None] * size if parts.lines is None else [self._range(span) for span in _column(parts.lines, size)]
         self.scores = [None] * size if parts.scores is None else [self._number(score) for score in _column(parts.scores, size)]
 
@@ -160,11 +167,13 @@ class HitReader:
             raise BadAnswer(f"hit {self.position} of the answer cannot be read: {error}") from error
         if self.rule is not None:
             hit = self._of_file(self.rule, hit)
-            if hit.id in self._seen:
+        name = hit.id if self.names is None else self.names.name(hit.id)
+        if self.rule is not None:
+            if name in self._seen:
                 self._drop("merged_chunks")
                 return False
-            self._seen.add(hit.id)
-        self.ids.append(hit.id)
+            self._seen.add(name)
+        self.ids.append(name)
         self.scores.append(self._number(hit.score))
         self.lines.append(self._range(hit.lines))
         return True

@@ -11,21 +11,30 @@ from searchmark.agents.chunk_ids import ChunkRule, chunk_rule
 
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes, Corpus
+    from searchmark.corpora.path_names import PathNames
 
 
 class ReadArm(RetrievalAgent):
-    """Gives a `RetrievalResult` of ids, scores and lines, whatever the agent behind it returns."""
+    """Gives a `RetrievalResult` of ids, scores and lines, whatever the agent behind it returns.
+
+    Paths are under the names of the corpus: what one arm calls ``./a`` and another ``/corpus/a`` is one document.
+    """
 
     def __init__(self, agent: RetrievalAgent, chunk_of: str | None = None) -> None:
         self._agent = agent
         self._rule: ChunkRule | None = None if chunk_of is None else chunk_rule(chunk_of)
+        self._names: PathNames | None = None
         self.needs_corpus = agent.needs_corpus
 
     def initialize(self, corpus: Corpus) -> None:
         self._agent.initialize(corpus)
+        self._names = corpus.path_names
+
+    def start(self) -> None:
+        self._agent.start()
 
     def retrieve(self, query: str, k: int) -> RetrievalResult:
-        found, reader = self._agent.retrieve(query, k), HitReader(k, self._rule)
+        found, reader = self._agent.retrieve(query, k), HitReader(k, self._rule, self._names)
         stream = stream_of(found)
         if stream is None:
             reader.read_all(Parts.of(found, k, self._rule))
@@ -43,6 +52,7 @@ class ReadArm(RetrievalAgent):
         )
 
     def update(self, changes: Changes) -> bool:
+        self._names = changes.corpus.path_names
         return self._agent.update(changes)
 
     def reset(self) -> None:

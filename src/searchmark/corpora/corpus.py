@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from searchmark.corpora.document_source import DocumentList, DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
+from searchmark.corpora.path_names import PathNames
 from searchmark.errors import NothingEvaluated
 from searchmark.files.store import check_readable
 from searchmark.records import Document
@@ -117,6 +118,12 @@ class Corpus:
     def folder_if_made(self) -> Path | None:
         """The folder if anybody has asked for it; asking here makes none."""
         return self._folder
+
+    @cached_property
+    def path_names(self) -> PathNames | None:
+        """How paths that agents print are called here; None where ids are no paths. No folder is made for this."""
+        is_folder = self.origin is not None or self.folder is not None  # that of a commit would have to be made
+        return PathNames(lambda: self._folder) if is_folder else None
 
     @property
     def folder_ns(self) -> int:

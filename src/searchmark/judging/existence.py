@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from searchmark.judging.matching import names_lines, path_of_lines
-from searchmark.judging.spelling import nfc, normal_path
+from searchmark.judging.spelling import nfc, normal_path, relative, roots_of
 from searchmark.records import JudgmentTable
 
 
@@ -22,8 +22,7 @@ class Existing:
 
     def __init__(self, ids: Collection[str], folder: Path | None = None) -> None:
         self._ids: Set[str] = ids if isinstance(ids, Set) else frozenset(ids)
-        # A folder may be named through a link, and an agent may have resolved it.
-        self._roots = () if folder is None else tuple(dict.fromkeys((str(folder), str(folder.resolve()))))
+        self._roots = roots_of(folder)
 
     def settled(self, hit: str) -> tuple[str, bool]:
         """The id by which the corpus knows a hit, and whether it does."""
@@ -55,10 +54,7 @@ class Existing:
         path, lines = (path_of_lines(hit), hit[hit.rindex("#") :]) if names_lines(hit) else (hit, "")
         if not path or "\0" in path:
             return None
-        resolved = os.path.normpath(path)
-        below = next((root for root in self._roots if resolved.startswith(root + "/")), None)
-        relative = resolved if below is None else resolved[len(below) + 1 :]
-        found = self._known.get(path) or self._known.get(nfc(relative))
+        found = self._known.get(path) or self._known.get(nfc(relative(os.path.normpath(path), self._roots)))
         return None if found is None else found + lines
 
 

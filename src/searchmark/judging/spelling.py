@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterable
+from pathlib import Path
 from unicodedata import normalize
 
 
@@ -13,7 +15,21 @@ def nfc(text: str) -> str:
 
 def normal_path(path: str) -> str:
     """A path without ``./``, ``//``, ``a/../`` or ``/`` behind, accents composed: what live answers are brought to as well."""
-    path = nfc(path)
+    return without_detours(nfc(path))
+
+
+def without_detours(path: str) -> str:
+    """A path without ``./``, ``//``, ``a/../`` or ``/`` behind, its accents as they are."""
     if not ("//" in path or "/." in path or path.startswith("./") or path.endswith("/")) or "\0" in path:
         return path  # nearly all; a dot behind a slash may also begin a hidden name, which stays as it is
     return posixpath.normpath(path)
+
+
+def roots_of(folder: Path | None) -> tuple[str, ...]:
+    """What absolute paths below a folder begin with: it may be named through a link, and an agent may have resolved it."""
+    return () if folder is None else tuple(f"{each}/" for each in dict.fromkeys((str(folder), str(folder.resolve()))))
+
+
+def relative(path: str, roots: Iterable[str]) -> str:
+    """The path relative to the first of these roots that it is below, or as it is."""
+    return next((path[len(root) :] for root in roots if path.startswith(root)), path)

@@ -36,8 +36,8 @@ def _adapted(spec: AgentSpec, agent: Any) -> RetrievalAgent:
 
 
 def _as_arm(spec: AgentSpec, agent: RetrievalAgent) -> RetrievalAgent:
-    """The agent with its answers read, for whoever fuses or reranks them; those of ours read the same either way."""
-    if isinstance(spec.source, _OURS) and spec.chunk_of is None:
+    """The agent with its answers read, for whoever fuses or reranks them; the built-in ones give ids of documents already."""
+    if isinstance(spec.source, BuiltIn) and spec.chunk_of is None:
         return agent
     from searchmark.agents.read_arm import ReadArm
 

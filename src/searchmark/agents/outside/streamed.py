@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 from searchmark.agents.agent import NO_USAGE, Usage
+from searchmark.agents.answers import HitStream, IteratedStream
 from searchmark.agents.hits import FoundHit
 
 
-class StreamedHits:
+class StreamedHits(HitStream):
     """The hits of one search, best first. ``follow`` gets this object and yields them; it says on it what the search took."""
+
+    searches_meanwhile = True
 
     def __init__(self) -> None:
         self.cost: float | None = None
@@ -29,6 +32,9 @@ class StreamedHits:
         if self._hits is None:
             raise StopIteration
         return next(self._hits)
+
+    def feed(self, take: Callable[[Any], bool]) -> None:
+        IteratedStream(self).feed(take)
 
     def close(self) -> None:
         """No more hits are wanted."""

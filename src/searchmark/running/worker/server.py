@@ -1,7 +1,8 @@
 """What a worker does on request: load an agent, give it a corpus, search, and say how long each took.
 
-The clock runs around the agent's own method and nothing else: not while we walk through a history, and not while we make
-the folder that an agent asks for. Nothing that an agent raises gets out of here.
+The clock runs around the agent's own method and nothing else: not while we walk through a history, not while we make the folder
+that an agent asks for, and not while we take a hit that it yields, unless a program of its own searches meanwhile. Nothing that
+an agent raises gets out of here.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from searchmark.agents.adapted import counts_later, has_reset
 from searchmark.agents.agent import AgentSpec, RetrievalAgent
-from searchmark.agents.answers import HitReader, HitStream, Parts, finite, stream_of
+from searchmark.agents.answers import HitReader, Parts, finite, stream_of
 from searchmark.agents.chunk_ids import ChunkRule, chunk_rule
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_from_plain
@@ -31,11 +32,12 @@ from searchmark.running.worker.protocol import (
     LONGEST_TRACEBACK,
     NEEDS_CORPUS,
 )
-from searchmark.running.worker.streaming import SentHits
+from searchmark.running.worker.streaming import TakenHits
 from searchmark.services.network import network_forbidden
 
 if TYPE_CHECKING:
     from searchmark.corpora.exported import ExportedSource
+    from searchmark.corpora.path_names import PathNames
     from searchmark.corpora.walk import HistoryWalk
 
 T = TypeVar("T")
@@ -202,7 +204,7 @@ class Server:
     def _timed(self, request: Reply, send: Callable[[Reply], None] | None) -> tuple[HitReader, Reply, int]:
         """Search while the clock runs; a search that fails has taken its time as well. How many hits were sent is told too."""
         query, depth, retrieve = request["query"], request["depth"], self._retrieve(request)
-        reader, parts, sent = HitReader(depth, self._rule), None, 0
+        reader, parts, taken = HitReader(depth, self._rule, self._chunked_names), None, None
         start = perf_counter_ns()
         try:
             found = retrieve(query, depth)
@@ -210,21 +212,13 @@ class Server:
             if stream is None:
                 parts = Parts.of(found, depth, self._rule)
             else:
-                sent = self._streamed(stream, reader, send)
+                taken = TakenHits(reader, send, self._settled)
+                taken.take_all(stream)
         finally:
-            self._search_ns = perf_counter_ns() - start
+            self._search_ns = perf_counter_ns() - start - (0 if taken is None else taken.ours_ns)
         if parts is not None:
             reader.read_all(parts)
-        return reader, remarks_of(found), sent
-
-    def _streamed(self, stream: HitStream, reader: HitReader, send: Callable[[Reply], None] | None) -> int:
-        """Read a stream to its end, or to the depth; how many of its hits are on their way."""
-        if send is None:
-            stream.feed(reader.take)
-            return 0
-        hits = SentHits(reader, send, self._settled)
-        stream.feed(hits.take)
-        return hits.sent
+        return reader, remarks_of(found), 0 if taken is None else taken.sent
 
     def _retrieve(self, request: Reply) -> Callable[[str, int], Any]:
         """How the agent is asked: with the request that the case brings along, if it can send it."""
@@ -234,11 +228,15 @@ class Server:
 
     def _settled(self, answer: Reply) -> Reply:
         """The answer with paths relative to the folder that the agent was given, which only this process knows."""
-        folder = None if self._corpus is None else self._corpus.folder_if_made
-        if folder is not None:
-            root = f"{folder}/"
-            answer["ids"] = [hit.removeprefix(root) for hit in answer["ids"]]
+        names = None if self._corpus is None or self._corpus.folder_if_made is None else self._corpus.path_names
+        if names is not None:
+            answer["ids"] = [names.name(hit) if hit.startswith("/") else hit for hit in answer["ids"]]
         return answer
+
+    @property
+    def _chunked_names(self) -> PathNames | None:
+        """What chunks need to be known as those of one file, however its path is written."""
+        return None if self._rule is None or self._corpus is None else self._corpus.path_names
 
     def _close(self, _: Reply) -> Reply:
         before = peak_memory()  # a program that stays is still there

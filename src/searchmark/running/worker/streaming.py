@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from time import perf_counter_ns
 from typing import Any
 
-from searchmark.agents.answers import HitReader
+from searchmark.agents.answers import HitReader, HitStream
 from searchmark.running.worker.answers import Reply, plain_hits
 from searchmark.running.worker.frames import Garbled
 from searchmark.running.worker.protocol import wrong_part, wrong_shape
@@ -19,23 +19,40 @@ BETWEEN_NS = 5_000_000  # parts; a hundred thousand hits that come at once are a
 MOST_HITS = 5_000  # in a part, so that none is long in the making
 
 
-class SentHits:
-    """The hits of a stream on their way to the runner: the first one at once, the others together every few milliseconds."""
+class TakenHits:
+    """The hits of a stream as they come; ``ours_ns`` is for how long the agent had to wait while we took them.
 
-    def __init__(self, reader: HitReader, send: Callable[[Reply], None], settle: Callable[[Reply], Reply]) -> None:
+    If there is a way to ``send`` them they go to the runner, the first one at once, the others together every few milliseconds.
+    """
+
+    def __init__(self, reader: HitReader, send: Callable[[Reply], None] | None, settle: Callable[[Reply], Reply]) -> None:
         self._reader, self._send, self._settle = reader, send, settle
         self._last = 0
-        self.sent = 0
+        self.sent = self.ours_ns = 0
 
-    def take(self, entry: Any) -> bool:
+    def take_all(self, stream: HitStream) -> None:
+        """Read a stream to its end, or to the depth."""
+        stream.feed(self._take if stream.searches_meanwhile else self._take_apart)
+
+    def _take_apart(self, entry: Any) -> bool:
+        start = perf_counter_ns()
+        try:
+            return self._take(entry)
+        finally:
+            self.ours_ns += perf_counter_ns() - start
+
+    def _take(self, entry: Any) -> bool:
         """Read the next hit; whether another one is wanted."""
         more = self._reader.take(entry)
         waiting = len(self._reader.ids) - self.sent
-        if waiting and (not self.sent or waiting >= MOST_HITS or perf_counter_ns() - self._last >= BETWEEN_NS):
+        if self._send is not None and waiting and self._is_due(waiting):
             self._send({"part": True, **self._settle(plain_hits(self._reader, self.sent))})
             self.sent += waiting
             self._last = perf_counter_ns()
         return more
+
+    def _is_due(self, waiting: int) -> bool:
+        return not self.sent or waiting >= MOST_HITS or perf_counter_ns() - self._last >= BETWEEN_NS
 
 
 class ReceivedHits:
