@@ -9,15 +9,14 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from math import inf, isfinite
+from typing import Any, Literal
 
 from searchmark.agents.agent import RetrievalResult, Usage
 from searchmark.agents.hits import FoundHit, NotAHit, read_hit
+from searchmark.agents.outside.paths import FieldPath, PathFailed
 from searchmark.errors import UsageError, shortened
 from searchmark.options.strict import strict_record
-
-if TYPE_CHECKING:
-    from jmespath.parser import ParsedResult
 
 Format = Literal["json", "jsonl", "lines", "regex"]
 IN_HIT = ("id", "score", "distance", "first_line", "last_line")
@@ -60,7 +59,7 @@ class ResultFormat:
 
     def __post_init__(self) -> None:
         for name in PATHS:
-            _check_path(name, getattr(self, name))
+            _path(name, getattr(self, name))
         for name in ("pattern", "nothing"):
             _check_pattern(name, getattr(self, name))
         if self.pattern is not None and "id" not in re.compile(self.pattern).groupindex:
@@ -77,17 +76,6 @@ class ResultFormat:
         if self.pattern is not None:
             return "regex"
         return "json" if self.hits is not None or self.id is not None else default
-
-
-def _check_path(name: str, path: str | None) -> None:
-    if path is None:
-        return
-    import jmespath
-
-    try:
-        jmespath.compile(path)
-    except jmespath.exceptions.JMESPathError as error:
-        raise UsageError(f"{name} is not a JMESPath: {' '.join(str(error).split())}") from error
 
 
 def _check_pattern(name: str, pattern: str | None) -> None:
@@ -125,7 +113,7 @@ class ResultReader:
     def __init__(self, wanted: ResultFormat, default: Format) -> None:
         self.format = wanted.format_or(default)
         self._wanted = wanted
-        self._paths = {name: _compiled(getattr(wanted, name)) for name in PATHS}
+        self._paths = {name: _path(name, getattr(wanted, name)) for name in PATHS}
         self._has_paths = any(self._paths[name] is not None for name in IN_HIT)
         self._pattern = None if wanted.pattern is None else re.compile(wanted.pattern)
         self._nothing = None if wanted.nothing is None else re.compile(wanted.nothing)
@@ -180,14 +168,21 @@ class ResultReader:
 
     def price(self, data: Any) -> tuple[float | None, int | None]:
         """What data of an answer says that it has cost, and of how many tokens it is."""
-        cost, tokens = _amount(self._at("cost", data)), _amount(self._at("tokens", data))
+        cost, tokens = (self._figure(name, data) for name in ("cost", "tokens"))
         return cost, None if tokens is None else int(tokens)
+
+    def _figure(self, name: str, data: Any) -> float | None:
+        said = self._at(name, data)
+        amount = _amount(said)
+        if amount is not None and not isfinite(amount):
+            raise UnreadableAnswer(f"{name} is not a finite number: {shortened(str(said), _SHOWN)}")
+        return amount
 
     def error_in(self, text: str) -> str | None:
         """What a text says of its error, if it is where the config says that errors are."""
         try:
             return self._error(json.loads(text))
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError, UnreadableAnswer):
             return None
 
     def _error(self, data: Any) -> str | None:
@@ -224,15 +219,14 @@ class ResultReader:
 
     def _at(self, name: str, data: Any) -> Any:
         path = self._paths[name]
-        return None if path is None else path.search(data)
+        try:
+            return None if path is None else path.find(data)
+        except PathFailed as error:
+            raise UnreadableAnswer(str(error)) from error
 
 
-def _compiled(path: str | None) -> ParsedResult | None:
-    if path is None:
-        return None
-    import jmespath
-
-    return jmespath.compile(path)
+def _path(name: str, path: str | None) -> FieldPath | None:
+    return None if path is None else FieldPath(name, path, whole=name == "hits")
 
 
 def _rows(columns: list[Any]) -> list[list[Any]]:
@@ -257,7 +251,7 @@ def _of_groups(match: re.Match[str]) -> FoundHit:
 def _range(first: Any, last: Any) -> tuple[int, int] | None:
     try:
         lines = (int(first), int(last))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return lines if 1 <= lines[0] <= lines[1] else None
 
@@ -265,5 +259,7 @@ def _range(first: Any, last: Any) -> tuple[int, int] | None:
 def _amount(value: Any) -> float | None:
     try:
         return None if value is None or isinstance(value, bool) else float(value)
+    except OverflowError:
+        return inf
     except (TypeError, ValueError):
         return None
