@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 from typing import Any, Literal
@@ -40,7 +40,7 @@ class ResultFormat:
     at ``hits`` is a list of columns, such as ids and distances, and not of hits. ``error``: a JMESPath in the whole answer; what
     is there is an error, even if the rest reads as an answer. ``pattern``: a regular expression with the groups ``id``,
     ``score``, ``first`` and ``last``, looked for in every line. ``nothing``: a regular expression for what the tool says if it
-    finds nothing. ``cost`` and ``tokens``: JMESPaths in the whole answer.
+    finds nothing; it fits whole lines, of JSON the whole answer. ``cost`` and ``tokens``: JMESPaths in the whole answer.
     """
 
     format: Format | None = None
@@ -120,49 +120,64 @@ class ResultReader:
 
     def read(self, text: str) -> ReadAnswer:
         """The answer in a text."""
-        if self.says_nothing(text):
-            return ReadAnswer(())
         if self.format == "json":
-            return self.read_data(_parsed(text))
+            return ReadAnswer(()) if self.says_nothing(text) else self.read_data(_parsed(text))
         return ReadAnswer(list(self.read_lines(text.split("\n"))))
 
     def says_nothing(self, text: str) -> bool:
-        """Whether a text is what the tool says if it finds nothing."""
-        return self._nothing is not None and self._nothing.search(text) is not None
+        """Whether a text, be it an answer or a line, is as a whole what the tool says if it finds nothing."""
+        return self._nothing is not None and self._nothing.fullmatch(text.strip()) is not None
 
     def read_lines(self, lines: Iterable[str]) -> Iterator[FoundHit]:
         """The hits in lines, as these come. Lines end where the tool ended them: a path may hold whatever else breaks a line."""
-        first, found = None, False
-        for line in lines:
-            if not line.strip():
-                continue
+        first, nothing, found = None, None, False
+        for line in (each.removesuffix("\r") for each in lines if each.strip()):
             first = first or line
-            hit = self.read_line(line)
-            if hit is not None:
+            if self.says_nothing(line):
+                nothing = line
+            elif (hit := self.read_line(line)) is not None:
                 found = True
                 yield hit
-        if first is not None and not found:
+        if nothing is not None and found:
+            shown = shortened(nothing.strip(), _SHOWN)
+            raise UnreadableAnswer(
+                f"the answer has hits, and says that it found nothing (nothing: {self._wanted.nothing}): {shown!r}"
+            )
+        if first is not None and nothing is None and not found:
             shown = shortened(first.strip(), _SHOWN)
             raise UnreadableAnswer(f"no line of the answer fits the pattern {self._wanted.pattern!r}; it begins with {shown!r}")
 
     def read_line(self, line: str) -> FoundHit | None:
         """The hit in a line; None if the pattern finds none there. Not for JSON, of which a line is a piece."""
         if self.format == "lines":
-            return FoundHit(line.strip())
+            return self._of_line(line.strip())
         if self.format == "jsonl":
-            return self.read_entry(_parsed(line))
+            return self.read_entry(self._without_error(_parsed(line)))
         match = None if self._pattern is None else self._pattern.search(line)
         return None if match is None else _of_groups(match)
 
-    def read_data(self, data: Any) -> ReadAnswer:
-        """The answer in data that was JSON."""
+    def _of_line(self, line: str) -> FoundHit:
+        """An id is whatever a line is, unless a part of it is what the tool says if it finds nothing."""
+        if self._nothing is not None and self._nothing.search(line):
+            advice = f"let nothing fit the whole line, such as {self._wanted.nothing}.*"
+            raise UnreadableAnswer(f"a part of {shortened(line, _SHOWN)!r} is what the tool says if it finds nothing: {advice}")
+        return FoundHit(line)
+
+    def _without_error(self, data: Any) -> Any:
         said = self._error(data)
         if said:
             raise UnreadableAnswer(f"the answer is an error: {said}")
+        return data
+
+    def read_data(self, data: Any) -> ReadAnswer:
+        """The answer in data that was JSON."""
+        self._without_error(data)
         found = self._at("hits", data) if self._paths["hits"] is not None else data
         if not isinstance(found, list):
             where = f"at {self._wanted.hits!r}" if self._wanted.hits is not None else "that is a list of hits (say where with hits)"
             raise UnreadableAnswer(f"the answer has no list {where}: {shortened(json.dumps(data), _SHOWN)}")
+        if not found and self._paths["error"] is None:
+            _check_no_error_beside(data)
         entries = _rows(found) if self._wanted.columns else found
         return ReadAnswer(self._rated([self.read_entry(entry) for entry in entries]), *self.price(data))
 
@@ -229,6 +244,13 @@ def _path(name: str, path: str | None) -> FieldPath | None:
     return None if path is None else FieldPath(name, path, whole=name == "hits")
 
 
+def _check_no_error_beside(data: Any) -> None:
+    """An empty list beside an error is what is left of a search that failed."""
+    said = next((data[key] for key in ("error", "errors") if data.get(key)), None) if isinstance(data, Mapping) else None
+    if said is not None:
+        raise UnreadableAnswer(f"the answer has no hits, and an error: {shortened(json.dumps(said), _SHOWN)}")
+
+
 def _rows(columns: list[Any]) -> list[list[Any]]:
     if not all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
         raise UnreadableAnswer(f"its columns are not lists of the same length: {shortened(json.dumps(columns), _SHOWN)}")
@@ -244,6 +266,8 @@ def _parsed(text: str) -> Any:
 
 def _of_groups(match: re.Match[str]) -> FoundHit:
     found = match.groupdict()
+    if not (found["id"] or "").strip():
+        raise UnreadableAnswer(f"the pattern finds a line without an id: {shortened(match.string.strip(), _SHOWN)!r}")
     first = found.get("first")
     return FoundHit(found["id"], _amount(found.get("score")), _range(first, found.get("last") or first))
 
