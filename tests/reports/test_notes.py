@@ -62,6 +62,23 @@ class TestCases:
             "merged-chunks": ("c4",),
         }
 
+    @pytest.mark.parametrize(
+        ("found", "empty", "unanswerable", "noted"),
+        [(0, 2, 0, True), (1, 9, 0, True), (1, 8, 0, False), (2, 9, 0, False), (0, 1, 0, False), (0, 1, 9, False), (0, 2, 1, True)],
+    )
+    def test_a_run_that_finds_next_to_nothing_is_told(self, found: int, empty: int, unanswerable: int, noted: bool) -> None:
+        """Where there is nothing to find, an empty answer is right."""
+        names = [f"c{number:02}" for number in range(found + empty + unanswerable)]
+        answerable = names[: found + empty]
+        cases = [Case(name, judgments=(Judgment("a"),)) for name in answerable]
+        cases += [Case(name, unanswerable=True) for name in names[found + empty :]]
+        answers = [Answer(name, "ok", (Hit("a", 1),)) for name in names[:found]] + [Answer(name, "empty") for name in names[found:]]
+        said = notes_of(Run.from_answers("r", answers), Suite.from_cases("s", cases)).get("empty-answers")
+        message = f"answers without any hit: {empty} of {found + empty}"
+        assert (said and (said.severity, said.message, said.cases)) == (
+            ("warning", message, tuple(answerable[found:])) if noted else None
+        )
+
     def test_the_most_frequent_failure_comes_first(self) -> None:
         report = build_report(score(judge(WATCHED_SUITE, watched_run(CASES)), ["RR"]))
         failures = [(each.message, each.cases) for each in report.notes if each.code == "failures"]

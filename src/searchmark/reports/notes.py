@@ -163,6 +163,11 @@ _KINDS = (
         "If these cases were never asked, compare with --intersect.",
     ),
     NoteKind(
+        "empty-answers", "warning", "All, or nearly all, answers are empty.",
+        "A search that is set up wrongly often finds nothing without an error, and scores 0 like one that searches badly.",
+        "Ask the agent for something that it must find, and check its corpus, its query and how its hits are read.",
+    ),
+    NoteKind(
         "cases-without-target", "warning", "Cases without any relevant target.",
         "They can only score 0 and lower every mean.",
         "Judge them, remove them, or mark them as unanswerable.",

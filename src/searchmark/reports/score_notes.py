@@ -9,8 +9,11 @@ import numpy as np
 from searchmark.analysis.scores import Scores, Summary, distrust
 from searchmark.corpora.corpus import Survey
 from searchmark.judging.judge import Judged
-from searchmark.records import NOT_RUN
+from searchmark.records import EMPTY, NOT_RUN
 from searchmark.reports.notes import Note, note
+
+FEWEST_EMPTY = 2  # cases, all of them empty, that are worth a note
+NEARLY_ALL, FEWEST_NEARLY = 0.9, 10
 
 # What a count of something dropped is called: the code of its note and the sentence before the number.
 DROPPED = {
@@ -79,11 +82,21 @@ def _case_notes(judged: Judged) -> Iterator[Note]:
     missing = [case for case in ids if case not in judged.run.index]
     if missing:
         yield note("cases-missing", f"cases missing from the run, which count as empty as in trec_eval -c: {len(missing)}", missing)
+    yield from _empty_notes(judged)
     lowest = judged.suite.defaults.rel
     hollow = judged.answerable & judged.complete & (judged.hits.total_relevant(lowest) == 0)
     if hollow.any():
         message = f"cases without a target of grade {lowest} or higher, which can only score 0: {int(hollow.sum())}"
         yield note("cases-without-target", message, (ids[row] for row in np.flatnonzero(hollow)))
+
+
+def _empty_notes(judged: Judged) -> Iterator[Note]:
+    """That a run found next to nothing; an empty answer is right where there is nothing to find."""
+    asked = judged.answerable & (judged.status != NOT_RUN)
+    empty, of = np.flatnonzero(asked & (judged.status == EMPTY)), int(asked.sum())
+    if len(empty) == of >= FEWEST_EMPTY or (of >= FEWEST_NEARLY and len(empty) >= NEARLY_ALL * of):
+        cases = (judged.suite.table.ids[row] for row in empty)
+        yield note("empty-answers", f"answers without any hit: {len(empty)} of {of}", cases)
 
 
 def _cases_behind(key: str, judged: Judged) -> Iterator[str]:

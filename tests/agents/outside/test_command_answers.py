@@ -35,7 +35,17 @@ def printing(text: str, then: str = "") -> tuple[str, ...]:
         ('{"id": "a", "score": 1}\n{"id": "b", "score": 0.5}\n', {"format": "jsonl"}, ["a", "b"], [1.0, 0.5], None),
         ("a.py:12: x\nb.py:7: y\n", {"pattern": r"^(?P<id>[^:]+):(?P<first>\d+)"}, ["a.py", "b.py"], None, [(12, 12), (7, 7)]),
         ("found 2\n1. a (0.5)\n", {"pattern": r"\d\. (?P<id>\w+) \((?P<score>.*)\)"}, ["a"], [0.5], None),
-        ("No results.\n", {"nothing": "^No results"}, [], None, None),
+        ("No results.\n", {"nothing": "No results.*"}, [], None, None),
+        ("No results.\r\n\r\nTry again.\r\n", {"nothing": r"No results\.|Try again\."}, [], None, None),
+        ("Searched.\nNo results.\n", {"nothing": "^No results.*", "pattern": "^1. (?P<id>.*)"}, [], None, None),
+        ('[{"id": "a", "text": "No results"}]', {"format": "json", "nothing": "No results"}, ["a"], None, None),
+        ('{"id": "a", "text": "No results"}\n', {"format": "jsonl", "nothing": "No results"}, ["a"], None, None),
+        ("a.py: No results\n", {"pattern": "^(?P<id>[^:]+):", "nothing": "No results"}, ["a.py"], None, None),
+        ("a.py\r\nb.py\r\n", {"pattern": "^(?P<id>.*)$"}, ["a.py", "b.py"], None, None),
+        ('"a"\r\n"b"\r\n', {"format": "jsonl"}, ["a", "b"], None, None),
+        ('{"results": [], "error": null, "errors": []}', {"hits": "results"}, [], None, None),
+        ('{"results": [], "error": "none"}', {"hits": "results", "error": "failure"}, [], None, None),
+        ('{"results": ["a"], "errors": ["a warning"]}', {"hits": "results"}, ["a"], None, None),
     ],
 )  # fmt: skip
 def test_hits_are_read_as_the_config_says(printed, results, files, scores, lines) -> None:
@@ -69,6 +79,36 @@ def test_names_of_files_may_be_any_bytes() -> None:
         (printing(""), {"results": {"format": "json"}}, "the answer is not JSON"),
         (printing('{"id": "a"}\nWARNING\n'), {"results": {"format": "jsonl"}}, "the answer is not JSON"),
         (printing('{"hits": null}'), {"results": {"hits": "hits"}}, "the answer has no list at 'hits'"),
+        (printing('{"r": [], "error": "index missing"}'), {"results": {"hits": "r"}}, 'no hits, and an error: "index missing"'),
+        (printing('{"r": [], "errors": [7]}'), {"results": {"hits": "r"}}, "the answer has no hits, and an error: [7]"),
+        (
+            printing('{"id": "a"}\n{"error": "locked", "id": "b"}\n'),
+            {"results": {"format": "jsonl", "error": "error"}},
+            "the answer is an error: locked",
+        ),
+        (printing("id=\n"), {"results": {"pattern": "id=(?P<id>.*)"}}, "the pattern finds a line without an id: 'id='"),
+        (printing("file\n"), {"results": {"pattern": "file(:(?P<id>.*))?"}}, "the pattern finds a line without an id: 'file'"),
+        (
+            printing("No results for q\n"),
+            {"results": {"nothing": "No results"}},
+            "let nothing fit the whole line, such as No results.*",
+        ),
+        (printing("No results\na.py\n"), {"results": {"nothing": "No results"}}, "has hits, and says that it found nothing"),
+        (
+            printing("", "raise RuntimeError('index corrupt')"),
+            {"nothing": (1,)},
+            "RuntimeError: index corrupt (nothing: [1] holds for a program that complains of nothing)",
+        ),
+        (
+            printing("Error: index corrupt\n", "sys.exit(1)"),
+            {"nothing": (1,)},
+            "exit code 1, which means that it found nothing, and printed 'Error: index corrupt': if that is not a hit, say so",
+        ),
+        (
+            printing("index corrupt\n", "sys.exit(1)"),
+            {"nothing": (1,), "results": {"pattern": "(?P<id>x$)"}},
+            "no line of the answer fits the pattern",
+        ),
         (printing("nothing here\n"), {"results": {"pattern": "(?P<id>x)"}}, "no line of the answer fits the pattern"),
         (printing(""), {"folder": "/no/such/folder"}, "cannot be started in /no/such/folder, which is not a folder"),
     ],
@@ -82,7 +122,18 @@ def test_what_goes_wrong_is_an_error_with_its_text(argv, options, reason) -> Non
 
 def test_exit_codes_of_searches_and_of_those_that_found_nothing_are_known() -> None:
     assert search(printing("a.py\n", "sys.exit(7)"), success=(0, 7)).files == ["a.py"]
-    assert search(printing("a.py:0\n", "sys.exit(1)"), nothing=(1,)).files == []
+    assert search(printing("", "sys.exit(1)"), nothing=(1,)).files == []
+    assert search(printing("a.py:0\n", "sys.exit(1)"), nothing=(1,), results={"nothing": ".*:0"}).files == []
+    assert search(printing("[]", "sys.exit(1)"), nothing=(1,), results={"format": "json"}).files == []
+
+
+@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize("argv", [("rg", "-l", "-e", "{query}", "{corpus}"), ("git", "grep", "--no-index", "-l", "-e", "{query}")])
+def test_real_tools_that_find_nothing_found_nothing(argv, streams, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("words")
+    made = agent(argv, nothing=(1,), folder="{corpus}", streams=streams)
+    made.initialize(load_corpus(tmp_path))
+    assert list(getattr(found := made.retrieve("zebra", 5), "files", found)) == []
 
 
 def test_a_search_leaves_no_process_behind(tmp_path: Path) -> None:
@@ -194,18 +245,32 @@ class TestStart:
         assert 0 < found.usage.start_ms < 1000
 
     def test_the_start_is_what_a_start_for_nothing_takes(self) -> None:
-        """Python takes longer to start than to be executed; a search that is faster than that is all start."""
-        made = agent(("/bin/echo", "{query}"), startup=python("import time; time.sleep(0.1); print('Tool 1.2\\nmore')"))
-        begun = time.perf_counter()
-        found = made.retrieve("a", 1)
-        assert 0 < found.usage.start_ms <= (time.perf_counter() - begun) * 1000
+        """Python takes longer to start than to be executed."""
+        slow = python("import time; time.sleep(0.3)", "{query}")
+        made = agent(slow, startup=python("print('Tool 1.2\\nmore')"))
+        assert made.retrieve("a", 1).usage.start_ms == made._measured.ms
         assert made.describe() == {
-            "program": "/bin/echo",
-            "argv": ["/bin/echo", "{query}"],
+            "program": slow[0],
+            "argv": list(slow),
             "version": "Tool 1.2",
             "format": "lines",
-            "start": f"for every query; its time is the median of {' '.join(made._config.startup)}",
+            "start": f"for every query; its time is the median of {' '.join(made._config.startup)}, where a search took longer",
         }
+
+    @pytest.mark.parametrize("streams", [False, True])
+    def test_a_start_that_took_longer_than_the_search_is_not_stated(self, streams: bool) -> None:
+        made = agent(("/bin/echo", "{query}"), startup=python("import time; time.sleep(0.4)"), streams=streams)
+        found = made.retrieve("a", 1)
+        assert [hit.id for hit in found] == ["a"] if streams else found.files == ["a"]
+        assert found.usage.start_ms is None
+        assert found.metadata["start"].endswith("ms, which is more than this search took")
+
+    def test_a_startup_that_does_not_end_is_ended_and_named(self, monkeypatch) -> None:
+        monkeypatch.setattr("searchmark.agents.outside.startup.PATIENCE", 0.2)
+        with pytest.raises(
+            CommandFailed, match=r"startup has failed: 'python.*' did not end within 0.2 s; give one that only starts"
+        ):
+            agent(python("", "{query}"), startup=python("import os, time; os.close(1); os.close(2); time.sleep(100)"))
 
     def test_a_startup_that_fails_is_said_before_any_search(self) -> None:
         with pytest.raises(CommandFailed, match=r"startup has failed: python.* ended with exit code 1: no licence"):

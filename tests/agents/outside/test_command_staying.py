@@ -59,6 +59,7 @@ def test_an_answer_may_come_in_several_lines() -> None:
         ("sys.exit('out of memory')", "ended with exit code 1: out of memory"),
         ("os.kill(os.getpid(), 9)", "was ended by SIGKILL"),
         ("print('{\"id\": 1, ', end='', flush=True); sys.exit(0)", 'ended with exit code 0: {"id": 1,'),
+        ("print(json.dumps({'id': n, 'hits': ['a'], 'more': 'true'}), flush=True)", "more is true or false; python"),
         ("print('x' * 3000)", r"answered with more than 2000 bytes \(max_output_bytes\)"),
     ],
 )

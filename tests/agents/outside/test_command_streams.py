@@ -43,8 +43,17 @@ def test_a_program_whose_hits_are_not_wanted_any_more_is_ended() -> None:
 
 
 def test_words_for_nothing_are_no_hit() -> None:
-    made = agent(python("print('No hits\\nTry again')", "{query}"), streams=True, results={"nothing": "^No hits"})
+    made = agent(python("print('No hits\\nTry again')", "{query}"), streams=True, results={"nothing": "No hits|Try again"})
     assert list(made.retrieve("q", 5)) == []
+
+
+def test_a_program_that_complains_or_prints_hits_has_not_found_nothing() -> None:
+    crashing = agent(python("raise RuntimeError('index corrupt')", "{query}"), streams=True, nothing=(1,))
+    with pytest.raises(CommandFailed, match=r"exit code 1: .*RuntimeError: index corrupt"):
+        list(crashing.retrieve("q", 5))
+    printing = agent(python("import sys; print('index corrupt'); sys.exit(1)", "{query}"), streams=True, nothing=(1,))
+    with pytest.raises(CommandFailed, match="means that it found nothing, and printed 'index corrupt'"):
+        list(printing.retrieve("q", 5))
 
 
 def test_hits_of_a_program_that_stays_stream_line_by_line_and_it_can_be_asked_again() -> None:

@@ -165,7 +165,7 @@ def test_tokens_are_not_counted_where_nobody_wants_them(url: str) -> None:
             {"tool": "search", "arguments": {"query": "{query}", "limt": 3}},
             "'limt' is none of its arguments; it takes query (string, required), limit (integer)",
         ),
-        ({"tool": "search", "arguments": {"limit": "{k}"}}, "'query' is missing; it takes query (string, required)"),
+        ({"tool": "search", "arguments": {"limit": "{query}"}}, "'query' is missing; it takes query (string, required)"),
         ({"tool": "search", "arguments": {"query": "{query}", "limit": "many"}}, "limit: 'many' is not of type 'integer'"),
         ({"tool": "in_folder"}, "say with arguments what the tool 'in_folder' is given"),
     ],

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from functools import cached_property
-from itertools import takewhile
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
@@ -15,7 +13,7 @@ from typing import Any
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult, Usage
 from searchmark.agents.hits import FoundHit
 from searchmark.agents.outside.options import CommandConfig
-from searchmark.agents.outside.process import Child, CommandFailed, as_bytes, found_program, running
+from searchmark.agents.outside.process import Child, CommandFailed, as_bytes, found_program, one_line, running
 from searchmark.agents.outside.results import ReadAnswer, ResultReader
 from searchmark.agents.outside.startup import MeasuredStart
 from searchmark.agents.outside.staying import Reply, StayingProcess
@@ -24,6 +22,8 @@ from searchmark.agents.outside.templates import filled, names
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.corpora.documents import FileSource
 from searchmark.errors import UsageError
+
+_SHOWN = 200
 
 
 class CommandAgent(RetrievalAgent):
@@ -75,7 +75,7 @@ class CommandAgent(RetrievalAgent):
         if self._config.stays:
             return "once, before the first query"
         if self._config.startup:
-            return f"for every query; its time is the median of {' '.join(self._config.startup)}"
+            return f"for every query; its time is the median of {' '.join(self._config.startup)}, where a search took longer"
         return "for every query; its time is that until the program was executed"
 
     def retrieve(self, query: str, k: int) -> Any:
@@ -92,19 +92,24 @@ class CommandAgent(RetrievalAgent):
         with self._searching(query, k) as child:
             output = b"".join(self._pieces(child))
             found = self._found_something(child, output)
-        answer = self._reader.read(_text(output)) if found else ReadAnswer(())
-        return answer.result(_with_tokens(Usage(start_ms=self._start_ms(child, begun)), answer))
+        answer = self._reader.read(_text(output)) if found or output.strip() else ReadAnswer(())
+        if not found and answer.hits:
+            raise _contradiction(child, one_line(output, _SHOWN))
+        usage, metadata = self._start_of(child, begun)
+        return answer.result(_with_tokens(usage, answer), **metadata)
 
     def _printed_hits(self, stream: StreamedHits, query: str, k: int) -> Generator[FoundHit, None, None]:
         """Hits as they are printed. How the program has ended is known at the end, and an error then."""
         begun = perf_counter_ns()
         with self._searching(query, k) as child:
-            stream.usage = Usage(start_ms=self._start_ms(child, begun))
-            lines = map(_text, self._lines(child))
-            yield from self._reader.read_lines(takewhile(lambda line: not self._reader.says_nothing(line), lines))
-            deque(lines, maxlen=0)  # what follows the words for nothing
-            self._found_something(child, b"")
-            stream.usage = Usage(start_ms=self._start_ms(child, begun))
+            first = None
+            for hit in self._reader.read_lines(map(_text, self._lines(child))):
+                first = first or hit
+                stream.usage, stream.metadata = self._start_of(child, begun)  # no more hits may be wanted
+                yield hit
+            if not self._found_something(child, b"") and first is not None:
+                raise _contradiction(child, first.id)
+            stream.usage, stream.metadata = self._start_of(child, begun)
 
     def _asked(self, query: str, k: int) -> Any:
         start_ms = self._process.ensure_started()
@@ -127,10 +132,15 @@ class CommandAgent(RetrievalAgent):
                 yield from answer.hits
 
     def _found_something(self, child: Child, output: bytes) -> bool:
-        """Whether a program that has ended found anything; that it failed is an error."""
+        """Whether a program that has ended found anything; that it failed is an error.
+
+        One that found nothing does not complain: a crash often has the exit code that others give to that.
+        """
         code = child.wait()
-        if code in self._config.nothing:
+        if code in self._config.nothing and not child.complaint:
             return False
+        if code in self._config.nothing:
+            raise CommandFailed(f"{child.ending(code, output)} (nothing: [{code}] holds for a program that complains of nothing)")
         if code in self._config.success:
             return True
         silent = code > 0 and not output and not child.complaint
@@ -166,10 +176,12 @@ class CommandAgent(RetrievalAgent):
         arguments = [filled(each, {"corpus": self._corpus}) for each in self._config.argv[1:]]
         return Child(self._program, arguments, self._folder, given=None)
 
-    def _start_ms(self, child: Child, begun: int) -> float:
-        """What the start has taken, which is a part of what has passed."""
+    def _start_of(self, child: Child, begun: int) -> tuple[Usage, dict[str, Any]]:
+        """What the start has taken, which is a part of what has passed: a ``startup`` that took longer tells nothing of that."""
         measured = child.start_ms if self._measured is None else self._measured.ms
-        return min(measured, (perf_counter_ns() - begun) / 1e6)
+        if measured <= (perf_counter_ns() - begun) / 1e6:
+            return Usage(start_ms=measured), {}
+        return Usage(), {"start": f"not stated: startup takes {measured:.3g} ms, which is more than this search took"}
 
     @cached_property
     def _reader(self) -> ResultReader:
@@ -207,6 +219,13 @@ def _path_of(corpus: Corpus) -> Path | None:
 def _text(output: bytes) -> str:
     """What a program has printed; names of files may be any bytes, and are kept as Python keeps them."""
     return output.decode("utf-8-sig", "surrogateescape")
+
+
+def _contradiction(child: Child, printed: str) -> CommandFailed:
+    return CommandFailed(
+        f"{child.name} ended with exit code {child.wait()}, which means that it found nothing, and printed {printed!r}: "
+        "if that is not a hit, say so with results.nothing"
+    )
 
 
 def _with_tokens(usage: Usage, answer: ReadAnswer) -> Usage:

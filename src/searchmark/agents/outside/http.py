@@ -142,7 +142,7 @@ class HttpAgent(RetrievalAgent):
     def _text(self, answer: HttpAnswer) -> str:
         """The answer as text; what is no text, or a page instead of hits, is not read as if it were."""
         text = _decoded(answer)
-        if not text.strip() and self._config.results.nothing is None:
+        if not text.strip() and not self._reader.says_nothing(text):
             raise UnreadableAnswer(f"it is empty (status {answer.status}); if that means no hits, say so with results.nothing: ^$")
         if self._reader.format in ("lines", "jsonl") and _PAGE_OR_BINARY.match(answer.content_type):
             raise UnreadableAnswer(f"its content type is not that of {self._reader.format}; it begins", text)

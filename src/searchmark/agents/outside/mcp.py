@@ -37,6 +37,8 @@ class McpAgent(RetrievalAgent):
         self._config = config or McpConfig()
         if not self._config.argv and self._config.url is None:
             raise UsageError("say which MCP server: argv (a program that is started) or url")
+        if self._config.arguments and not names(self._config.arguments, "query"):
+            raise UsageError("the query goes nowhere: write {query} in arguments")
         self._server_names_corpus = names([*self._config.argv, self._config.folder], "corpus")
         self.needs_corpus = self._server_names_corpus or names(self._config.arguments, "corpus")
         self._reader = AnswerReader(self._config.results)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 
 WRAPPED = "result"  # what SDKs call an answer that is no object, since structured content has to be one
 _SHOWN = 300
+_LIKE_AN_ID = re.compile(r"(?=.*\w)\S*[^\s:]")  # no blank in it and no colon at its end, as sentences and headings have
+_ADVICE = "say with results how hits are read: a pattern, or format: lines if every line is an id"
 
 
 @dataclass(frozen=True)
 class ToolAnswer:
     """The parts of a result that say something.
 
-    ``texts``: of text blocks. ``uris``: of links and embedded resources. ``read``: all text that a model would read. ``others``:
-    kinds of blocks that are none of these.
+    ``texts``: of text blocks that hold any. ``uris``: of links and embedded resources. ``read``: all text that a model would
+    read. ``others``: kinds of blocks that are none of these.
     """
 
     texts: Sequence[str]
@@ -43,7 +45,7 @@ class ToolAnswer:
         others: list[str] = []
         for block in result.content:
             if block.type == "text":
-                texts.append(block.text)
+                texts.extend([block.text] if block.text.strip() else [])
                 read.append(block.text)
             elif block.type == "resource_link":
                 uris.append(str(block.uri))
@@ -79,7 +81,7 @@ class AnswerReader:
 
     def _hits(self, answer: ToolAnswer) -> tuple[ReadAnswer, Any]:
         """The hits, and the data that they were in."""
-        if any(map(self._as_text.says_nothing, answer.texts)):
+        if answer.texts and self._as_text.says_nothing("\n".join(answer.texts)):
             return ReadAnswer(()), answer.structured
         if self._as_json.format == "json" and answer.structured is not None:
             data = self._unwrapped(answer.structured)
@@ -97,12 +99,26 @@ class AnswerReader:
         if not answer.texts and (answer.others or answer.uris or answer.structured is not None):
             kinds = ", ".join(dict.fromkeys(answer.others)) or ("resources" if answer.uris else "structured content")
             raise UnreadableAnswer(f"the answer has no text to read hits from; it has {kinds}")
+        if not answer.texts and self._as_text.says_nothing(""):
+            return ReadAnswer(()), None
+        if not answer.texts:
+            raise UnreadableAnswer("the answer is empty; if that means no hits, say so with results.nothing: ^$")
         if self._as_text.format == "json":
             return self._of_json([_loaded(text) for text in answer.texts])
-        data = [_data(text) for text in answer.texts] if self._free else [None]
-        if data and all(isinstance(each, list | dict) for each in data):
-            return self._of_json(data)
-        return self._as_text.read("\n".join(answer.texts)), None
+        return self._of_free_texts(answer.texts) if self._free else (self._as_text.read("\n".join(answer.texts)), None)
+
+    def _of_free_texts(self, texts: Sequence[str]) -> tuple[ReadAnswer, Any]:
+        """The hits in texts that nothing was said about: JSON, or lines of which each looks like an id."""
+        json_like = [text for text in texts if _is_json_like(text)]
+        if len(json_like) == len(texts):
+            return self._of_json([_list_or_object(text) for text in texts])
+        if json_like:
+            raise UnreadableAnswer(f"the answer has JSON and other text: {_shown(' '.join(texts))}; {_ADVICE}")
+        lines = [line for text in texts for line in text.split("\n") if line.strip() and not self._as_text.says_nothing(line)]
+        odd = next((line for line in lines if not _LIKE_AN_ID.fullmatch(line.strip())), None)
+        if odd is not None:
+            raise UnreadableAnswer(f"a line of the answer does not look like an id: {_shown(odd)}; {_ADVICE}")
+        return self._as_text.read("\n".join(texts)), None
 
     def _of_json(self, blocks: Sequence[Any]) -> tuple[ReadAnswer, Any]:
         """The hits in blocks of JSON: one that holds them all, or several that are a hit, or hold some, each."""
@@ -120,10 +136,28 @@ def _loaded(text: str) -> Any:
         raise UnreadableAnswer(f"the answer is not JSON ({error})", text) from error
 
 
-def _data(text: str) -> Any:
-    with suppress(ValueError, RecursionError):
-        return json.loads(text)
-    return None
+def _is_json_like(text: str) -> bool:
+    """Whether a text is JSON, or begins as a list or an object does and may be cut off."""
+    return text.lstrip()[:1] in ("[", "{") or _is_json(text)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _list_or_object(text: str) -> Any:
+    data = _loaded(text)
+    if not isinstance(data, list | dict):
+        raise UnreadableAnswer(f"the answer is JSON without hits: {_shown(text)}; {_ADVICE}")
+    return data
+
+
+def _shown(text: str) -> str:
+    return repr(shortened(text.strip(), _SHOWN))
 
 
 def path_of(uri: str) -> str:

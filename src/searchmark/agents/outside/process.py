@@ -163,7 +163,7 @@ class Child:
         """Its group is ended before it is reaped, for as long as no other process can have its number."""
         if self._exit is None:
             self._popen.wait()
-        self._kill()
+        self.kill()
         self._popen.wait()
         self._exited = True
         if self._exit is not None:
@@ -175,7 +175,8 @@ class Child:
         self._poll.unregister(descriptor)
         self._heard.discard(descriptor)
 
-    def _kill(self) -> None:
+    def kill(self) -> None:
+        """Send its whole group the signal that none can ignore."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._popen.pid, signal.SIGKILL)
 
@@ -195,7 +196,7 @@ class Child:
     def close(self) -> None:
         """End it and whatever it has started, wherever it is."""
         if not self._exited:
-            self._kill()
+            self.kill()
             self._has_exited()
         for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
             if stream is not None:

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from math import inf, isfinite
+from typing import Any, Literal
 
 from searchmark.agents.agent import RetrievalResult, Usage
 from searchmark.agents.hits import FoundHit, NotAHit, read_hit
+from searchmark.agents.outside.paths import FieldPath, PathFailed
 from searchmark.errors import UsageError, shortened
 from searchmark.options.strict import strict_record
-
-if TYPE_CHECKING:
-    from jmespath.parser import ParsedResult
 
 Format = Literal["json", "jsonl", "lines", "regex"]
 IN_HIT = ("id", "score", "distance", "first_line", "last_line")
@@ -47,7 +46,7 @@ class ResultFormat:
     at ``hits`` is a list of columns, such as ids and distances, and not of hits. ``error``: a JMESPath in the whole answer; what
     is there is an error, even if the rest reads as an answer. ``pattern``: a regular expression with the groups ``id``,
     ``score``, ``first`` and ``last``, looked for in every line. ``nothing``: a regular expression for what the tool says if it
-    finds nothing. ``cost`` and ``tokens``: JMESPaths in the whole answer.
+    finds nothing; it fits whole lines, of JSON the whole answer. ``cost`` and ``tokens``: JMESPaths in the whole answer.
     """
 
     format: Format | None = None
@@ -66,7 +65,7 @@ class ResultFormat:
 
     def __post_init__(self) -> None:
         for name in PATHS:
-            _check_path(name, getattr(self, name))
+            _path(name, getattr(self, name))
         for name in ("pattern", "nothing"):
             _check_pattern(name, getattr(self, name))
         if self.pattern is not None and "id" not in re.compile(self.pattern).groupindex:
@@ -83,17 +82,6 @@ class ResultFormat:
         if self.pattern is not None:
             return "regex"
         return "json" if self.hits is not None or self.id is not None else default
-
-
-def _check_path(name: str, path: str | None) -> None:
-    if path is None:
-        return
-    import jmespath
-
-    try:
-        jmespath.compile(path)
-    except jmespath.exceptions.JMESPathError as error:
-        raise UsageError(f"{name} is not a JMESPath: {' '.join(str(error).split())}") from error
 
 
 def _check_pattern(name: str, pattern: str | None) -> None:
@@ -132,37 +120,38 @@ class ResultReader:
         self.format = wanted.format_or(default)
         self._lines_by_default = wanted.format is None and self.format == "lines"
         self._wanted = wanted
-        self._paths = {name: _compiled(getattr(wanted, name)) for name in PATHS}
+        self._paths = {name: _path(name, getattr(wanted, name)) for name in PATHS}
         self._has_paths = any(self._paths[name] is not None for name in IN_HIT)
         self._pattern = None if wanted.pattern is None else re.compile(wanted.pattern)
         self._nothing = None if wanted.nothing is None else re.compile(wanted.nothing)
 
     def read(self, text: str) -> ReadAnswer:
         """The answer in a text."""
-        if self.says_nothing(text):
-            return ReadAnswer(())
         if self.format == "json":
-            return self.read_data(_parsed(text))
+            return ReadAnswer(()) if self.says_nothing(text) else self.read_data(_parsed(text))
         if self._lines_by_default:
             _refuse_json(text)
         return ReadAnswer(list(self.read_lines(text.split("\n"))))
 
     def says_nothing(self, text: str) -> bool:
-        """Whether a text is what the tool says if it finds nothing."""
-        return self._nothing is not None and self._nothing.search(text) is not None
+        """Whether a text, be it an answer or a line, is as a whole what the tool says if it finds nothing."""
+        return self._nothing is not None and self._nothing.fullmatch(text.strip()) is not None
 
     def read_lines(self, lines: Iterable[str]) -> Iterator[FoundHit]:
         """The hits in lines, as these come. Lines end where the tool ended them: a path may hold whatever else breaks a line."""
-        first, found = None, False
-        for line in lines:
-            if not line.strip():
-                continue
+        first, nothing, found = None, None, False
+        for line in (each.removesuffix("\r") for each in lines if each.strip()):
             first = first or line
-            hit = self.read_line(line)
-            if hit is not None:
+            if self.says_nothing(line):
+                nothing = line
+            elif (hit := self.read_line(line)) is not None:
                 found = True
                 yield hit
-        if first is not None and not found:
+        if nothing is not None and found:
+            raise UnreadableAnswer(
+                f"the answer has hits, and says that it found nothing (nothing: {self._wanted.nothing})", nothing
+            )
+        if first is not None and nothing is None and not found:
             raise UnreadableAnswer(f"no line of the answer fits the pattern {self._wanted.pattern!r}; it begins", first)
 
     def read_line(self, line: str) -> FoundHit | None:
@@ -170,20 +159,33 @@ class ResultReader:
         if self.format == "lines":
             if self._lines_by_default:
                 _refuse_json(line, _OPENED)
-            return FoundHit(line.strip())
+            return self._of_line(line.strip())
         if self.format == "jsonl":
-            return self.read_entry(_parsed(line))
+            return self.read_entry(self._without_error(_parsed(line)))
         match = None if self._pattern is None else self._pattern.search(line)
         return None if match is None else _of_groups(match)
 
-    def read_data(self, data: Any) -> ReadAnswer:
-        """The answer in data that was JSON."""
+    def _of_line(self, line: str) -> FoundHit:
+        """An id is whatever a line is, unless a part of it is what the tool says if it finds nothing."""
+        if self._nothing is not None and self._nothing.search(line):
+            advice = f"let nothing fit the whole line, such as {self._wanted.nothing}.*"
+            raise UnreadableAnswer(f"a part of a line is what the tool says if it finds nothing: {advice}; it is", line)
+        return FoundHit(line)
+
+    def _without_error(self, data: Any) -> Any:
         said = self._error(data)
         if said:
             raise UnreadableAnswer(f"the answer is an error: {said}")
+        return data
+
+    def read_data(self, data: Any) -> ReadAnswer:
+        """The answer in data that was JSON."""
+        self._without_error(data)
         found = self._at("hits", data) if self._paths["hits"] is not None else data
         if not isinstance(found, list):
             raise UnreadableAnswer(self._no_list(data), json.dumps(data))
+        if not found and self._paths["error"] is None:
+            _check_no_error_beside(data)
         entries = _rows(found) if self._wanted.columns else found
         return ReadAnswer(self._rated([self.read_entry(entry) for entry in entries]), *self.price(data))
 
@@ -195,14 +197,21 @@ class ResultReader:
 
     def price(self, data: Any) -> tuple[float | None, int | None]:
         """What data of an answer says that it has cost, and of how many tokens it is."""
-        cost, tokens = _amount(self._at("cost", data)), _amount(self._at("tokens", data))
+        cost, tokens = (self._figure(name, data) for name in ("cost", "tokens"))
         return cost, None if tokens is None else int(tokens)
+
+    def _figure(self, name: str, data: Any) -> float | None:
+        said = self._at(name, data)
+        amount = _amount(said)
+        if amount is not None and not isfinite(amount):
+            raise UnreadableAnswer(f"{name} is not a finite number: {shortened(str(said), _SHOWN)}")
+        return amount
 
     def error_in(self, text: str) -> str | None:
         """What a text says of its error, if it is where the config says that errors are."""
         try:
             return self._error(json.loads(text))
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError, UnreadableAnswer):
             return None
 
     def _error(self, data: Any) -> str | None:
@@ -239,15 +248,21 @@ class ResultReader:
 
     def _at(self, name: str, data: Any) -> Any:
         path = self._paths[name]
-        return None if path is None else path.search(data)
+        try:
+            return None if path is None else path.find(data)
+        except PathFailed as error:
+            raise UnreadableAnswer(str(error)) from error
 
 
-def _compiled(path: str | None) -> ParsedResult | None:
-    if path is None:
-        return None
-    import jmespath
+def _path(name: str, path: str | None) -> FieldPath | None:
+    return None if path is None else FieldPath(name, path, whole=name == "hits")
 
-    return jmespath.compile(path)
+
+def _check_no_error_beside(data: Any) -> None:
+    """An empty list beside an error is what is left of a search that failed."""
+    said = next((data[key] for key in ("error", "errors") if data.get(key)), None) if isinstance(data, Mapping) else None
+    if said is not None:
+        raise UnreadableAnswer("the answer has no hits, and an error", json.dumps(said))
 
 
 def _rows(columns: list[Any]) -> list[list[Any]]:
@@ -292,6 +307,8 @@ def _list_in(data: dict[str, Any]) -> str | None:
 
 def _of_groups(match: re.Match[str]) -> FoundHit:
     found = match.groupdict()
+    if not (found["id"] or "").strip():
+        raise UnreadableAnswer("the pattern finds a line without an id", match.string)
     first = found.get("first")
     return FoundHit(found["id"], _amount(found.get("score")), _range(first, found.get("last") or first))
 
@@ -302,12 +319,14 @@ def _range(first: Any, last: Any) -> Any:
         return None
     try:
         return (int(first), int(last))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return (first, last)
 
 
 def _amount(value: Any) -> float | None:
     try:
         return None if value is None or isinstance(value, bool) else float(value)
+    except OverflowError:
+        return inf
     except (TypeError, ValueError):
         return None

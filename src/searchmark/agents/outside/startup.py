@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
+from threading import Event, Timer
 from time import perf_counter_ns
 
-from searchmark.agents.outside.process import CommandFailed, found_program, one_line, running
+from searchmark.agents.outside.process import Child, CommandFailed, found_program, one_line, running
 
 STARTS = 5
 ENOUGH_MS = 2000.0  # for all starts together; a slow program is started fewer times
+PATIENCE = 5.0  # seconds for one start
 _LONGEST = 1 << 16
 _SHOWN = 100
 
@@ -32,12 +35,34 @@ class MeasuredStart:
         return cls(median(times), one_line(printed.partition(b"\n")[0], _SHOWN))
 
 
+@contextmanager
+def _deadline(child: Child) -> Iterator[Event]:
+    """End a program that takes too long, and say by the event that this has happened."""
+    late = Event()
+
+    def end() -> None:
+        late.set()
+        child.kill()
+
+    timer = Timer(PATIENCE, end)
+    timer.start()
+    try:
+        yield late
+    finally:
+        timer.cancel()
+
+
 def _printed(program: str, arguments: Sequence[str]) -> bytes:
-    with running(program, arguments, None) as child:
+    with running(program, arguments, None) as child, _deadline(child) as late:
         printed = bytearray()
         while piece := child.read():
             printed += piece[: max(0, _LONGEST - len(printed))]
         code = child.wait()
+        if late.is_set():
+            words = " ".join([child.name, *arguments])
+            raise CommandFailed(
+                f"startup has failed: {words!r} did not end within {PATIENCE:g} s; give one that only starts and ends"
+            )
         if code:
             raise CommandFailed(f"startup has failed: {child.ending(code, bytes(printed))}")
         return bytes(printed)

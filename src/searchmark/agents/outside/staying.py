@@ -96,6 +96,8 @@ class StayingProcess:
         message = self._message(child)
         if message.get("id") != self._asked:
             raise CommandFailed(f"{child.name} was asked {self._asked} and answered something else: {_shown(message)}")
+        if not isinstance(message.get("more", False), bool):
+            raise CommandFailed(f"more is true or false; {child.name} said {_shown(message)}")
         if message.get("error") is not None:
             raise Refused(f"{child.name} says: {shortened(str(message['error']), 2 * _SHOWN)}")
         return message
