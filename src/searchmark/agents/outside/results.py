@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Format = Literal["json", "jsonl", "lines", "regex"]
 IN_HIT = ("id", "score", "distance", "first_line", "last_line")
-PATHS = ("hits", *IN_HIT, "error", "cost", "tokens")
+PATHS = ("hits", "header", *IN_HIT, "error", "cost", "tokens")
 GROUPS = ("id", "score", "first", "last")
 _SHOWN = 200
 
@@ -37,11 +37,12 @@ class ResultFormat:
     ``format``: ``json``, ``jsonl`` (a hit per line), ``lines`` (an id or path per line) or ``regex``; by default what the other
     fields suggest. ``hits``: a JMESPath to the list of hits. ``id``, ``score``, ``first_line``, ``last_line``: JMESPaths inside of
     a hit, which may also be an id alone. ``distance``: a JMESPath to what is smaller for better hits; it becomes the score with
-    its sign changed; if ``score`` is given too, hits are rated by whichever gets worse from the first to the last. ``columns``:
-    at ``hits`` is a list of columns, such as ids and distances, and not of hits. ``error``: a JMESPath in the whole answer; what
-    is there is an error, even if the rest reads as an answer. ``pattern``: a regular expression with the groups ``id``,
-    ``score``, ``first`` and ``last``, looked for in every line. ``nothing``: a regular expression for what the tool says if it
-    finds nothing. ``cost`` and ``tokens``: JMESPaths in the whole answer.
+    its sign changed; if ``score`` is given too, hits are rated by whichever gets worse from the first to the last. ``columns``: at
+    ``hits`` is a list of columns, such as ids and distances, and not of hits. ``header``: a JMESPath in the whole answer to the
+    names of the columns, where hits are lists: the other JMESPaths then find values by these names. ``error``: a JMESPath in the
+    whole answer; what is there is an error, even if the rest reads as an answer. ``pattern``: a regular expression with the groups
+    ``id``, ``score``, ``first`` and ``last``, looked for in every line. ``nothing``: a regular expression for what the tool says
+    if it finds nothing. ``cost`` and ``tokens``: JMESPaths in the whole answer.
     """
 
     format: Format | None = None
@@ -52,6 +53,7 @@ class ResultFormat:
     first_line: str | None = None
     last_line: str | None = None
     columns: bool = False
+    header: str | None = None
     error: str | None = None
     pattern: str | None = None
     nothing: str | None = None
@@ -175,7 +177,8 @@ class ResultReader:
         if not isinstance(found, list):
             where = f"at {self._wanted.hits!r}" if self._wanted.hits is not None else "that is a list of hits (say where with hits)"
             raise UnreadableAnswer(f"the answer has no list {where}: {shortened(json.dumps(data), _SHOWN)}")
-        entries = _rows(found) if self._wanted.columns else found
+        rows = _rows(found) if self._wanted.columns else found
+        entries = rows if self._paths["header"] is None else _named(self._at("header", data), rows)
         return ReadAnswer(self._rated([self.read_entry(entry) for entry in entries]), *self.price(data))
 
     def price(self, data: Any) -> tuple[float | None, int | None]:
@@ -239,6 +242,13 @@ def _rows(columns: list[Any]) -> list[list[Any]]:
     if not all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
         raise UnreadableAnswer(f"its columns are not lists of the same length: {shortened(json.dumps(columns), _SHOWN)}")
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _named(header: Any, rows: list[Any]) -> list[dict[str, Any]]:
+    """Rows by the names of their columns: a service may leave out a column that it does not know, and the others move up."""
+    if not isinstance(header, list) or not all(isinstance(row, list) and len(row) == len(header) for row in rows):
+        raise UnreadableAnswer(f"its rows are not lists with a value for each column of {shortened(json.dumps(header), _SHOWN)}")
+    return [{str(name): value for name, value in zip(header, row, strict=True)} for row in rows]
 
 
 def _parsed(text: str) -> Any:
