@@ -95,7 +95,7 @@ def _is_telling(value: str) -> bool:
 def forms_of(value: str) -> frozenset[str]:
     """A value in each form in which something may repeat it; capitals stay as they are."""
     coded = value.encode("utf-8", "surrogateescape")
-    escaped = {*_in_urls(value), *_in_json(value), *_in_html(value)} if _SPECIAL.search(value) else ()
+    escaped = {*_in_urls(value), *_in_json(value), *_in_html(value), repr(value)[1:-1]} if _SPECIAL.search(value) else ()
     return frozenset({value, *escaped, coded.hex(), coded.hex().upper(), *_in_base64(coded)})
 
 

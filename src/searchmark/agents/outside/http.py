@@ -17,6 +17,7 @@ from searchmark.agents.outside.results import ReadAnswer, ResultReader, Unreadab
 from searchmark.embedders import check_embedder, load_embedder
 from searchmark.errors import UsageError
 from searchmark.files.store import BOM
+from searchmark.services.excerpts import excerpt_of
 from searchmark.services.exchange import ClientOptions
 from searchmark.services.http_client import HttpAnswer, HttpClient, Refusal
 from searchmark.services.secret_forms import without_credentials
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from searchmark.services.outgoing import Outgoing
 
 TOKENS_BY = "service"
+_SHOWN = 80
 _USER = re.compile(r"(?<=://)[^/?#]*@")
 _CHARSET = re.compile(r"(?i)charset=\"?([\w.:-]+)")
 _PAGE_OR_BINARY = re.compile(r"(?i)\s*(text/html|application/(xhtml|pdf|zip|gzip|octet-stream)|image/|audio/|video/|multipart/)")
@@ -145,7 +147,8 @@ class HttpAgent(RetrievalAgent):
         if not text.strip() and self._config.results.nothing is None:
             raise UnreadableAnswer(f"it is empty (status {answer.status}); if that means no hits, say so with results.nothing: ^$")
         if self._reader.format in ("lines", "jsonl") and _PAGE_OR_BINARY.match(answer.content_type):
-            raise UnreadableAnswer(f"its content type is not that of {self._reader.format}; it begins {text.strip()[:80]!r}")
+            begins = repr(excerpt_of(text.strip(), _SHOWN))
+            raise UnreadableAnswer(f"its content type is not that of {self._reader.format}; it begins {begins}")
         return text
 
 
@@ -159,7 +162,8 @@ def _decoded(answer: HttpAnswer) -> str:
     try:
         return answer.content.removeprefix(BOM).decode(named[1] if named else "utf-8").strip()
     except (LookupError, UnicodeDecodeError):
-        raise UnreadableAnswer(f"it is not text in {named[1] if named else 'UTF-8'}: {answer.content[:80]!r}") from None
+        shown = excerpt_of(answer.content.decode("utf-8", "backslashreplace"), _SHOWN)
+        raise UnreadableAnswer(f"it is not text in {named[1] if named else 'UTF-8'}: {shown!r}") from None
 
 
 def _client_options(config: HttpConfig) -> ClientOptions:

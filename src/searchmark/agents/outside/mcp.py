@@ -17,6 +17,7 @@ from searchmark.agents.outside.options import McpConfig
 from searchmark.agents.outside.process import found_program
 from searchmark.agents.outside.templates import filled, names
 from searchmark.errors import UsageError, shortened
+from searchmark.services.excerpts import excerpt_of
 from searchmark.services.secret_forms import without_credentials
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class McpAgent(RetrievalAgent):
         tools = [
             {
                 "name": tool.name,
-                "description": shortened(next(iter((tool.description or "").strip().splitlines()), ""), _SHOWN),
+                "description": excerpt_of(next(iter((tool.description or "").strip().splitlines()), ""), _SHOWN),
                 "arguments": [
                     {"name": each.name, "type": each.type, "required": each.required} for each in arguments_of(tool.input_schema)
                 ],

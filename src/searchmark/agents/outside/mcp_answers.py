@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from searchmark.agents.hits import FoundHit
 from searchmark.agents.outside.results import ReadAnswer, ResultFormat, ResultReader, UnreadableAnswer
-from searchmark.errors import shortened
+from searchmark.services.excerpts import excerpt_of
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
@@ -58,7 +58,7 @@ class ToolAnswer:
             read.append(json.dumps(structured, ensure_ascii=False))
         answer = cls(texts, uris, "\n".join(read), structured, result.meta or {}, others)
         if result.is_error:
-            raise UnreadableAnswer(f"the tool reports an error: {shortened(' '.join(answer.read.split()), _SHOWN) or '(no text)'}")
+            raise UnreadableAnswer(f"the tool reports an error: {excerpt_of(' '.join(answer.read.split()), _SHOWN) or '(no text)'}")
         return answer
 
 
@@ -117,7 +117,7 @@ def _loaded(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UnreadableAnswer(f"the answer is not JSON ({error}): {shortened(text.strip(), _SHOWN)!r}") from error
+        raise UnreadableAnswer(f"the answer is not JSON ({error}): {excerpt_of(text.strip(), _SHOWN)!r}") from error
 
 
 def _data(text: str) -> Any:

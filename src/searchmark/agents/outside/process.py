@@ -15,6 +15,7 @@ from pathlib import Path
 from time import perf_counter_ns
 
 from searchmark.errors import UsageError
+from searchmark.services.excerpts import end_of, kept_end
 
 PIECE = 1 << 16
 KEPT = 1 << 13  # bytes of what a program complains of; its end tells most
@@ -273,5 +274,4 @@ def _signal_name(number: int) -> str:
 
 def one_line(said: bytes, width: int = SHOWN) -> str:
     """The end of a text as a part of a sentence."""
-    text = " ".join(said.decode("utf-8", "replace").split())
-    return text if len(text) <= width else f"...{text[3 - width :]}"
+    return end_of(" ".join(kept_end(said, KEPT).split()), width)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from searchmark.agents.agent import RetrievalResult, Usage
 from searchmark.agents.hits import FoundHit, NotAHit, read_hit
-from searchmark.errors import UsageError, shortened
+from searchmark.errors import UsageError
 from searchmark.options.strict import strict_record
+from searchmark.services.excerpts import excerpt_of
 
 if TYPE_CHECKING:
     from jmespath.parser import ParsedResult
@@ -156,7 +157,7 @@ class ResultReader:
                 found = True
                 yield hit
         if first is not None and not found:
-            shown = shortened(first.strip(), _SHOWN)
+            shown = excerpt_of(first.strip(), _SHOWN)
             raise UnreadableAnswer(f"no line of the answer fits the pattern {self._wanted.pattern!r}; it begins with {shown!r}")
 
     def read_line(self, line: str) -> FoundHit | None:
@@ -176,7 +177,7 @@ class ResultReader:
         found = self._at("hits", data) if self._paths["hits"] is not None else data
         if not isinstance(found, list):
             where = f"at {self._wanted.hits!r}" if self._wanted.hits is not None else "that is a list of hits (say where with hits)"
-            raise UnreadableAnswer(f"the answer has no list {where}: {shortened(json.dumps(data), _SHOWN)}")
+            raise UnreadableAnswer(f"the answer has no list {where}: {excerpt_of(json.dumps(data), _SHOWN)}")
         rows = _rows(found) if self._wanted.columns else found
         entries = rows if self._paths["header"] is None else _named(self._at("header", data), rows)
         return ReadAnswer(self._rated([self.read_entry(entry) for entry in entries]), *self.price(data))
@@ -195,14 +196,14 @@ class ResultReader:
 
     def _error(self, data: Any) -> str | None:
         said = self._at("error", data)
-        return shortened(said if isinstance(said, str) else json.dumps(said), _SHOWN) if said else None
+        return excerpt_of(said if isinstance(said, str) else json.dumps(said), _SHOWN) if said else None
 
     def read_entry(self, entry: Any) -> FoundHit:
         """One hit; without JMESPaths it is read as hits usually are."""
         try:
             return self._by_paths(entry) if self._has_paths else read_hit(entry)
         except NotAHit as error:
-            raise UnreadableAnswer(f"a hit cannot be read: {error}; in {shortened(json.dumps(entry), _SHOWN)}") from error
+            raise UnreadableAnswer(f"a hit cannot be read: {error}; in {excerpt_of(json.dumps(entry), _SHOWN)}") from error
 
     def _by_paths(self, entry: Any) -> FoundHit:
         hit = read_hit(entry if self._paths["id"] is None else self._at("id", entry))
@@ -240,14 +241,14 @@ def _compiled(path: str | None) -> ParsedResult | None:
 
 def _rows(columns: list[Any]) -> list[list[Any]]:
     if not all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
-        raise UnreadableAnswer(f"its columns are not lists of the same length: {shortened(json.dumps(columns), _SHOWN)}")
+        raise UnreadableAnswer(f"its columns are not lists of the same length: {excerpt_of(json.dumps(columns), _SHOWN)}")
     return [list(row) for row in zip(*columns, strict=True)]
 
 
 def _named(header: Any, rows: list[Any]) -> list[dict[str, Any]]:
     """Rows by the names of their columns: a service may leave out a column that it does not know, and the others move up."""
     if not isinstance(header, list) or not all(isinstance(row, list) and len(row) == len(header) for row in rows):
-        raise UnreadableAnswer(f"its rows are not lists with a value for each column of {shortened(json.dumps(header), _SHOWN)}")
+        raise UnreadableAnswer(f"its rows are not lists with a value for each column of {excerpt_of(json.dumps(header), _SHOWN)}")
     return [{str(name): value for name, value in zip(header, row, strict=True)} for row in rows]
 
 
@@ -255,7 +256,7 @@ def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UnreadableAnswer(f"the answer is not JSON ({error}): {shortened(text.strip(), _SHOWN)!r}") from error
+        raise UnreadableAnswer(f"the answer is not JSON ({error}): {excerpt_of(text.strip(), _SHOWN)!r}") from error
 
 
 def _of_groups(match: re.Match[str]) -> FoundHit:

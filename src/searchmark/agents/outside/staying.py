@@ -18,7 +18,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from searchmark.agents.outside.process import Child, CommandFailed, one_line
-from searchmark.errors import shortened
+from searchmark.services.excerpts import excerpt_of
 
 Reply = Mapping[str, Any]
 _SHOWN = 200
@@ -97,7 +97,7 @@ class StayingProcess:
         if message.get("id") != self._asked:
             raise CommandFailed(f"{child.name} was asked {self._asked} and answered something else: {_shown(message)}")
         if message.get("error") is not None:
-            raise Refused(f"{child.name} says: {shortened(str(message['error']), 2 * _SHOWN)}")
+            raise Refused(f"{child.name} says: {excerpt_of(str(message['error']), 2 * _SHOWN)}")
         return message
 
     def _message(self, child: Child) -> Reply:
@@ -145,4 +145,4 @@ class StayingProcess:
 
 
 def _shown(message: object) -> str:
-    return shortened(json.dumps(message), _SHOWN)
+    return excerpt_of(json.dumps(message), _SHOWN)

@@ -19,7 +19,7 @@ from searchmark.agents.answers import HitReader, HitStream, Parts, finite, strea
 from searchmark.agents.chunk_ids import ChunkRule, chunk_rule
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_from_plain
-from searchmark.errors import SearchmarkError, UsageError, shortened
+from searchmark.errors import SearchmarkError, UsageError
 from searchmark.files.plain_data import is_too_deep
 from searchmark.running.worker.answers import Reply, plain_hits, plain_remarks, plain_usage, remarks_of
 from searchmark.running.worker.process_tree import limit_memory, peak_memory
@@ -32,6 +32,7 @@ from searchmark.running.worker.protocol import (
     NEEDS_CORPUS,
 )
 from searchmark.running.worker.streaming import SentHits
+from searchmark.services.excerpts import excerpt_of
 from searchmark.services.network import network_forbidden
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Server:
         except MemoryError as error:
             return {**self._failed(_said(error), error), "spent": True}
         except SearchmarkError as error:
-            return self._failed(shortened(str(error), LONGEST_REASON))
+            return self._failed(excerpt_of(str(error), LONGEST_REASON))
         except KeyboardInterrupt as error:
             if self._spec is not None:  # Ctrl-C is meant for this process
                 raise
@@ -279,7 +280,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _said(error: BaseException) -> str:
-    return shortened(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, LONGEST_REASON)
+    return excerpt_of(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, LONGEST_REASON)
 
 
 def _frames_of(error: BaseException) -> str:

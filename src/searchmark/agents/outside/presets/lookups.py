@@ -10,7 +10,7 @@ from searchmark.agents.outside.options import HttpConfig
 from searchmark.agents.outside.presets.preset import Preset
 from searchmark.agents.outside.requests import RequestTemplate
 from searchmark.agents.outside.results import UnreadableAnswer
-from searchmark.errors import shortened
+from searchmark.services.excerpts import excerpt_of
 from searchmark.services.exchange import ClientOptions
 from searchmark.services.http_client import HttpClient
 from searchmark.services.secret_forms import without_credentials
@@ -47,5 +47,5 @@ class ServiceLookup:
         except ValueError:
             value = None
         if not isinstance(value, str):
-            raise UnreadableAnswer(f"the answer about the index has no {self.path!r}: {shortened(text.strip(), _SHOWN)}")
+            raise UnreadableAnswer(f"the answer about the index has no {self.path!r}: {excerpt_of(text.strip(), _SHOWN)}")
         return value
