@@ -119,6 +119,13 @@ def test_what_the_config_says_goes_before_the_preset() -> None:
     assert (result.files, result.scores) == (["a.md"], [2.0])
 
 
+@pytest.mark.parametrize("preset", ["meilisearch", "typesense"])
+@pytest.mark.parametrize("query", ['"', "-", ' "" --', "*"])
+def test_a_query_without_words_does_not_find_all_documents(preset: str, query: str) -> None:
+    with pytest.raises(SearchmarkError, match="has no word to search for, and the engine would return all documents"):
+        asked({"hits": []}, query, preset=preset, index="docs", fields=["title"])
+
+
 def test_parameters_are_replaced_one_by_one() -> None:
     answer = {"responseHeader": {"status": 0}, "response": {"docs": []}}
     _, (heard,) = asked(answer, 'say "x"', preset="solr", index="c", parameters={"q": "{query}", "rows": 7, "mm": "2"})
