@@ -33,6 +33,8 @@ _USER = re.compile(r"(?<=://)[^/?#]*@")
 _CHARSET = re.compile(r"(?i)charset=\"?([\w.:-]+)")
 _PAGE_OR_BINARY = re.compile(r"(?i)\s*(text/html|application/(xhtml|pdf|zip|gzip|octet-stream)|image/|audio/|video/|multipart/)")
 
+_PAGE = re.compile(r"(?i)\s*(<\?xml[^>]*>\s*)?<(!doctype\s+html|html)\b")
+
 
 class HttpAgent(RetrievalAgent):
     """One request per query, again where that may help; the time of a search is all that passes, waits included."""
@@ -146,9 +148,9 @@ class HttpAgent(RetrievalAgent):
         text = _decoded(answer)
         if not text.strip() and self._config.results.nothing is None:
             raise UnreadableAnswer(f"it is empty (status {answer.status}); if that means no hits, say so with results.nothing: ^$")
-        if self._reader.format in ("lines", "jsonl") and _PAGE_OR_BINARY.match(answer.content_type):
+        if self._reader.format in ("lines", "jsonl") and (_PAGE_OR_BINARY.match(answer.content_type) or _PAGE.match(text)):
             begins = repr(excerpt_of(text.strip(), _SHOWN))
-            raise UnreadableAnswer(f"its content type is not that of {self._reader.format}; it begins {begins}")
+            raise UnreadableAnswer(f"it is a page or the like, and not {self._reader.format}; it begins {begins}")
         return text
 
 

@@ -34,6 +34,7 @@ from searchmark.running.worker.protocol import (
 from searchmark.running.worker.streaming import SentHits
 from searchmark.services.excerpts import excerpt_of
 from searchmark.services.network import network_forbidden
+from searchmark.services.search_end import search_ends_within
 
 if TYPE_CHECKING:
     from searchmark.corpora.exported import ExportedSource
@@ -74,7 +75,8 @@ class Server:
         """The reply to a request; hits of a search that streams are sent before it, if there is a way to ``send`` them."""
         self._search_ns, self._send = None, send
         try:
-            return self._operations[request["op"]](request)
+            with search_ends_within(request.get("seconds")):
+                return self._operations[request["op"]](request)
         except MemoryError as error:
             return {**self._failed(_said(error), error), "spent": True}
         except SearchmarkError as error:
