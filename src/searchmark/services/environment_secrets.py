@@ -62,6 +62,11 @@ def named_secrets() -> frozenset[str]:
     return frozenset(_named)
 
 
+def environment_with(given: frozenset[str]) -> dict[str, str]:
+    """The environment for a program: without what is secret, or looks so, unless it is given to the program by name."""
+    return {name: os.environ[name] for name in os.environ if name in given or not (name in _named or is_secret_variable(name))}
+
+
 def environment_secrets(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
     """Every secret of the environment, in each form in which something may repeat it."""
     values = {value.strip() for name, raw in environment.items() for value in _values(name, raw[:_LONGEST_VALUE])}
