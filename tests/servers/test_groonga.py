@@ -36,6 +36,11 @@ def groonga(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             type="Docs",
             source="title,body",
         )
+        told(address, "table_create", name="Keyless", flags="TABLE_NO_KEY")
+        told(address, "column_create", table="Keyless", name="path", type="ShortText")
+        told(address, "column_create", table="Keyless", name="body", type="Text")
+        keyless = [{"path": path, "body": body} for path, (_, body) in DOCUMENTS.items()]
+        assert asked(f"{address}/d/load?table=Keyless", keyless)[1] == len(keyless)
         rows = [{"_key": path, "title": title, "body": body} for path, (title, body) in DOCUMENTS.items()]
         assert asked(f"{address}/d/load?table=Docs", rows)[1] == len(rows)
         yield address
@@ -80,3 +85,19 @@ def test_a_wrong_table_or_column_is_named(groonga: str, tmp_path: Path, options:
     )
     assert answers["open file"].status == "error"
     assert words in " ".join(shown.split())
+
+
+def test_a_table_without_keys_gives_no_scores_for_ids(groonga: str, tmp_path: Path) -> None:
+    config = {"preset": "groonga", "url": groonga, "index": "Keyless", "fields": ["body"]}
+    answers, shown = evaluated(tmp_path, config, code=2)
+    assert answers["open file"].status == "error"
+    assert '{"_score": 2}' in shown
+
+
+@pytest.mark.parametrize(("columns", "status"), [("path,_score", "ok"), ("nix,_score", "error")])
+def test_ids_are_in_the_first_column_that_is_asked_for(groonga: str, tmp_path: Path, columns: str, status: str) -> None:
+    config = {"preset": "groonga", "url": groonga, "index": "Keyless", "fields": ["body"]}
+    own = {"parameters": {"output_columns": columns}}
+    answers, _ = evaluated(tmp_path, {**config, **own}, code=0 if status == "ok" else 2)
+    assert answers["open file"].status == status
+    assert all(hit.id in DOCUMENTS for hit in answers["open file"].hits)

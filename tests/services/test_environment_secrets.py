@@ -32,6 +32,33 @@ def test_a_secret_is_found_in_each_of_its_forms(text: str) -> None:
     assert text[8:16] not in found
 
 
+SPECIAL = "Zq7/vT&k+Lm2=_p4R<x\"'ö9"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"Zq7\/vT&k+Lm2=_p4R<x\"'\u00f69",  # PHP
+        r"Zq7\/vT\u0026k+Lm2=_p4R\u003Cx\u0022\u0027\u00F69",  # PHP with JSON_HEX
+        r"Zq7/vT\u0026k+Lm2=_p4R\u003cx\"'ö9",  # Go
+        r"Zq7/vT\u0026k+Lm2\u003d_p4R\u003cx\"\u0027ö9",  # Gson
+        r"Zq7/vT\u0026k\u002BLm2=_p4R\u003Cx\u0022\u0027\u00F69",  # .NET
+        "Zq7%2fvT%26k%2bLm2%3d_p4R%3cx%22%27%c3%b69",  # .NET, Go
+        "Zq7/vT%26k%2BLm2%3D_p4R%3Cx%22%27%C3%B69",
+        "Zq7%2FvT%26k%2BLm2%3D_p4R%3Cx%22'%C3%B69",  # JavaScript
+        "Zq7/vT&amp;k+Lm2=_p4R&lt;x&quot;&#x27;ö9",  # Python
+        "Zq7/vT&amp;k&#43;Lm2=_p4R&lt;x&#34;&#39;ö9",  # Go
+        "Zq7/vT&amp;k+Lm2=_p4R&lt;x&quot;&#039;ö9",  # PHP
+        "Zq7&#x2F;vT&amp;k+Lm2&#x3D;_p4R&lt;x&quot;&#39;ö9",  # Mustache
+        "Zq7&#47;vT&#38;k&#43;Lm2&#61;_p4R&#60;x&#34;&#39;&#246;9",
+        SPECIAL.encode().hex(),
+        SPECIAL.encode().hex().upper(),
+    ],
+)
+def test_a_secret_is_found_as_libraries_escape_it(text: str) -> None:
+    assert scrubbed(f"before {text} after", environment_secrets({"DB_PASSWORD": SPECIAL})) == "before (removed) after"
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

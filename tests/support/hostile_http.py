@@ -180,6 +180,11 @@ def proxies(_: Peer, heard: Heard, connection: socket.socket) -> bool:
     return True
 
 
+def busy_then_deaf(peer: Peer, heard: Heard, connection: socket.socket) -> bool:
+    behave = at_first(1, response(b"quota for today used up", BUSY, Retry_After="0")) if peer.times(heard) == 1 else drips(b"")
+    return behave(peer, heard, connection)
+
+
 BOMB = gzip.compress(b'{"hits": ["' + b"0" * (64 << 20) + b'"]}')
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 BUSY = "429 Too Many Requests"
@@ -200,6 +205,10 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "endless-headers": endless(b"HTTP/1.1 200 OK\r\n", b"X-More: " + b"x" * 4096 + b"\r\n"),
     "endless-error": endless(b"HTTP/1.1 500 Oh\r\n\r\n", PIECE),
     "page": says(response(PAGE, Content_Type="text/html; charset=utf-8")),
+    "page-as-text": says(response(b"\n<HTML><body>\nPlease log in\n</body></HTML>\n", Content_Type="text/plain")),
+    "part": says(response(status="206 Partial Content", Content_Range="bytes 0-40/4000")),
+    "promise": says(response(status="202 Accepted")),
+    "created": says(response(status="201 Created")),
     "invalid": says(response(b'{"hits": [')),
     "deep": says(response(b"[" * 100_000)),
     "nothing": says(response(b"")),
@@ -218,6 +227,8 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "storm": says(response(b'{"error": "slow down"}', BUSY)),
     "storm-later": says(response(b"slow down", BUSY, Retry_After="0")),
     "storm-much-later": says(response(b"slow down", BUSY, Retry_After="86400")),
+    "used-up": says(response(b"quota for today used up", BUSY, Retry_After="60")),
+    "busy-then-deaf": busy_then_deaf,
     "busy-twice": at_first(2, response(b"slow down", BUSY, Retry_After="0.02")),
     "down-once": at_first(1, response(PAGE, "503 Service Unavailable", Content_Type="text/html")),
     "lost-once": at_first(1, b"", stays=False),

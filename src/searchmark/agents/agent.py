@@ -207,12 +207,14 @@ class RetrievalAgent:
     ``Agent()`` without one. An agent that combines others says which in ``arms`` and gets them by ``connect``
     before anything else happens. One that asks a service, which has a corpus of its own, says ``needs_corpus = False``:
     there it is started in place of being initialised. One that can send the request that a case brings along says
-    ``takes_request = True`` and has ``retrieve(query, k, request=None)``.
+    ``takes_request = True`` and has ``retrieve(query, k, request=None)``. ``given_variables``: secrets of the environment that
+    programs which it starts may have; set before ``connect``.
     """
 
     Config: ClassVar[type | None] = None
     needs_corpus: bool = True
     takes_request: bool = False
+    given_variables: frozenset[str] = frozenset()
 
     def initialize(self, corpus: Corpus) -> None:
         """Get ready to search this corpus; called again with another one where ``update`` gave False."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from searchmark.errors import shortened
+from searchmark.services.excerpts import excerpt_of
 
 IDS = ("id", "_id", "path", "file", "file_path", "source")
 SCORES = ("score", "_score", "similarity")
@@ -125,6 +125,6 @@ def _number(value: Any, entry: Any) -> float | None:
 
 def _shown(entry: Any) -> str:
     try:
-        return shortened(repr(entry), _SHOWN)
+        return excerpt_of(repr(entry), _SHOWN)
     except Exception:  # noqa: BLE001  # whatever it is, its own words about itself are not needed
         return f"<{type(entry).__name__}>"

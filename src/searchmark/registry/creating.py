@@ -13,15 +13,23 @@ from searchmark.registry.making import made
 _OURS = (BuiltIn, Command, Http, Mcp)  # agents whose code is in this package
 
 
-def create(spec: AgentSpec, *, foreign: bool = True, network: bool = True) -> RetrievalAgent:
-    """Make the agent, with all that it asks itself. Whatever goes wrong names the agent."""
+def create(spec: AgentSpec, *, foreign: bool = True, network: bool = True, given: frozenset[str] = frozenset()) -> RetrievalAgent:
+    """Make the agent, with all that it asks itself. Whatever goes wrong names the agent.
+
+    ``given``: environment variables that whoever asks this agent has passed; its programs get these and its own, and not what
+    another arm is given.
+    """
     spec = in_one_mode(spec)
     check_spec(spec, foreign=foreign, network=network)
     agent = _adapted(spec, made(spec))
+    given = given.union(spec.env)
+    if isinstance(spec.source, Command | Mcp):
+        agent.given_variables = given
     arms = agent.arms()
     for arm in arms.values():
         check_arm(spec, arm, foreign=foreign, network=network)
-    agent.connect({name: _as_arm(arm, create(arm, foreign=foreign, network=network)) for name, arm in arms.items()})
+    made_arms = {name: create(arm, foreign=foreign, network=network, given=given) for name, arm in arms.items()}
+    agent.connect({name: _as_arm(arms[name], arm) for name, arm in made_arms.items()})
     return agent
 
 

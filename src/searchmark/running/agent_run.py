@@ -161,7 +161,7 @@ class AgentRun:
 
     def _break(self, error: Exception) -> None:
         sentence = str(error) if isinstance(error, SearchmarkError) else f"{type(error).__name__}: {error}"
-        said = scrubbed(shortened(sentence, LONGEST_REASON), self._secrets)
+        said = shortened(scrubbed(sentence, self._secrets), LONGEST_REASON)
         self._broken = f"the agent could not be asked to the end: {said}"
         for session in self._sessions:
             with suppress(Exception):

@@ -282,8 +282,10 @@ class Session:
             raise _RequestFailed("error", str(error)) from error
 
     def _request(self, operation: str, query: str) -> dict[str, Any]:
-        request = {"op": operation, "query": query, "depth": self._options.depth, **self._own_request}
-        return self._told(request, self._options.timeout_seconds)
+        seconds = self._options.timeout_seconds
+        return self._told(
+            {"op": operation, "query": query, "depth": self._options.depth, "seconds": seconds, **self._own_request}, seconds
+        )
 
     def _told(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Ask the worker. One that has gone, is late or out of memory is ended."""

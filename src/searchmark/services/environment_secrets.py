@@ -7,6 +7,8 @@ import os
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from html import escape
 from math import ceil
 from urllib.parse import quote, quote_plus
 
@@ -18,6 +20,7 @@ SHORTEST = 4  # of a value that is known to be secret
 _LONG_VALUE = 20  # characters; keys have as many, and hardly anything else that is said by chance
 _SHORTEST_PIECE = 8  # of a value in base64
 _LONGEST_VALUE = 1 << 16
+_LONGEST_KEY = 2048  # a certificate with more is looked for in the usual forms only, which takes less time
 _SHORTEST_LINE = 16
 
 # What names of variables end in that hold no secret themselves: an address, a file, a way to do it.
@@ -33,6 +36,13 @@ _MIXED = re.compile(r"\d.*[A-Za-z]|[A-Za-z].*\d", re.DOTALL)
 _PATH = re.compile(r"~?[/\\].*|\.{1,2}[/\\].*|[A-Za-z]:[/\\].*|(?:[a-z_.-]+/)+[a-z_.-]*", re.DOTALL)
 _ADDRESS = re.compile(r"[A-Za-z][\w+.-]*://\S*")
 
+_SAFE_IN_URLS = ("", "/", "!'()*")  # whole values, paths, and what browsers leave as it is
+_PERCENT = re.compile(r"%[0-9A-F]{2}")
+_SPECIAL = re.compile(r"[^A-Za-z0-9_.~-]")
+# Nothing; what Go, PHP, Gson and .NET escape by number in JSON; and all that is no letter, digit or the like.
+_HEXED_IN_JSON = (r"(?!)", r"[<>&]", r"[<>&']", r"[<>&'=]", r"[<>&'\"]", r"[<>&'\"+`]", _SPECIAL.pattern)
+_DOUBLE_QUOTES, _SINGLE_QUOTES = ('"', "&quot;", "&#34;"), ("'", "&#x27;", "&#39;", "&#039;", "&apos;")
+_ALSO_IN_HTML = re.compile(r"[/`=]")  # of template engines of JavaScript
 
 _named: set[str] = set()  # variables that agents of this process send somewhere: secret by that
 _passed: set[str] = set()  # variables that are passed to agents: secret where their values look like it
@@ -50,6 +60,11 @@ def name_secrets(sent: Iterable[str], passed: Iterable[str] = ()) -> None:
 def named_secrets() -> frozenset[str]:
     """The variables that were named as sent."""
     return frozenset(_named)
+
+
+def environment_with(given: frozenset[str]) -> dict[str, str]:
+    """The environment for a program: without what is secret, or looks so, unless it is given to the program by name."""
+    return {name: os.environ[name] for name in os.environ if name in given or not (name in _named or is_secret_variable(name))}
 
 
 def environment_secrets(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
@@ -81,17 +96,55 @@ def _is_telling(value: str) -> bool:
     return len(value) >= _LONG_VALUE or bool(_MIXED.search(value))
 
 
-def forms_of(value: str) -> Iterator[str]:
-    """A value in each form in which something may repeat it."""
-    yield value
-    yield from {
-        quote(value, safe=""),
-        quote(value),
-        quote_plus(value),
-        json.dumps(value)[1:-1],
-        json.dumps(value, ensure_ascii=False)[1:-1],
-    }
-    yield from _in_base64(value.encode("utf-8", "surrogateescape"))
+@lru_cache(maxsize=256)
+def forms_of(value: str) -> frozenset[str]:
+    """A value in each form in which something may repeat it; capitals stay as they are."""
+    coded = value.encode("utf-8", "surrogateescape")
+    escaped = {*_in_urls(value), *_in_json(value), *_in_html(value), repr(value)[1:-1]} if _SPECIAL.search(value) else ()
+    return frozenset({value, *escaped, coded.hex(), coded.hex().upper(), *_in_base64(coded)})
+
+
+def _in_urls(value: str) -> Iterator[str]:
+    """As libraries write it in addresses and forms, with hexadecimal digits in capitals or not."""
+    whole = (quote(value, safe=safe, errors="surrogateescape") for safe in _SAFE_IN_URLS)
+    for quoted in (*whole, quote_plus(value, errors="surrogateescape")):
+        yield quoted
+        yield _PERCENT.sub(lambda match: match[0].lower(), quoted)
+
+
+def _in_json(value: str) -> Iterator[str]:
+    """As libraries write it in JSON, which differ in what they escape beside quotes, backslashes and control characters."""
+    for hexed in _HEXED_IN_JSON if len(value) <= _LONGEST_KEY else _HEXED_IN_JSON[:1]:
+        for only_ascii in (False, True):
+            for digits in ("04x", "04X"):
+                escaped = re.compile(f"{hexed}|[^\\x00-\\x7e]" if only_ascii else hexed)
+                units = [_units(char, digits) if escaped.fullmatch(char) else _dumped(char) for char in value]
+                yield "".join(units)
+                yield "".join(["\\/" if unit == "/" else unit for unit in units])
+
+
+def _dumped(char: str) -> str:
+    return json.dumps(char, ensure_ascii=False)[1:-1]
+
+
+def _units(char: str, digits: str) -> str:
+    """A character as JSON has it by number: in UTF-16, so that some are two."""
+    coded = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{int.from_bytes(coded[at : at + 2], 'big'):{digits}}" for at in range(0, len(coded), 2))
+
+
+def _in_html(value: str) -> Iterator[str]:
+    """With entities by name, where there are such, or by number."""
+    named = escape(value, quote=False)
+    yield named
+    for double in _DOUBLE_QUOTES:
+        for single in _SINGLE_QUOTES:
+            quoted = named.replace('"', double).replace("'", single)
+            yield quoted
+            yield _ALSO_IN_HTML.sub(lambda match: f"&#x{ord(match[0]):X};", quoted)
+            yield quoted.replace("+", "&#43;")
+    for form in ("&#{};", "&#x{:x};", "&#x{:X};"):
+        yield "".join([form.format(ord(char)) if _SPECIAL.match(char) else char for char in value])
 
 
 def _in_base64(value: bytes) -> Iterator[str]:

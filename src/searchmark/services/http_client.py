@@ -22,7 +22,8 @@ from searchmark.services.outgoing import Outgoing
 from searchmark.services.rate_limit import RateLimit
 from searchmark.services.redaction import scrubbed
 from searchmark.services.redirects import redirected
-from searchmark.services.retrying import HOPELESS, LONGEST_WAITS, backoff, is_retried, retry_after
+from searchmark.services.retrying import ANSWERS, HOPELESS, LONGEST_WAITS, backoff, is_retried, retry_after
+from searchmark.services.search_end import seconds_left
 from searchmark.services.secret_forms import without_credentials
 
 if TYPE_CHECKING:
@@ -94,10 +95,13 @@ class HttpClient:
         if self._given_up is not None:
             raise ServiceError(f"{self._given_up.sentence}; not asked again", self._given_up.status)
         waited = paused = 0.0
+        refused: Refusal | None = None
         for attempt in range(1, self._options.retries + 2):
             self.budget.take_request()
             waited += self._limit.wait()
-            outcome = self._attempt(sent.request)
+            outcome = self._attempt(sent.request, self._seconds(refused))
+            if refused is not None and isinstance(outcome, Refusal) and seconds_left() <= 0:
+                raise self.error(_without_time(refused), sent, attempt)
             if isinstance(outcome, HttpAnswer):
                 return outcome if attempt == 1 and not waited else replace(outcome, attempts=attempt, waited_seconds=waited)
             if not outcome.again or attempt > self._options.retries:
@@ -107,9 +111,17 @@ class HttpClient:
             if paused > LONGEST_WAITS:
                 too_long = f"{outcome.reason} (not asked again: its waits add up to more than {LONGEST_WAITS:g} seconds)"
                 raise self.error(replace(outcome, reason=too_long), sent, attempt)
+            if pause >= seconds_left():
+                raise self.error(_without_time(outcome), sent, attempt)
             self._sleep(pause)
             waited += pause
+            refused = outcome
         raise AssertionError("the last attempt either answers or raises")
+
+    def _seconds(self, refused: Refusal | None) -> float:
+        """For an attempt: one that follows a refusal ends with the search, so that what was refused can still be said."""
+        whole = self._options.timeout_seconds
+        return whole if refused is None else max(0.0, min(whole, seconds_left()))
 
     def error(self, failure: Refusal, sent: Outgoing, attempts: int) -> ServiceError:
         """The failure in one sentence, without a secret of the request."""
@@ -129,14 +141,14 @@ class HttpClient:
         if http is not None:
             http.close()
 
-    def _attempt(self, request: httpx.Request) -> HttpAnswer | Refusal:
-        """Ask once; from the connection to the last byte of the answer it takes no longer than `timeout_seconds`."""
+    def _attempt(self, request: httpx.Request, seconds: float) -> HttpAnswer | Refusal:
+        """Ask once; from the connection to the last byte of the answer it takes no longer than so many seconds."""
         import httpx
 
         from searchmark.services.deadline import must_end_within
 
         try:
-            with must_end_within(self._options.timeout_seconds):
+            with must_end_within(seconds):
                 return self._exchanged(request)
         except httpx.TimeoutException:
             late = f"gave no complete answer within {self._options.timeout_seconds:g} seconds (timeout_seconds)"
@@ -168,8 +180,9 @@ class HttpClient:
 
     def _received(self, response: httpx.Response) -> HttpAnswer | Refusal:
         status, limit = response.status_code, self._options.max_response_bytes
-        content = self._content(response, limit if response.is_success else _LOOKED_AT)
-        if not response.is_success:
+        answers = status in ANSWERS
+        content = self._content(response, limit if answers else _LOOKED_AT)
+        if not answers:
             wait, said = retry_after(response.headers.get("retry-after")), _text(content.data)
             return Refusal(
                 _refusal(response), self._error_in(said) or said, status, is_retried(status), wait, lasting=status in HOPELESS
@@ -199,6 +212,10 @@ class HttpClient:
                 limits = httpx.Limits(max_connections=most, max_keepalive_connections=most)
                 self._http = with_deadlines(httpx.Client(limits=limits))
             return self._http
+
+
+def _without_time(refused: Refusal) -> Refusal:
+    return replace(refused, reason=f"{refused.reason} (not asked again: the search has no more time)")
 
 
 def _refusal(response: httpx.Response) -> str:

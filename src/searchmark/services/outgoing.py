@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": ENCODING, "User-Agent": "searchmark"}
 
+_LONGEST_ADDRESS = 1 << 16  # characters; httpx takes no more
+
 
 @dataclass(frozen=True)
 class Outgoing:
@@ -42,6 +44,10 @@ def parsed_url(text: str) -> httpx.URL:
     """An address in its parts."""
     import httpx
 
+    if len(text) > _LONGEST_ADDRESS:
+        raise UsageError(
+            f"the address has {len(text)} characters, more than {_LONGEST_ADDRESS}: send the query in a body or a form"
+        )
     try:
         return httpx.URL(text)
     except httpx.InvalidURL:

@@ -1,4 +1,4 @@
-"""When a request is worth repeating, and after how long."""
+"""Which answers are whole, and when a request is worth repeating and after how long."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ LONGEST_BACKOFF = 30.0
 LONGEST_WAIT = 300.0  # seconds, whatever the service says
 LONGEST_WAITS = 600.0  # all between the attempts of one call together
 _REQUEST_TIMEOUT, _TOO_MANY_REQUESTS, _SERVER_ERRORS = 408, 429, range(500, 600)
+# Whole answers: some say of a POST that it has created something, and 204 that there is nothing. 206 is a part, 202 a promise.
+ANSWERS = frozenset({200, 201, 203, 204})
 # Refused for what holds for every request: no valid key, no permission, no such address or model.
 HOPELESS = frozenset({401, 403, 404})
 

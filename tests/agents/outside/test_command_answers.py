@@ -274,7 +274,7 @@ class TestStart:
 
     def test_a_startup_that_fails_is_said_before_any_search(self) -> None:
         with pytest.raises(CommandFailed, match=r"startup has failed: python.* ended with exit code 1: no licence"):
-            agent(python("", "{query}"), startup=python("import sys; sys.exit('no licence')"))
+            agent(python("", "{query}"), startup=python("import sys; sys.exit('no licence')")).connect({})
 
 
 RESULTS = {"results": [{"path": "a.py"}]}

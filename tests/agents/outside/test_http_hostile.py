@@ -8,6 +8,7 @@ from time import monotonic
 import pytest
 
 from searchmark.errors import SearchmarkError
+from searchmark.services.search_end import search_ends_within
 from tests.agents.outside.conftest import Make
 from tests.support.hostile_http import Peer
 
@@ -57,6 +58,8 @@ def test_an_answer_without_end_is_an_error_and_takes_no_memory(agent: Make, peer
         ("204", "it is empty (status 204)", 1),
         ("other-shape", """the answer has no list at 'hits' (results.hits): '{"error": "no such index"}""", 1),
         ("refuses", """did not answer as it should: 400 '{"error": {"reason": "unknown field [titel]"}}'""", 1),
+        ("part", "did not answer as it should: 206", 1),
+        ("promise", "did not answer as it should: 202", 1),
         ("storm", """429 '{"error": "slow down"}' (2 attempts)""", 2),
     ],
 )
@@ -67,9 +70,45 @@ def test_what_is_no_answer_is_an_error_with_the_words_of_the_service(
     assert len(peer.heard) == attempts
 
 
-@pytest.mark.parametrize(("behaviour", "kind"), [("page", "lines"), ("page", "jsonl"), ("not-text", "lines"), ("nothing", "lines")])
+@pytest.mark.parametrize(
+    ("behaviour", "kind"),
+    [("page", "lines"), ("page-as-text", "lines"), ("page", "jsonl"), ("not-text", "lines"), ("nothing", "lines")],
+)
 def test_lines_are_not_read_from_a_page_nor_from_bytes(agent: Make, behaviour: str, kind: str) -> None:
     assert "that cannot be read: it" in failure(agent, f"/{behaviour}", results={"format": kind})
+
+
+def test_what_a_post_has_created_is_an_answer(agent: Make) -> None:
+    assert agent("/created/x", body={"q": "{query}"}).retrieve("red", 2).files
+
+
+@pytest.mark.parametrize("query", [".", ".."])
+def test_a_query_that_is_a_step_in_a_path_asks_no_other_address(agent: Make, peer: Peer, query: str) -> None:
+    with pytest.raises(SearchmarkError, match=f"the query '{query}' cannot be a part of a path; put it into a parameter"):
+        agent("/good/{query}").retrieve(query, 2)
+    with pytest.raises(SearchmarkError, match="cannot be a part of a path"):
+        agent("/good/{query}/search?q={query}").retrieve(query, 2)
+    assert peer.heard == []
+    for path in ("/good/x?q={query}", "/good/x{query}", "/good/../good/x?q=/{query}"):
+        assert agent(path).retrieve(query, 2).files
+
+
+def test_an_address_that_is_too_long_is_called_so(agent: Make, peer: Peer) -> None:
+    with pytest.raises(SearchmarkError) as caught:
+        agent("/good/x?q={query}").retrieve("x" * 200_000, 2)
+    assert "characters, more than 65536: send the query in a body or form" in str(caught.value)
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("behaviour", ["used-up", "busy-then-deaf"])
+def test_a_search_that_must_end_tells_the_last_words_of_the_service(agent: Make, peer: Peer, behaviour: str) -> None:
+    start = monotonic()
+    with (
+        pytest.raises(SearchmarkError, match=r"429 .not asked again: the search has no more time. 'quota for today"),
+        search_ends_within(0.5),
+    ):
+        agent(f"/{behaviour}/{{query}}", timeout_seconds=30, retries=3).retrieve("red", 2)
+    assert monotonic() - start < 0.5
 
 
 @pytest.mark.parametrize("retries", [0, 1, 5])

@@ -88,6 +88,25 @@ def test_an_engine_that_finds_nothing_is_not_an_error() -> None:
     assert asked([[0, 1.5, 0.1], [[[0], [["_key", "ShortText"]]]]], preset="groonga", index="D", fields=["b"])[0].files == []
 
 
+GROONGA = {"preset": "groonga", "index": "Docs", "fields": ["body"]}
+
+
+def groonga_answer(columns: list[str], *rows: list[Any]) -> Any:
+    return [[0, 1.5, 0.1], [[[len(rows)], [[name, "ShortText"] for name in columns], *rows]]]
+
+
+@pytest.mark.parametrize("parameters", [{}, {"output_columns": "path,_score"}])
+def test_a_score_is_no_id_where_groonga_leaves_out_the_column_of_ids(parameters: dict[str, str]) -> None:
+    with pytest.raises(SearchmarkError, match=r"a hit cannot be read: .*_score"):
+        asked(groonga_answer(["_score"], [1], [1]), **GROONGA, parameters=parameters)
+
+
+def test_columns_of_groonga_are_found_by_their_names() -> None:
+    answer = groonga_answer(["_score", "path"], [2, "a.md"], [1, "b.md"])
+    result, _ = asked(answer, **GROONGA, parameters={"output_columns": "path, _score"})
+    assert (result.files, result.scores) == (["a.md", "b.md"], [2.0, 1.0])
+
+
 def test_what_the_config_says_goes_before_the_preset() -> None:
     results = {"id": "_source.path"}
     body = {"query": {"match": {"title": "{query}"}}, "size": "{k}"}
@@ -98,6 +117,13 @@ def test_what_the_config_says_goes_before_the_preset() -> None:
     assert heard.body == {"query": {"match": {"title": "x"}}, "size": 3}
     assert heard.parameters == {"routing": "r"}
     assert (result.files, result.scores) == (["a.md"], [2.0])
+
+
+@pytest.mark.parametrize("preset", ["meilisearch", "typesense"])
+@pytest.mark.parametrize("query", ['"', "-", ' "" --', "*"])
+def test_a_query_without_words_does_not_find_all_documents(preset: str, query: str) -> None:
+    with pytest.raises(SearchmarkError, match="has no word to search for, and the engine would return all documents"):
+        asked({"hits": []}, query, preset=preset, index="docs", fields=["title"])
 
 
 def test_parameters_are_replaced_one_by_one() -> None:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from searchmark.agents.outside.templates import variable_value
 from searchmark.errors import UsageError
 
+_STEPS = re.compile(r"/\.{1,2}(?=/|$)")
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\{([a-z]+)\}")
 
 
@@ -46,10 +47,22 @@ class AddressTemplate:
             self._parts += [template[end : match.start()], _placed(template, match)]
             end = match.end()
         self._parts.append(template[end:])
+        self._changes = [part.name for part in self._parts if isinstance(part, _Value)]
 
     def filled(self, values: Mapping[str, Any]) -> str:
         """The address with values as text; their every character stays what it is."""
-        return "".join([self._of(part, values) for part in self._parts])
+        address = "".join([self._of(part, values) for part in self._parts])
+        if self._changes and _STEPS.search(address.partition("?")[0]):
+            self._refuse_steps(address, values)
+        return address
+
+    def _refuse_steps(self, address: str, values: Mapping[str, Any]) -> None:
+        """A part of a path that is ``.`` or ``..`` is a step to another address, however it is written."""
+        without = "".join([self._of(part, dict.fromkeys(values, "x")) for part in self._parts])
+        if len(_STEPS.findall(address.partition("?")[0])) > len(_STEPS.findall(without.partition("?")[0])):
+            named = next(name for name in self._changes if set(str(values[name])) <= {"."})
+            shown = str(values[named])
+            raise UsageError(f"the {named} {shown!r} cannot be a part of a path; put it into a parameter ({{{named}}} behind a ?)")
 
     def _of(self, part: str | _Variable | _Value, values: Mapping[str, Any]) -> str:
         match part:

@@ -38,9 +38,15 @@ class CommandAgent(RetrievalAgent):
         self._program = found_program(self._config.argv[0])
         self.needs_corpus = names([self._config.argv, self._config.stdin, self._config.folder], "corpus")
         self._corpus: Path | None = None
-        # Here and not where it is initialised: these starts are for our own numbers, and no index of the program's.
-        self._measured = MeasuredStart.of(self._config.startup) if self._config.startup else None
         self._process = StayingProcess(self._started, self._config.max_output_bytes)
+
+    def connect(self, arms: Mapping[str, RetrievalAgent]) -> None:  # noqa: ARG002  # it has none
+        """Measure the start here and not where it is initialised: these starts are for our own numbers, and no index of its own."""
+        _ = self._measured
+
+    @cached_property
+    def _measured(self) -> MeasuredStart | None:
+        return MeasuredStart.of(self._config.startup, self.given_variables) if self._config.startup else None
 
     def initialize(self, corpus: Corpus) -> None:
         self._see(corpus)
@@ -170,11 +176,11 @@ class CommandAgent(RetrievalAgent):
         values = {"query": query, "k": k, "corpus": self._corpus}
         arguments = [filled(each, values) for each in self._config.argv[1:]]
         given = "" if self._config.stdin is None else filled(self._config.stdin, values)
-        return running(self._program, arguments, self._folder, as_bytes(given, "query"))
+        return running(self._program, arguments, self._folder, as_bytes(given, "query"), self.given_variables)
 
     def _started(self) -> Child:
         arguments = [filled(each, {"corpus": self._corpus}) for each in self._config.argv[1:]]
-        return Child(self._program, arguments, self._folder, given=None)
+        return Child(self._program, arguments, self._folder, given=None, variables=self.given_variables)
 
     def _start_of(self, child: Child, begun: int) -> tuple[Usage, dict[str, Any]]:
         """What the start has taken, which is a part of what has passed: a ``startup`` that took longer tells nothing of that."""

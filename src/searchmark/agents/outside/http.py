@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from searchmark.services.outgoing import Outgoing
 
 TOKENS_BY = "the service"
+_SHOWN = 80
 _USER = re.compile(r"(?<=://)[^/?#]*@")
 _CHARSET = re.compile(r"(?i)charset=\"?([\w.:-]+)")
 _PAGE_OR_BINARY = re.compile(r"(?i)\s*(text/html|application/(xhtml|pdf|zip|gzip|octet-stream)|image/|audio/|video/|multipart/)")
+
+_PAGE = re.compile(r"(?i)\s*(<\?xml[^>]*>\s*)?<(!doctype\s+html|html)\b")
 
 
 class HttpAgent(RetrievalAgent):
@@ -144,8 +147,8 @@ class HttpAgent(RetrievalAgent):
         text = _decoded(answer)
         if not text.strip() and not self._reader.says_nothing(text):
             raise UnreadableAnswer(f"it is empty (status {answer.status}); if that means no hits, say so with results.nothing: ^$")
-        if self._reader.format in ("lines", "jsonl") and _PAGE_OR_BINARY.match(answer.content_type):
-            raise UnreadableAnswer(f"its content type is not that of {self._reader.format}; it begins", text)
+        if self._reader.format in ("lines", "jsonl") and (_PAGE_OR_BINARY.match(answer.content_type) or _PAGE.match(text)):
+            raise UnreadableAnswer(f"it is a page or the like, and not {self._reader.format}; it begins", text)
         return text
 
 

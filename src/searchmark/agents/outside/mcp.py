@@ -17,6 +17,8 @@ from searchmark.agents.outside.options import McpConfig
 from searchmark.agents.outside.process import found_program
 from searchmark.agents.outside.templates import filled, names
 from searchmark.errors import UsageError, shortened
+from searchmark.services.environment_secrets import environment_with
+from searchmark.services.excerpts import excerpt_of
 from searchmark.services.secret_forms import without_credentials
 
 if TYPE_CHECKING:
@@ -124,7 +126,7 @@ class McpAgent(RetrievalAgent):
         tools = [
             {
                 "name": tool.name,
-                "description": shortened(next(iter((tool.description or "").strip().splitlines()), ""), _SHOWN),
+                "description": excerpt_of(next(iter((tool.description or "").strip().splitlines()), ""), _SHOWN),
                 "arguments": [
                     {"name": each.name, "type": each.type, "required": each.required} for each in arguments_of(tool.input_schema)
                 ],
@@ -172,7 +174,8 @@ class McpAgent(RetrievalAgent):
 
         program, *arguments = [filled(part, self._values()) for part in self._config.argv]
         folder = None if self._config.folder is None else filled(self._config.folder, self._values())
-        return ServerProgram([found_program(program), *arguments], folder, dict(os.environ), self._config.max_answer_bytes)
+        environment = environment_with(self.given_variables)
+        return ServerProgram([found_program(program), *arguments], folder, environment, self._config.max_answer_bytes)
 
     def _address(self) -> ServerAddress:
         from searchmark.agents.outside.mcp_connection import ServerAddress

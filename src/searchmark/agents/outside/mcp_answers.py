@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from searchmark.agents.hits import FoundHit
 from searchmark.agents.outside.results import ReadAnswer, ResultFormat, ResultReader, UnreadableAnswer
-from searchmark.errors import shortened
+from searchmark.services.excerpts import excerpt_of
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
@@ -60,7 +60,7 @@ class ToolAnswer:
             read.append(json.dumps(structured, ensure_ascii=False))
         answer = cls(texts, uris, "\n".join(read), structured, result.meta or {}, others)
         if result.is_error:
-            raise UnreadableAnswer(f"the tool reports an error: {shortened(' '.join(answer.read.split()), _SHOWN) or '(no text)'}")
+            raise UnreadableAnswer(f"the tool reports an error: {excerpt_of(' '.join(answer.read.split()), _SHOWN) or '(no text)'}")
         return answer
 
 
@@ -157,7 +157,7 @@ def _list_or_object(text: str) -> Any:
 
 
 def _shown(text: str) -> str:
-    return repr(shortened(text.strip(), _SHOWN))
+    return repr(excerpt_of(text.strip(), _SHOWN))
 
 
 def path_of(uri: str) -> str:

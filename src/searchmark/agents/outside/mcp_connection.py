@@ -18,7 +18,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, CallToolResult, Implementation, Tool
 
 from searchmark.agents.outside.mcp_stdio import ServerProgram, StdioServer
-from searchmark.errors import UsageError, shortened
+from searchmark.errors import UsageError
+from searchmark.services.excerpts import excerpt_of
 
 MOST_PAGES = 100
 _SHOWN = 300
@@ -178,7 +179,7 @@ def _said(error: BaseException | None) -> str:
         return f"{error.strerror}: {error.filename}"
     named = error is None or isinstance(error, MCPError | RuntimeError)
     text = " ".join(str(error).split())
-    return shortened(text if named and text else f"{type(error).__name__}: {text}", _SHOWN)
+    return excerpt_of(text if named and text else f"{type(error).__name__}: {text}", _SHOWN)
 
 
 def _silence_the_sdk() -> None:

@@ -19,7 +19,7 @@ from anyio.abc import Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 
-from searchmark.errors import shortened
+from searchmark.services.excerpts import end_of, excerpt_of, kept_end
 
 GRACE_SECONDS = 1.0  # for a server whose stdin was closed to end by itself
 KILLED_SECONDS = 5.0  # for the system to end what was killed
@@ -120,7 +120,7 @@ class StdioServer:
         try:
             message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
-            self._not_understood = shortened(line.decode("utf-8", "replace").strip(), _SHOWN)
+            self._not_understood = excerpt_of(line.decode("utf-8", "replace").strip(), _SHOWN)
             return
         await incoming.send(SessionMessage(message))
 
@@ -151,12 +151,8 @@ class StdioServer:
         return None if said is None else f"it wrote a line to stdout that is not an MCP message: {said!r}"
 
     def _last_words(self) -> str | None:
-        lines = [line.strip() for line in self._stderr.decode("utf-8", "replace").splitlines() if line.strip()]
-        return f"the end of its stderr: {_end_of(' | '.join(lines))}" if lines else None
-
-
-def _end_of(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"...{text[-_SHOWN:]}"
+        lines = [line.strip() for line in kept_end(bytes(self._stderr), KEPT).splitlines() if line.strip()]
+        return f"the end of its stderr: {end_of(' | '.join(lines), _SHOWN)}" if lines else None
 
 
 async def _end(process: Process) -> None:

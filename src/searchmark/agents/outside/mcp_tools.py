@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from searchmark.agents.outside.templates import filled_data
-from searchmark.errors import UsageError, shortened
+from searchmark.errors import UsageError
+from searchmark.services.excerpts import excerpt_of
 
 if TYPE_CHECKING:
     from mcp_types import Tool
@@ -90,7 +91,7 @@ def _check_schema(tool: Tool) -> None:
 
 
 def _invalid_schema(tool: str, error: Exception) -> UsageError:
-    return UsageError(f"the schema of the tool {tool!r} is invalid: {shortened(str(error).partition(chr(10))[0], _SHOWN)}")
+    return UsageError(f"the schema of the tool {tool!r} is invalid: {excerpt_of(str(error).partition(chr(10))[0], _SHOWN)}")
 
 
 def _chosen(tools: Sequence[Tool], name: str | None) -> Tool:
@@ -100,10 +101,10 @@ def _chosen(tools: Sequence[Tool], name: str | None) -> Tool:
     if name is None and len(tools) == 1:
         return tools[0]
     if name is None:
-        raise UsageError(f"the MCP server offers several tools: say with tool which one searches: {shortened(names, _SHOWN)}")
+        raise UsageError(f"the MCP server offers several tools: say with tool which one searches: {excerpt_of(names, _SHOWN)}")
     found = next((tool for tool in tools if tool.name == name), None)
     if found is None:
-        raise UsageError(f"the MCP server has no tool {name!r}; it offers {shortened(names, _SHOWN)}")
+        raise UsageError(f"the MCP server has no tool {name!r}; it offers {excerpt_of(names, _SHOWN)}")
     return found
 
 
@@ -119,7 +120,7 @@ def _inferred(tool: Tool) -> Mapping[str, str]:
 
 def _takes(schema: Mapping[str, Any]) -> str:
     listed = ", ".join(map(str, arguments_of(schema)))
-    return shortened(f"it takes {listed}" if listed else "it takes no arguments", _SHOWN)
+    return excerpt_of(f"it takes {listed}" if listed else "it takes no arguments", _SHOWN)
 
 
 def _check(tool: SearchTool, arguments: Mapping[str, Any]) -> None:
@@ -155,4 +156,4 @@ def _mismatch(tool: SearchTool, arguments: Mapping[str, Any]) -> str | None:
     if error is None:
         return None
     where = ".".join(map(str, error.absolute_path))
-    return shortened(f"{where}: {error.message}" if where else error.message, _SHOWN)
+    return excerpt_of(f"{where}: {error.message}" if where else error.message, _SHOWN)

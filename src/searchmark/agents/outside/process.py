@@ -9,12 +9,14 @@ import shutil
 import signal
 import subprocess
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter_ns
 
 from searchmark.errors import UsageError
+from searchmark.services.environment_secrets import environment_with
+from searchmark.services.excerpts import end_of, kept_end
 
 PIECE = 1 << 16
 KEPT = 1 << 13  # bytes of what a program complains of; its end tells most
@@ -48,11 +50,19 @@ def as_bytes(text: str, role: str) -> bytes:
 class Child:
     """A running program, in a session of its own: it has no terminal to ask at, and whatever it starts ends with it."""
 
-    def __init__(self, program: str, arguments: Sequence[str], folder: str | None, *, given: bytes | None = b"") -> None:
-        """``given`` is what it reads, None that more will follow."""
+    def __init__(
+        self,
+        program: str,
+        arguments: Sequence[str],
+        folder: str | None,
+        *,
+        given: bytes | None = b"",
+        variables: frozenset[str] = frozenset(),
+    ) -> None:
+        """``given`` is what it reads, None that more will follow; ``variables`` are secrets of the environment that it gets."""
         begun = perf_counter_ns()
         self.program = program
-        self._popen = _started(program, arguments, folder, reads=given != b"")
+        self._popen = _started(program, arguments, folder, environment_with(variables), reads=given != b"")
         self.start_ms = (perf_counter_ns() - begun) / 1e6  # until it was executed: an error of that is known by now
         self._complaint = bytearray()
         self._input = memoryview(given or b"")
@@ -204,16 +214,20 @@ class Child:
 
 
 @contextmanager
-def running(program: str, arguments: Sequence[str], folder: str | None, given: bytes = b"") -> Iterator[Child]:
+def running(
+    program: str, arguments: Sequence[str], folder: str | None, given: bytes = b"", variables: frozenset[str] = frozenset()
+) -> Iterator[Child]:
     """A program that reads what it is given and ends with the block, in whichever way that ends."""
-    child = Child(program, arguments, folder, given=given)
+    child = Child(program, arguments, folder, given=given, variables=variables)
     try:
         yield child
     finally:
         child.close()
 
 
-def _started(program: str, arguments: Sequence[str], folder: str | None, *, reads: bool) -> subprocess.Popen[bytes]:
+def _started(
+    program: str, arguments: Sequence[str], folder: str | None, environment: Mapping[str, str], *, reads: bool
+) -> subprocess.Popen[bytes]:
     given = [_argument(each) for each in arguments]
     try:
         return subprocess.Popen(  # noqa: S603  # what the user has named, word by word; no shell
@@ -222,6 +236,7 @@ def _started(program: str, arguments: Sequence[str], folder: str | None, *, read
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=folder,
+            env=environment,
             bufsize=0,
             start_new_session=True,
         )
@@ -274,5 +289,4 @@ def _signal_name(number: int) -> str:
 
 def one_line(said: bytes, width: int = SHOWN) -> str:
     """The end of a text as a part of a sentence."""
-    text = " ".join(said.decode("utf-8", "replace").split())
-    return text if len(text) <= width else f"...{text[3 - width :]}"
+    return end_of(" ".join(kept_end(said, KEPT).split()), width)

@@ -15,12 +15,13 @@ from typing import Any, Literal
 from searchmark.agents.agent import RetrievalResult, Usage
 from searchmark.agents.hits import FoundHit, NotAHit, read_hit
 from searchmark.agents.outside.paths import FieldPath, PathFailed
-from searchmark.errors import UsageError, shortened
+from searchmark.errors import UsageError
 from searchmark.options.strict import strict_record
+from searchmark.services.excerpts import excerpt_of
 
 Format = Literal["json", "jsonl", "lines", "regex"]
 IN_HIT = ("id", "score", "distance", "first_line", "last_line")
-PATHS = ("hits", *IN_HIT, "error", "cost", "tokens")
+PATHS = ("hits", "header", *IN_HIT, "error", "cost", "tokens")
 GROUPS = ("id", "score", "first", "last")
 _SHOWN = 200
 _OPENED = ("{", "[", '{"', "[{")  # how JSON of several lines begins; a path may begin with a single bracket
@@ -32,7 +33,7 @@ class UnreadableAnswer(UsageError):
     def __init__(self, sentence: str, said: str | None = None) -> None:
         super().__init__(sentence)
         self.said = said
-        self.excerpt = None if said is None else repr(shortened(said.strip(), _SHOWN))
+        self.excerpt = None if said is None else repr(excerpt_of(said.strip(), _SHOWN))
 
 
 @strict_record
@@ -42,11 +43,12 @@ class ResultFormat:
     ``format``: ``json``, ``jsonl`` (a hit per line), ``lines`` (an id or path per line) or ``regex``; by default what the other
     fields suggest. ``hits``: a JMESPath to the list of hits. ``id``, ``score``, ``first_line``, ``last_line``: JMESPaths inside of
     a hit, which may also be an id alone. ``distance``: a JMESPath to what is smaller for better hits; it becomes the score with
-    its sign changed; if ``score`` is given too, hits are rated by whichever gets worse from the first to the last. ``columns``:
-    at ``hits`` is a list of columns, such as ids and distances, and not of hits. ``error``: a JMESPath in the whole answer; what
-    is there is an error, even if the rest reads as an answer. ``pattern``: a regular expression with the groups ``id``,
-    ``score``, ``first`` and ``last``, looked for in every line. ``nothing``: a regular expression for what the tool says if it
-    finds nothing; it fits whole lines, of JSON the whole answer. ``cost`` and ``tokens``: JMESPaths in the whole answer.
+    its sign changed; if ``score`` is given too, hits are rated by whichever gets worse from the first to the last. ``columns``: at
+    ``hits`` is a list of columns, such as ids and distances, and not of hits. ``header``: a JMESPath in the whole answer to the
+    names of the columns, where hits are lists: the other JMESPaths then find values by these names. ``error``: a JMESPath in the
+    whole answer; what is there is an error, even if the rest reads as an answer. ``pattern``: a regular expression with the groups
+    ``id``, ``score``, ``first`` and ``last``, looked for in every line. ``nothing``: a regular expression for what the tool says
+    if it finds nothing; it fits whole lines, of JSON the whole answer. ``cost`` and ``tokens``: JMESPaths in the whole answer.
     """
 
     format: Format | None = None
@@ -57,6 +59,7 @@ class ResultFormat:
     first_line: str | None = None
     last_line: str | None = None
     columns: bool = False
+    header: str | None = None
     error: str | None = None
     pattern: str | None = None
     nothing: str | None = None
@@ -186,7 +189,8 @@ class ResultReader:
             raise UnreadableAnswer(self._no_list(data), json.dumps(data))
         if not found and self._paths["error"] is None:
             _check_no_error_beside(data)
-        entries = _rows(found) if self._wanted.columns else found
+        rows = _rows(found) if self._wanted.columns else found
+        entries = rows if self._paths["header"] is None else _named(self._at("header", data), rows)
         return ReadAnswer(self._rated([self.read_entry(entry) for entry in entries]), *self.price(data))
 
     def _no_list(self, data: Any) -> str:
@@ -204,7 +208,7 @@ class ResultReader:
         said = self._at(name, data)
         amount = _amount(said)
         if amount is not None and not isfinite(amount):
-            raise UnreadableAnswer(f"{name} is not a finite number: {shortened(str(said), _SHOWN)}")
+            raise UnreadableAnswer(f"{name} is not a finite number: {excerpt_of(str(said), _SHOWN)}")
         return amount
 
     def error_in(self, text: str) -> str | None:
@@ -216,7 +220,7 @@ class ResultReader:
 
     def _error(self, data: Any) -> str | None:
         said = self._at("error", data)
-        return shortened(said if isinstance(said, str) else json.dumps(said), _SHOWN) if said else None
+        return excerpt_of(said if isinstance(said, str) else json.dumps(said), _SHOWN) if said else None
 
     def read_entry(self, entry: Any) -> FoundHit:
         """One hit; without JMESPaths it is read as hits usually are."""
@@ -269,6 +273,13 @@ def _rows(columns: list[Any]) -> list[list[Any]]:
     if not all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
         raise UnreadableAnswer("its columns are not lists of the same length", json.dumps(columns))
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _named(header: Any, rows: list[Any]) -> list[dict[str, Any]]:
+    """Rows by the names of their columns: a service may leave out a column that it does not know, and the others move up."""
+    if not isinstance(header, list) or not all(isinstance(row, list) and len(row) == len(header) for row in rows):
+        raise UnreadableAnswer(f"its rows are not lists with a value for each column of {excerpt_of(json.dumps(header), _SHOWN)}")
+    return [{str(name): value for name, value in zip(header, row, strict=True)} for row in rows]
 
 
 def _parsed(text: str) -> Any:

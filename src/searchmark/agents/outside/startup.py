@@ -26,11 +26,11 @@ class MeasuredStart:
     version: str
 
     @classmethod
-    def of(cls, argv: Sequence[str]) -> MeasuredStart:
+    def of(cls, argv: Sequence[str], variables: frozenset[str]) -> MeasuredStart:
         program, times, printed = found_program(argv[0]), list[float](), b""
         while len(times) < STARTS and sum(times) < ENOUGH_MS:
             begun = perf_counter_ns()
-            printed = _printed(program, argv[1:])
+            printed = _printed(program, argv[1:], variables)
             times.append((perf_counter_ns() - begun) / 1e6)
         return cls(median(times), one_line(printed.partition(b"\n")[0], _SHOWN))
 
@@ -52,8 +52,8 @@ def _deadline(child: Child) -> Iterator[Event]:
         timer.cancel()
 
 
-def _printed(program: str, arguments: Sequence[str]) -> bytes:
-    with running(program, arguments, None) as child, _deadline(child) as late:
+def _printed(program: str, arguments: Sequence[str], variables: frozenset[str]) -> bytes:
+    with running(program, arguments, None, variables=variables) as child, _deadline(child) as late:
         printed = bytearray()
         while piece := child.read():
             printed += piece[: max(0, _LONGEST - len(printed))]

@@ -18,7 +18,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from searchmark.agents.outside.process import Child, CommandFailed, one_line
-from searchmark.errors import shortened
+from searchmark.services.excerpts import excerpt_of
 
 Reply = Mapping[str, Any]
 _SHOWN = 200
@@ -99,7 +99,7 @@ class StayingProcess:
         if not isinstance(message.get("more", False), bool):
             raise CommandFailed(f"more is true or false; {child.name} said {_shown(message)}")
         if message.get("error") is not None:
-            raise Refused(f"{child.name} says: {shortened(str(message['error']), 2 * _SHOWN)}")
+            raise Refused(f"{child.name} says: {excerpt_of(str(message['error']), 2 * _SHOWN)}")
         return message
 
     def _message(self, child: Child) -> Reply:
@@ -147,4 +147,4 @@ class StayingProcess:
 
 
 def _shown(message: object) -> str:
-    return shortened(json.dumps(message), _SHOWN)
+    return excerpt_of(json.dumps(message), _SHOWN)

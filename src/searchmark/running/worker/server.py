@@ -20,7 +20,7 @@ from searchmark.agents.answers import HitReader, Parts, finite, stream_of
 from searchmark.agents.chunk_ids import ChunkRule, chunk_rule
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_from_plain
-from searchmark.errors import SearchmarkError, UsageError, shortened
+from searchmark.errors import SearchmarkError, UsageError
 from searchmark.files.plain_data import is_too_deep
 from searchmark.running.worker.answers import Reply, plain_hits, plain_remarks, plain_usage, remarks_of
 from searchmark.running.worker.process_tree import limit_memory, peak_memory
@@ -33,7 +33,9 @@ from searchmark.running.worker.protocol import (
     NEEDS_CORPUS,
 )
 from searchmark.running.worker.streaming import TakenHits
+from searchmark.services.excerpts import excerpt_of
 from searchmark.services.network import network_forbidden
+from searchmark.services.search_end import search_ends_within
 
 if TYPE_CHECKING:
     from searchmark.corpora.exported import ExportedSource
@@ -75,12 +77,13 @@ class Server:
         """The reply to a request; hits of a search that streams are sent before it, if there is a way to ``send`` them."""
         self._search_ns, self._send = None, send
         try:
-            return self._operations[request["op"]](request)
+            with search_ends_within(request.get("seconds")):
+                return self._operations[request["op"]](request)
         except MemoryError as error:
             return {**self._failed(_said(error), error), "spent": True}
         except SearchmarkError as error:
-            said = {} if error.excerpt is None else {"excerpt": shortened(error.excerpt, LONGEST_REASON)}
-            return self._failed(shortened(error.sentence, LONGEST_REASON)) | said
+            said = {} if error.excerpt is None else {"excerpt": excerpt_of(error.excerpt, LONGEST_REASON)}
+            return self._failed(excerpt_of(error.sentence, LONGEST_REASON)) | said
         except KeyboardInterrupt as error:
             if self._spec is not None:  # Ctrl-C is meant for this process
                 raise
@@ -278,7 +281,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _said(error: BaseException) -> str:
-    return shortened(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, LONGEST_REASON)
+    return excerpt_of(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, LONGEST_REASON)
 
 
 def _frames_of(error: BaseException) -> str:

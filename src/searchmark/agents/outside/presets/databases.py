@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import string
 
 from searchmark.agents.outside.options import HttpConfig
@@ -24,13 +26,22 @@ def groonga(config: HttpConfig) -> Preset:
             "table": config.index,
             "match_columns": columns,
             "query": "{escaped}",
-            "output_columns": "_key,_score",
+            "output_columns": _COLUMNS,
             "sort_keys": "-_score,_id",
             "limit": "{k}",
         },
-        results=ResultFormat(hits="[1][0][2:]", id="[0]", score="[1]", error="[0][3]"),
+        results=ResultFormat(hits="[1][0][2:]", header="[1][0][1][*][0]", id=_first_column(config), score="_score", error="[0][3]"),
         escape=escaped_for_groonga,
     )
+
+
+_COLUMNS = "_key,_score"
+
+
+def _first_column(config: HttpConfig) -> str:
+    """What ids are in, by name: Groonga leaves out a column that a table does not have, and says nothing of it."""
+    first = str(config.parameters.get("output_columns", _COLUMNS)).partition(",")[0].strip()
+    return json.dumps(first if re.fullmatch(r"[\w.]+", first) else "_key")
 
 
 def datasette(config: HttpConfig) -> Preset:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+from searchmark.errors import UsageError
+
 _LUCENE = re.compile(r'[\\+\-!():^\[\]"{}~*?|&;/]')
 _LUCENE_WORDS = re.compile(r"(?<!\S)(AND|OR|NOT)(?!\S)")
 _GROONGA = re.compile(r'[\\"()+\-><~*:]')
@@ -24,7 +26,10 @@ def escaped_for_groonga(query: str) -> str:
 
 def without_operators(query: str) -> str:
     """For engines that know quotes and a minus before a word, and no way to escape them; to their tokenizers both are blanks."""
-    return _QUOTES_AND_MINUS.sub(" ", query)
+    left = _QUOTES_AND_MINUS.sub(" ", query)
+    if left.strip() in ("", "*"):
+        raise UsageError(f"the query {query!r} has no word to search for, and the engine would return all documents")
+    return left
 
 
 def quoted_for_graphql(query: str) -> str:
