@@ -96,7 +96,7 @@ def test_a_query_that_is_a_step_in_a_path_asks_no_other_address(agent: Make, pee
 def test_an_address_that_is_too_long_is_called_so(agent: Make, peer: Peer) -> None:
     with pytest.raises(SearchmarkError) as caught:
         agent("/good/x?q={query}").retrieve("x" * 200_000, 2)
-    assert "characters, more than 65536: send the query in a body or form" in str(caught.value)
+    assert "characters, more than 65536: send the query in a body or a form" in str(caught.value)
     assert len(str(caught.value)) < 200
 
 

@@ -36,6 +36,8 @@ class CommandAgent(RetrievalAgent):
         if not self._config.argv:
             raise UsageError("the agent 'command' needs argv: the program and its arguments, with {query} where the query goes")
         self._program = found_program(self._config.argv[0])
+        if self._config.startup:
+            found_program(self._config.startup[0])
         self.needs_corpus = names([self._config.argv, self._config.stdin, self._config.folder], "corpus")
         self._corpus: Path | None = None
         self._process = StayingProcess(self._started, self._config.max_output_bytes)

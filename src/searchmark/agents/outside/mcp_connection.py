@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -23,6 +23,7 @@ from searchmark.services.excerpts import excerpt_of
 
 MOST_PAGES = 100
 _SHOWN = 300
+_FIRST_ERROR, _LOOKED_AT = 400, 1 << 16
 _LOGGERS = ("mcp", "httpx2", "httpcore2")
 
 
@@ -61,6 +62,7 @@ class Connection:
     def __init__(self, server: ServerProgram | ServerAddress, shown: str, limits: Limits) -> None:
         self._server, self._shown, self._limits = server, shown, limits
         self._process = StdioServer(server) if isinstance(server, ServerProgram) else None
+        self._refused: str | None = None  # what a server over HTTP said last that is an error
         self._client: Client | None = None
         self._stop: anyio.Event | None = None
         self._broken = False
@@ -83,6 +85,7 @@ class Connection:
     def call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
         """What a tool answers, in time."""
         assert self._client is not None  # noqa: S101  # there is no connection without one
+        self._refused = None
         future: Future[CallToolResult] = self._portal.start_task_soon(self._client.call_tool, tool, arguments)
         try:
             return future.result(self._limits.seconds)
@@ -129,7 +132,21 @@ class Connection:
         if self._process is not None:
             return self._process.streams()
         assert isinstance(self._server, ServerAddress)  # noqa: S101  # the one or the other
-        return _http_streams(self._server, self._limits.seconds)
+        return _http_streams(self._server, self._limits.seconds, self._remember)
+
+    async def _remember(self, response: httpx2.Response) -> None:
+        """Keep status and beginning of an error: the SDK says no more than that there was one."""
+        if response.status_code < _FIRST_ERROR:
+            return
+        said = b""
+        with anyio.move_on_after(self._limits.seconds), suppress(httpx2.HTTPError):
+            async for piece in response.aiter_bytes():
+                said += piece
+                if len(said) > _LOOKED_AT:
+                    break
+        response._content = said  # the SDK reads it as well, and a stream can be read once
+        text = " ".join(said[:_LOOKED_AT].decode("utf-8", "replace").split())
+        self._refused = f"{response.status_code} {excerpt_of(text, _SHOWN)!r}"
 
     def _settle(self) -> None:
         if self._process is not None and self._broken:
@@ -137,15 +154,16 @@ class Connection:
 
     def _sentence(self, what: str) -> str:
         """What happened, and all that is known of why."""
-        remarks = "" if self._process is None else self._process.remarks()
+        refused = "" if self._refused is None else f"; its last refusal: {self._refused}"
+        remarks = refused if self._process is None else self._process.remarks()
         return f"the MCP server {self._shown} {what}{remarks}"
 
 
 @asynccontextmanager
-async def _http_streams(server: ServerAddress, seconds: float) -> Any:
+async def _http_streams(server: ServerAddress, seconds: float, hook: Callable[[httpx2.Response], Awaitable[None]]) -> Any:
     timeout = httpx2.Timeout(seconds, read=None)  # a call has its own end, and the stream of notifications has none
     async with (
-        httpx2.AsyncClient(headers=dict(server.headers), timeout=timeout) as client,
+        httpx2.AsyncClient(headers=dict(server.headers), timeout=timeout, event_hooks={"response": [hook]}) as client,
         streamable_http_client(server.url, http_client=client) as streams,
     ):
         yield streams
