@@ -14,6 +14,7 @@ import pytest
 from searchmark.agents.outside.mcp import MOST_RESTARTS, McpAgent
 from searchmark.agents.outside.mcp_connection import ServerFailed
 from searchmark.agents.outside.options import McpConfig
+from searchmark.agents.outside.results import ResultFormat
 from searchmark.corpora.corpus import Changes, load_corpus
 from searchmark.errors import UsageError
 from tests.agents.outside.mcp_servers import misbehaving_agent, stdio_agent
@@ -110,7 +111,7 @@ def test_a_program_that_is_not_there_is_named() -> None:
 def test_what_a_server_has_started_ends_with_it(tmp_path: Path) -> None:
     alive = tmp_path / "alive"
     os.mkfifo(alive)
-    with misbehaving() as agent:
+    with misbehaving(results=ResultFormat(format="lines")) as agent:
         agent.retrieve(f"orphan {alive}", 5)
         held = alive.open("rb")  # opened at the other end by a child of the server
     with held:
