@@ -21,7 +21,9 @@ def python(code: str, *arguments: str) -> tuple[str, ...]:
 
 def agent(argv: tuple[str, ...], **options: Any) -> CommandAgent:
     results = ResultFormat(**options.pop("results", {}))
-    return CommandAgent(CommandConfig(argv=argv, results=results, **options))
+    made = CommandAgent(CommandConfig(argv=argv, results=results, **options))
+    made.connect({})  # as whoever makes agents does
+    return made
 
 
 def search(argv: tuple[str, ...], query: str = "q", k: int = 10, **options: Any) -> RetrievalResult:

@@ -79,8 +79,8 @@ def test_names_of_files_may_be_any_bytes() -> None:
         (printing(""), {"results": {"format": "json"}}, "the answer is not JSON"),
         (printing('{"id": "a"}\nWARNING\n'), {"results": {"format": "jsonl"}}, "the answer is not JSON"),
         (printing('{"hits": null}'), {"results": {"hits": "hits"}}, "the answer has no list at 'hits'"),
-        (printing('{"r": [], "error": "index missing"}'), {"results": {"hits": "r"}}, 'no hits, and an error: "index missing"'),
-        (printing('{"r": [], "errors": [7]}'), {"results": {"hits": "r"}}, "the answer has no hits, and an error: [7]"),
+        (printing('{"r": [], "error": "index missing"}'), {"results": {"hits": "r"}}, "no hits, and an error: '\"index missing\"'"),
+        (printing('{"r": [], "errors": [7]}'), {"results": {"hits": "r"}}, "the answer has no hits, and an error: '[7]'"),
         (
             printing('{"id": "a"}\n{"error": "locked", "id": "b"}\n'),
             {"results": {"format": "jsonl", "error": "error"}},
@@ -274,7 +274,7 @@ class TestStart:
 
     def test_a_startup_that_fails_is_said_before_any_search(self) -> None:
         with pytest.raises(CommandFailed, match=r"startup has failed: python.* ended with exit code 1: no licence"):
-            agent(python("", "{query}"), startup=python("import sys; sys.exit('no licence')")).connect({})
+            agent(python("", "{query}"), startup=python("import sys; sys.exit('no licence')"))
 
 
 RESULTS = {"results": [{"path": "a.py"}]}

@@ -34,7 +34,7 @@ def ids(*texts: str, structured: Any = None, **results: Any) -> list[str]:
         (["a.py\nmy notes.md"], "does not look like an id: 'my notes.md'; say with results how hits are read"),
         ([], "the answer is empty; if that means no hits, say so with results.nothing: ^$"),
         ([" \n"], "the answer is empty"),
-        (['{"error": "locked", "results": []}'], "say where with hits"),
+        (['{"error": "locked", "results": []}'], "say where its hits are with results.hits"),
     ],
 )
 def test_a_text_that_may_be_no_list_of_hits_is_an_error(texts: list[str], reason: str) -> None:
