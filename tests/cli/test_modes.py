@@ -98,6 +98,7 @@ def test_modes_that_would_be_called_alike_get_the_name_of_their_agent() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "names"),
     [
@@ -155,6 +156,7 @@ def test_a_name_with_a_plus_is_itself_in_every_output(folder: Path) -> None:
     assert main(["history"]) == 0
 
 
+@pytest.mark.slow
 def test_another_mode_has_a_journal_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert searchmark("evaluate", "--agent", "lookup", "--mode", "fts5") == 0
     assert searchmark("evaluate", "--agent", "lookup", "--mode", "fts5+vector", "--resume") == 4
@@ -162,6 +164,7 @@ def test_another_mode_has_a_journal_of_its_own(capsys: pytest.CaptureFixture[str
     assert searchmark("evaluate", "--agent", "lookup", "--mode", "fts5", "--resume") == 0
 
 
+@pytest.mark.slow
 def test_modes_of_two_agents_with_one_name_have_journals_of_their_own() -> None:
     for asked in (("--agent", "lookup", "--mode", "fts5"), ("--agent", "other", "--mode", "fts5"), ("--agent", "fts5")):
         assert searchmark("evaluate", *asked) == 0
@@ -170,6 +173,7 @@ def test_modes_of_two_agents_with_one_name_have_journals_of_their_own() -> None:
     assert load_run("run.jsonl").provenance.resumed == 3
 
 
+@pytest.mark.slow
 def test_a_run_is_resumed_under_the_name_that_it_has_beside_others() -> None:
     assert searchmark("evaluate", "--agent", "lookup", "--mode", "fts5") == 0
     assert searchmark("evaluate", "--agent", "other", "--mode", "fts5") == 0
@@ -178,6 +182,7 @@ def test_a_run_is_resumed_under_the_name_that_it_has_beside_others() -> None:
     assert [(run.agent, run.provenance.resumed) for run in found] == [("lookup:fts5", 3), ("other:fts5", 3)]
 
 
+@pytest.mark.slow
 def test_what_two_agents_do_in_modes_of_one_name_is_neither_a_drift_nor_a_trend(capsys: pytest.CaptureFixture[str]) -> None:
     Path("slow.yaml").write_text("agents: [{name: slow, source: 'command:echo {query}', modes: {fts5: {}}}]")
     asked = (
@@ -229,6 +234,7 @@ class TestSuiteHeader:
         assert "has several modes" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 class TestDecision:
     def decided(self, *arguments: str) -> dict:
         assert searchmark("compare", "--decide", "vector-search", *arguments, "-o", "report.json") == 0
@@ -263,6 +269,7 @@ class TestDecision:
         assert "nothing is decided about fts5+vector+reranker against fts5+vector" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_example_runs_as_it_is_documented(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -71,7 +71,7 @@ def replaying(answer: Callable[[Heard], Reply]) -> Iterator[Replay]:
     with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
         replay = Replay(f"http://127.0.0.1:{server.server_address[1]}")
-        thread = Thread(target=server.serve_forever, daemon=True)
+        thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         try:
             yield replay

@@ -286,7 +286,7 @@ def main() -> None:
     server.daemon_threads = True
     sys.stdout.write(f"{server.server_address[1]}\n")
     sys.stdout.flush()
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     sys.stdin.read()  # ends with the process that started this one, however that ends
 
 

@@ -77,7 +77,7 @@ suites = st.builds(
 )
 
 
-line_ranges = st.none() | st.tuples(st.integers(1, 99), st.integers(1, 99))
+line_ranges = st.none() | st.tuples(st.integers(1, 99), st.integers(1, 99)).map(lambda ends: (min(ends), max(ends)))
 times = st.lists(st.floats(0, 1e6), max_size=2).map(tuple)
 labels = st.builds(RunLabel, words, st.none() | words, st.integers(1, 3))
 details = st.builds(

@@ -196,6 +196,7 @@ def test_a_server_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) ->
     agent.close()
 
 
+@pytest.mark.slow
 def test_a_server_that_was_away_is_asked_again(folder: Path) -> None:
     with serving(folder) as port:
         agent = McpAgent(McpConfig(url=url_at(port), tool="lines"))

@@ -112,6 +112,7 @@ def test_of_other_agents_probe_says_what_they_ask(tmp_path: Path, agent: str, se
     assert sentence in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_probe_that_is_ended_leaves_no_server_behind(tmp_path: Path, number: signal.Signals) -> None:
     alive = tmp_path / "alive"
