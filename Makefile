@@ -79,7 +79,7 @@ test-servers: $(READY)  ## ask real search systems: Datasette, Chroma, Groonga, 
 
 test-semantic-real: test-models  ## run semantic search with real embeddings (all-MiniLM-L6-v2), as CI does on pull requests and on main
 
-test-slow: $(READY)  ## pytest sessions of the plug-in, sandboxes, forged pipes, clean-up, charts, the example notebook
+test-slow: $(READY)  ## what takes long: sessions of pytest, sandboxes, forged pipes, programs and servers that end badly, histories, charts
 	$(BIN)/python -m pytest -n 2 -m slow
 
 test-hostile: $(READY)  ## attack it: agents, kills, full disks, repositories, fuzzed files (under ten minutes)

@@ -18,6 +18,8 @@ from tests.conftest import ROOT
 from tests.support.commands import searchmark
 from tests.support.small_histories import FILE, git, write_history
 
+pytestmark = pytest.mark.slow
+
 PAGE = (ROOT / "docs" / "ci.md").read_text()
 BIN = Path(sys.executable).parent
 INSTALL = "python -m pip install searchmark"  # needs a network, and is what these tests are run with

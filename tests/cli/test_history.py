@@ -17,6 +17,8 @@ from searchmark.cli.main import main
 from tests.conftest import ROOT
 from tests.support import commands
 
+pytestmark = pytest.mark.slow
+
 LIVE = ["--gold-set", "suite.yaml", "--corpus", "corpus.jsonl", "--num-runs", "1"]
 SAVED = ["evaluate", "--gold-set", "suite.yaml", "--run", "bm25.trec"]
 FOLDER = Path(".searchmark/runs")

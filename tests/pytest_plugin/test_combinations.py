@@ -9,6 +9,8 @@ import pytest
 from tests.pytest_plugin.support import run_pytest, shop
 from tests.pytest_plugin.test_items import OUTCOMES
 
+pytestmark = pytest.mark.slow
+
 BAD = {name: outcome for name, outcome in OUTCOMES.items() if outcome == "failure"}
 
 

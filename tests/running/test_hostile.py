@@ -14,6 +14,8 @@ from searchmark.cli.main import main
 from searchmark.running.worker.protocol import longest_answer, wrong_shape
 from tests.support.archives import texts_below
 
+pytestmark = pytest.mark.slow
+
 CASES = [{"id": f"c{i}", "query": f"word{i}", "ground_truth_files": ["f1.txt"]} for i in range(12)]
 
 

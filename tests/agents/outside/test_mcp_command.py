@@ -15,6 +15,8 @@ from searchmark.agents.outside.tokens import COUNTED_BY
 from tests.agents.outside.mcp_servers import MISBEHAVING, SERVER
 from tests.support.commands import searchmark
 
+pytestmark = pytest.mark.slow
+
 SUITE = """
 schema_version: 1
 cases:
