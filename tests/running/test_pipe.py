@@ -213,8 +213,8 @@ def test_a_message_is_a_json_object_without_odd_numbers(body: bytes) -> None:
 @pytest.mark.parametrize(
     ("operation", "wrong"),
     [
-        ("load", {"code": 3, "resets": False}),
-        ("load", {"code": "x" * 1000, "resets": False}),
+        ("load", {"code": 3, "resets": False, "counts": False, "needs_corpus": True}),
+        ("load", {"code": "x" * 1000, "resets": False, "counts": False, "needs_corpus": True}),
         ("load", {"code": None}),
         ("close", {"memory": True}),
         ("again", {"ns": 1, "same": 1}),
@@ -234,7 +234,7 @@ def test_every_reply_has_a_shape(operation: str, wrong: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("operation", "right"),
     [
-        ("load", {"code": None, "resets": True}),
+        ("load", {"code": None, "resets": True, "counts": False, "needs_corpus": True}),
         ("close", {"memory": None}),
         ("reset", {}),
         ("search", {**ANSWER, "scores": [1e308], "cost": 0, "metadata": {"a": [1, None]}, "lines": [[1, 2]]}),

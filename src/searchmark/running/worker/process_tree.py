@@ -204,8 +204,10 @@ def peak_memory() -> int | None:
 
 
 def _largest_alive() -> int:
-    """Of the descendants that are there now; elsewhere than on Linux they are known once they have ended."""
-    return max((_peak_of(pid) or 0 for pid in _below(os.getpid())), default=0) if LINUX else 0
+    """Of the descendants that are there now; elsewhere than on Linux, and under Landlock, they are known once they have ended."""
+    with contextlib.suppress(OSError):
+        return max((_peak_of(pid) or 0 for pid in _below(os.getpid())), default=0) if LINUX else 0
+    return 0
 
 
 def _below(ancestor: int) -> Iterator[int]:
