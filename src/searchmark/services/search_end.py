@@ -8,10 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_RESERVED, _MOST_RESERVED = (
-    0.1,
-    0.5,
-)  # of the time of a search, and seconds at most: for the way of the answer
+_RESERVED, _MOST_RESERVED = 0.1, 0.5  # of the time of a search, and seconds at most: for the way of the answer
 _END: ContextVar[float] = ContextVar("end", default=math.inf)
 
 

@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     from searchmark.services.outgoing import Outgoing
 
 TOKENS_BY = "the service"
-_SHOWN = 80
 _USER = re.compile(r"(?<=://)[^/?#]*@")
 _CHARSET = re.compile(r"(?i)charset=\"?([\w.:-]+)")
 _PAGE_OR_BINARY = re.compile(r"(?i)\s*(text/html|application/(xhtml|pdf|zip|gzip|octet-stream)|image/|audio/|video/|multipart/)")
-
 _PAGE = re.compile(r"(?i)\s*(<\?xml[^>]*>\s*)?<(!doctype\s+html|html)\b")
 
 
