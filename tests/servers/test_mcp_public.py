@@ -82,10 +82,10 @@ def test_commits_are_found_in_the_log_of_the_server_for_git(tmp_path: Path, repo
     config = {
         "argv": [sys.executable, "-m", "mcp_server_git", "--repository", str(repository)],
         "tool": "git_log",
-        "arguments": {"repo_path": str(repository), "max_count": "{k}"},
+        "arguments": {"repo_path": str(repository), "max_count": "{k}", "start_timestamp": "{query}"},
         "results": {"pattern": r"^Commit: '?(?P<id>[0-9a-f]{40})"},
     }
     newest = git(repository, "rev-parse", "HEAD")
-    cases = evaluated(tmp_path, {"newest": newest}, config, "--corpus", str(repository))
+    cases = evaluated(tmp_path, {"2000-01-01": newest}, config, "--corpus", str(repository))
     assert len(cases["c0"]["hits"]) == len(COMMITS)
     assert cases["c0"]["hits"][0]["id"] == newest
