@@ -91,7 +91,8 @@ def prepare(folder: Path, url: str, queries: list[str]) -> None:
     (folder / "c.yaml").write_text(json.dumps({"agents": [{"name": "svc", "source": "http", "config": config}]}))
 
 
-def measure(url: str, cases: int, rounds: int) -> float:
+def measure(url: str, cases: int, rounds: int) -> tuple[float, float]:
+    """What is kept of the bare loop, by the latency samples and by the clock around the whole command."""
     queries = [f"words of query {number}" for number in range(cases)]
     with tempfile.TemporaryDirectory() as folder:
         prepare(Path(folder), url, queries)
@@ -104,8 +105,9 @@ def measure(url: str, cases: int, rounds: int) -> float:
     print(
         f"  http, latency samples     {samples:8.0f}   {statistics.median(ratios):.2f} of it (rounds: {min(ratios):.2f} to {max(ratios):.2f})"
     )
-    print(f"  http, the whole command   {whole:8.0f}   {statistics.median(looped / each for looped, each, _ in taken):.2f} of it")
-    return statistics.median(ratios)
+    of_whole = statistics.median(looped / each for looped, each, _ in taken)
+    print(f"  http, the whole command   {whole:8.0f}   {of_whole:.2f} of it")
+    return statistics.median(ratios), of_whole
 
 
 def main() -> None:
@@ -115,11 +117,12 @@ def main() -> None:
     server = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
-        kept = measure(f"http://127.0.0.1:{server.stdout.readline().strip()}/docs/_search", cases, rounds)
+        kept, of_whole = measure(f"http://127.0.0.1:{server.stdout.readline().strip()}/docs/_search", cases, rounds)
     finally:
         server.kill()
         server.wait()
-    print(f"bar: {BAR:.2f} of the bare loop; {'met' if kept >= BAR else 'MISSED'}")
+    verdicts = ["met" if each >= BAR else "MISSED" for each in (kept, of_whole)]
+    print(f"bar: {BAR:.2f} of the bare loop; by latency samples {verdicts[0]}, by the whole command {verdicts[1]}")
     sys.exit(kept < BAR)
 
 

@@ -5,7 +5,6 @@ The server runs below a worker, as in a run: what looks like a secret is withhel
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.outside.options import McpConfig
+from searchmark.agents.outside.process import found_program
 from searchmark.agents.source import Command, Http, Mcp
 from searchmark.errors import UsageError, with_excerpt
 from searchmark.options.run_options import RunOptions
@@ -73,8 +73,7 @@ def _sentence(spec: AgentSpec) -> str:
         return f"{spec.name!r} asks {asked}; {ONLY_MCP}"
     if not config.argv:
         return f"{spec.name!r} starts a program that argv does not name yet; {ONLY_MCP}"
-    found = shutil.which(config.argv[0])
-    return f"{spec.name!r} starts {found or f'{config.argv[0]}, which is not found'}; {ONLY_MCP}"
+    return f"{spec.name!r} starts {found_program(config.argv[0])}; {ONLY_MCP}"
 
 
 def _asked(spec: AgentSpec, options: RunOptions, seconds: float) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from searchmark.agents.agent import RetrievalResult
 from searchmark.agents.outside.command import CommandAgent
 from searchmark.agents.outside.options import CommandConfig
-from searchmark.agents.outside.results import ResultFormat
+from searchmark.agents.outside.result_format import ResultFormat
 
 ECHO = "import sys; print(ascii(sys.argv[1]))"
 

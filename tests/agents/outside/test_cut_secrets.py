@@ -8,7 +8,8 @@ import pytest
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.outside.process import KEPT, one_line
-from searchmark.agents.outside.results import ResultFormat, ResultReader
+from searchmark.agents.outside.result_format import ResultFormat
+from searchmark.agents.outside.results import ResultReader
 from searchmark.agents.source import parse_source
 from searchmark.errors import SearchmarkError
 from searchmark.registry import create

@@ -14,7 +14,8 @@ import pytest
 from searchmark.agents.agent import RetrievalResult, Usage
 from searchmark.agents.outside.mcp import McpAgent
 from searchmark.agents.outside.options import McpConfig
-from searchmark.agents.outside.results import ResultFormat, UnreadableAnswer
+from searchmark.agents.outside.result_format import ResultFormat
+from searchmark.agents.outside.results import UnreadableAnswer
 from searchmark.agents.outside.tokens import COUNTED_BY, STATED, counted
 from searchmark.errors import UsageError
 from tests.agents.outside.mcp_servers import SERVER

@@ -14,7 +14,7 @@ import pytest
 from searchmark.agents.outside.mcp import MOST_RESTARTS, McpAgent
 from searchmark.agents.outside.mcp_connection import ServerFailed
 from searchmark.agents.outside.options import McpConfig
-from searchmark.agents.outside.results import ResultFormat
+from searchmark.agents.outside.result_format import ResultFormat
 from searchmark.corpora.corpus import Changes, load_corpus
 from searchmark.errors import UsageError
 from tests.agents.outside.mcp_servers import misbehaving_agent, stdio_agent

@@ -8,7 +8,8 @@ import pytest
 from mcp_types import CallToolResult, TextContent
 
 from searchmark.agents.outside.mcp_answers import AnswerReader, ToolAnswer
-from searchmark.agents.outside.results import ResultFormat, UnreadableAnswer
+from searchmark.agents.outside.result_format import ResultFormat
+from searchmark.agents.outside.results import UnreadableAnswer
 
 
 def ids(*texts: str, structured: Any = None, **results: Any) -> list[str]:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from searchmark.agents.outside.results import ResultFormat, ResultReader, UnreadableAnswer
+from searchmark.agents.outside.result_format import ResultFormat
+from searchmark.agents.outside.results import ResultReader, UnreadableAnswer
 from searchmark.errors import UsageError
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from searchmark.agents.hits import FoundHit
-from searchmark.agents.outside.results import ReadAnswer, ResultFormat, ResultReader, UnreadableAnswer
+from searchmark.agents.outside.result_format import ResultFormat
+from searchmark.agents.outside.results import ReadAnswer, ResultReader, UnreadableAnswer
 from searchmark.services.excerpts import excerpt_of
 
 if TYPE_CHECKING:

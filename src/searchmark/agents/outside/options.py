@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Gt, Le
 
 from searchmark.agents.outside.literal_secrets import check_no_literal_secret
-from searchmark.agents.outside.results import ResultFormat
+from searchmark.agents.outside.result_format import ResultFormat
 from searchmark.agents.outside.templates import names, variables_in
 from searchmark.embedders import EmbedderChoice
 from searchmark.errors import UsageError

@@ -10,19 +10,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
-from typing import Any, Literal
+from typing import Any
 
 from searchmark.agents.agent import RetrievalResult, Usage
 from searchmark.agents.hits import FoundHit, NotAHit, read_hit
-from searchmark.agents.outside.paths import FieldPath, PathFailed
+from searchmark.agents.outside.paths import PathFailed
+from searchmark.agents.outside.result_format import IN_HIT, PATHS, Format, ResultFormat
 from searchmark.errors import UsageError
-from searchmark.options.strict import strict_record
 from searchmark.services.excerpts import excerpt_of
 
-Format = Literal["json", "jsonl", "lines", "regex"]
-IN_HIT = ("id", "score", "distance", "first_line", "last_line")
-PATHS = ("hits", "header", *IN_HIT, "error", "cost", "tokens")
-GROUPS = ("id", "score", "first", "last")
 _SHOWN = 200
 _OPENED = ("{", "[", '{"', "[{")  # how JSON of several lines begins; a path may begin with a single bracket
 
@@ -34,64 +30,6 @@ class UnreadableAnswer(UsageError):
         super().__init__(sentence)
         self.said = said
         self.excerpt = None if said is None else repr(excerpt_of(said.strip(), _SHOWN))
-
-
-@strict_record
-class ResultFormat:
-    """How hits are read out of what a tool says.
-
-    ``format``: ``json``, ``jsonl`` (a hit per line), ``lines`` (an id or path per line) or ``regex``; by default what the other
-    fields suggest. ``hits``: a JMESPath to the list of hits. ``id``, ``score``, ``first_line``, ``last_line``: JMESPaths inside of
-    a hit, which may also be an id alone. ``distance``: a JMESPath to what is smaller for better hits; it becomes the score with
-    its sign changed; if ``score`` is given too, hits are rated by whichever gets worse from the first to the last. ``columns``: at
-    ``hits`` is a list of columns, such as ids and distances, and not of hits. ``header``: a JMESPath in the whole answer to the
-    names of the columns, where hits are lists: the other JMESPaths then find values by these names. ``error``: a JMESPath in the
-    whole answer; what is there is an error, even if the rest reads as an answer. ``pattern``: a regular expression with the groups
-    ``id``, ``score``, ``first`` and ``last``, looked for in every line. ``nothing``: a regular expression for what the tool says
-    if it finds nothing; it fits whole lines, of JSON the whole answer. ``cost`` and ``tokens``: JMESPaths in the whole answer.
-    """
-
-    format: Format | None = None
-    hits: str | None = None
-    id: str | None = None
-    score: str | None = None
-    distance: str | None = None
-    first_line: str | None = None
-    last_line: str | None = None
-    columns: bool = False
-    header: str | None = None
-    error: str | None = None
-    pattern: str | None = None
-    nothing: str | None = None
-    cost: str | None = None
-    tokens: str | None = None
-
-    def __post_init__(self) -> None:
-        for name in PATHS:
-            _path(name, getattr(self, name))
-        for name in ("pattern", "nothing"):
-            _check_pattern(name, getattr(self, name))
-        if self.pattern is not None and "id" not in re.compile(self.pattern).groupindex:
-            raise UsageError(
-                f"the pattern has no group named id: write (?P<id>...) around what names the document; it is {self.pattern!r}"
-            )
-        if self.format == "regex" and self.pattern is None:
-            raise UsageError("the format regex needs a pattern")
-
-    def format_or(self, default: Format) -> Format:
-        """The format that is meant."""
-        if self.format is not None:
-            return self.format
-        if self.pattern is not None:
-            return "regex"
-        return "json" if self.hits is not None or self.id is not None else default
-
-
-def _check_pattern(name: str, pattern: str | None) -> None:
-    try:
-        re.compile(pattern or "")
-    except re.error as error:
-        raise UsageError(f"{name} is not a regular expression: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -123,7 +61,7 @@ class ResultReader:
         self.format = wanted.format_or(default)
         self._lines_by_default = wanted.format is None and self.format == "lines"
         self._wanted = wanted
-        self._paths = {name: _path(name, getattr(wanted, name)) for name in PATHS}
+        self._paths = {name: wanted.path(name) for name in PATHS}
         self._has_paths = any(self._paths[name] is not None for name in IN_HIT)
         self._pattern = None if wanted.pattern is None else re.compile(wanted.pattern)
         self._nothing = None if wanted.nothing is None else re.compile(wanted.nothing)
@@ -256,10 +194,6 @@ class ResultReader:
             return None if path is None else path.find(data)
         except PathFailed as error:
             raise UnreadableAnswer(str(error)) from error
-
-
-def _path(name: str, path: str | None) -> FieldPath | None:
-    return None if path is None else FieldPath(name, path, whole=name == "hits")
 
 
 def _check_no_error_beside(data: Any) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from searchmark.agents.outside.options import HttpConfig
 from searchmark.agents.outside.presets import databases, full_text, vectors
 from searchmark.agents.outside.presets.preset import Lookup, Preset
-from searchmark.agents.outside.results import ResultFormat
+from searchmark.agents.outside.result_format import ResultFormat
 from searchmark.agents.outside.templates import filled
 from searchmark.errors import UsageError
 

@@ -10,7 +10,7 @@ from searchmark.agents.outside.options import HttpConfig
 from searchmark.agents.outside.presets.escaping import escaped_for_groonga, quoted_for_fts5
 from searchmark.agents.outside.presets.preset import Preset
 from searchmark.agents.outside.presets.weights import searched_fields, without_weights
-from searchmark.agents.outside.results import ResultFormat
+from searchmark.agents.outside.result_format import ResultFormat
 from searchmark.errors import UsageError
 
 

@@ -8,7 +8,7 @@ from searchmark.agents.outside.options import HttpConfig
 from searchmark.agents.outside.presets.escaping import escaped_for_lucene, without_operators
 from searchmark.agents.outside.presets.preset import Preset
 from searchmark.agents.outside.presets.weights import searched_fields, without_weights
-from searchmark.agents.outside.results import ResultFormat
+from searchmark.agents.outside.result_format import ResultFormat
 
 
 def elasticsearch(config: HttpConfig) -> Preset:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from searchmark.agents.outside.results import ResultFormat
+from searchmark.agents.outside.result_format import ResultFormat
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from searchmark.agents.outside.options import HttpConfig
 from searchmark.agents.outside.presets.escaping import quoted_for_graphql
 from searchmark.agents.outside.presets.preset import Lookup, Preset
 from searchmark.agents.outside.presets.weights import searched_fields
-from searchmark.agents.outside.results import ResultFormat
+from searchmark.agents.outside.result_format import ResultFormat
 from searchmark.errors import UsageError
 
 
