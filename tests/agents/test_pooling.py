@@ -22,7 +22,7 @@ class Indexed:
     """Files with their vectors, in a table and an index."""
 
     def __init__(self, files: dict[str, np.ndarray], cosine: bool = True) -> None:
-        self.table, self.index = ChunkTable(), ExactIndex(next(iter(files.values())).shape[1], cosine=cosine)
+        self.table, self.index = ChunkTable(), ExactIndex(next(iter(files.values())).shape[1], "cosine" if cosine else "ip")
         keys = {name: [f"{name}{place}".encode() for place in range(len(rows))] for name, rows in files.items()}
         self.index.put(np.array(list(self.table.put(keys).values())), np.concatenate(list(files.values())))
 

@@ -8,7 +8,7 @@ does a retriever of LangChain or LlamaIndex. What is awaited is awaited here.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from searchmark.errors import UsageError
 
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes
+    from searchmark.records import VectorStatistics
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _COUNT_NAMES = ("k", "top_k", "limit", "n", "size", "max_results")
@@ -132,6 +133,9 @@ class _AdaptedAgent(RetrievalAgent):
 
     def index_bytes(self) -> int | None:
         return self._ours.index_bytes()
+
+    def vectors(self) -> Sequence[VectorStatistics]:
+        return self._ours.vectors()
 
     def describe(self) -> Mapping[str, Any]:
         said: Mapping[str, Any] = self._agent.describe() if hasattr(self._agent, "describe") else {}

@@ -18,6 +18,7 @@ from searchmark.options.sensitive import Described, Nested, Sensitive
 
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes, Corpus
+    from searchmark.records import VectorStatistics
 
 _KEYS = ("name", "source", "class", "config", "network", "env", "chunk_of", "modes")
 
@@ -28,7 +29,9 @@ class Usage:
 
     ``tokens`` of the answer, counted by ``tokens_by`` (the name of a tokenizer, or who states it). ``retries``: further attempts
     after a failed one. ``waited_ms``: of the time of the search, what was spent waiting between attempts and for a rate limit.
-    ``start_ms``: of that time, what starting a process takes.
+    ``start_ms``: of that time, what starting a process takes. ``ann_recall``: the share of the true nearest ``ann_k`` vectors that
+    an approximate index has found, all that are as near as the last of them being as good; ``ann_overlap``: the same by number,
+    as if there were no ties.
     """
 
     tokens: int | None = None
@@ -36,6 +39,9 @@ class Usage:
     retries: int | None = None
     waited_ms: float | None = None
     start_ms: float | None = None
+    ann_k: int | None = None
+    ann_recall: float | None = None
+    ann_overlap: float | None = None
 
 
 NO_USAGE = Usage()
@@ -47,7 +53,8 @@ class RetrievalResult:
 
     ``files`` holds paths or ids, or hits in any other form that is read (docs/running.md, "Answers"). The rest is optional: a
     score per file, a range of lines per file (first and last, from 1; None for a whole file), what the query has cost in whatever
-    the agent is paid in, what else it took, and what was left out of it, by kind.
+    the agent is paid in, what else it took, what was left out of it, by kind, and ``index_ms``: of the time of the search, what
+    was spent in the index alone, without the embedding of the query.
     """
 
     files: Sequence[str]
@@ -57,6 +64,7 @@ class RetrievalResult:
     cost: float | None = None
     usage: Usage = NO_USAGE
     dropped: Mapping[str, int] = field(default_factory=dict)
+    index_ms: float | None = None
 
 
 @dataclass(frozen=True)
@@ -248,6 +256,10 @@ class RetrievalAgent:
     def index_bytes(self) -> int | None:
         """How large the index is, on disk and in memory; None if nobody knows."""
         return None
+
+    def vectors(self) -> Sequence[VectorStatistics]:
+        """What the stored vectors are like, once for every set of them; asked when ready."""
+        return ()
 
     def describe(self) -> Mapping[str, Any]:
         """What it searches with, as short plain data: model, revision, dimension, chunking, tokeniser, index; asked when ready."""

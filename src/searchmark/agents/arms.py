@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from searchmark.agents.agent import AgentChoice, AgentSpec, RetrievalAgent, RetrievalResult, Usage
+from searchmark.agents.agent import NO_USAGE, AgentChoice, AgentSpec, RetrievalAgent, RetrievalResult, Usage
 from searchmark.errors import UsageError
 
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes, Corpus
+    from searchmark.records import VectorStatistics
 
 N = TypeVar("N", int, float)
 
@@ -64,8 +66,18 @@ class AgentWithArms(RetrievalAgent):
         sizes = [size for size in (arm.index_bytes() for arm in self._arms.values()) if size is not None]
         return sum(sizes) if sizes else None
 
+    def vectors(self) -> Sequence[VectorStatistics]:
+        named = [(name, each) for name, arm in self._arms.items() for each in arm.vectors()]
+        return [replace(each, arm=name if each.arm is None else f"{name}.{each.arm}") for name, each in named]
+
     def describe(self) -> Mapping[str, Any]:
         return {"arms": {name: dict(arm.describe()) for name, arm in self._arms.items()}}
+
+    def usage_of_last(self) -> Usage:
+        """The recall of the one arm whose index has any: of several there is no single number."""
+        measured = [usage for arm in self._arms.values() if (usage := arm.usage_of_last()).ann_k is not None]
+        one = measured[0] if len(measured) == 1 else NO_USAGE
+        return Usage(ann_k=one.ann_k, ann_recall=one.ann_recall, ann_overlap=one.ann_overlap)
 
     def ask(self, name: str, query: str, k: int) -> RetrievalResult:
         """The answer of one arm. If it fails, this fails: the answer of the others alone would pass for that of all."""
@@ -109,6 +121,11 @@ def total_usage(results: list[RetrievalResult]) -> Usage:
         waited_ms=_total([result.usage.waited_ms for result in results]),
         start_ms=_total([result.usage.start_ms for result in results]),
     )
+
+
+def total_index_ms(results: list[RetrievalResult]) -> float | None:
+    """What the indexes of the arms took together; None if none of them says it."""
+    return _total([result.index_ms for result in results])
 
 
 def _total(amounts: Iterable[N | None]) -> N | None:

@@ -8,7 +8,16 @@ from math import isfinite
 from typing import Any, Literal
 
 from searchmark.agents.agent import RetrievalResult
-from searchmark.agents.arms import AgentWithArms, ArmChoice, remembered, total_cost, total_dropped, total_usage, with_tail
+from searchmark.agents.arms import (
+    AgentWithArms,
+    ArmChoice,
+    remembered,
+    total_cost,
+    total_dropped,
+    total_index_ms,
+    total_usage,
+    with_tail,
+)
 from searchmark.agents.fusion import NORMALIZATIONS, reciprocal_ranks, weighted_sum
 from searchmark.errors import UsageError
 from searchmark.options.strict import strict_record
@@ -68,6 +77,7 @@ class HybridAgent(AgentWithArms):
             lines=_lines([name for name, _ in best], answers),
             cost=total_cost(answers),
             usage=total_usage(answers),
+            index_ms=total_index_ms(answers),
             dropped=total_dropped(answers),
         )
 

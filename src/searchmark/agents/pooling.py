@@ -16,7 +16,7 @@ import numpy as np
 
 from searchmark.agents.chunk_table import ChunkLayout
 from searchmark.embedders.embedder import Vectors
-from searchmark.indexes.index import Numbers, Scores, VectorIndex
+from searchmark.indexes.index import Numbers, Scores, ScoringIndex
 
 PoolingKind = Literal["max", "mean", "sum"]
 
@@ -80,7 +80,7 @@ class _ScoredFiles:
         return hits
 
 
-def nearest_files(index: VectorIndex, layout: ChunkLayout, query: Vectors, k: int, pooling: Pooling) -> list[FileHit]:
+def nearest_files(index: ScoringIndex, layout: ChunkLayout, query: Vectors, k: int, pooling: Pooling) -> list[FileHit]:
     """The best ``k`` files, best first; equal scores are ordered by name. A query of zeros finds nothing."""
     if k < 1 or not layout.names or not query.any():
         return []
@@ -89,7 +89,7 @@ def nearest_files(index: VectorIndex, layout: ChunkLayout, query: Vectors, k: in
     return (scored or _from_all(index, layout, query, k, pooling)).best(layout, k)
 
 
-def _from_the_nearest(index: VectorIndex, layout: ChunkLayout, query: Vectors, k: int, pooling: Pooling) -> _ScoredFiles | None:
+def _from_the_nearest(index: ScoringIndex, layout: ChunkLayout, query: Vectors, k: int, pooling: Pooling) -> _ScoredFiles | None:
     """The files of the nearest chunks; None if others might be among the best ``k``."""
     wanted = CHUNKS_PER_FILE * k + SPARE_CHUNKS
     near = index.search(query, wanted)
@@ -103,7 +103,7 @@ def _from_the_nearest(index: VectorIndex, layout: ChunkLayout, query: Vectors, k
     return scored if complete else None
 
 
-def _from_all(index: VectorIndex, layout: ChunkLayout, query: Vectors, k: int, pooling: Pooling) -> _ScoredFiles:
+def _from_all(index: ScoringIndex, layout: ChunkLayout, query: Vectors, k: int, pooling: Pooling) -> _ScoredFiles:
     """The files that may be among the best ``k`` by an estimate of every chunk."""
     estimates = index.estimates(query, layout.numbers)
     pooled = pooling.pooled(estimates.scores.astype(np.float64), layout.starts, layout.counts)

@@ -90,6 +90,7 @@ class RerankAgent(AgentWithArms):
             lines=None if lines is None else [lines[name] for name, _ in best],
             cost=found.cost,
             usage=total_usage([found]),
+            index_ms=found.index_ms,
             dropped=found.dropped,
         )
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes, Corpus
     from searchmark.embedders.embedder import Embedder
     from searchmark.embedders.fingerprint import Fingerprint
-    from searchmark.indexes.index import VectorIndex
+    from searchmark.indexes.index import ScoringIndex
     from searchmark.records import Document
 
 AT_ONCE = 8192  # chunks that wait for their vectors
@@ -73,7 +73,7 @@ class SemanticConfig:
 class _RememberingSearch:
     """Queries to files, by one index; the least recently used of what is remembered goes first."""
 
-    def __init__(self, index: VectorIndex, table: ChunkTable, embedder: Embedder, config: SemanticConfig) -> None:
+    def __init__(self, index: ScoringIndex, table: ChunkTable, embedder: Embedder, config: SemanticConfig) -> None:
         pooling = Pooling(config.pooling, config.mean_of)
         # Caches over what is searched and not over methods: an agent with a cache of its own method would be part of a
         # cycle, and its vectors would stay in memory until a garbage collection.
@@ -108,7 +108,7 @@ class SemanticAgent(RetrievalAgent):
         self._embedder: Embedder | None = None
         self._cutting = Cutting(self._config.longest_chunk, self._config.paths, whole=False)
         self._table = ChunkTable()
-        self._index: VectorIndex | None = None
+        self._index: ScoringIndex | None = None
         self._search: _RememberingSearch | None = None
         self._lines_of: dict[str, list[Lines]] = {}
 
@@ -130,7 +130,7 @@ class SemanticAgent(RetrievalAgent):
         self._lines_of = {}
         self._cutting = Cutting(options.longest_chunk, options.paths, whole=self.embedder.keyed_by == "id")
         self._table = ChunkTable()
-        self._index = ExactIndex(self.embedder.dimension, cosine=self._options.normalize)
+        self._index = ExactIndex(self.embedder.dimension, "cosine" if self._options.normalize else "ip")
         self._search = _RememberingSearch(self._index, self._table, self.embedder, options)
         if options.index_file is None:
             self._add(self._index, corpus)
@@ -175,7 +175,8 @@ class SemanticAgent(RetrievalAgent):
         self._table = ChunkTable()
 
     def index_bytes(self) -> int | None:
-        return None if self._index is None else self._index.size() + self._table.size()
+        size = None if self._index is None else self._index.size()
+        return None if size is None else size + self._table.size()
 
     def describe(self) -> Mapping[str, Any]:
         made_of = {} if self._embedder is None else asdict(self._embedder.fingerprint())
@@ -194,7 +195,7 @@ class SemanticAgent(RetrievalAgent):
         """What the index of this corpus is made of."""
         return replace(self.embedder.fingerprint(), chunking=str(self._cutting), corpus=corpus.survey.digest)
 
-    def _keep(self, index: VectorIndex, corpus: Corpus, path: Path) -> None:
+    def _keep(self, index: ScoringIndex, corpus: Corpus, path: Path) -> None:
         """Use the vectors that were saved, if they were made from the same; otherwise save those of today."""
         from searchmark.indexes.saved import SavedVectors, read_vectors, save_vectors
 
@@ -211,7 +212,7 @@ class SemanticAgent(RetrievalAgent):
         files = {name: np.searchsorted(every, numbers).tolist() for name, numbers in self._table.files.items()}
         save_vectors(path, SavedVectors(self._table.keys(every), index.contents(every), files), fingerprint)
 
-    def _add(self, index: VectorIndex, documents: Iterable[Document], *, again: bool = False) -> set[str]:
+    def _add(self, index: ScoringIndex, documents: Iterable[Document], *, again: bool = False) -> set[str]:
         """Chunks wait until there are enough of them for the model; texts that are known already are not held."""
         waiting: dict[bytes, str] = {}
         files: dict[str, list[bytes]] = {}
@@ -229,7 +230,7 @@ class SemanticAgent(RetrievalAgent):
         self._embed(index, waiting, files)
         return added.union(files)
 
-    def _embed(self, index: VectorIndex, waiting: Mapping[bytes, str], files: Mapping[str, list[bytes]]) -> None:
+    def _embed(self, index: ScoringIndex, waiting: Mapping[bytes, str], files: Mapping[str, list[bytes]]) -> None:
         vectors = self.embedder.embed_documents(list(waiting.values())) if waiting else ()
         vector_of = dict(zip(waiting, vectors, strict=True))
         new = self._table.put(files)

@@ -6,13 +6,15 @@ Vectors lie in blocks, so that an index grows without being copied.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.embedders.embedder import Vectors
-from searchmark.indexes.index import Estimates, Neighbours, Numbers, Scores
+from searchmark.indexes.index import Distance, Estimates, IndexOptions, Neighbours, Numbers, Scores
+from searchmark.options.strict import strict_record
 
 BLOCK = 8192  # vectors
 WIDE_ROWS = 256  # vectors that are widened to float64 at once: what is made of them stays in the processor's cache
@@ -21,15 +23,26 @@ UNIT = 2.0**-24  # what float32 may be wrong by in one step
 LENGTH = 2e-6  # what two lengths that pass for one may be wrong by
 
 
-class ExactIndex:
-    """A `VectorIndex` that finds exactly the nearest.
+@strict_record
+class ExactOptions(IndexOptions):
+    """Options of ``exact``: none, since it looks at every vector."""
 
-    For ``cosine`` every vector must have length one, or be zero; otherwise the score is the dot product.
+    def open(self, dimension: int, distance: Distance) -> ExactIndex:
+        return ExactIndex(dimension, distance)
+
+
+class ExactIndex:
+    """A `ScoringIndex` that finds exactly the nearest.
+
+    For ``cosine`` every vector must have length one, or be zero.
     """
 
-    def __init__(self, dimension: int, *, cosine: bool = True) -> None:
+    exact = True
+
+    def __init__(self, dimension: int, distance: Distance = "cosine") -> None:
         self.dimension = dimension
-        self._cosine = cosine
+        self.distance: Distance = distance
+        self._cosine = distance == "cosine"
         self._blocks: list[Vectors] = []
         self._live: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)  # one entry per row up to the last that was ever used
         self._longest = 1.0
@@ -79,6 +92,16 @@ class ExactIndex:
         for block, rows, where in self._by_block(numbers):
             vectors[where] = block[rows]
         return vectors
+
+    def build(self) -> None:
+        """Nothing to do: every search looks at every vector."""
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"name": "exact"}
+
+    def close(self) -> None:
+        self._blocks = []
+        self._live = np.zeros(0, dtype=np.bool_)
 
     def size(self) -> int:
         """The blocks, whether or not every row of them is in use."""

@@ -77,6 +77,9 @@ if TYPE_CHECKING:
         Suite,
         SuiteKind,
     )
+    from searchmark.records.vectors import (
+        VectorStatistics,
+    )
 
 __all__ = [
     "EMPTY",
@@ -121,6 +124,7 @@ __all__ = [
     "SuiteKind",
     "TrustEvent",
     "TrustKind",
+    "VectorStatistics",
     "display_names",
     "is_line_range",
     "joined_provenance",
@@ -175,6 +179,7 @@ _HOMES = {
         "Suite",
         "SuiteKind",
     ),
+    "vectors": ("VectorStatistics",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, get_args
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from searchmark.errors import with_excerpt
 from searchmark.options.strict import strict_record
@@ -15,6 +15,7 @@ from searchmark.records.samples import ManyMilliseconds, Milliseconds
 Status = Literal["ok", "empty", "error", "timeout", "not_run"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 OK, EMPTY, ERROR, TIMEOUT, NOT_RUN = range(len(STATUSES))
+Share = Annotated[float, Ge(0), Le(1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,9 @@ class AnswerDetails:
     found. ``said`` is the agent's own remark. ``first_hit_ms`` is the runner's own time until the first hit of an agent that
     gives them one by one. What the agent says of the cold search: ``tokens`` of the answer, counted by ``tokens_by``;
     ``retries``, None where it does not say; ``waited_ms`` between attempts and for a rate limit; ``start_ms`` that starting a
-    process takes. Both times are part of ``cold_ms``.
+    process takes. Both times are part of ``cold_ms``, and so is ``index_cold_ms``, what an index alone took; ``index_warm_ms`` are
+    those parts of ``warm_ms``. ``ann_recall`` is the share of the true nearest ``ann_k`` vectors that an approximate index found,
+    all that are as near as the last of them being as good, and ``ann_overlap`` the same as if there were no ties.
     """
 
     cold_ms: tuple[Milliseconds, ...] = ()
@@ -58,6 +61,11 @@ class AnswerDetails:
     retries: Annotated[int, Ge(0)] | None = None
     waited_ms: Milliseconds | None = None
     start_ms: Milliseconds | None = None
+    index_cold_ms: Milliseconds | None = None
+    index_warm_ms: ManyMilliseconds = ()
+    ann_k: Annotated[int, Ge(1)] | None = None
+    ann_recall: Share | None = None
+    ann_overlap: Share | None = None
     failure: str | None = None
     failure_excerpt: str | None = None
     traceback: str | None = None
@@ -80,7 +88,7 @@ class AnswerDetails:
         """What there is to say, as JSON has it; nothing for what is not known."""
         # A cost of 0 is known, and differs from one that is not: only what is at its default is left out.
         plain = {name: value for name, default in _DEFAULTS if (value := getattr(self, name)) != default}
-        return plain | {"warm_ms": tuple(self.warm_ms)} if "warm_ms" in plain else plain
+        return plain | {name: tuple(plain[name]) for name in ("warm_ms", "index_warm_ms") if name in plain}
 
 
 NOTHING_KNOWN = AnswerDetails()

@@ -15,6 +15,7 @@ from annotated_types import Ge
 
 from searchmark.options.strict import strict_record
 from searchmark.records.model_names import one_model
+from searchmark.records.vectors import VectorStatistics
 
 
 @strict_record(slots=True)
@@ -178,7 +179,8 @@ class Provenance:
     its commit. ``own_corpus``: the agent, or one that it asks, has searched what it has and not what it was given, so that nothing
     is known of its index and of the state that it is in. ``service`` is what that is called where no corpus was named either to
     check hits against, so that nothing is known of what exists there. ``memory_bytes`` is None where others than our processes may
-    have searched. ``baseline``: that others are held against this run.
+    have searched. ``vectors`` is what those in its index were like when it was last ready. ``baseline``: that others
+    are held against this run.
     """
 
     id: str | None = None
@@ -195,6 +197,7 @@ class Provenance:
     own_corpus: bool = False
     environment: Environment | None = None
     index: IndexBuild | None = None
+    vectors: tuple[VectorStatistics, ...] = ()
     start_seconds: tuple[float, ...] = ()
     memory_bytes: int | None = None
     restarts: Annotated[int, Ge(0)] = 0
@@ -246,6 +249,7 @@ def joined_provenance(parts: Sequence[RunPart]) -> Provenance:
         own_corpus=any(each.own_corpus for each in known),
         environment=first.environment,
         index=_together([each.index for each in known if each.index is not None]),
+        vectors=_distinct(vectors for each in known for vectors in each.vectors),
         start_seconds=tuple(seconds for each in known for seconds in each.start_seconds),
         memory_bytes=max((each.memory_bytes for each in known if each.memory_bytes is not None), default=None),
         restarts=sum(each.restarts for each in known),

@@ -31,7 +31,7 @@ from searchmark.records import (
 from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector, service_among
 from searchmark.running.entrant import Entrant
 from searchmark.running.environment import environment
-from searchmark.running.events import WorkerEvent, description, index_build, peak_memory
+from searchmark.running.events import WorkerEvent, description, index_build, peak_memory, vectors
 from searchmark.running.journal import Journal, new_run_start
 from searchmark.running.journal_lines import JournalEntry
 from searchmark.running.plan import Step, blocks, ordered
@@ -306,6 +306,7 @@ class AgentRun:
             own_corpus=own_corpus,
             environment=environment(),
             index=IndexBuild() if own_corpus else index_build(events),
+            vectors=vectors(events),
             start_seconds=tuple(event.seconds for event in events if event.event == "started" and event.seconds is not None),
             memory_bytes=peak_memory(events) if self._entrant.searches_here(own_corpus=own_corpus) else None,
             restarts=sum(event.event == "ended" for event in events),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from searchmark.options.strict import strict_record
-from searchmark.records import IndexBuild
+from searchmark.records import IndexBuild, VectorStatistics
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -31,9 +32,11 @@ class WorkerEvent:
     memory: int | None = None
     reason: str | None = None
     description: Mapping[str, Any] | None = None
+    vectors: tuple[VectorStatistics, ...] | None = None
 
     def to_plain(self) -> dict[str, Any]:
         plain = {name: getattr(self, name) for name in self.__slots__}
+        plain["vectors"] = None if self.vectors is None else [asdict(each) for each in self.vectors]
         return {name: value for name, value in plain.items() if value is not None}
 
     @classmethod
@@ -69,6 +72,11 @@ def failure_to_start(events: Sequence[WorkerEvent]) -> str | None:
     if any(event.event == "prepared" for event in events):
         return None
     return next((event.reason for event in reversed(events) if event.event == "not_started"), None)
+
+
+def vectors(events: Sequence[WorkerEvent]) -> tuple[VectorStatistics, ...]:
+    """What the vectors of the agent were like when it was last ready."""
+    return next((event.vectors for event in reversed(events) if event.vectors is not None), ())
 
 
 def description(events: Sequence[WorkerEvent]) -> Mapping[str, Any]:

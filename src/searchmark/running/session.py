@@ -133,7 +133,7 @@ class Session:
             ms, doubted = self._time(cold, query)
             first = self._first_hit_ms(ms)
             if self._counts:
-                cold |= self._told({"op": "tokens"}, self._options.timeout_seconds)
+                cold |= self._told({"op": "afterwards"}, self._options.timeout_seconds)
         except _RequestFailed as failure:
             return self._failed(failure, failure.ms)
         self._warm_up_query = query
@@ -183,6 +183,7 @@ class Session:
     def _repeats(self, query: str) -> dict[str, Any]:
         """The fields of the details that warm searches fill in. After a repeat that fails there are no more."""
         samples: list[float] = []
+        inside: list[float] = []
         changed = doubted = 0
         for _ in range(self._options.num_runs - 1):
             try:
@@ -192,13 +193,19 @@ class Session:
                 self._give_up_at_the_limit(str(failure))
                 samples += [] if failure.ms is None else [failure.ms]
                 failures = {"repeat_failure": str(failure), "repeat_failures": int(failure.ms is not None)}
-                return {"warm_ms": _packed(samples), "doubted_times": doubted + failure.doubted, **failures}
+                return {
+                    "warm_ms": _packed(samples),
+                    "index_warm_ms": _packed(inside),
+                    "doubted_times": doubted + failure.doubted,
+                    **failures,
+                }
             ms, not_believed = self._time(reply, query)
             samples.append(ms)
+            inside += [reply["index_ms"]] if (reply.get("index_ms") or ms + 1) <= ms else []
             doubted += not_believed
             changed += not reply["same"]
         self._in_a_row = 0
-        return {"warm_ms": _packed(samples), "doubted_times": doubted, "unstable": changed}
+        return {"warm_ms": _packed(samples), "index_warm_ms": _packed(inside), "doubted_times": doubted, "unstable": changed}
 
     def _failed(self, failure: _RequestFailed, ms: float | None = None) -> Outcome:
         """A case without an answer; ``ms`` is how long it was searched for, None where it never came to that."""
@@ -264,7 +271,7 @@ class Session:
         believed = self._clock.believes_preparation(reply, self._process, location)
         ns = reply["ns"] if believed else _surely_ns(self._process)
         self._clock.begin(self._process)
-        facts = {key: reply[key] for key in ("how", "index_bytes", "memory", "description")}
+        facts = {key: reply[key] for key in ("how", "index_bytes", "memory", "description", "vectors")}
         self._happened(WorkerEvent("prepared", seconds=ns / 1e9, doubted=None if believed else True, **facts))
         self._location, self._ever_ready = location, True
         return True
@@ -343,7 +350,7 @@ def _own(request: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _possible(reply: Mapping[str, Any], ms: float) -> Mapping[str, Any]:
     """A reply without stated parts of its time that are longer than all of it; these are counted."""
-    impossible = [part for part in ("waited_ms", "start_ms") if (reply.get(part) or 0.0) > ms]
+    impossible = [part for part in ("waited_ms", "start_ms", "index_ms") if (reply.get(part) or 0.0) > ms]
     dropped = {**reply["dropped"], "impossible_times": len(impossible)} if impossible else reply["dropped"]
     return {**reply, **dict.fromkeys(impossible), "dropped": dropped}
 
@@ -363,6 +370,10 @@ def answered(reply: Mapping[str, Any], **times: Any) -> Outcome:
             retries=reply.get("retries"),
             waited_ms=reply.get("waited_ms"),
             start_ms=reply.get("start_ms"),
+            index_cold_ms=reply.get("index_ms"),
+            ann_k=reply.get("ann_k"),
+            ann_recall=reply.get("ann_recall"),
+            ann_overlap=reply.get("ann_overlap"),
             dropped=reply["dropped"],
             said=reply.get("metadata"),
             **times,

@@ -17,11 +17,12 @@ from searchmark.running.worker.protocol import (
     LONGEST_NAME,
     is_cost,
     is_duration,
+    is_share,
 )
 
 Reply = dict[str, Any]
 
-REMARKS = ("cost", "usage", "metadata", "dropped")
+REMARKS = ("cost", "usage", "metadata", "dropped", "index_ms")
 
 
 def remarks_of(result: Any) -> Reply:
@@ -49,7 +50,7 @@ def plain_remarks(reader: HitReader, remarks: Mapping[str, Any]) -> Reply:
     cost = remarks["cost"]
     if finite(cost) and is_cost(float(cost)):
         answer["cost"] = float(cost)
-    answer |= plain_usage(remarks["usage"])
+    answer |= plain_usage(remarks["usage"]) | plain_index_ms(remarks)
     metadata = _small(remarks["metadata"])
     return answer | ({"metadata": metadata} if metadata else {})
 
@@ -67,7 +68,23 @@ def plain_usage(usage: Any) -> Reply:
     times: Reply = {name: getattr(usage, name, None) for name in ("waited_ms", "start_ms")}
     known |= {name: float(ms) for name, ms in times.items() if finite(ms) and is_duration(float(ms))}
     by = getattr(usage, "tokens_by", None)
-    return known | ({"tokens_by": by[:LONGEST_NAME]} if isinstance(by, str) and "tokens" in known else {})
+    return known | _plain_recall(usage) | ({"tokens_by": by[:LONGEST_NAME]} if isinstance(by, str) and "tokens" in known else {})
+
+
+def plain_index_ms(remarks: Mapping[str, Any]) -> Reply:
+    """What the index alone took, as far as an agent says so and it can be."""
+    ms = remarks["index_ms"]
+    return {"index_ms": float(ms)} if finite(ms) and is_duration(float(ms)) else {}
+
+
+def _plain_recall(usage: Any) -> Reply:
+    """All of what an agent says of its index, or nothing."""
+    k: Any = getattr(usage, "ann_k", None)
+    shares: Reply = {name: getattr(usage, name, None) for name in ("ann_recall", "ann_overlap")}
+    if not finite(k) or not 1 <= float(k) <= LARGEST_COUNT or not all(map(finite, shares.values())):
+        return {}
+    known: Reply = {"ann_k": int(k), **{name: float(share) for name, share in shares.items()}}
+    return known if all(is_share(known[name]) for name in shares) else {}
 
 
 def _small(metadata: Any) -> Any:

@@ -9,14 +9,19 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from searchmark.agents.hits import LONGEST_ID
 from searchmark.files.plain_data import is_too_deep
-from searchmark.records import is_line_range
+from searchmark.records import VectorStatistics, is_line_range
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 LONGEST_METADATA = 4096
 LONGEST_DESCRIPTION = 1 << 14  # characters of JSON; several arms describe themselves in it
+MOST_VECTOR_SETS = 100  # arms with vectors of their own
 LONGEST_OFFERS = 1 << 19  # characters of JSON: the tools of a server
 LONGEST_REASON = 500
 LONGEST_TRACEBACK = 4000
@@ -94,6 +99,11 @@ def is_duration(value: Any, _: int = 0) -> bool:
     return value is None or (_is_number(value) and 0 <= value <= LONGEST_MS)
 
 
+def is_share(value: Any, _: int = 0) -> bool:
+    """Whether this is a share of something, if it is known."""
+    return value is None or (_is_number(value) and 0 <= value <= 1)
+
+
 def _are_ids(value: Any, depth: int) -> bool:
     return isinstance(value, list) and len(value) <= depth and all(type(each) is str and len(each) <= LONGEST_ID for each in value)
 
@@ -134,6 +144,23 @@ def _is_description(value: Any, _: int) -> bool:
     return isinstance(value, dict) and _is_small(value, LONGEST_DESCRIPTION)
 
 
+def _are_statistics(value: Any, _: int) -> bool:
+    if not isinstance(value, list) or len(value) > MOST_VECTOR_SETS or not _is_small(value, LONGEST_DESCRIPTION):
+        return False
+    try:
+        _statistics().validate_python(value)
+    except ValueError:
+        return False
+    return True
+
+
+@cache
+def _statistics() -> TypeAdapter[list[VectorStatistics]]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(list[VectorStatistics])
+
+
 def _are_offers(value: Any, _: int) -> bool:
     return isinstance(value, dict) and _is_small(value, LONGEST_OFFERS)
 
@@ -159,7 +186,13 @@ _FAILURE: dict[str, _Check] = {
     "spent": (_is_flag, False),
 }
 _PART: dict[str, _Check] = {"ids": (_are_ids, True), "scores": (_are_scores, False), "lines": (_are_lines, False)}
-_TOKENS: dict[str, _Check] = {"tokens": (_is_size, False), "tokens_by": (_is_name, False)}
+_AFTERWARDS: dict[str, _Check] = {
+    "tokens": (_is_size, False),
+    "tokens_by": (_is_name, False),
+    "ann_k": (_is_size, False),
+    "ann_recall": (is_share, False),
+    "ann_overlap": (is_share, False),
+}
 _SHAPES: dict[str, dict[str, _Check]] = {
     "load": {
         "code": (_is_digest, True),
@@ -174,6 +207,7 @@ _SHAPES: dict[str, dict[str, _Check]] = {
         "index_bytes": (_is_size, True),
         "memory": (_is_size, True),
         "description": (_is_description, True),
+        "vectors": (_are_statistics, False),
     },
     "reset": {},
     "search": {
@@ -181,14 +215,15 @@ _SHAPES: dict[str, dict[str, _Check]] = {
         **_PART,
         "dropped": (_are_counts, True),
         "cost": (is_cost, False),
-        **_TOKENS,
+        **_AFTERWARDS,
         "retries": (_is_size, False),
         "waited_ms": (is_duration, False),
         "start_ms": (is_duration, False),
+        "index_ms": (is_duration, False),
         "metadata": (_is_metadata, False),
     },
-    "tokens": _TOKENS,
+    "afterwards": _AFTERWARDS,
     "offers": {"offers": (_are_offers, True)},
-    "again": {"ns": (_is_count, True), "same": (_is_flag, True)},
+    "again": {"ns": (_is_count, True), "same": (_is_flag, True), "index_ms": (is_duration, False)},
     "close": {"memory": (_is_size, True)},
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import asdict
 from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,7 +23,7 @@ from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_from_plain
 from searchmark.errors import SearchmarkError, UsageError
 from searchmark.files.plain_data import is_too_deep
-from searchmark.running.worker.answers import Reply, plain_hits, plain_remarks, plain_usage, remarks_of
+from searchmark.running.worker.answers import Reply, plain_hits, plain_index_ms, plain_remarks, plain_usage, remarks_of
 from searchmark.running.worker.process_tree import limit_memory, peak_memory
 from searchmark.running.worker.protocol import (
     DEEPEST,
@@ -68,7 +69,7 @@ class Server:
             "reset": self._reset,
             "search": self._search,
             "again": self._again,
-            "tokens": self._tokens,
+            "afterwards": self._afterwards,
             "offers": lambda _: {"offers": dict(self.agent.offers())},
             "close": self._close,
         }
@@ -129,6 +130,7 @@ class Server:
             "index_bytes": _whole(self.agent.index_bytes()),
             "memory": peak_memory(),
             "description": described(self.agent),
+            "vectors": [asdict(each) for each in self.agent.vectors()],
         }
         around = perf_counter_ns() - start - elapsed  # a walk through history, a folder made for the agent, and the facts
         return {"ns": elapsed, "around_ns": max(0, around), **facts}
@@ -196,13 +198,14 @@ class Server:
 
     def _again(self, request: Reply) -> Reply:
         """Search without a reset, and only say whether the answer is still the same."""
-        reader, _, _ = self._timed(request, None)
-        return {"ns": self._search_ns, "same": self._settled(plain_hits(reader)) == self._last}
+        reader, remarks, _ = self._timed(request, None)
+        same = self._settled(plain_hits(reader)) == self._last
+        return {"ns": self._search_ns, "same": same, **plain_index_ms(remarks)}
 
-    def _tokens(self, _: Reply) -> Reply:
-        """The tokens of the last answer, where its agent counts them only when asked: that takes its time."""
+    def _afterwards(self, _: Reply) -> Reply:
+        """The tokens of the last answer and the recall of its index, where its agent says them only when asked: that takes time."""
         counted = plain_usage(self.agent.usage_of_last())
-        return {key: counted[key] for key in ("tokens", "tokens_by") if key in counted}
+        return {key: counted[key] for key in ("tokens", "tokens_by", "ann_k", "ann_recall", "ann_overlap") if key in counted}
 
     def _timed(self, request: Reply, send: Callable[[Reply], None] | None) -> tuple[HitReader, Reply, int]:
         """Search while the clock runs; a search that fails has taken its time as well. How many hits were sent is told too."""

@@ -1,0 +1,35 @@
+"""What stored vectors are like: whoever compares runs sees here that a model, its normalisation or its data has changed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from annotated_types import Ge
+
+from searchmark.options.strict import strict_record
+
+Count = Annotated[int, Ge(0)]
+
+
+@strict_record(slots=True)
+class VectorStatistics:
+    """One set of vectors: how many, how long they are, and what is odd about them.
+
+    ``normalized``: whether they were meant to have length one; None where that is not known. ``norm_std`` is that of the whole
+    set. ``zero`` vectors are near to nothing; ``duplicates`` have the same numbers as an earlier one; ``not_finite`` ones hold a
+    NaN or an infinity; ``wrong_dimension`` ones have another length than most. Norms are those of all other vectors, None if
+    there are none. ``arm`` is the agent whose they are, where one asks several.
+    """
+
+    count: Count
+    dimension: Count
+    normalized: bool | None = None
+    norm_mean: float | None = None
+    norm_std: float | None = None
+    norm_min: float | None = None
+    norm_max: float | None = None
+    zero: Count = 0
+    duplicates: Count = 0
+    not_finite: Count = 0
+    wrong_dimension: Count = 0
+    arm: str | None = None
