@@ -36,7 +36,7 @@ def test_scores_that_float32_cannot_tell_apart_are_ordered_as_in_float64(cosine:
     expected = sorted(range(300), key=lambda number: (-exact[number], number))[:10]
     in_float32 = np.argsort(-(rows @ rows[7]), kind="stable")[:10].tolist()
 
-    found = filled(rows, "cosine" if cosine else "ip").search(rows[7], 10)
+    found = filled(rows, cosine=cosine).search(rows[7], 10)
     assert found.numbers.tolist() == expected
     assert found.scores.tolist() == [exact[number] for number in expected]
     assert in_float32 != expected  # otherwise this test would show nothing
@@ -50,7 +50,7 @@ def test_any_vectors_are_found_in_the_order_of_float64(seed: int, k: int, cosine
     query = np.append(random.integers(-1, 2, size=3), 1).astype(np.float32)
     exact = float64_scores(rows, query, cosine)
 
-    found = filled(rows, "cosine" if cosine else "ip").search(query, k)
+    found = filled(rows, cosine=cosine).search(query, k)
     assert found.numbers.tolist() == sorted(range(30), key=lambda number: (-exact[number], number))[:k]
 
 
@@ -99,7 +99,7 @@ def test_nothing_is_near_to_zeros_and_nothing_is_in_an_empty_index() -> None:
 @pytest.mark.parametrize("cosine", [True, False])
 def test_no_estimate_is_further_from_the_exact_score_than_it_says(cosine: bool) -> None:
     rows = normalized(np.random.default_rng(4).normal(size=(2000, 256)).astype(np.float32))
-    index, numbers = filled(rows, "cosine" if cosine else "ip"), np.arange(0, 2000, 3)
+    index, numbers = filled(rows, cosine=cosine), np.arange(0, 2000, 3)
     estimates = index.estimates(rows[1], numbers)
     off = np.abs(estimates.scores.astype(np.float64) - index.scores(rows[1], numbers))
     assert 0 < off.max() <= estimates.error
