@@ -233,9 +233,8 @@ class ExactIndex:
             else:
                 np.matmul(queries, block.vectors[part].T, out=scores)
             self._measure.adjust(scores, block.factors[part])
-        without = np.flatnonzero(~block.rough[part])
-        if len(without):
-            scores[..., without] = -np.inf
+        if not block.rough[part].all():
+            scores[..., np.flatnonzero(~block.rough[part])] = -np.inf
 
     def _error(self, query: _Query) -> float:
         return self._measure.error(self.dimension, self._longest, float(np.sqrt(query.square)))
