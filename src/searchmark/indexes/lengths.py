@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from searchmark.embedders.embedder import Vectors, normalized
+from searchmark.indexes.index import Distance
 
 SHORT, LONG = 0.25, 1.001  # squared lengths that may stay: far from what f16 loses, and no number beyond what i8 takes for one
 
@@ -12,3 +13,8 @@ SHORT, LONG = 0.25, 1.001  # squared lengths that may stay: far from what f16 lo
 def near_unit(query: Vectors) -> Vectors:
     """A query for cosine: unchanged, unless it is so long or so short that small numbers cannot hold it."""
     return query if SHORT < float(query @ query) < LONG else normalized(query[np.newaxis]).reshape(-1)
+
+
+def is_near_to_nothing(query: Vectors, distance: Distance) -> bool:
+    """Zeros have no direction; by distance alone they are as good a query as any."""
+    return distance != "l2" and not query.any()
