@@ -82,6 +82,11 @@ def test_zeros_are_a_query_by_euclidean_distance(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize(("kind", "distance"), EVERY)
+def test_what_is_not_finite_is_refused(kind: Kind, distance: Distance) -> None:
+    checks.check_what_is_not_finite_is_refused_and_nothing_of_it_stays(kind.open, distance, kind.off)
+
+
+@pytest.mark.parametrize(("kind", "distance"), EVERY)
 def test_equal_vectors_score_the_same_and_are_ordered_by_number(kind: Kind, distance: Distance) -> None:
     checks.check_equal_vectors_score_the_same_and_are_ordered_by_number(kind.open, distance, kind.off)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
+from searchmark.errors import UsageError
 from searchmark.indexes.index import Distance, Neighbours, VectorIndex
 
 Opened = Callable[[int, Distance], VectorIndex]
@@ -151,6 +153,19 @@ def check_zeros_are_a_query_by_euclidean_distance(opened: Opened, off: float) ->
     found = index.search(np.zeros(DIMENSION, dtype=np.float32), ROWS)
     assert set(found.numbers[:3].tolist()) == {4, 17, 41}
     assert_finds(found, dict(enumerate(rows)), np.zeros(DIMENSION, dtype=np.float32), ROWS, "l2", off)
+    index.close()
+
+
+def check_what_is_not_finite_is_refused_and_nothing_of_it_stays(opened: Opened, distance: Distance, off: float) -> None:
+    rows, wrong = random_rows(18), random_rows(19, 2)
+    wrong[1, 3] = np.nan
+    index = holding(opened, rows, distance)
+    with pytest.raises(UsageError, match="vector 7 holds NaN or infinity; an index takes finite numbers only"):
+        index.put(np.array([60, 7]), wrong)
+    with pytest.raises(UsageError, match="a query holds NaN or infinity; an index takes finite numbers only"):
+        index.search(wrong[1], 3)
+    index.build()
+    assert_finds(index.search(rows[7], ROWS), dict(enumerate(rows)), rows[7], ROWS, distance, off)
     index.close()
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from searchmark.embedders.embedder import Vectors, normalized
 from searchmark.errors import UsageError
 from searchmark.indexes.index import Distance, IndexOptions, Neighbours, Numbers, Scores
-from searchmark.indexes.lengths import is_near_to_nothing, near_unit
+from searchmark.indexes.lengths import check_finite, check_finite_query, is_near_to_nothing, near_unit
 from searchmark.options.strict import strict_record
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class HnswIndex:
         self._waiting: dict[int, Vectors | NDArray[np.int8]] = {}  # for the graph, by number
 
     def put(self, numbers: Numbers, vectors: Vectors) -> None:
+        check_finite(numbers, vectors)
         stored = self._storable(vectors)
         self.drop(numbers)
         self._waiting.update(zip(numbers.tolist(), stored, strict=True))
@@ -82,6 +83,7 @@ class HnswIndex:
             self._waiting = {}
 
     def search(self, query: Vectors, k: int) -> Neighbours:
+        check_finite_query(query)
         self.build()
         k = min(k, len(self._graph))
         if k < 1 or is_near_to_nothing(query, self.distance):

@@ -15,7 +15,7 @@ from searchmark.embedders.embedder import Vectors, normalized
 from searchmark.errors import UsageError
 from searchmark.files.sqlite import IN_MEMORY, PRIVATE_FILE, load_vector_functions, open_database
 from searchmark.indexes.index import Distance, IndexOptions, Neighbours, Numbers
-from searchmark.indexes.lengths import is_near_to_nothing, near_unit
+from searchmark.indexes.lengths import check_finite, check_finite_query, is_near_to_nothing, near_unit
 from searchmark.options.strict import strict_record
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class SqliteVecIndex:
         self._database = self._empty()
 
     def put(self, numbers: Numbers, vectors: Vectors) -> None:
+        check_finite(numbers, vectors)
         stored = normalized(vectors) if self.distance == "cosine" else vectors
         self._check_range(stored)
         self.drop(numbers)
@@ -90,6 +91,7 @@ class SqliteVecIndex:
         """Nothing to do: every search looks at every vector."""
 
     def search(self, query: Vectors, k: int) -> Neighbours:
+        check_finite_query(query)
         if k < 1 or is_near_to_nothing(query, self.distance):
             return Neighbours(np.empty(0, dtype=np.int64), np.empty(0))
         asked = near_unit(query) if self.distance == "cosine" else query
