@@ -41,6 +41,24 @@ def scores_by_vectors(agent: AgentSummary) -> bool:
     return known is not None and known.model is not None and "arms" not in known.description
 
 
+def is_exact(agent: AgentSummary) -> bool:
+    """Whether it says that every index that it searches is exact."""
+    named = index_names(agent)
+    return bool(named) and set(named) == {"exact"}
+
+
+def index_names(agent: AgentSummary) -> list[str]:
+    """What the indexes are called that it, or any of its arms, says that it searches."""
+    known = agent.run.agent
+    return [] if known is None else _index_names(known.description)
+
+
+def _index_names(said: Mapping[str, Any]) -> list[str]:
+    own = said.get("index")
+    name = own.get("name") if isinstance(own, Mapping) else own
+    return [*([name] if isinstance(name, str) else []), *(each for arm in _arms(said) for each in _index_names(arm))]
+
+
 def is_normalised(agent: AgentSummary) -> bool:
     """Whether it says that its vectors have one length."""
     return agent.run.agent is not None and agent.run.agent.description.get("distance") == "cosine"

@@ -61,8 +61,13 @@ def latency_table(agent: AgentSummary) -> Table:
 
     What is less than the time that passed comes last, and says so.
     """
-    kinds = ((kind.replace("_", " "), found) for kind, found in agent.latency_ms.items())
+    kinds = ((latency_name(kind, found), found) for kind, found in agent.latency_ms.items())
     return table(LATENCY_COLUMNS, (_latency_row(*each) for each in (*kinds, *reduced_latencies(agent.usage))))
+
+
+def latency_name(kind: str, found: Latency) -> str:
+    """What a kind of latency is called, and of which searches it is where that is not its name."""
+    return kind.replace("_", " ") + ("" if found.of is None else f" ({found.of})")
 
 
 def _latency_row(kind: str, found: Latency) -> Row:

@@ -12,6 +12,7 @@ from searchmark.reports.history_layout import history_lines
 from searchmark.reports.quoting import LONGEST_SENTENCE, markdown_line, markdown_text
 from searchmark.reports.report import Report
 from searchmark.reports.usage_layout import usage_table, usages_table
+from searchmark.reports.vector_layout import ann_table, anns_table, stabilities_table, stability_table, vector_lines
 
 LONGEST_CELL = 120
 
@@ -45,6 +46,8 @@ def _summary(report: Report) -> Iterator[str]:
         yield from table_lines(comparison_layout.standing_table(report))
         yield from table_lines(comparison_layout.speed_table(report))
         yield from table_lines(usages_table(report.agents))
+        yield from table_lines(anns_table(report.agents))
+        yield from table_lines(stabilities_table(report.agents))
     else:
         for name in report.agents:
             yield from _means(report, name)
@@ -56,7 +59,9 @@ def _means(report: Report, name: str) -> Iterator[str]:
     yield ""
     yield from table_lines(layout.measure_table(agent))
     yield from table_lines(layout.latency_table(agent))
-    yield from () if report.pairs else table_lines(usage_table(agent))
+    for own in () if report.pairs else (usage_table(agent), ann_table(agent), stability_table(agent)):
+        yield from table_lines(own)
+    yield from _list(vector_lines(agent))
     preparation = layout.preparation(agent)
     if preparation:
         yield f"{markdown_line(preparation)}."
