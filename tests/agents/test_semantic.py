@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -199,9 +200,28 @@ def test_a_saved_index_of_another_version_is_refused(tmp_path: Path) -> None:
         ready(index_file=str(place))
 
 
-def test_an_index_by_name_is_refused_as_any_unknown_option() -> None:
-    with pytest.raises(UsageError, match=r"agent semantic, config\.index: is not a known field"):
-        create(load_agent("semantic", index="hnsw"))
+def test_an_index_is_chosen_by_name_or_with_options() -> None:
+    exact = ready().retrieve("login user", 9)
+    for choice in ("exact", {"name": "exact"}):
+        agent = ready(index=choice)
+        assert agent.retrieve("login user", 9).files == exact.files
+        assert agent.describe()["index"] == {"name": "exact"}
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"index": "annoy"}, "there is no index 'annoy'; available: exact, hnsw, sqlite_vec, pgvector"),
+        ({"index": {"name": "hnsw", "m": 1}}, "index hnsw, m: "),
+        ({"index": "hnsw", "pooling": "mean"}, "pooling 'mean' needs every chunk of a file: use index: exact, or pooling: max"),
+        ({"distance": "hamming"}, "config.distance"),
+        ({"recall_k": 0}, "recall_k is 0, and must be 1 or more"),
+        ({"candidates": 0}, "candidates is 0, and must be 1 or more"),
+    ],
+)
+def test_options_of_an_index_that_cannot_be_are_one_sentence(options: dict, sentence: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(sentence)):
+        create(load_agent("semantic", **options))
 
 
 def test_asking_before_there_is_an_index_is_one_sentence() -> None:
