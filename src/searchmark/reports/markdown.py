@@ -98,6 +98,7 @@ def _runs(report: Report) -> Iterator[str]:
         if report.pairs:
             yield from _means(report, name)
         yield from _failed(report, name)
+        yield from table_lines(layout.best_table(agent))
         for segment in layout.segment_tables(agent):
             yield from table_lines(segment, f"{segment.columns[0]} breakdown")
 
@@ -108,6 +109,11 @@ def _failed(report: Report, name: str) -> Iterator[str]:
     yield from table_lines(failed) if failed.rows else table_lines(layout.worst_table(report.agents[name]))
     more = more_failed(report, name, len(failed.rows))
     yield from (more, "") if more else ()
+
+
+def _versions(report: Report) -> Iterator[str]:
+    lines = list(table_lines(layout.version_table(report.agents)))
+    yield from ("## Versions", "", *lines) if lines else ()
 
 
 def _recommendations(report: Report) -> Iterator[str]:
@@ -123,7 +129,7 @@ def _notes(report: Report) -> Iterator[str]:
 
 
 # In the order in which they are read; a section that has nothing to say gives no line.
-SECTIONS: tuple[Section, ...] = (_verdict, _summary, _comparison, _runs, _recommendations, _history, _notes)
+SECTIONS: tuple[Section, ...] = (_verdict, _summary, _comparison, _runs, _recommendations, _history, _notes, _versions)
 
 
 def _titled_list(title: str, sentences: Iterable[str]) -> Iterator[str]:
