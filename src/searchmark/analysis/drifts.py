@@ -17,6 +17,7 @@ from searchmark.options.drift_options import DRIFT_LIMIT
 WINDOW = timedelta(days=7)
 _ROUNDING = 1e-9  # 0.95 is not further than 5 % from 1
 _SAME_LENGTH = 1e-3  # a deviation of lengths, relative to their mean, that halving the precision of vectors would explain
+_CHECK = ": check model, chunking, and that vectors are normalised once"  # said of agents that have a model
 
 # Like is held against like: what decides on that, in words.
 _LIKE = {"judgments": " by these judgments", "machine": " on this machine"}
@@ -60,6 +61,7 @@ class _DriftingNumber:
     lowest: float = 0.0
     highest: float = inf
     definition: str | None = None
+    check: str = ""  # what to look at where nothing is known to have moved it
 
     def written(self, value: float) -> str:
         if not self.unit:
@@ -138,9 +140,9 @@ def _qualities(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
 
 def _score_spreads(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
     for depth, spread in run.similarity.items():
-        yield _DriftingNumber(f"scores {depth} mean", SCORES, lowest=-inf), spread.mean
+        yield _DriftingNumber(f"scores {depth} mean", SCORES, lowest=-inf, check=_CHECK), spread.mean
         if spread.std is not None:
-            yield _DriftingNumber(f"scores {depth} std", SCORES), spread.std
+            yield _DriftingNumber(f"scores {depth} std", SCORES, check=_CHECK), spread.std
 
 
 def _norms(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
@@ -148,10 +150,10 @@ def _norms(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
     for each in run.vectors:
         arm = "" if each.arm is None else f" of {each.arm}"
         if each.norm_mean is not None:
-            yield _DriftingNumber(f"norms{arm} mean", VECTORS), each.norm_mean
+            yield _DriftingNumber(f"norms{arm} mean", VECTORS, check=_CHECK), each.norm_mean
         if each.norm_mean is not None and each.norm_std is not None:
             rounding = each.norm_std < _SAME_LENGTH * each.norm_mean
-            yield _DriftingNumber(f"norms{arm} std", VECTORS), 0.0 if rounding else each.norm_std
+            yield _DriftingNumber(f"norms{arm} std", VECTORS, check=_CHECK), 0.0 if rounding else each.norm_std
 
 
 def _recalls(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
@@ -219,6 +221,8 @@ def _told(run: str, moved: _Moved) -> Drift:
     noise: Noise = "unknown" if band is None else "outside" if band.side_of(moved.now) else "within"
     found = causes(now, before, moved.quantity.parts)
     why = cause_words(found, now, before, moved=noise != "within")
+    if noise == "outside" and not found and now.model is not None:
+        why += moved.quantity.check
     return Drift(
         run=run,
         quantity=moved.quantity.name,

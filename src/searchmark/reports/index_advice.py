@@ -23,6 +23,8 @@ def missed_neighbours(name: str, agent: AgentSummary, cases: CaseArrays) -> Iter
         return
     low = cases.ann_recall < ENOUGH
     count = int(low.sum())
+    if not count:  # a mean of nothing but 0.95 may be below by rounding
+        return
     seen = (
         f"the index found {found.recall:.1%} of the true nearest {found.k} vectors (mean of {found.searches} searches), "
         f"and less than {ENOUGH:.0%} in {count} of them".replace("%", " %")

@@ -35,6 +35,13 @@ def _ann_rows(agent: AgentSummary) -> Iterator[Row]:
         yield Text(f"ANN recall@{found.k}{exact}"), *numbers, OutOf(found.searches, found.of)
 
 
+def ann_lines(agent: AgentSummary) -> Iterator[str]:
+    """The same in lines; of an exact index there is nothing to say."""
+    for found in () if is_exact(agent) else agent.ann.values():
+        overlap = "" if found.overlap is None else f", overlap {Number(found.overlap).text}"
+        yield f"ANN recall@{found.k}: {Number(found.recall).text}{overlap} ({found.searches} of {found.of} searches)"
+
+
 def stability_table(agent: AgentSummary) -> Table:
     """How the scores of an agent over vectors and the lengths of its vectors are distributed: what should not drift."""
     return table(_STABILITY_COLUMNS, _stability_rows(agent))
