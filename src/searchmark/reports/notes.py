@@ -156,6 +156,11 @@ _KINDS = (
         "Say normalize: true, so that queries are treated alike for sure.",
     ),
     NoteKind(
+        "double-normalised", "note", "Vectors that had length one before they were normalised.",
+        "The model normalises them itself, so that doing it again is harmless.",
+        "Nothing has to be done: with normalize: true, queries are treated alike for sure.",
+    ),
+    NoteKind(
         "duplicate-vectors", "note", "Vectors with the same numbers as an earlier one.",
         "Their order is arbitrary, and they take ranks from others.",
         "If the texts are duplicates, remove them; if not, the model sees too little of them.",

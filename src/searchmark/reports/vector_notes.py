@@ -46,6 +46,8 @@ def _lengths(found: VectorStatistics, *, by_length: bool) -> Iterator[Note]:
         yield note("unnormalised-vectors", f"{vectors} have lengths of {written}, and the distance goes by length")
     elif found.normalized is False and is_one:
         yield note("normalised-already", f"{vectors} have length one though normalize is false")
+    if found.unit_before and found.unit_before >= found.count - found.zero:
+        yield note("double-normalised", f"{vectors} had length one already and were normalised again, which changed nothing")
 
 
 def _of_arm(found: VectorStatistics) -> str:
