@@ -37,7 +37,7 @@ KINDS = {
 }
 EVERY = [pytest.param(kind, distance, id=f"{name} {distance}") for name, kind in KINDS.items() for distance in kind.distances]
 ANY_LENGTH = [pytest.param(kind, distance, id=f"{name} {distance}") for name, kind in KINDS.items() for distance in kind.any_length]
-BY_COSINE = [pytest.param(kind, id=name) for name, kind in KINDS.items()]
+ALL = [pytest.param(kind, id=name) for name, kind in KINDS.items()]
 BY_PRODUCT = [pytest.param(kind, id=name) for name, kind in KINDS.items() if "ip" in kind.distances]
 
 
@@ -51,7 +51,7 @@ def test_the_nearest_of_unnormalised_vectors_are_found_too(kind: Kind, distance:
     checks.check_nearest_are_found(kind.open, distance, kind.off, unit=False)
 
 
-@pytest.mark.parametrize("kind", BY_COSINE)
+@pytest.mark.parametrize("kind", ALL)
 def test_the_cosine_of_long_and_short_vectors_is_the_true_one(kind: Kind) -> None:
     checks.check_long_and_short_vectors_keep_their_cosine(kind.open, kind.off)
 
@@ -74,6 +74,16 @@ def test_nothing_is_found_where_nothing_can_be(kind: Kind, distance: Distance) -
 @pytest.mark.parametrize(("kind", "distance"), EVERY)
 def test_vectors_of_zeros_have_scores(kind: Kind, distance: Distance) -> None:
     checks.check_vectors_of_zeros_score_and_are_no_nan(kind.open, distance, kind.off)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_zeros_are_a_query_by_euclidean_distance(kind: Kind) -> None:
+    checks.check_zeros_are_a_query_by_euclidean_distance(kind.open, kind.off)
+
+
+@pytest.mark.parametrize(("kind", "distance"), EVERY)
+def test_what_is_not_finite_is_refused(kind: Kind, distance: Distance) -> None:
+    checks.check_what_is_not_finite_is_refused_and_nothing_of_it_stays(kind.open, distance, kind.off)
 
 
 @pytest.mark.parametrize(("kind", "distance"), EVERY)

@@ -8,62 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from searchmark.embedders.embedder import normalized
+from searchmark.errors import UsageError
 from searchmark.indexes.blocks import BLOCK
 from searchmark.indexes.exact import ExactIndex
 from searchmark.indexes.shortlist import kth_largest
-
-
-def filled(rows: np.ndarray, *, cosine: bool = True) -> ExactIndex:
-    index = ExactIndex(rows.shape[1], "cosine" if cosine else "ip")
-    index.put(np.arange(len(rows)), rows)
-    return index
-
-
-def float64_scores(rows: np.ndarray, query: np.ndarray, cosine: bool) -> list[float]:
-    wide = query.astype(np.float64)
-    products = [float((row.astype(np.float64) * wide).sum()) for row in rows]
-    lengths = [float(np.sqrt((row.astype(np.float64) ** 2).sum() * (wide**2).sum())) for row in rows]
-    return [product / length if cosine and length else product for product, length in zip(products, lengths, strict=True)]
-
-
-@pytest.mark.parametrize("cosine", [True, False])
-def test_scores_that_float32_cannot_tell_apart_are_ordered_as_in_float64(cosine: bool) -> None:
-    """300 vectors around one direction, closer to each other than a float32 dot product can see."""
-    random = np.random.default_rng(5)
-    centre = random.normal(size=256)
-    centre /= np.linalg.norm(centre)
-    rows = (centre + 1e-6 * random.normal(size=(300, 256))).astype(np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    exact = float64_scores(rows, rows[7], cosine)
-    expected = sorted(range(300), key=lambda number: (-exact[number], number))[:10]
-    in_float32 = np.argsort(-(rows @ rows[7]), kind="stable")[:10].tolist()
-
-    found = filled(rows, cosine=cosine).search(rows[7], 10)
-    assert found.numbers.tolist() == expected
-    assert found.scores.tolist() == [exact[number] for number in expected]
-    assert in_float32 != expected  # otherwise this test would show nothing
-
-
-@given(st.integers(0, 10_000), st.integers(1, 40), st.booleans())
-def test_any_vectors_are_found_in_the_order_of_float64(seed: int, k: int, cosine: bool) -> None:
-    random = np.random.default_rng(seed)
-    values = random.integers(-1, 2, size=(30, 4)).astype(np.float32)
-    rows = normalized(values) if cosine else values
-    query = np.append(random.integers(-1, 2, size=3), 1).astype(np.float32)
-    exact = float64_scores(rows, query, cosine)
-
-    found = filled(rows, cosine=cosine).search(query, k)
-    assert found.numbers.tolist() == sorted(range(30), key=lambda number: (-exact[number], number))[:k]
-
-
-def test_a_long_vector_does_not_hide_behind_its_error() -> None:
-    """Without cosine, the longer vectors are, the further float32 is off."""
-    random = np.random.default_rng(6)
-    rows = (1000 * (1 + 1e-7 * random.normal(size=(200, 128)))).astype(np.float32)
-    exact = float64_scores(rows, rows[0], cosine=False)
-    assert (
-        filled(rows, cosine=False).search(rows[0], 5).numbers.tolist() == np.argsort(-np.array(exact), kind="stable")[:5].tolist()
-    )
+from tests.indexes.brute_force import filled, plain
 
 
 def test_what_was_dropped_is_not_found_until_its_number_is_used_again() -> None:
@@ -98,10 +47,27 @@ def test_nothing_is_near_to_zeros_and_nothing_is_in_an_empty_index() -> None:
     assert len(filled(np.ones((1, 2), np.float32)).search(np.ones(2, np.float32), 3)) == 1
 
 
-@pytest.mark.parametrize("cosine", [True, False])
-def test_no_estimate_is_further_from_the_exact_score_than_it_says(cosine: bool) -> None:
-    rows = normalized(np.random.default_rng(4).normal(size=(2000, 256)).astype(np.float32))
-    index, numbers = filled(rows, cosine=cosine), np.arange(0, 2000, 3)
-    estimates = index.estimates(rows[1], numbers)
-    off = np.abs(estimates.scores.astype(np.float64) - index.scores(rows[1], numbers))
-    assert 0 < off.max() <= estimates.error
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_vector_that_is_not_finite_is_refused_with_all_that_came_with_it(wrong: float) -> None:
+    index, rows = ExactIndex(2), np.array([[1, 0], [0, wrong]], np.float32)
+    with pytest.raises(UsageError, match=r"^vector 7 holds NaN or infinity; an index takes finite numbers only$"):
+        index.put(np.array([3, 7]), rows)
+    with pytest.raises(UsageError, match=r"^a query holds NaN or infinity; an index takes finite numbers only$"):
+        index.search(rows[1], 1)
+    assert len(index.search(rows[0], 5)) == 0
+
+
+def test_a_vector_or_query_of_another_dimension_is_refused() -> None:
+    index = ExactIndex(3)
+    with pytest.raises(UsageError, match=r"^vectors of 2 numbers cannot be put into an index of 3$"):
+        index.put(np.arange(2), np.ones((2, 2), np.float32))
+    with pytest.raises(UsageError, match=r"^a query of 2 numbers cannot be searched for among vectors of 3$"):
+        index.search(np.ones(2, np.float32), 1)
+    with pytest.raises(UsageError, match=r"^2 vectors need as many numbers, counted from 0$"):
+        index.put(np.arange(3), np.ones((2, 3), np.float32))
+
+
+def test_a_vector_in_place_of_one_that_only_float64_could_score_is_found_as_any() -> None:
+    index = filled(np.array([[1e38, 1e38], [2, 1]], np.float32), "l2")
+    index.put(np.array([0]), np.array([[1, 1]], np.float32))
+    assert plain(index.search(np.array([1, 1], np.float32), 2)) == ([0, 1], [0.0, -1.0])

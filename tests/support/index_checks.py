@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
+from searchmark.errors import UsageError
 from searchmark.indexes.index import Distance, Neighbours, VectorIndex
 
 Opened = Callable[[int, Distance], VectorIndex]
@@ -115,7 +117,7 @@ def check_dropping_everything_leaves_an_index_that_can_be_filled(opened: Opened,
 
 
 def check_nothing_is_found_where_nothing_can_be(opened: Opened, distance: Distance) -> None:
-    """An empty index, a query of zeros, no neighbour wanted; and changes of nothing change nothing."""
+    """An empty index, no neighbour wanted, and, except by Euclidean distance, a query of zeros; changes of nothing change nothing."""
     rows, none = random_rows(8), np.empty(0, dtype=np.int64)
     empty = opened(DIMENSION, distance)
     empty.put(none, rows[:0])
@@ -124,7 +126,7 @@ def check_nothing_is_found_where_nothing_can_be(opened: Opened, distance: Distan
     assert len(empty.search(rows[0], 3)) == 0
     empty.close()
     index = holding(opened, rows, distance)
-    assert len(index.search(np.zeros(DIMENSION, dtype=np.float32), 3)) == 0
+    assert len(index.search(np.zeros(DIMENSION, dtype=np.float32), 3)) == (3 if distance == "l2" else 0)
     assert len(index.search(rows[0], 0)) == 0
     index.close()
 
@@ -140,6 +142,30 @@ def check_vectors_of_zeros_score_and_are_no_nan(opened: Opened, distance: Distan
     index.build()
     held = {number: row for number, row in enumerate(rows) if number != 17} | {4: query}  # dropped above
     assert_finds(index.search(query, ROWS), held, query, ROWS, distance, off)
+    index.close()
+
+
+def check_zeros_are_a_query_by_euclidean_distance(opened: Opened, off: float) -> None:
+    """All vectors are as far from zeros as they are long."""
+    rows = random_rows(17)
+    rows[[4, 17, 41]] = 0
+    index = holding(opened, rows, "l2")
+    found = index.search(np.zeros(DIMENSION, dtype=np.float32), ROWS)
+    assert set(found.numbers[:3].tolist()) == {4, 17, 41}
+    assert_finds(found, dict(enumerate(rows)), np.zeros(DIMENSION, dtype=np.float32), ROWS, "l2", off)
+    index.close()
+
+
+def check_what_is_not_finite_is_refused_and_nothing_of_it_stays(opened: Opened, distance: Distance, off: float) -> None:
+    rows, wrong = random_rows(18), random_rows(19, 2)
+    wrong[1, 3] = np.nan
+    index = holding(opened, rows, distance)
+    with pytest.raises(UsageError, match="vector 7 holds NaN or infinity; an index takes finite numbers only"):
+        index.put(np.array([60, 7]), wrong)
+    with pytest.raises(UsageError, match="a query holds NaN or infinity; an index takes finite numbers only"):
+        index.search(wrong[1], 3)
+    index.build()
+    assert_finds(index.search(rows[7], ROWS), dict(enumerate(rows)), rows[7], ROWS, distance, off)
     index.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,9 +88,7 @@ class MappedFile:
         self._path = path
         self._file = _unnamed() if path is None else _named(path)
         self._end = FIRST
-
-    def __del__(self) -> None:
-        os.close(self._file)
+        weakref.finalize(self, os.close, self._file)
 
     def __call__(self, rows: int, dimension: int) -> Vectors:
         size = -(-rows * dimension * 4 // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
@@ -129,7 +128,7 @@ def _unnamed() -> int:
 
 
 def _named(path: Path) -> int:
-    """The file of this name, emptied; only one that is empty or was made here is taken, and nobody else's at the same time."""
+    """The file of this name, emptied; only one that is empty or was made here is taken, and not while another index has it."""
     try:
         file = lock_file(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
     except BlockingIOError as error:

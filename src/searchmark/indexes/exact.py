@@ -27,7 +27,7 @@ from searchmark.options.strict import strict_record
 WIDE_ROWS = 256  # vectors that are widened to float64 at once: what is made of them stays in the processor's cache
 TOGETHER = 1024  # queries whose scores are made by one matmul; fewer if many neighbours are wanted
 WANTED = 1 << 15  # neighbours that are wanted of one matmul
-COLUMNS = 4096  # vectors of one matmul: few enough for the cache, enough for BLAS
+COLUMNS = 2048  # vectors of one matmul: few enough for the cache, enough for BLAS
 MEGABYTE = 1 << 20
 
 
@@ -191,7 +191,7 @@ class ExactIndex:
 
     def _search_together(self, queries: list[_Query], k: int) -> list[Neighbours | None]:
         """The nearest ``k`` of each query; None for one that too many vectors come into question for."""
-        shortlist = Shortlist(k, np.array([2 * self._error(query) for query in queries]), COLUMNS)
+        shortlist = Shortlist(k, np.array([2 * self._error(query) for query in queries]))
         rough = np.stack([query.rough for query in queries if query.rough is not None])
         room = np.empty(len(rough) * COLUMNS, dtype=np.float32)
         for block, part in self._blocks.parts(COLUMNS):

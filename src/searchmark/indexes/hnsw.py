@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from searchmark.embedders.embedder import Vectors, normalized
 from searchmark.errors import UsageError
 from searchmark.indexes.index import Distance, IndexOptions, Neighbours, Numbers, Scores
-from searchmark.indexes.lengths import near_unit
+from searchmark.indexes.lengths import check_finite, check_finite_query, is_near_to_nothing, near_unit
 from searchmark.options.strict import strict_record
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class HnswIndex:
         self._waiting: dict[int, Vectors | NDArray[np.int8]] = {}  # for the graph, by number
 
     def put(self, numbers: Numbers, vectors: Vectors) -> None:
+        check_finite(numbers, vectors)
         stored = self._storable(vectors)
         self.drop(numbers)
         self._waiting.update(zip(numbers.tolist(), stored, strict=True))
@@ -82,9 +83,10 @@ class HnswIndex:
             self._waiting = {}
 
     def search(self, query: Vectors, k: int) -> Neighbours:
+        check_finite_query(query)
         self.build()
         k = min(k, len(self._graph))
-        if k < 1 or not query.any():
+        if k < 1 or is_near_to_nothing(query, self.distance):
             return Neighbours(np.empty(0, dtype=np.int64), np.empty(0))
         found = self._graph.search(self._asked(query), k, threads=1)
         numbers, scores = found.keys.astype(np.int64), self._scores(found.distances.astype(np.float64))
@@ -125,17 +127,14 @@ class HnswIndex:
             vectors = normalized(vectors)
         else:
             self._check_lengths(vectors)
-        if self._options.scalar == "i8":
-            # As usearch does it, cut towards zero; but it divides zeros by their length, and what comes out is near to anything.
-            return (normalized(vectors) * STEPS).astype(np.int8)
-        return vectors
+        return _in_i8(vectors) if self._options.scalar == "i8" else vectors
 
-    def _asked(self, query: Vectors) -> Vectors:
-        """A query as it is given to usearch: unchanged, unless it is so long or short that it would not survive that."""
+    def _asked(self, query: Vectors) -> Vectors | NDArray[np.int8]:
+        """A query as it is given to usearch: unchanged, unless it would not survive that."""
         if self.distance == "cosine":
             return near_unit(query)
         self._check_lengths(query[np.newaxis])
-        return query
+        return query if self._options.scalar != "i8" or query.any() else _in_i8(query[np.newaxis]).reshape(-1)
 
     def _check_lengths(self, vectors: Vectors) -> None:
         """Refuse what the scalar cannot hold."""
@@ -158,3 +157,8 @@ class HnswIndex:
         if self.distance == "l2":
             return -np.sqrt(np.maximum(distances, 0.0)) / unit
         return 1.0 - distances if self.distance == "cosine" else (1.0 - distances) / unit**2
+
+
+def _in_i8(vectors: Vectors) -> NDArray[np.int8]:
+    """As usearch does it, cut towards zero; but it divides zeros by their length, and what comes out is near to anything."""
+    return (normalized(vectors) * STEPS).astype(np.int8)

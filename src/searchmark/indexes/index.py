@@ -44,6 +44,9 @@ class Estimates:
 class IndexOptions:
     """What every index takes: nothing. Each kind adds its own."""
 
+    def check_distance(self, distance: Distance) -> None:
+        """Refuse a distance that such an index does not have; most have all."""
+
     def open(self, dimension: int, distance: Distance) -> VectorIndex:
         """An empty index."""
         raise NotImplementedError

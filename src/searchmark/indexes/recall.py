@@ -22,7 +22,8 @@ class NeighbourRecall:
 def neighbour_recall(truth: ScoringIndex, query: Vectors, found: Numbers, k: int) -> NeighbourRecall | None:
     """How many of the first ``k`` that were found, best first, are among the true nearest; None if nothing is near.
 
-    ``recall``: a vector counts if its exact score is that of the k-th true neighbour or more, as in ann-benchmarks.
+    ``recall``: a vector counts if its exact score is that of the k-th true neighbour or more, as in
+    ann-benchmarks but without its tolerance.
     ``overlap``: it counts if it is one of the true ``k``, of which equal scores are ordered by number. If there are fewer
     vectors than ``k``, the result is for as many as there are.
     """

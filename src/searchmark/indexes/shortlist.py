@@ -15,18 +15,15 @@ from searchmark.indexes.index import Numbers
 GROUPS = 4  # for every vector that is wanted, in the search for the nearest
 CROWD = 16  # times as many as are wanted: a query with more than that in question is better searched for alone
 SMALL_CROWD = 512
-LOWEST = np.finfo(np.float32).min  # less than every rough score, and more than what stands for "not here"
+TILE = 512  # scores of one query
+LOWEST = np.float32(-(2.0**126))  # less than every rough score, and more than what stands for "not here"
 
 
 class Shortlist:
-    """Pairs of a query and a vector. ``margins``: how far below the k-th best of each query a vector still may be better.
+    """Pairs of a query and a vector. ``margins``: how far below the k-th best of each query a vector still may be better."""
 
-    ``columns``: of how many vectors scores are offered at once, at most.
-    """
-
-    def __init__(self, k: int, margins: NDArray[np.float64], columns: int) -> None:
+    def __init__(self, k: int, margins: NDArray[np.float64]) -> None:
         self._k, self._margins = k, margins
-        self._room = np.empty(len(margins) * columns, dtype=np.bool_)  # new memory for every block would cost more than to fill it
         self._crowd = max(CROWD * k, SMALL_CROWD)
         self._floors = np.full(len(margins), LOWEST, dtype=np.float32)
         self._queries: list[Numbers] = []
@@ -39,12 +36,12 @@ class Shortlist:
         """Rough scores, a row per query, of vectors that are numbered one after the other."""
         if not self._pending:
             self._raise_floors(np.arange(len(scores)), _reached(scores, self._k))
-        passed = self._room[: scores.size].reshape(scores.shape)
-        np.greater_equal(scores, self._floors[:, np.newaxis], out=passed)
-        if np.count_nonzero(passed) > 4 * self._k * len(scores) + self._crowd:
-            self._leave_out(np.count_nonzero(passed, axis=1) > self._crowd)
-            passed[self.crowded] = False
-        self._add(scores, passed, first)
+        tile = TILE if scores.shape[1] % TILE == 0 else scores.shape[1]
+        tiles = scores.reshape(-1, tile)
+        # To find the best of each tile is faster than to compare all, and few tiles have anyone who passes.
+        chosen = np.flatnonzero(tiles.max(axis=1).reshape(len(scores), -1) >= self._floors[:, np.newaxis])
+        queries, starts = np.divmod(chosen * tile, scores.shape[1])
+        self._add(tiles[chosen], queries, starts + first)
         if self._pending > 2 * self._kept + self._crowd:
             self._tighten()
 
@@ -53,13 +50,18 @@ class Shortlist:
         self._tighten()
         return self._queries[0], self._numbers[0]
 
-    def _add(self, scores: Vectors, passed: NDArray[np.bool_], first: int) -> None:
-        flat = np.flatnonzero(passed)
-        queries, columns = np.divmod(flat, scores.shape[1])
-        self._queries.append(queries)
-        self._numbers.append(columns + first)
-        self._scores.append(scores.reshape(-1)[flat])
-        self._pending += len(flat)
+    def _add(self, tiles: Vectors, queries: Numbers, firsts: Numbers) -> None:
+        """Those of some tiles who pass, by the query of each tile and its first vector."""
+        passed = tiles >= self._floors[queries][:, np.newaxis]
+        if np.count_nonzero(passed) > 4 * self._k * len(self._floors) + self._crowd:
+            passing = np.bincount(queries, weights=np.count_nonzero(passed, axis=1), minlength=len(self._floors))
+            self._leave_out(passing > self._crowd)
+            passed[self.crowded[queries]] = False
+        tile, column = np.divmod(np.flatnonzero(passed), tiles.shape[1])
+        self._queries.append(queries[tile])
+        self._numbers.append(firsts[tile] + column)
+        self._scores.append(tiles[tile, column])
+        self._pending += len(tile)
 
     def _tighten(self) -> None:
         """Raise each floor to what is known by now, and forget what is below."""
@@ -96,7 +98,7 @@ def _reached(scores: Vectors, k: int) -> Vectors:
 
 def floor_below(values: NDArray[np.float64] | float) -> Vectors:
     """What float32 has below these values, whichever way it rounds them; never what stands for "not here"."""
-    floors: Vectors = np.maximum(np.nextafter(np.maximum(values, LOWEST).astype(np.float32), np.float32(-np.inf)), LOWEST)
+    floors: Vectors = np.nextafter(np.maximum(values, LOWEST).astype(np.float32), np.float32(-np.inf))
     return floors
 
 

@@ -15,7 +15,7 @@ from searchmark.embedders.embedder import Vectors, normalized
 from searchmark.errors import UsageError
 from searchmark.files.sqlite import IN_MEMORY, PRIVATE_FILE, load_vector_functions, open_database
 from searchmark.indexes.index import Distance, IndexOptions, Neighbours, Numbers
-from searchmark.indexes.lengths import near_unit
+from searchmark.indexes.lengths import check_finite, check_finite_query, is_near_to_nothing, near_unit
 from searchmark.options.strict import strict_record
 
 if TYPE_CHECKING:
@@ -44,6 +44,13 @@ class SqliteVecOptions(IndexOptions):
     scalar: Literal["f32", "i8"] = "f32"
     storage: Literal["memory", "file"] = "memory"
 
+    def check_distance(self, distance: Distance) -> None:
+        if distance == "ip":
+            raise UsageError(
+                "index sqlite_vec has no inner product; set distance to cosine, which ranks normalised vectors the same, "
+                "or index to exact, hnsw or pgvector"
+            )
+
     def open(self, dimension: int, distance: Distance) -> SqliteVecIndex:
         return SqliteVecIndex(dimension, distance, self)
 
@@ -54,19 +61,16 @@ class SqliteVecIndex:
     exact = False
 
     def __init__(self, dimension: int, distance: Distance = "cosine", options: SqliteVecOptions | None = None) -> None:
-        if distance == "ip":
-            raise UsageError(
-                "index sqlite_vec has no inner product; set distance to cosine, which ranks normalised vectors the same, "
-                "or index to exact, hnsw or pgvector"
-            )
         self.dimension = dimension
         self.distance: Distance = distance
         self._options = options or SqliteVecOptions()
+        self._options.check_distance(distance)
         self._zeros: set[int] = set()  # for cosine: vec0 would say NULL, in any order
         self._vector = PLACEHOLDERS[self._options.scalar]
         self._database = self._empty()
 
     def put(self, numbers: Numbers, vectors: Vectors) -> None:
+        check_finite(numbers, vectors)
         stored = normalized(vectors) if self.distance == "cosine" else vectors
         self._check_range(stored)
         self.drop(numbers)
@@ -87,7 +91,8 @@ class SqliteVecIndex:
         """Nothing to do: every search looks at every vector."""
 
     def search(self, query: Vectors, k: int) -> Neighbours:
-        if k < 1 or not query.any():
+        check_finite_query(query)
+        if k < 1 or is_near_to_nothing(query, self.distance):
             return Neighbours(np.empty(0, dtype=np.int64), np.empty(0))
         asked = near_unit(query) if self.distance == "cosine" else query
         self._check_range(asked)
