@@ -114,7 +114,7 @@ class TestReference:
 
 
 def with_norms(day: int, mean: float, std: float, differs: dict[str, Any] | None = None, arm: str | None = None) -> PastRun:
-    return past_run(day, differs=differs, vectors=(VectorStatistics(300, 256, True, mean, std, mean, mean, arm=arm),))
+    return past_run(day, differs=differs, vectors=(VectorStatistics(300, 256, norm_mean=mean, norm_std=std, arm=arm),))
 
 
 class TestVectors:

@@ -196,6 +196,7 @@ class TestNotes:
                 "unnormalised-vectors",
                 "300 vectors were to have length one, and have 0.5 to 1.7, mean 1.2",
             ),
+            ({"unit_before": 299}, "normalised-already", "299 of 300 vectors had length one before they were normalised"),
             ({"normalized": False}, "normalised-already", "300 vectors have length one though normalize is false"),
         ],
     )
