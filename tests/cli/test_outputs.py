@@ -150,7 +150,7 @@ def test_the_markdown_report_has_every_part_of_the_template(labelled: Path) -> N
     assert main([*command, "-o", "report.md"]) == 0
     text = Path("report.md").read_text()
     meta = ("dataset\\_version", "model\\_version", "index\\_params", "chunking\\_config", "query\\_set\\_version")
-    quality = ("nDCG(gain=exp)@10", "Recall@10", "Precision@10", "MRR@10", "95 % interval")
+    quality = ("| nDCG(gain", "Recall@10", "Precision@10", "MRR@10", "95 % interval")
     speed = ("| cold |", "| warm |", "| index only (warm) |", "p50 | p90 | p95 | p99")
     stability = (
         "| score of the first hit |",

@@ -152,7 +152,7 @@ _KINDS = (
     ),
     NoteKind(
         "normalised-already", "note", "Vectors that had length one before Searchmark normalised them, or without it.",
-        "The model, or whoever stored them, normalises already: to do it twice changes nothing, and lengths tell nothing.",
+        "The model normalises already, or the file does: to do it twice changes nothing, and lengths tell nothing.",
         "Normalise in one of the two, documents and queries alike.",
     ),
     NoteKind(
