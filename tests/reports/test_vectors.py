@@ -217,7 +217,10 @@ class TestAdvice:
 
     def test_an_index_that_misses_neighbours_is_named_with_its_cases_and_its_parameter(self) -> None:
         report = report_of(LOW, LOW, replace(FOUND, ann_recall=1.0), agent=HNSW)
-        advice = "Raise ef_search, and compare with index: exact, which tells whether relevance is lost."
+        advice = (
+            "Raise ef_search above the number of hits that are asked for (--depth), "
+            "and compare with index: exact, which tells whether relevance is lost."
+        )
         assert self.advice_of(report) == [(advice, ("c0", "c1"))]
         (seen,) = [each.seen for each in report.recommendations if each.code == "raise-ann-recall"]
         assert (
