@@ -114,7 +114,7 @@ class TestReference:
 
 
 def with_norms(day: int, mean: float, std: float, differs: dict[str, Any] | None = None, arm: str | None = None) -> PastRun:
-    return past_run(day, differs=differs, vectors=(VectorStatistics(300, 256, True, mean, std, mean, mean, arm=arm),))
+    return past_run(day, differs=differs, vectors=(VectorStatistics(300, 256, norm_mean=mean, norm_std=std, arm=arm),))
 
 
 class TestVectors:
@@ -148,6 +148,12 @@ class TestVectors:
         found = drift(past_run(7, differs={"index": "hnsw, ef_search 8"}, ann={"10": recall(0.8)}), past)
         assert (found.quantity, found.noise) == ("ANN recall@10", "outside")
         assert found.cause == "another index (exact, now hnsw, ef_search 8)"
+
+    def test_of_many_parameters_those_that_differ_are_named(self) -> None:
+        index = 'ranking=vectors, distance=cosine, index={{"ef_construction": 128, "ef_search": {}, "m": 16, "name": "hnsw"}}'
+        past = [past_run(0, differs={"index": index.format(64)}, ann={"10": recall(0.99)})]
+        found = drift(past_run(1, differs={"index": index.format(8)}, ann={"10": recall(0.8)}), past)
+        assert found.cause == "another index (ef_search: 64, now ef_search: 8)"
 
     def test_recall_at_another_k_is_another_number(self) -> None:
         assert drifts_of("bm25", past_run(1, ann={"10": recall(0.8)}), [past_run(0, ann={"20": replace(recall(0.99), k=20)})]) == []

@@ -62,7 +62,10 @@ class TestPreset:
         (advice,) = [
             each for each in json.loads(Path("r.json").read_text())["recommendations"] if each["code"] == "raise-ann-recall"
         ]
-        assert advice["advice"] == "Raise ef_search, and compare with index: exact, which tells whether relevance is lost."
+        assert advice["advice"] == (
+            "Raise ef_search above the number of hits that are asked for (--depth), "
+            "and compare with index: exact, which tells whether relevance is lost."
+        )
 
     def test_recall_at_another_k_is_no_pass_and_says_what_to_set(self) -> None:
         assert main([*EVALUATE, "--agent", "other-k", "--gate", "fashion-vectors", "-o", "r.json"]) == 2

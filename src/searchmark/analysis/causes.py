@@ -11,6 +11,8 @@ LONGEST_NAME = 60
 NOTHING_CHANGED = "nothing that is known has changed"
 NOT_KNOWN = "what else has changed is not known"
 
+_BRACES = str.maketrans("", "", '{}"')  # of JSON
+
 # Which words name the part, and whether its values say something to people; digests do not.
 _PARTS = {
     "model": ("another model", True),
@@ -56,7 +58,21 @@ def _difference(part: str, now: Fingerprints, before: Sequence[Fingerprints]) ->
         return None
     words, readable = _PARTS[part]
     some = "" if len(others) == len(before) else f" than in {len(others)} of {len(before)} runs"
-    return f"{words}{some} ({_short(others[-1])}, now {_short(value)})" if readable else f"{words}{some}"
+    old, new = _apart(others[-1], value)
+    return f"{words}{some} ({old}, now {new})" if readable else f"{words}{some}"
+
+
+def _apart(old: str, new: str) -> tuple[str, str]:
+    """Two values, shortened; of long lists of parameters only those that differ, or else both would begin and end alike."""
+    before, after = old.split(", "), new.split(", ")
+    removed, added = [each for each in before if each not in after], [each for each in after if each not in before]
+    if max(len(old), len(new)) <= LONGEST_NAME or not removed or not added:
+        return _short(old), _short(new)
+    return _parameters(removed), _parameters(added)
+
+
+def _parameters(parts: Sequence[str]) -> str:
+    return _short(", ".join(part.translate(_BRACES) for part in parts))
 
 
 def _short(value: str) -> str:

@@ -12,7 +12,11 @@ from searchmark.reports.group_advice import FEWEST_CASES
 from searchmark.reports.report import AgentSummary
 
 ENOUGH = 0.95  # of the true neighbours
-_MORE = {"hnsw": "Raise ef_search", "pgvector": "Raise ef_search (hnsw) or probes (ivfflat)"}
+# A search for k hits keeps k candidates at least, so that a lower ef_search is no other setting.
+_MORE = {
+    "hnsw": "Raise ef_search above the number of hits that are asked for (--depth)",
+    "pgvector": "Raise ef_search (hnsw) or probes (ivfflat)",
+}
 _ANY = "Let the index look at more candidates (ef_search, probes) or store more precise vectors"
 
 

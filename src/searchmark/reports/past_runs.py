@@ -16,6 +16,7 @@ from searchmark.records import AgentIdentity, Environment, Run
 from searchmark.records.id_columns import Texts
 from searchmark.records.run import ScoredRun
 from searchmark.reports.report import AgentSummary, Report, SuiteSummary
+from searchmark.reports.versions import value_text
 
 GIGABYTE = 1e9
 _HASHED_AT_ONCE = 1 << 18  # texts, which bounds the memory that it takes
@@ -79,7 +80,7 @@ def _fingerprints(suite: SuiteSummary, agent: AgentSummary) -> Fingerprints:
         model=_all_of(who.model, declared.model_version),
         normalisation=_all_of(*map(_normalised, _said(who.description, "normalize"))),
         chunking=_all_of(*_said(who.description, "chunking"), declared.chunking_config),
-        index=_all_of(*_said(who.description, "index"), declared.index_params),
+        index=_all_of(*_unsaid(_said(who.description, "index"), declared.index_params), declared.index_params),
         corpus=run.corpus or suite.hashes.get("corpus") or declared.dataset_version,
         queries=suite.hashes.get("queries"),
         judgments=suite.hashes.get("judgments"),
@@ -97,12 +98,17 @@ def _all_of(*known: str | None) -> str | None:
     return ", ".join(dict.fromkeys(filter(None, known))) or None
 
 
+def _unsaid(said: Iterator[str], declared: str | None) -> Iterator[str]:
+    """What an agent says and what its parameters do not say already."""
+    return (each for each in said if each not in (declared or ""))
+
+
 def _said(description: Any, key: str) -> Iterator[str]:
     """What an agent, or any of its arms, says under one key."""
     if isinstance(description, Mapping):
         for name, value in description.items():
             if name == key:
-                yield value if isinstance(value, str) else _text(value)
+                yield value_text(value)
             else:
                 yield from _said(value, key)
 
