@@ -17,6 +17,7 @@ from searchmark.services.redaction import HIDDEN, scrubbed, secrets_in, without_
         {"jwt": "eyJhbGciOi.eyJzdWIi"}, {"headers": {"Authorization": "Token abc"}}, {"authorization_header": "abc"}, {"credentials": {"pw": "abc"}},
         {"password": {"value": "abc"}}, {"secrets": {"openai": "abc"}}, {"pwd": "abc"}, {"url": "https://host/x?api_key=abc&y=1"}, {"y": "hf_abc"},
         {"y": "glpat-abc"}, {"url": "postgres://u:p@ss@host/db"},
+        {"tokens": "abc"}, {"tokens": ["abc"]}, {"tokens": {"github": "12345"}}, {"tokens": 1234567}, {"token": "300-12345"}, {"secrets": {"tokens": 12345}},
     ],
     ids=str,
 )  # fmt: skip
@@ -34,6 +35,7 @@ def test_secrets_are_removed(config: dict[str, object]) -> None:
         {"tokenizer": "porter"}, {"tokeniser": "x"}, {"max_tokens": 5}, {"author": "me"}, {"k1": 1.2}, {"case_sensitive": False}, {"keyword": "x"},
         {"monkey": "x"}, {"url": "https://host/x?y=1"}, {"model": "sentence-transformers/all-MiniLM-L6-v2"}, {"api_key": None},
         {"api_key_env": "OPENAI_API_KEY"}, {"passage_prefix": "x"},
+        {"tokens": 300}, {"chunking": {"tokens": "300-800", "overlap": "15%"}}, {"tokens": "1000 - 2000"},
     ],
     ids=str,
 )  # fmt: skip
@@ -71,3 +73,8 @@ def test_the_name_of_a_variable_is_no_secret_and_stays() -> None:
 )
 def test_what_stands_beside_the_name_of_a_variable_is_removed(text: str) -> None:
     assert "(removed)" in without_secrets(text)
+
+
+def test_the_size_of_a_chunk_is_not_looked_for_elsewhere() -> None:
+    assert secrets_in({"chunking": {"tokens": "300-800"}}) == secrets_in({"tokens": 1000}) == frozenset()
+    assert secrets_in({"secrets": {"tokens": 1000}}) == {"1000"}

@@ -52,7 +52,7 @@ class EmbedderOptions:
     """What every embedder takes.
 
     ``dimension``: keep only that many numbers of each vector. ``normalize``: bring vectors to length one, of documents
-    and queries alike, so that the score is the cosine. The prefixes are what a model wants to see before a text.
+    and queries alike; what is near is for the agent to say. The prefixes are what a model wants to see before a text.
     ``cache``: keep vectors of documents on disk; ``cache_megabytes``: how many at most.
     """
 

@@ -10,7 +10,7 @@ from itertools import count, islice
 from typing import Any, TypeVar
 
 from searchmark.services.secret_forms import HIDDEN, credentials_in, is_secret_flag, only_names, without_credentials
-from searchmark.services.secret_names import looks_secret
+from searchmark.services.secret_names import is_secret_field
 
 SHORTEST = 4  # characters; anything shorter occurs in ordinary words
 
@@ -29,7 +29,7 @@ def without_secrets(value: Any, name: str = "") -> Any:
         return value
     if isinstance(value, str) and only_names(value):
         return value
-    if looks_secret(name):
+    if is_secret_field(name, value):
         return HIDDEN
     if isinstance(value, Mapping):
         return {str(key): without_secrets(each, str(key)) for key, each in value.items()}
@@ -52,7 +52,7 @@ def secrets_in(value: Any, name: str = "", *, below: bool = False) -> frozenset[
 
 
 def _secrets(value: Any, name: str, below: bool) -> Iterator[str]:
-    secret = below or looks_secret(name)
+    secret = below or is_secret_field(name, value)
     if isinstance(value, Mapping):
         for key, each in value.items():
             yield from _secrets(each, str(key), secret)
