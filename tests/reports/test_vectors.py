@@ -196,7 +196,11 @@ class TestNotes:
                 "unnormalised-vectors",
                 "300 vectors were to have length one, and have 0.5 to 1.7, mean 1.2",
             ),
-            ({"unit_before": 299}, "normalised-already", "299 of 300 vectors had length one before they were normalised"),
+            (
+                {"unit_before": 299, "zero": 0, "count": 299},
+                "double-normalised",
+                "299 vectors had length one already and were normalised again, which changed nothing",
+            ),
             ({"normalized": False}, "normalised-already", "300 vectors have length one though normalize is false"),
         ],
     )
@@ -204,6 +208,9 @@ class TestNotes:
         (found,) = notes_of(replace(VECTORS, **{"duplicates": 0} | odd)).values()  # type: ignore[arg-type]  # its own fields
         assert (found.code, found.message) == (code, message)
         assert found.fix is not None
+
+    def test_a_vector_that_has_length_one_by_chance_is_not_double_normalised(self) -> None:
+        assert notes_of(replace(VECTORS, duplicates=0, unit_before=7)) == {}
 
     @pytest.mark.parametrize(("distance", "said"), [("cosine", False), ("ip", True), ("l2", True)])
     def test_lengths_matter_where_the_distance_goes_by_them(self, distance: str, said: bool) -> None:

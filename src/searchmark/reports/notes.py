@@ -151,9 +151,14 @@ _KINDS = (
         "Normalise once, documents and queries alike (normalize: true), or search by distance: cosine.",
     ),
     NoteKind(
-        "normalised-already", "note", "Vectors that had length one before Searchmark normalised them, or without it.",
-        "The model normalises already, or the file does: to do it twice changes nothing, and lengths tell nothing.",
-        "Normalise in one of the two, documents and queries alike.",
+        "normalised-already", "note", "Vectors of length one although they were not to be normalised.",
+        "The model normalises already, or the file does: a distance that goes by length is in vain.",
+        "Say normalize: true, so that queries are treated alike for sure.",
+    ),
+    NoteKind(
+        "double-normalised", "note", "Vectors that had length one before they were normalised.",
+        "The model normalises them itself, so that doing it again is harmless.",
+        "Nothing has to be done: with normalize: true, queries are treated alike for sure.",
     ),
     NoteKind(
         "duplicate-vectors", "note", "Vectors with the same numbers as an earlier one.",

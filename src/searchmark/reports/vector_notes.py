@@ -44,10 +44,10 @@ def _lengths(found: VectorStatistics, *, by_length: bool) -> Iterator[Note]:
         yield note("unnormalised-vectors", f"{vectors} were to have length one, and have {written}")
     elif not found.normalized and not is_one and differ and by_length:
         yield note("unnormalised-vectors", f"{vectors} have lengths of {written}, and the distance goes by length")
-    elif found.unit_before:
-        yield note("normalised-already", f"{found.unit_before:,} of {vectors} had length one before they were normalised")
     elif found.normalized is False and is_one:
         yield note("normalised-already", f"{vectors} have length one though normalize is false")
+    if found.unit_before and found.unit_before >= found.count - found.zero:
+        yield note("double-normalised", f"{vectors} had length one already and were normalised again, which changed nothing")
 
 
 def _of_arm(found: VectorStatistics) -> str:
