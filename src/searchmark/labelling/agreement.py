@@ -49,7 +49,7 @@ class Agreement:
 
     confusion: tuple[tuple[int, ...], ...]
     sample: Kappa
-    population: Kappa
+    population: Kappa | None  # None where the sample was not drawn from these strata
     undefined: str | None = None
 
     @property
@@ -65,8 +65,11 @@ class Agreement:
         return sum(count for rule, row in enumerate(self.confusion) for human, count in enumerate(row) if abs(rule - human) <= 1)
 
 
-def agreement(strata: Sequence[Stratum], grades: Mapping[str, Sequence[int]]) -> Agreement:
-    """Compare the grades that people gave to pairs of each stratum with the rule's."""
+def agreement(strata: Sequence[Stratum], grades: Mapping[str, Sequence[int]], *, weighted: bool = True) -> Agreement:
+    """Compare the grades that people gave to pairs of each stratum with the rule's.
+
+    ``weighted`` also says what all pairs would show: it needs a sample that was drawn from these strata.
+    """
     import numpy as np
 
     drawn = [stratum for stratum in strata if grades.get(stratum.name)]
@@ -76,10 +79,11 @@ def agreement(strata: Sequence[Stratum], grades: Mapping[str, Sequence[int]]) ->
     np.add.at(confusion, rules, counts.astype(np.int64))
     table = tuple(tuple(map(int, row)) for row in confusion)
     if (undefined := _undefined(confusion)) is not None:
-        return Agreement(table, Kappa(None), Kappa(None), undefined)
+        return Agreement(table, Kappa(None), None, undefined)
     in_sample = counts.sum(axis=1) / counts.sum()
     sizes = np.array([stratum.size for stratum in drawn], float)
-    return Agreement(table, kappa(counts, rules, in_sample), kappa(counts, rules, sizes / sizes.sum()))
+    population = kappa(counts, rules, sizes / sizes.sum()) if weighted else None
+    return Agreement(table, kappa(counts, rules, in_sample), population)
 
 
 def _undefined(confusion: NDArray[np.int64]) -> str | None:

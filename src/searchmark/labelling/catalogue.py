@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from searchmark.errors import NothingEvaluated
 from searchmark.labelling.lexicon import Lexicon
 from searchmark.labelling.roles import AUDIENCE, BRAND, CATEGORY, TYPE, Roles
-from searchmark.labelling.words import Span, known_phrases, words
+from searchmark.labelling.words import Span, known_phrases, phrase, words
 from searchmark.records import Document
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def read_catalogue(documents: Iterable[Document], lexicon: Lexicon, roles: Roles
     items = list(documents)
     if not items:
         raise NothingEvaluated("the catalogue holds no items")
-    from_fields = [_from_fields(item, lexicon, roles) for item in items]
+    named: dict[tuple[str, str], list[str]] = {}
+    from_fields = [_from_fields(item, lexicon, roles, named) for item in items]
     _values_are_types(from_fields, lexicon)
     postings: dict[Value, list[int]] = {}
     origins: dict[str, dict[Origin, int]] = {role: dict.fromkeys(ORIGINS, 0) for role in roles.fields}
@@ -79,18 +80,25 @@ def read_catalogue(documents: Iterable[Document], lexicon: Lexicon, roles: Roles
     return Catalogue(items, lexicon, roles, arrays, origins)
 
 
-def _from_fields(item: Document, lexicon: Lexicon, roles: Roles) -> dict[str, list[str]]:
-    """The names of all values that the fields of an item have; a category that names people is none."""
+def _from_fields(item: Document, lexicon: Lexicon, roles: Roles, named: dict[tuple[str, str], list[str]]) -> dict[str, list[str]]:
+    """The names of all values that the fields of an item have; ``named`` remembers them, since few are different."""
     found: dict[str, list[str]] = {}
     for role in roles.fields:
         for text in roles.values(role, item.fields):
-            name = lexicon.name(lexicon.add(text))
-            if role == CATEGORY and AUDIENCE in lexicon.roles.get(name, ()):
-                continue
-            name = lexicon.add_value(text, role) or name
-            inner = [] if role in (CATEGORY, BRAND) else _inner(text, role, lexicon)
-            found.setdefault(role, []).extend(filter(None, (name, *inner)))
+            names = named.get((role, text))
+            if names is None:
+                names = named[role, text] = _names(text, role, lexicon)
+            if names:
+                found.setdefault(role, []).extend(names)
     return found
+
+
+def _names(text: str, role: str, lexicon: Lexicon) -> list[str]:
+    """The names of a value and of what is within it; a category that names people is none."""
+    if role == CATEGORY and AUDIENCE in lexicon.roles.get(lexicon.name(phrase(text)), ()):
+        return []
+    inner = [] if role in (CATEGORY, BRAND) else _inner(text, role, lexicon)
+    return list(filter(None, (lexicon.add_value(text, role), *inner)))
 
 
 def _inner(text: str, role: str, lexicon: Lexicon) -> list[str]:

@@ -128,13 +128,11 @@ class _Slot:
 
 def _slots(asked: Asked, row: int, catalogue: Catalogue) -> Iterator[_Slot]:
     """A phrase as category, and as anything else."""
-    import numpy as np
-
     lexicon, text = catalogue.lexicon, asked.texts[row]
     name = lexicon.name(asked.spans[row].key)
     same = [name, *sorted(lexicon.narrower(name))]
     broader = sorted(lexicon.broader(name))
-    other_kinds = _of_other_kinds({*same, *broader}, catalogue) if broader else None
+    other_kinds = _of_other_kinds({*same, *broader}, catalogue)
     as_category = [(CATEGORY, each, each in broader) for each in (*same, *broader)]
     as_other = [(role, each, False) for each in same for role in (*catalogue.roles.attributes, BRAND)]
     for tried in (as_category, as_other):
@@ -143,21 +141,24 @@ def _slots(asked: Asked, row: int, catalogue: Catalogue) -> Iterator[_Slot]:
             for origin in ORIGINS:
                 found = catalogue.postings.get(Value(role, each, origin))
                 if found is not None and is_broader:
-                    found = np.setdiff1d(found, other_kinds, assume_unique=True)
+                    found = found[~other_kinds[found]]
                 if found is not None:
                     slot.matches.append(Match(text, role, lexicon.shown(each), origin, is_broader))
                     slot.rows.append(found)
         yield slot
 
 
-def _of_other_kinds(kinds: set[str], catalogue: Catalogue) -> NDArray[np.int64]:
-    """The items that a field or title says to be something else; descriptions mention all kinds of things."""
+def _of_other_kinds(kinds: set[str], catalogue: Catalogue) -> NDArray[np.bool_]:
+    """Which items a field or title says to be something else; descriptions mention all kinds of things."""
     import numpy as np
 
     known = {value: rows for value, rows in catalogue.postings.items() if value.role == TYPE and value.origin != "description"}
-    fitting, other = ([rows for value, rows in known.items() if (value.name in kinds) is wanted] for wanted in (True, False))
-    nothing = np.zeros(0, np.int64)
-    return np.setdiff1d(np.concatenate([nothing, *other]), np.concatenate([nothing, *fitting]))
+    is_other = np.zeros(len(catalogue.items), bool)
+    for fits in (False, True):
+        for value, rows in known.items():
+            if (value.name in kinds) is fits:
+                is_other[rows] = not fits
+    return is_other
 
 
 def _verdict(matches: list[Match]) -> Verdict:

@@ -25,7 +25,7 @@ Pair = tuple[str, str]  # ids of query and item
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Every query with its grades; those of a query are computed when asked for, and are always the same."""
+    """Every query with its grades."""
 
     catalogue: Catalogue
     queries: Mapping[str, Query]
@@ -34,12 +34,18 @@ class Labels:
     def asked(self) -> dict[str, Asked]:
         return {query.id: take_apart(query.text, self.catalogue) for query in self.queries.values()}
 
-    def graded(self, query: str) -> Graded:
-        return grade(self.asked[query], self.catalogue)
+    @cached_property
+    def all(self) -> dict[str, Graded]:
+        """The grades of every query."""
+        return {query: grade(asked, self.catalogue) for query, asked in self.asked.items()}
+
+    @cached_property
+    def _ids_as_json(self) -> list[str]:
+        return [_json(item) for item in self.catalogue.ids]
 
     def verdict(self, pair: Pair) -> Verdict:
         """What the rule says of one pair."""
-        graded, row = self.graded(pair[0]), self.catalogue.rows[pair[1]]
+        graded, row = self.all[pair[0]], self.catalogue.rows[pair[1]]
         return next((graded.verdicts[of] for at, of in zip(graded.rows, graded.verdict_of, strict=True) if at == row), NOTHING)
 
     def type_of(self, query: str) -> str:
@@ -52,7 +58,7 @@ class Labels:
 
         counts = {}
         for query in self.queries:
-            graded = self.graded(query)
+            graded = self.all[query]
             grades = np.array([verdict.grade for verdict in graded.verdicts], np.int64)[graded.verdict_of]
             found = np.bincount(grades, minlength=len(GRADES)).tolist()
             counts[query] = (len(self.catalogue.items) - sum(found[1:]), *found[1:])
@@ -61,7 +67,21 @@ class Labels:
     def lines(self, *, zeros: bool = False, human: Mapping[Pair, int] | None = None) -> Iterator[str]:
         """The lines of ``labels.jsonl``: by query in its order, then by item in the order of the catalogue."""
         for query in self.queries:
-            yield from _lines_of(self, query, zeros, {item: given for (of, item), given in (human or {}).items() if of == query})
+            judged = {self.catalogue.rows[item]: given for (of, item), given in (human or {}).items() if of == query}
+            yield from self._lines_of(query, zeros, judged)
+
+    def _lines_of(self, query: str, zeros: bool, judged: Mapping[int, int]) -> Iterator[str]:
+        """Most lines of a query differ in the id alone, so the rest is made once per verdict."""
+        graded, ids = self.all[query], self._ids_as_json
+        about = {"query_id": query, "query": self.queries[query].text, "type": self.type_of(query)}
+        begin = f'{_json(about)[:-1]}, "item_id": '
+        ends = [f", {_json(_said(verdict))[1:]}\n" for verdict in (*graded.verdicts, NOTHING)]
+        verdict_of = dict(zip(graded.rows.tolist(), graded.verdict_of.tolist(), strict=True))
+        for row in range(len(ids)) if zeros else sorted({*verdict_of, *judged}):
+            if row in judged:
+                yield f"{begin}{ids[row]}, {_json({'grade': judged[row], 'rule': HUMAN})[1:]}\n"
+            else:
+                yield f"{begin}{ids[row]}{ends[verdict_of.get(row, -1)]}"
 
 
 def label(corpus: Corpus, queries: Mapping[str, Query], *, fields: tuple[str, ...] = (), synonyms: Path | None = None) -> Labels:
@@ -71,22 +91,6 @@ def label(corpus: Corpus, queries: Mapping[str, Query], *, fields: tuple[str, ..
     names = {name for item in items for name in item.fields}
     sections = sorted({role for roles in lexicon.roles.values() for role in roles})
     return Labels(read_catalogue(items, lexicon, parse_roles(fields, names, sections)), queries)
-
-
-def _lines_of(labels: Labels, query: str, zeros: bool, human: Mapping[str, int]) -> Iterator[str]:
-    """Most lines of a query differ in the id alone, so the rest is made once per verdict."""
-    graded, ids = labels.graded(query), labels.catalogue.ids
-    about = {"query_id": query, "query": labels.queries[query].text, "type": labels.type_of(query)}
-    begin = f'{_json(about)[:-1]}, "item_id": '
-    ends = [f", {_json(_said(verdict))[1:]}\n" for verdict in (*graded.verdicts, NOTHING)]
-    verdict_of = dict(zip(graded.rows.tolist(), graded.verdict_of.tolist(), strict=True))
-    wanted = range(len(ids)) if zeros else sorted({*verdict_of, *(labels.catalogue.rows[item] for item in human)})
-    for row in wanted:
-        item = ids[row]
-        if item in human:
-            yield f"{begin}{_json(item)}, {_json({'grade': human[item], 'rule': HUMAN})[1:]}\n"
-        else:
-            yield f"{begin}{_json(item)}{ends[verdict_of.get(row, -1)]}"
 
 
 def _said(verdict: Verdict) -> dict[str, Any]:
@@ -111,7 +115,7 @@ def rules_fired(labels: Labels) -> dict[str, int]:
 
     fired = dict.fromkeys(RULES, 0)
     for query in labels.queries:
-        graded = labels.graded(query)
+        graded = labels.all[query]
         for verdict, count in zip(
             graded.verdicts, np.bincount(graded.verdict_of, minlength=len(graded.verdicts)).tolist(), strict=True
         ):

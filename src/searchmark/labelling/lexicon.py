@@ -28,15 +28,13 @@ class Lexicon:
     spelled: dict[str, str] = field(default_factory=dict)
     written: dict[str, str] = field(default_factory=dict)  # how the catalogue first wrote a value, by its name
     roles: dict[str, set[str]] = field(default_factory=dict)  # of one name per group of synonyms
-    _same: dict[str, str] = field(default_factory=dict)
+    same: dict[str, str] = field(default_factory=dict)  # every known phrase, and a synonym of it that is nearer to the one name
+    beginnings: set[str] = field(default_factory=set)
     _broader: dict[str, set[str]] = field(default_factory=dict)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._same
 
     def name(self, key: str) -> str:
         """The one name of all synonyms of a phrase."""
-        while (next_name := self._same.get(key, key)) != key:
+        while (next_name := self.same.get(key, key)) != key:
             key = next_name
         return key
 
@@ -46,7 +44,9 @@ class Lexicon:
         if not 0 < len(found) <= LONGEST_PHRASE:
             return ""
         key = "".join(found)
-        self._same.setdefault(key, key)
+        if key not in self.same:
+            self.same[key] = key
+            self.beginnings.update(key[:end] for end in range(1, len(key) + 1))
         self.spelled.setdefault(key, " ".join(text.split()))
         name = self.name(key)
         if role is not None:
@@ -61,7 +61,7 @@ class Lexicon:
         kept, other = self.name(first), self.name(second)
         if kept == other:
             return
-        self._same[other] = kept
+        self.same[other] = kept
         self.roles.setdefault(kept, set()).update(self.roles.pop(other, ()))
         self._broader.setdefault(kept, set()).update(self._broader.pop(other, ()))
 

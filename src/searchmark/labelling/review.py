@@ -2,12 +2,13 @@
 
 The sample is stratified: as many pairs of every grade, and of grade 0 as many near misses (an item with a word of the query in its
 title or text) as others. Which pairs were drawn is known from the file, and how many there are of each kind from the catalogue, so
-nothing about the rule has to be in the file.
+no grade of the rule has to be in the file. A digest tells whether the kinds are still those that the sample was drawn from.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import random
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NEAR_MISS = "0, near miss"
-COLUMNS = ("query_id", "query", "item_id", "grade", "title", "text", "fields")
+COLUMNS = ("query_id", "query", "item_id", "grade", "title", "text", "fields", "drawn_from")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet compute a cell
 
 
@@ -55,6 +56,17 @@ class Strata:
         sizes = {name: sum(len(rows[name]) for rows in self.by_query.values()) for name in names}
         return [Stratum(name, names[name], sizes[name]) for name in sorted(names) if sizes[name]]
 
+    @cached_property
+    def digest(self) -> str:
+        """What tells apart two ways to sort all pairs into strata."""
+        ids, whole = self.labels.catalogue.ids, hashlib.sha256()
+        whole.update(repr(ids).encode("utf-8", "surrogatepass"))
+        for query, rows in self.by_query.items():
+            whole.update(repr((query, self.labels.queries[query].text)).encode("utf-8", "surrogatepass"))
+            for name in sorted(rows):
+                whole.update(name.encode() + rows[name].astype("<i8").tobytes())
+        return whole.hexdigest()[:12]
+
     def find(self, pair: Pair) -> str:
         query, item = pair
         row = self.labels.catalogue.rows[item]
@@ -63,7 +75,7 @@ class Strata:
     def _of(self, query: str) -> Iterator[tuple[str, NDArray[np.int64]]]:
         import numpy as np
 
-        graded, total = self.labels.graded(query), len(self.labels.catalogue.items)
+        graded, total = self.labels.all[query], len(self.labels.catalogue.items)
         grades = np.zeros(total, np.int64)
         grades[graded.rows] = np.array([verdict.grade for verdict in graded.verdicts], np.int64)[graded.verdict_of]
         near = np.zeros(total, bool)
@@ -110,9 +122,9 @@ def _drawn(strata: Strata, stratum: Stratum, share: int, chance: random.Random) 
         yield queries[at], strata.labels.catalogue.ids[rows[number - ends[at]]]
 
 
-def review_text(labels: Labels, pairs: Iterable[Pair], path: Path) -> str:
+def review_text(strata: Strata, pairs: Iterable[Pair], path: Path) -> str:
     """The file for people, CSV or JSONL by its extension: the query, all that the item says, and an empty grade."""
-    rows = [_row(labels, pair) for pair in pairs]
+    rows = [_row(strata.labels, pair) | {"drawn_from": strata.digest} for pair in pairs]
     extension = path.suffix.lower()
     if extension in (".jsonl", ".ndjson"):
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -140,7 +152,15 @@ def _cell(row: Mapping[str, Any], column: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) and not reads_back else text
 
 
-def read_review(path: Path, labels: Labels) -> dict[Pair, int]:
+@dataclass(frozen=True)
+class Review:
+    """The grades that people gave, and the digests of the strata that their pairs were drawn from."""
+
+    grades: Mapping[Pair, int]
+    drawn_from: frozenset[str]
+
+
+def read_review(path: Path, labels: Labels) -> Review:
     """The grades that people wrote; every pair needs one."""
     entries = list(_entries(path))
     if not entries:
@@ -155,7 +175,7 @@ def read_review(path: Path, labels: Labels) -> dict[Pair, int]:
         if pair in grades:
             raise FormatError(path, entry.place, f"item {pair[1]!r} is graded a second time for query {pair[0]!r}")
         grades[pair] = _grade(entry)
-    return grades
+    return Review(grades, frozenset(entry.maybe_text("drawn_from") or "" for entry in entries))
 
 
 def _pair(entry: Entry, labels: Labels) -> Pair:

@@ -58,7 +58,7 @@ def impossible(labels: Labels) -> Iterator[str]:
     catalogue = labels.catalogue
     if not any(value.role == BRAND for value in catalogue.postings):
         yield "the rule 'brand' can never fire: no item has a known brand (--fields brand=FIELD names the field)"
-    if not any(match.role == CATEGORY for query in labels.queries for v in labels.graded(query).verdicts for match in v.matches):
+    if not any(match.role == CATEGORY for query in labels.queries for v in labels.all[query].verdicts for match in v.matches):
         values = _listed(catalogue.values_of(CATEGORY)) or "none is known"
         yield (
             "the rules 'category' and 'category and attributes' can never fire: no query names a category of the catalogue "
@@ -102,7 +102,10 @@ def agreement_lines(found: Agreement, strata: Strata, human: Mapping[Pair, int])
         yield found.undefined
     else:
         yield f"weighted kappa of the sample, all its strata alike: {_shown(found.sample)}"
-        yield f"weighted kappa of all pairs, each stratum weighted by its size: {_shown(found.population)}"
+        if found.population is not None:
+            yield f"weighted kappa of all pairs, each stratum weighted by its size: {_shown(found.population)}"
+        else:
+            yield "weighted kappa of all pairs: not known; the sample is of another catalogue, other queries or another rule"
     yield ""
     yield "rule \\ people" + "".join(f"{grade:>6}" for grade in GRADES)
     yield from (f"{grade:>13}" + "".join(f"{count:>6}" for count in found.confusion[grade]) for grade in GRADES)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Protocol
 
 LONGEST_PHRASE = 4  # words
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'"})
@@ -49,11 +50,19 @@ class Span:
     key: str
 
 
-def known_phrases(found: Sequence[str], known: Container[str]) -> Iterator[Span]:
+class Phrases(Protocol):
+    """Which phrases are known, and whether longer ones begin like this."""
+
+    same: dict[str, str]
+    beginnings: set[str]
+
+
+def known_phrases(found: Sequence[str], known: Phrases) -> Iterator[Span]:
     """The known phrases from left to right, each as long as possible, none inside another and none that is negated."""
     start = 0
     while start < len(found):
-        span = _longest(found, start, known)
+        # Most words begin no known phrase, and texts are long.
+        span = _longest(found, start, known) if found[start] in known.beginnings else None
         if span is None:
             start += 1
             continue
@@ -62,11 +71,13 @@ def known_phrases(found: Sequence[str], known: Container[str]) -> Iterator[Span]
         start = span.end
 
 
-def _longest(found: Sequence[str], start: int, known: Container[str]) -> Span | None:
+def _longest(found: Sequence[str], start: int, known: Phrases) -> Span | None:
     longest, key = None, ""
     for end in range(start + 1, min(start + LONGEST_PHRASE, len(found)) + 1):
         key += found[end - 1]
-        if key in known:
+        if key not in known.beginnings:
+            break
+        if key in known.same:
             longest = Span(start, end, key)
     return longest
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,7 +91,9 @@ def _labels(corpus: str, queries: str, mapping: tuple[str, ...], fields: tuple[s
     return label(load_corpus(corpus, FieldMapping.parse(mapping)), asked, fields=fields, synonyms=own)
 
 
-def _write_labels(labels: Labels, path: Path, zeros: bool, human: dict[tuple[str, str], int] | None, synonyms: str | None) -> None:
+def _write_labels(
+    labels: Labels, path: Path, zeros: bool, human: Mapping[tuple[str, str], int] | None, synonyms: str | None
+) -> None:
     from searchmark.files.store import write_text
     from searchmark.labelling.summary import summary
 
@@ -108,17 +111,18 @@ def _write_review(labels: Labels, count: int, seed: int, path: Path) -> None:
 
     strata = Strata(labels)
     pairs = draw(strata, count, seed)
-    write_text(path, review_text(labels, pairs, path))
+    write_text(path, review_text(strata, pairs, path))
     tell(f"written: {path}, pairs: {len(pairs)}; fill in the column grade with 0, 1, 2 or 3 and read it back with --import {path}")
 
 
-def _compare(labels: Labels, path: Path) -> dict[tuple[str, str], int]:
+def _compare(labels: Labels, path: Path) -> Mapping[tuple[str, str], int]:
     from searchmark.labelling.agreement import agreement
     from searchmark.labelling.review import Strata, read_review
     from searchmark.labelling.summary import agreement_lines, grades_by_stratum
 
-    human = read_review(path, labels)
+    review = read_review(path, labels)
     strata = Strata(labels)
-    found = agreement(strata.all, grades_by_stratum(strata, human))
-    show("\n".join(map(visible, agreement_lines(found, strata, human))) + "\n")
-    return human
+    same = review.drawn_from == {strata.digest}
+    found = agreement(strata.all, grades_by_stratum(strata, review.grades), weighted=same)
+    show("\n".join(map(visible, agreement_lines(found, strata, review.grades))) + "\n")
+    return review.grades
