@@ -4,8 +4,9 @@ The rare grades are drawn as often as the common ones, so the sample is not the 
 pairs of which every stratum is as frequent as in the sample, and for all pairs, with each stratum weighted by its size.
 
 The interval is the middle 95 % of the posterior of a Dirichlet model per stratum. A few equal grades do not prove that all are
-equal, so every stratum begins with one pair that was not seen: its grade is most likely the rule's, and four times less likely
-with every step away from it. Draws have a fixed seed, and ``tests/labelling/test_coverage.py`` simulates what such intervals cover.
+equal, so every stratum begins with one pair that was not seen. Which grade that had decides a lot in small samples: where it is
+near the rule's, the interval is too high for people who agree badly, and where it may be any, too low for those who agree well.
+So both are computed, and the interval holds both. Draws have a fixed seed; a test simulates what such intervals cover.
 """
 
 from __future__ import annotations
@@ -95,16 +96,22 @@ def _undefined(confusion: NDArray[np.int64]) -> str | None:
 
 def kappa(counts: NDArray[np.float64], rules: NDArray[np.int64], shares: NDArray[np.float64]) -> Kappa:
     """Kappa where each row of counts (people's grades in a stratum, of which the rule's is known) has this share of all pairs."""
-    import numpy as np
 
     value = float(_kappas(counts / counts.sum(axis=1, keepdims=True), rules, shares))
     if counts.sum() < FEWEST:
         return Kappa(value)
-    drawn = np.random.default_rng(SEED).standard_gamma(counts + _unseen()[rules], size=(DRAWS, *counts.shape))
+    ends = [value, *(end for unseen in _unseen() for end in _posterior(counts + unseen[rules], rules, shares))]
+    return Kappa(value, min(ends), max(ends))
+
+
+def _posterior(counts: NDArray[np.float64], rules: NDArray[np.int64], shares: NDArray[np.float64]) -> list[float]:
+    """The ends of the middle of all kappas that these counts leave likely."""
+    import numpy as np
+
+    drawn = np.random.default_rng(SEED).standard_gamma(counts, size=(DRAWS, *counts.shape))
     kappas = _kappas(drawn / drawn.sum(axis=-1, keepdims=True), rules, shares)
-    low, high = np.quantile(kappas, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    # The pair that was not seen pulls the posterior down where all agree; the estimate itself is never outside.
-    return Kappa(value, min(float(low), value), max(float(high), value))
+    ends: list[float] = np.quantile(kappas, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]).tolist()
+    return ends
 
 
 def _kappas(given: NDArray[np.float64], rules: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -118,11 +125,12 @@ def _kappas(given: NDArray[np.float64], rules: NDArray[np.int64], shares: NDArra
     return kappas
 
 
-def _unseen() -> NDArray[np.float64]:
-    """For each grade of the rule, how likely a person gives each grade to a pair that was not seen."""
+def _unseen() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For each grade of the rule, how likely people give each grade to a pair that was not seen: near the rule's, or any."""
+    import numpy as np
+
     likely = FALL ** -_steps()
-    unseen: NDArray[np.float64] = likely / likely.sum(axis=1, keepdims=True)
-    return unseen
+    return likely / likely.sum(axis=1, keepdims=True), np.full((GRADE_COUNT, GRADE_COUNT), 1 / GRADE_COUNT)
 
 
 def _steps() -> NDArray[np.float64]:

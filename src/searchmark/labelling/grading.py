@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from searchmark.labelling.catalogue import ORIGINS, Catalogue, Origin, Value
 from searchmark.labelling.roles import AUDIENCE, BRAND, CATEGORY, TYPE
-from searchmark.labelling.words import Span, known_phrases, words
+from searchmark.labelling.words import Span, known_phrases, words, written_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,12 +79,12 @@ class Asked:
 
 def take_apart(text: str, catalogue: Catalogue) -> Asked:
     """The known phrases of a query, and what each of them may be: what no item could have is nothing."""
-    found, lexicon = words(text), catalogue.lexicon
+    found, written, lexicon = words(text), written_words(text), catalogue.lexicon
     spans = tuple(known_phrases(found, lexicon))
     covered = {row for span in spans for row in range(span.start, span.end)}
-    unknown = tuple(word for row, word in enumerate(found) if row not in covered)
+    unknown = tuple(word for row, word in enumerate(written) if row not in covered)
     roles = tuple(frozenset(lexicon.roles.get(lexicon.name(span.key), ())) for span in spans)
-    return Asked(spans, tuple(lexicon.spelled[span.key] for span in spans), unknown, roles)
+    return Asked(spans, tuple(" ".join(written[span.start : span.end]) for span in spans), unknown, roles)
 
 
 def grade(asked: Asked, catalogue: Catalogue) -> Graded:

@@ -25,7 +25,12 @@ _NEGATED_BEHIND = "free"  # leather-free
 
 def words(text: str) -> list[str]:
     """The words of a text in order, each in its one form."""
-    return [_stem(word) for word in _WORD.findall(folded(text))]
+    return [_stem(word) for word in written_words(text)]
+
+
+def written_words(text: str) -> list[str]:
+    """The words of a text in order, before they are reduced to stems."""
+    return _WORD.findall(folded(text))
 
 
 def folded(text: str) -> str:
