@@ -56,8 +56,10 @@ def test_pairs_of_grade_0_are_written_if_asked_for() -> None:
     assert len(labels("--zeros")) == 8 * 10
 
 
-def test_labels_are_the_same_every_time() -> None:
+def test_labels_are_those_of_the_example_every_time() -> None:
+    example = Path("labels.jsonl").read_text()
     assert labels() == labels()
+    assert Path("labels.jsonl").read_text() == example
 
 
 def test_the_folder_is_a_suite_that_splits_by_type(capsys: pytest.CaptureFixture[str]) -> None:

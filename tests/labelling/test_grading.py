@@ -12,7 +12,7 @@ from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.labelling.label import Labels, label
 from searchmark.labelling.summary import summary
 from searchmark.records import Document
-from searchmark.suites.queries import Query
+from searchmark.suites.queries import ListedQuery
 
 
 def item(name: str, title: str = "", text: str = "", **fields: Any) -> Document:
@@ -20,7 +20,7 @@ def item(name: str, title: str = "", text: str = "", **fields: Any) -> Document:
 
 
 def labelled(query: str, *items: Document, fields: tuple[str, ...] = (), synonyms: Path | None = None) -> Labels:
-    return label(Corpus.of("shop", items), {"1": Query("1", query, None, "line 1")}, fields=fields, synonyms=synonyms)
+    return label(Corpus.of("shop", items), {"1": ListedQuery("1", query, None, "line 1")}, fields=fields, synonyms=synonyms)
 
 
 def verdict(query: str, *items: Document, **how: Any) -> tuple[int, str]:

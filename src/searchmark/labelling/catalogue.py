@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from searchmark.errors import NothingEvaluated
 from searchmark.labelling.lexicon import Lexicon
 from searchmark.labelling.roles import AUDIENCE, BRAND, CATEGORY, TYPE, Roles
-from searchmark.labelling.words import Span, known_phrases, phrase, words
+from searchmark.labelling.words import PhraseSpan, known_phrases, phrase, words
 from searchmark.records import Document
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _HEAD_ENDS = frozenset({"with", "for", "featur", "in", "from", "w"})
 
 
 @dataclass(frozen=True)
-class Value:
+class ItemValue:
     """A value of a role, by the name of its phrase, and where it was found."""
 
     role: str
@@ -42,7 +42,7 @@ class Catalogue:
     items: Sequence[Document]
     lexicon: Lexicon
     roles: Roles
-    postings: Mapping[Value, NDArray[np.int64]]
+    postings: Mapping[ItemValue, NDArray[np.int64]]
     origins: Mapping[str, Mapping[Origin, int]]  # per role, how many items have it from where
 
     @cached_property
@@ -68,7 +68,7 @@ def read_catalogue(documents: Iterable[Document], lexicon: Lexicon, roles: Roles
     named: dict[tuple[str, str], list[str]] = {}
     from_fields = [_from_fields(item, lexicon, roles, named) for item in items]
     _values_are_types(from_fields, lexicon)
-    postings: dict[Value, list[int]] = {}
+    postings: dict[ItemValue, list[int]] = {}
     origins: dict[str, dict[Origin, int]] = {role: dict.fromkeys(ORIGINS, 0) for role in roles.fields}
     for row, (item, known) in enumerate(zip(items, from_fields, strict=True)):
         found = _completed(item, known, lexicon, roles)
@@ -120,12 +120,12 @@ def _values_are_types(from_fields: Iterable[Mapping[str, Sequence[str]]], lexico
             lexicon.roles[name].add(TYPE)
 
 
-def _completed(item: Document, known: Mapping[str, Sequence[str]], lexicon: Lexicon, roles: Roles) -> list[Value]:
-    found = [Value(role, name, "field") for role, names in known.items() for name in dict.fromkeys(names)]
+def _completed(item: Document, known: Mapping[str, Sequence[str]], lexicon: Lexicon, roles: Roles) -> list[ItemValue]:
+    found = [ItemValue(role, name, "field") for role, names in known.items() for name in dict.fromkeys(names)]
     unknown = {role for role in roles.fields if role not in known}
     for origin, text, mined in _texts(item):
         if unknown and text:
-            more = dict.fromkeys(Value(role, name, origin) for role, name in mined(words(text), lexicon) if role in unknown)
+            more = dict.fromkeys(ItemValue(role, name, origin) for role, name in mined(words(text), lexicon) if role in unknown)
             found += more
             unknown -= {value.role for value in more}
     return found
@@ -152,7 +152,7 @@ def _from_description(found: list[str], lexicon: Lexicon) -> Iterator[tuple[str,
             yield role, name
 
 
-def _with_roles(spans: Iterable[Span], lexicon: Lexicon) -> Iterator[tuple[Span, str, str]]:
+def _with_roles(spans: Iterable[PhraseSpan], lexicon: Lexicon) -> Iterator[tuple[PhraseSpan, str, str]]:
     for span in spans:
         name = lexicon.name(span.key)
         yield from ((span, role, name) for role in sorted(lexicon.roles.get(name, ())))

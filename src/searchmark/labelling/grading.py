@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from searchmark.labelling.catalogue import ORIGINS, Catalogue, Origin, Value
+from searchmark.labelling.catalogue import ORIGINS, Catalogue, ItemValue, Origin
 from searchmark.labelling.roles import AUDIENCE, BRAND, CATEGORY, TYPE
-from searchmark.labelling.words import Span, known_phrases, words, written_words
+from searchmark.labelling.words import PhraseSpan, known_phrases, words, written_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ RULES = {"category and attributes": 3, "category": 2, "two attributes": 2, "one 
 
 
 @dataclass(frozen=True)
-class Match:
+class PhraseMatch:
     """A phrase of the query that an item meets, by which value of which role, and where that was found."""
 
     phrase: str
@@ -42,19 +42,19 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RuleVerdict:
     """The grade of items, the rule that gave it, and what was matched."""
 
     grade: int
     rule: str
-    matches: tuple[Match, ...]
+    matches: tuple[PhraseMatch, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Graded:
     """All items with a grade for one query: the verdicts, and for each of these rows of the catalogue which one."""
 
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[RuleVerdict]
     rows: NDArray[np.int64]
     verdict_of: NDArray[np.int64]
 
@@ -63,7 +63,7 @@ class Graded:
 class Asked:
     """A query, taken apart: the phrases that are known, and the words that are not."""
 
-    spans: tuple[Span, ...]
+    spans: tuple[PhraseSpan, ...]
     texts: tuple[str, ...]
     unknown: tuple[str, ...]
     roles: tuple[frozenset[str], ...]
@@ -119,14 +119,14 @@ def _distinct(codes: NDArray[np.int32], sizes: Sequence[int]) -> tuple[NDArray[n
 
 
 @dataclass(frozen=True, eq=False)
-class _Slot:
+class _Counted:
     """One way in which a phrase may count: the matches, best first, and the items that meet each."""
 
-    matches: list[Match]
+    matches: list[PhraseMatch]
     rows: list[NDArray[np.int64]]
 
 
-def _slots(asked: Asked, row: int, catalogue: Catalogue) -> Iterator[_Slot]:
+def _slots(asked: Asked, row: int, catalogue: Catalogue) -> Iterator[_Counted]:
     """A phrase as category, and as anything else."""
     lexicon, text = catalogue.lexicon, asked.texts[row]
     name = lexicon.name(asked.spans[row].key)
@@ -136,14 +136,14 @@ def _slots(asked: Asked, row: int, catalogue: Catalogue) -> Iterator[_Slot]:
     as_category = [(CATEGORY, each, each in broader) for each in (*same, *broader)]
     as_other = [(role, each, False) for each in same for role in (*catalogue.roles.attributes, BRAND)]
     for tried in (as_category, as_other):
-        slot = _Slot([], [])
+        slot = _Counted([], [])
         for role, each, is_broader in tried:
             for origin in ORIGINS:
-                found = catalogue.postings.get(Value(role, each, origin))
+                found = catalogue.postings.get(ItemValue(role, each, origin))
                 if found is not None and is_broader:
                     found = found[~other_kinds[found]]
                 if found is not None:
-                    slot.matches.append(Match(text, role, lexicon.shown(each), origin, is_broader))
+                    slot.matches.append(PhraseMatch(text, role, lexicon.shown(each), origin, is_broader))
                     slot.rows.append(found)
         yield slot
 
@@ -161,7 +161,7 @@ def _of_other_kinds(kinds: set[str], catalogue: Catalogue) -> NDArray[np.bool_]:
     return is_other
 
 
-def _verdict(matches: list[Match]) -> Verdict:
+def _verdict(matches: list[PhraseMatch]) -> RuleVerdict:
     category = [match for match in matches if match.role == CATEGORY]
     named = {match.phrase for match in category if not match.broader}
     others = [match for match in matches if match.role != CATEGORY and match.phrase not in named]
@@ -174,4 +174,4 @@ def _verdict(matches: list[Match]) -> Verdict:
         rule = "two attributes"
     else:
         rule = "one attribute" if attributes else "brand"
-    return Verdict(RULES[rule], rule, tuple(sorted((*category, *others), key=lambda match: match.role != CATEGORY)))
+    return RuleVerdict(RULES[rule], rule, tuple(sorted((*category, *others), key=lambda match: match.role != CATEGORY)))

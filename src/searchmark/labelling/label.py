@@ -11,13 +11,13 @@ from typing import Any
 
 from searchmark.corpora.corpus import Corpus
 from searchmark.labelling.catalogue import Catalogue, read_catalogue
-from searchmark.labelling.grading import RULES, Asked, Graded, Match, Verdict, grade, take_apart
+from searchmark.labelling.grading import RULES, Asked, Graded, PhraseMatch, RuleVerdict, grade, take_apart
 from searchmark.labelling.lexicon import read_lexicon
 from searchmark.labelling.roles import parse_roles
-from searchmark.suites.queries import Query
+from searchmark.suites.queries import ListedQuery
 
 GRADES = (0, 1, 2, 3)
-NOTHING = Verdict(0, "none", ())
+NOTHING = RuleVerdict(0, "none", ())
 HUMAN = "human"
 
 Pair = tuple[str, str]  # ids of query and item
@@ -28,7 +28,7 @@ class Labels:
     """Every query with its grades."""
 
     catalogue: Catalogue
-    queries: Mapping[str, Query]
+    queries: Mapping[str, ListedQuery]
 
     @cached_property
     def asked(self) -> dict[str, Asked]:
@@ -43,7 +43,7 @@ class Labels:
     def _ids_as_json(self) -> list[str]:
         return [_json(item) for item in self.catalogue.ids]
 
-    def verdict(self, pair: Pair) -> Verdict:
+    def verdict(self, pair: Pair) -> RuleVerdict:
         """What the rule says of one pair."""
         graded, row = self.all[pair[0]], self.catalogue.rows[pair[1]]
         return next((graded.verdicts[of] for at, of in zip(graded.rows, graded.verdict_of, strict=True) if at == row), NOTHING)
@@ -84,7 +84,9 @@ class Labels:
                 yield f"{begin}{ids[row]}{ends[verdict_of.get(row, -1)]}"
 
 
-def label(corpus: Corpus, queries: Mapping[str, Query], *, fields: tuple[str, ...] = (), synonyms: Path | None = None) -> Labels:
+def label(
+    corpus: Corpus, queries: Mapping[str, ListedQuery], *, fields: tuple[str, ...] = (), synonyms: Path | None = None
+) -> Labels:
     """Grade the items of a corpus for every query by what its fields, titles and descriptions say."""
     items = list(corpus)
     lexicon = read_lexicon(synonyms)
@@ -93,11 +95,11 @@ def label(corpus: Corpus, queries: Mapping[str, Query], *, fields: tuple[str, ..
     return Labels(read_catalogue(items, lexicon, parse_roles(fields, names, sections)), queries)
 
 
-def _said(verdict: Verdict) -> dict[str, Any]:
+def _said(verdict: RuleVerdict) -> dict[str, Any]:
     return {"grade": verdict.grade, "rule": verdict.rule, "matched": matched(verdict.matches)}
 
 
-def matched(matches: Sequence[Match]) -> dict[str, list[dict[str, str]]]:
+def matched(matches: Sequence[PhraseMatch]) -> dict[str, list[dict[str, str]]]:
     """What was matched, by role: the phrase of the query, the value that it met, and where that was found."""
     found: dict[str, list[dict[str, str]]] = {}
     for match in matches:

@@ -153,14 +153,14 @@ def _cell(row: Mapping[str, Any], column: str) -> str:
 
 
 @dataclass(frozen=True)
-class Review:
+class GradedReview:
     """The grades that people gave, and the digests of the strata that their pairs were drawn from."""
 
     grades: Mapping[Pair, int]
     drawn_from: frozenset[str]
 
 
-def read_review(path: Path, labels: Labels) -> Review:
+def read_review(path: Path, labels: Labels) -> GradedReview:
     """The grades that people wrote; every pair needs one."""
     entries = list(_entries(path))
     if not entries:
@@ -175,7 +175,7 @@ def read_review(path: Path, labels: Labels) -> Review:
         if pair in grades:
             raise FormatError(path, entry.place, f"item {pair[1]!r} is graded a second time for query {pair[0]!r}")
         grades[pair] = _grade(entry)
-    return Review(grades, frozenset(entry.maybe_text("drawn_from") or "" for entry in entries))
+    return GradedReview(grades, frozenset(entry.maybe_text("drawn_from") or "" for entry in entries))
 
 
 def _pair(entry: Entry, labels: Labels) -> Pair:

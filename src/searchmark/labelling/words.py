@@ -47,7 +47,7 @@ def phrase(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Span:
+class PhraseSpan:
     """A known phrase in a list of words."""
 
     start: int
@@ -62,7 +62,7 @@ class Phrases(Protocol):
     beginnings: set[str]
 
 
-def known_phrases(found: Sequence[str], known: Phrases) -> Iterator[Span]:
+def known_phrases(found: Sequence[str], known: Phrases) -> Iterator[PhraseSpan]:
     """The known phrases from left to right, each as long as possible, none inside another and none that is negated."""
     start = 0
     while start < len(found):
@@ -76,18 +76,18 @@ def known_phrases(found: Sequence[str], known: Phrases) -> Iterator[Span]:
         start = span.end
 
 
-def _longest(found: Sequence[str], start: int, known: Phrases) -> Span | None:
+def _longest(found: Sequence[str], start: int, known: Phrases) -> PhraseSpan | None:
     longest, key = None, ""
     for end in range(start + 1, min(start + LONGEST_PHRASE, len(found)) + 1):
         key += found[end - 1]
         if key not in known.beginnings:
             break
         if key in known.same:
-            longest = Span(start, end, key)
+            longest = PhraseSpan(start, end, key)
     return longest
 
 
-def _is_negated(found: Sequence[str], span: Span) -> bool:
+def _is_negated(found: Sequence[str], span: PhraseSpan) -> bool:
     before = span.start > 0 and found[span.start - 1] in _NEGATING
     return before or (span.end < len(found) and found[span.end] == _NEGATED_BEHIND)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from searchmark.errors import FormatError, shortened
 from searchmark.records import Case, Defaults, Judgment, Suite
 from searchmark.suites.checks import check_cases
-from searchmark.suites.queries import Query, queries_file, read_queries
+from searchmark.suites.queries import ListedQuery, queries_file, read_queries
 from searchmark.suites.source import Entry, Source
 
 LABELS = "labels.jsonl"
@@ -44,7 +44,7 @@ def read_labels(source: Source, queries: Path | None = None) -> Suite:
     return Suite.from_cases(name, cases, kind="labels", defaults=DEFAULTS, dropped=dropped)
 
 
-def _case(case: str, labelled: _Labelled | None, asked: dict[str, Query] | None) -> Case:
+def _case(case: str, labelled: _Labelled | None, asked: dict[str, ListedQuery] | None) -> Case:
     labelled = labelled or _Labelled()
     listed = None if asked is None else asked[case]
     kind = (None if listed is None else listed.type) or labelled.type
@@ -52,7 +52,7 @@ def _case(case: str, labelled: _Labelled | None, asked: dict[str, Query] | None)
     return Case(case, text, tuple(labelled.judgments.values()), fields={} if kind is None else {"type": kind})
 
 
-def _labelled(source: Source, path: Path | None, asked: dict[str, Query] | None) -> dict[str, _Labelled]:
+def _labelled(source: Source, path: Path | None, asked: dict[str, ListedQuery] | None) -> dict[str, _Labelled]:
     graded: dict[str, _Labelled] = {}
     for entry in source.entries():
         query, item = _query(entry, asked), entry.text("item_id")
@@ -66,7 +66,7 @@ def _labelled(source: Source, path: Path | None, asked: dict[str, Query] | None)
     return graded
 
 
-def _check_text(entry: Entry, labelled: _Labelled, path: Path | None, listed: Query | None) -> None:
+def _check_text(entry: Entry, labelled: _Labelled, path: Path | None, listed: ListedQuery | None) -> None:
     """The text of a query is the same in all its labels, and in the list of queries."""
     text = entry.maybe_text("query")
     labelled.type = labelled.type or entry.maybe_text("type")
@@ -85,7 +85,7 @@ def _check_text(entry: Entry, labelled: _Labelled, path: Path | None, listed: Qu
     labelled.text = text
 
 
-def _query(entry: Entry, queries: dict[str, Query] | None) -> str:
+def _query(entry: Entry, queries: dict[str, ListedQuery] | None) -> str:
     written = entry.text("query_id")
     if queries is None or written in queries:
         return written

@@ -19,7 +19,7 @@ _ID, _QUERY = ("id", "query_id"), ("query", "text")
 
 
 @dataclass(frozen=True)
-class Query:
+class ListedQuery:
     """What is asked, and what kind of query it is if that is known."""
 
     id: str
@@ -28,17 +28,17 @@ class Query:
     position: str  # in its file
 
 
-def read_queries(path: Path) -> dict[str, Query]:
+def read_queries(path: Path) -> dict[str, ListedQuery]:
     """Queries by id."""
     extension = path.suffix.lower()
-    found: Iterator[Query]
+    found: Iterator[ListedQuery]
     if extension in (".json", ".jsonl", ".ndjson"):
         found = map(_from_entry, Source(path, pipe=True).entries("queries"))
     elif extension in (".tsv", ".csv"):
         found = map(_from_entry, _rows(path, "\t" if extension == ".tsv" else ","))
     else:
         found = _from_lines(path)
-    queries: dict[str, Query] = {}
+    queries: dict[str, ListedQuery] = {}
     for query in found:
         if query.id in queries:
             raise FormatError(path, query.position, f"duplicate id {query.id!r}")
@@ -60,11 +60,11 @@ def queries_file(folder: Path) -> Path | None:
     return None
 
 
-def _from_entry(entry: Entry) -> Query:
-    return Query(entry.text(*_ID), entry.text(*_QUERY).strip(), entry.maybe_text("type", "category"), entry.place)
+def _from_entry(entry: Entry) -> ListedQuery:
+    return ListedQuery(entry.text(*_ID), entry.text(*_QUERY).strip(), entry.maybe_text("type", "category"), entry.place)
 
 
-def _from_lines(path: Path) -> Iterator[Query]:
+def _from_lines(path: Path) -> Iterator[ListedQuery]:
     for number, line in enumerate(read_text(path, pipe=True).split("\n"), 1):
         text, position = line.strip(), f"line {number}"
         if not text or text.startswith("#"):
@@ -76,7 +76,7 @@ def _from_lines(path: Path) -> Iterator[Query]:
                 else "JSON; name the file .jsonl"
             )
             raise FormatError(path, position, f"{shortened(text, 60)!r} is {kind}")
-        yield Query(str(number), text, None, position)
+        yield ListedQuery(str(number), text, None, position)
 
 
 def _rows(path: Path, separator: str) -> Iterator[Entry]:
