@@ -188,3 +188,23 @@ def test_an_edit_changes_one_chunk_and_not_those_that_follow() -> None:
     before = "".join(f"def f{i}():\n    return {i}\n\n\n" for i in range(50))
     after = before.replace("return 7\n", "x = 7\n    return x\n")
     assert len(set(chunks(after)) - set(chunks(before))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("c.jsonl", '{"id": "1", "name": "x"}\n'), ("c.csv", "id,name\n1,x\n"), ("c.json", '[{"id": 1, "name": "x"}]')],
+)
+def test_a_mapping_to_a_field_that_no_document_has_is_refused_with_those_that_exist(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FormatError, match="no document has the field 'nmae' that the mapping names; the fields are id, name"):
+        list(load_corpus(tmp_path / name, FieldMapping.parse(("title=nmae",))))
+
+
+def test_a_mapping_to_a_field_that_some_documents_have_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "c.jsonl").write_text('{"id": "1"}\n{"id": "2", "name": "x"}\n')
+    assert [each.title for each in load_corpus(tmp_path / "c.jsonl", FieldMapping(title="name"))] == [None, "x"]
+
+
+def test_a_mapping_for_a_directory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is a directory of files, which have no fields"):
+        load_corpus(tmp_path, FieldMapping(title="name"))

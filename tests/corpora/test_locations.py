@@ -120,12 +120,12 @@ class TestPickles:
         command = [sys.executable, "-c", self.SCRIPT]
         return subprocess.run(command, input=pickle.dumps(corpus), cwd=folder, capture_output=True, check=True).stdout.decode()
 
-    @pytest.mark.parametrize("path", ["shop", "corpus.jsonl"])
-    def test_a_corpus_on_disk(self, path: str, shop, tmp_path: Path, monkeypatch) -> None:
+    @pytest.mark.parametrize(("path", "mapping"), [("shop", None), ("corpus.jsonl", FieldMapping(id="asin"))])
+    def test_a_corpus_on_disk(self, path: str, mapping: FieldMapping | None, shop, tmp_path: Path, monkeypatch) -> None:
         (tmp_path / "corpus.jsonl").write_text('{"asin": "7", "text": "seven"}\n')
         (tmp_path / "elsewhere").mkdir()
         monkeypatch.chdir(tmp_path)
-        corpus = load_corpus(path, FieldMapping(id="asin"))
+        corpus = load_corpus(path, mapping)
         _ = corpus.survey
         again = sent(corpus)
         assert (list(again), again.name, again.survey) == (list(corpus), corpus.name, corpus.survey)

@@ -36,6 +36,7 @@ VERBS = {
     "approve": "Make what a run answered what a suite expects, case by case.",
     "report": "Show a report in another format, or in the browser.",
     "history": "List archived runs, show trends, remove old ones.",
+    "label": "Grade the items of a catalogue for queries, by rules over its fields.",
     "convert": "Write a suite in another format.",
     "agents": "List the agents, or show one with its options.",
     "measures": "List every measure with its definition.",

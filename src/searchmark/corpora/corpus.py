@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from searchmark.corpora.document_source import DocumentList, DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.corpora.path_names import PathNames
-from searchmark.errors import NothingEvaluated
+from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.files.store import check_readable
 from searchmark.records import Document
 
@@ -182,6 +182,10 @@ def load_corpus(path: str | PathLike[str], mapping: FieldMapping | None = None) 
     given = Path(path)
     check_readable(given)
     if given.is_dir() and not (given / "corpus.jsonl").is_file():
+        if mapping is not None and mapping.named:
+            raise UsageError(
+                f"{given} is a directory of files, which have no fields that a mapping could name; leave the mapping out"
+            )
         return Corpus(given.resolve().name, DirectorySource(given))
     file = given / "corpus.jsonl" if given.is_dir() else given
     return Corpus(file.stem, FileSource(file, mapping or FieldMapping()))

@@ -12,7 +12,7 @@ from typing import Any
 
 from searchmark.corpora.document_source import DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
-from searchmark.errors import FormatError
+from searchmark.errors import FormatError, shortened
 from searchmark.files.csv_rows import csv_rows
 from searchmark.files.store import open_file, parse_json, strict_decoder
 from searchmark.records import Document
@@ -36,14 +36,23 @@ class FileSource(DocumentSource):
 
 
 def stream_documents(path: Path, mapping: FieldMapping) -> Iterator[Document]:
-    """The documents of a file, in its order; a record that is none is refused with its place."""
+    """The documents of a file, in its order; a record that is none is refused with its place.
+
+    A mapping to a field that no record has is refused at the end: only then is that known.
+    """
+    unseen, names = mapping.named, set[str]()
     for place, record in _records(path):
         if not isinstance(record, dict):
             raise FormatError(path, place, "is not a mapping")
+        if unseen:
+            unseen, names = unseen - record.keys(), names | record.keys()
         document = mapping.document(record)
         if isinstance(document, str):
             raise FormatError(path, place, document)
         yield document
+    if unseen and names:
+        listed = shortened(", ".join(sorted(names)), 300)
+        raise FormatError(path, None, f"no document has the field {min(unseen)!r} that the mapping names; the fields are {listed}")
 
 
 def _records(path: Path) -> Iterator[tuple[str, Any]]:

@@ -34,6 +34,11 @@ class FieldMapping:
         texts = tuple(given["text"].split(",")) if "text" in given else None
         return cls(given.get("id"), given.get("title"), texts)
 
+    @property
+    def named(self) -> frozenset[str]:
+        """The fields that were named, of which each should be found somewhere."""
+        return frozenset(filter(None, (self.id, self.title, *(self.text or ()))))
+
     def document(self, record: dict[str, Any]) -> Document | str:
         """The document that a record describes, or the reason why it describes none."""
         id_field = self.id or next((name for name in ID if name in record), None)

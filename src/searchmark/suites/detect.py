@@ -50,10 +50,10 @@ def detect(source: Source) -> str:
 
 
 def _detect_folder(source: Source) -> str:
+    if (source.path / "labels.jsonl").is_file():  # it may have a queries.jsonl of its own
+        return "labels"
     if (source.path / "queries.jsonl").is_file():
         return "beir"
-    if (source.path / "labels.jsonl").is_file():
-        return "labels"
     raise FormatError(source.path, None, "is a folder without queries.jsonl (BEIR) or labels.jsonl (graded labels)")
 
 

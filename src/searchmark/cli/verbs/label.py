@@ -1,0 +1,128 @@
+"""``searchmark label``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from searchmark.cli._output import show, tell
+from searchmark.errors import UsageError
+from searchmark.reports.quoting import visible
+
+if TYPE_CHECKING:
+    from searchmark.labelling.label import Labels
+
+
+@click.command("label", short_help="Grade the items of a catalogue for queries, by rules over its fields.")
+@click.option("--corpus", metavar="FILE", required=True, help="Catalogue of items: .jsonl, .json or .csv.")
+@click.option("--queries", metavar="FILE", required=True, help="One query per line, or .jsonl or .tsv with id, query and type.")
+@click.option(
+    "--map", "mapping", metavar="NAME=FIELD", multiple=True, help="Which field is the id, title or text; repeatable: title=name."
+)
+@click.option(
+    "--fields", metavar="ROLE=FIELD,...", multiple=True, help="Which field says what: category=style,brand=maker; color= for none."
+)
+@click.option("--synonyms", metavar="FILE", help="Words beside the shipped ones: 'sneakers = running shoes', 'loafers < shoes'.")
+@click.option("--zeros", is_flag=True, help="Write pairs of grade 0 too; without them a pair that is not listed has grade 0.")
+@click.option(
+    "--review", metavar="N", type=click.IntRange(1), help="Write a sample of N pairs for people to grade, instead of labels."
+)
+@click.option("--seed", metavar="S", type=int, default=0, show_default=True, help="Which sample is drawn.")
+@click.option(
+    "--import", "reviewed", metavar="FILE", help="Graded review: show how far it agrees with the rule; its grades go first in -o."
+)
+@click.option("-o", "--output", metavar="FILE", help="Labels (.jsonl), or a review (.csv or .jsonl).")
+def command(
+    corpus: str,
+    queries: str,
+    mapping: tuple[str, ...],
+    fields: tuple[str, ...],
+    synonyms: str | None,
+    zeros: bool,
+    review: int | None,
+    seed: int,
+    reviewed: str | None,
+    output: str | None,
+) -> None:
+    """Grade the items of a catalogue for queries, by rules over its fields.
+
+    \b
+    3  the item's category and at least two of its attributes are in the query
+    2  its category, or two attributes
+    1  one attribute, or its brand alone
+    0  otherwise
+
+    The category, the brand and attributes such as color and material come from fields of the catalogue (--fields). Where one
+    is empty, it is looked for in the title, then in the description. What is missing, and rules that can never fire, are
+    said on stderr. Labels and queries are a suite for evaluate and compare.
+
+    \b
+    searchmark label --corpus catalogue.jsonl --queries queries_fashion.txt --fields category=style -o labels.jsonl
+
+    Rules are cheap and sometimes wrong. Have people grade a sample, blind to the rule, and see how far both agree:
+
+    \b
+    searchmark label --corpus catalogue.jsonl --queries queries_fashion.txt --review 60 -o review.csv
+    searchmark label --corpus catalogue.jsonl --queries queries_fashion.txt --import review.csv -o labels.jsonl
+    """
+    if output is None and reviewed is None:
+        raise UsageError("nothing says where to write; add -o labels.jsonl, or -o review.csv with --review")
+    if review is not None and (reviewed is not None or zeros):
+        raise UsageError("--review writes a sample for people; --import and --zeros belong to another call")
+    labels = _labels(corpus, queries, mapping, fields, synonyms)
+    if review is not None:
+        _write_review(labels, review, seed, Path(output or ""))
+        return
+    human = None if reviewed is None else _compare(labels, Path(reviewed))
+    if output is not None:
+        _write_labels(labels, Path(output), zeros, human, synonyms)
+
+
+def _labels(corpus: str, queries: str, mapping: tuple[str, ...], fields: tuple[str, ...], synonyms: str | None) -> Labels:
+    from searchmark.corpora.corpus import FieldMapping, load_corpus
+    from searchmark.labelling.label import label
+    from searchmark.suites.queries import read_queries
+
+    asked = read_queries(Path(queries))
+    own = None if synonyms is None else Path(synonyms)
+    return label(load_corpus(corpus, FieldMapping.parse(mapping)), asked, fields=fields, synonyms=own)
+
+
+def _write_labels(
+    labels: Labels, path: Path, zeros: bool, human: Mapping[tuple[str, str], int] | None, synonyms: str | None
+) -> None:
+    from searchmark.files.store import write_text
+    from searchmark.labelling.summary import summary
+
+    if path.suffix.lower() not in (".jsonl", ".ndjson"):
+        raise UsageError(f"{path}: labels are written as JSON lines; name the file .jsonl")
+    write_text(path, labels.lines(zeros=zeros, human=human))
+    for sentence in summary(labels, None if synonyms is None else Path(synonyms)):
+        tell(sentence)
+    tell(f"written: {path}")
+
+
+def _write_review(labels: Labels, count: int, seed: int, path: Path) -> None:
+    from searchmark.files.store import write_text
+    from searchmark.labelling.review import Strata, draw, review_text
+
+    strata = Strata(labels)
+    pairs = draw(strata, count, seed)
+    write_text(path, review_text(strata, pairs, path))
+    tell(f"written: {path}, pairs: {len(pairs)}; fill in the column grade with 0, 1, 2 or 3 and read it back with --import {path}")
+
+
+def _compare(labels: Labels, path: Path) -> Mapping[tuple[str, str], int]:
+    from searchmark.labelling.agreement import agreement
+    from searchmark.labelling.review import Strata, read_review
+    from searchmark.labelling.summary import agreement_lines, grades_by_stratum
+
+    review = read_review(path, labels)
+    strata = Strata(labels)
+    same = review.drawn_from == {strata.digest}
+    found = agreement(strata.all, grades_by_stratum(strata, review.grades), weighted=same)
+    show("\n".join(map(visible, agreement_lines(found, strata, review.grades))) + "\n")
+    return review.grades

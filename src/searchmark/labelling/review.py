@@ -1,0 +1,218 @@
+"""A sample of pairs for people, without the rule's grades, and what they wrote back.
+
+The sample is stratified: as many pairs of every grade, and of grade 0 as many near misses (an item with a word of the query in its
+title or text) as others. Which pairs were drawn is known from the file, and how many there are of each kind from the catalogue, so
+no grade of the rule has to be in the file. A digest tells whether the kinds are still those that the sample was drawn from.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import random
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from searchmark.corpora.field_mapping import plain
+from searchmark.errors import FormatError, UsageError, shortened
+from searchmark.files.csv_rows import csv_rows
+from searchmark.files.store import read_text
+from searchmark.labelling.agreement import Stratum
+from searchmark.labelling.label import GRADES, Labels, Pair
+from searchmark.labelling.words import words
+from searchmark.suites.source import Entry, Source, as_whole
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+NEAR_MISS = "0, near miss"
+COLUMNS = ("query_id", "query", "item_id", "grade", "title", "text", "fields", "drawn_from")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet compute a cell
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """All pairs of a catalogue, by kind."""
+
+    labels: Labels
+
+    @cached_property
+    def by_query(self) -> dict[str, dict[str, NDArray[np.int64]]]:
+        """For every query the rows of the catalogue in each stratum."""
+        return {query: dict(self._of(query)) for query in self.labels.queries}
+
+    @cached_property
+    def all(self) -> list[Stratum]:
+        """The strata that hold pairs."""
+        names = {str(grade): grade for grade in GRADES} | {NEAR_MISS: 0}
+        sizes = {name: sum(len(rows[name]) for rows in self.by_query.values()) for name in names}
+        return [Stratum(name, names[name], sizes[name]) for name in sorted(names) if sizes[name]]
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells apart two ways to sort all pairs into strata."""
+        ids, whole = self.labels.catalogue.ids, hashlib.sha256()
+        whole.update(repr(ids).encode("utf-8", "surrogatepass"))
+        for query, rows in self.by_query.items():
+            whole.update(repr((query, self.labels.queries[query].text)).encode("utf-8", "surrogatepass"))
+            for name in sorted(rows):
+                whole.update(name.encode() + rows[name].astype("<i8").tobytes())
+        return whole.hexdigest()[:12]
+
+    def find(self, pair: Pair) -> str:
+        query, item = pair
+        row = self.labels.catalogue.rows[item]
+        return next(name for name, rows in self.by_query[query].items() if row in rows)
+
+    def _of(self, query: str) -> Iterator[tuple[str, NDArray[np.int64]]]:
+        import numpy as np
+
+        graded, total = self.labels.all[query], len(self.labels.catalogue.items)
+        grades = np.zeros(total, np.int64)
+        grades[graded.rows] = np.array([verdict.grade for verdict in graded.verdicts], np.int64)[graded.verdict_of]
+        near = np.zeros(total, bool)
+        for word in words(self.labels.queries[query].text):
+            near[self._holding.get(word, [])] = True
+        yield from ((str(grade), np.flatnonzero(grades == grade)) for grade in GRADES[1:])
+        yield "0", np.flatnonzero((grades == 0) & ~near)
+        yield NEAR_MISS, np.flatnonzero((grades == 0) & near)
+
+    @cached_property
+    def _holding(self) -> dict[str, list[int]]:
+        """For each word of the queries the items that hold it."""
+        holding: dict[str, list[int]] = {word: [] for query in self.labels.queries.values() for word in words(query.text)}
+        for row, item in enumerate(self.labels.catalogue.items):
+            for word in holding.keys() & set(words(f"{item.title or ''}\n{item.text}")):
+                holding[word].append(row)
+        return holding
+
+
+def draw(strata: Strata, count: int, seed: int) -> list[Pair]:
+    """So many pairs, evenly from every stratum and in an order that tells nothing; all of a stratum that has no more."""
+    chance = random.Random(f"review {seed}")  # noqa: S311  # a sample, no secret
+    shares = _shares([stratum.size for stratum in strata.all], count)
+    pairs = [pair for stratum, share in zip(strata.all, shares, strict=True) for pair in _drawn(strata, stratum, share, chance)]
+    chance.shuffle(pairs)
+    return pairs
+
+
+def _shares(sizes: Sequence[int], count: int) -> list[int]:
+    """An even share for each, and what small ones leave to the others, the rarest kind first."""
+    shares = [0] * len(sizes)
+    while sum(shares) < min(count, sum(sizes)):
+        row = min((row for row, size in enumerate(sizes) if shares[row] < size), key=lambda row: (shares[row], sizes[row]))
+        shares[row] += 1
+    return shares
+
+
+def _drawn(strata: Strata, stratum: Stratum, share: int, chance: random.Random) -> Iterator[Pair]:
+    queries = list(strata.by_query)
+    ends = list(accumulate(len(strata.by_query[query][stratum.name]) for query in queries))
+    for number in chance.sample(range(stratum.size), share):
+        at = bisect_right(ends, number)
+        rows = strata.by_query[queries[at]][stratum.name]
+        yield queries[at], strata.labels.catalogue.ids[rows[number - ends[at]]]
+
+
+def review_text(strata: Strata, pairs: Iterable[Pair], path: Path) -> str:
+    """The file for people, CSV or JSONL by its extension: the query, all that the item says, and an empty grade."""
+    rows = [_row(strata.labels, pair) | {"drawn_from": strata.digest} for pair in pairs]
+    extension = path.suffix.lower()
+    if extension in (".jsonl", ".ndjson"):
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    if extension != ".csv":
+        raise UsageError(f"{path}: a review is written as .csv or .jsonl; name the file accordingly")
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([_cell(row, column) for column in COLUMNS] for row in rows)
+    return file.getvalue()
+
+
+def _row(labels: Labels, pair: Pair) -> dict[str, Any]:
+    item = labels.catalogue.items[labels.catalogue.rows[pair[1]]]
+    about = {"query_id": pair[0], "query": labels.queries[pair[0]].text, "item_id": item.id, "grade": None}
+    return about | {"title": item.title or "", "text": item.text, "fields": dict(item.fields)}
+
+
+def _cell(row: Mapping[str, Any], column: str) -> str:
+    value = row[column]
+    if column == "fields":
+        value = "; ".join(f"{name}: {plain(inner)}" for name, inner in value.items())
+    text = "" if value is None else str(value)
+    reads_back = column in ("query_id", "item_id", "grade", "query")
+    return f"'{text}" if text.startswith(_FORMULA) and not reads_back else text
+
+
+@dataclass(frozen=True)
+class GradedReview:
+    """The grades that people gave, and the digests of the strata that their pairs were drawn from."""
+
+    grades: Mapping[Pair, int]
+    drawn_from: frozenset[str]
+
+
+def read_review(path: Path, labels: Labels) -> GradedReview:
+    """The grades that people wrote; every pair needs one."""
+    entries = list(_entries(path))
+    if not entries:
+        raise FormatError(path, None, "holds no pairs")
+    empty = [entry for entry in entries if entry.first("grade") is None]
+    if empty:
+        more = f" (so have {len(empty) - 1} others of {len(entries)})" if len(empty) > 1 else ""
+        raise FormatError(path, empty[0].place, f"has no grade{more}; grade every pair, or remove the lines of those that are left")
+    grades: dict[Pair, int] = {}
+    for entry in entries:
+        pair = _pair(entry, labels)
+        if pair in grades:
+            raise FormatError(path, entry.place, f"item {pair[1]!r} is graded a second time for query {pair[0]!r}")
+        grades[pair] = _grade(entry)
+    return GradedReview(grades, frozenset(entry.maybe_text("drawn_from") or "" for entry in entries))
+
+
+def _pair(entry: Entry, labels: Labels) -> Pair:
+    query, item = entry.text("query_id"), entry.text("item_id")
+    if query not in labels.queries:
+        raise FormatError(entry.path, entry.place, f"there is no query {query!r}; name the queries that the review was drawn from")
+    if item not in labels.catalogue.rows:
+        raise FormatError(
+            entry.path, entry.place, f"the catalogue has no item {item!r}; name the one that the review was drawn from"
+        )
+    text, known = entry.maybe_text("query"), labels.queries[query].text
+    if text is not None and text.strip() != known:
+        raise FormatError(
+            entry.path, entry.place, f"query {query!r} is {shortened(text, 80)!r} here and {shortened(known, 80)!r} in the queries"
+        )
+    return query, item
+
+
+def _grade(entry: Entry) -> int:
+    written = entry.first("grade")
+    grade = as_whole(written)
+    if grade not in GRADES:
+        raise FormatError(entry.path, entry.place, f"grade {shortened(str(written), 40)!r} is none of 0, 1, 2, 3")
+    return grade
+
+
+def _entries(path: Path) -> Iterator[Entry]:
+    if path.suffix.lower() != ".csv":
+        yield from Source(path).entries()
+        return
+    rows = csv_rows(path, read_text(path).splitlines(keepends=True))
+    _, header = next(rows, (0, list[str]()))
+    if missing := [name for name in ("query_id", "item_id", "grade") if name not in header]:
+        raise FormatError(path, "line 1", f"has no column {missing[0]!r}")
+    for line, row in rows:
+        if not any(row):
+            continue
+        if len(row) != len(header):
+            raise FormatError(path, f"line {line}", f"has {len(row)} columns, the header {len(header)}")
+        yield Entry.of(path, f"line {line}", {name: cell for name, cell in zip(header, row, strict=True) if cell.strip()})

@@ -1,0 +1,107 @@
+"""Words of queries, titles and values, brought to one form.
+
+Case, accents and the possessive are taken off, words are reduced to their English stems, and hyphens separate words. A phrase
+is known by its words run together, so that "t-shirt", "t shirt" and "tshirt" are one; it always begins and ends at a word.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+
+LONGEST_PHRASE = 4  # words
+_APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'"})
+_POSSESSIVE = re.compile(r"(?<=\w)'s?\b|(?<=s)'")
+_WORD = re.compile(r"[^\W_]+")
+# Words whose stem is another thing: shorts are not short, glasses are not made of glass.
+_NO_PLURALS = frozenset({"shorts", "tights", "slacks", "flats", "pumps", "heels", "slides"})
+_NEGATING = frozenset({"no", "not", "non", "without", "never"})
+_NEGATED_BEHIND = "free"  # leather-free
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in order, each in its one form."""
+    return [_stem(word) for word in written_words(text)]
+
+
+def written_words(text: str) -> list[str]:
+    """The words of a text in order, before they are reduced to stems."""
+    return _WORD.findall(folded(text))
+
+
+def folded(text: str) -> str:
+    """Text without case, accents and possessives."""
+    if not text.isascii():
+        decomposed = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES))
+        text = "".join(char for char in decomposed if not unicodedata.combining(char))
+    return _POSSESSIVE.sub("", text.casefold())
+
+
+def phrase(text: str) -> str:
+    """What a phrase is known by; empty if it has no words."""
+    return "".join(words(text))
+
+
+@dataclass(frozen=True)
+class PhraseSpan:
+    """A known phrase in a list of words."""
+
+    start: int
+    end: int
+    key: str
+
+
+class Phrases(Protocol):
+    """Which phrases are known, and whether longer ones begin like this."""
+
+    same: dict[str, str]
+    beginnings: set[str]
+
+
+def known_phrases(found: Sequence[str], known: Phrases) -> Iterator[PhraseSpan]:
+    """The known phrases from left to right, each as long as possible, none inside another and none that is negated."""
+    start = 0
+    while start < len(found):
+        # Most words begin no known phrase, and texts are long.
+        span = _longest(found, start, known) if found[start] in known.beginnings else None
+        if span is None:
+            start += 1
+            continue
+        if not _is_negated(found, span):
+            yield span
+        start = span.end
+
+
+def _longest(found: Sequence[str], start: int, known: Phrases) -> PhraseSpan | None:
+    longest, key = None, ""
+    for end in range(start + 1, min(start + LONGEST_PHRASE, len(found)) + 1):
+        key += found[end - 1]
+        if key not in known.beginnings:
+            break
+        if key in known.same:
+            longest = PhraseSpan(start, end, key)
+    return longest
+
+
+def _is_negated(found: Sequence[str], span: PhraseSpan) -> bool:
+    before = span.start > 0 and found[span.start - 1] in _NEGATING
+    return before or (span.end < len(found) and found[span.end] == _NEGATED_BEHIND)
+
+
+@cache
+def _stem(word: str) -> str:
+    if word in _NO_PLURALS or word.endswith("glasses"):
+        return word
+    return _stemmer()(word) if word.isalpha() else word
+
+
+@cache
+def _stemmer() -> Callable[[str], str]:
+    import Stemmer  # type: ignore[import-not-found,unused-ignore]  # it has no types
+
+    stem: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord
+    return stem

@@ -1,0 +1,157 @@
+"""The rules: what an item and a query have in common decides on the grade."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from searchmark.corpora.corpus import Corpus
+from searchmark.errors import NothingEvaluated, UsageError
+from searchmark.labelling.label import Labels, label
+from searchmark.labelling.summary import summary
+from searchmark.records import Document
+from searchmark.suites.queries import ListedQuery
+
+
+def item(name: str, title: str = "", text: str = "", **fields: Any) -> Document:
+    return Document(id=name, title=title, text=text, fields=fields)
+
+
+def labelled(query: str, *items: Document, fields: tuple[str, ...] = (), synonyms: Path | None = None) -> Labels:
+    return label(Corpus.of("shop", items), {"1": ListedQuery("1", query, None, "line 1")}, fields=fields, synonyms=synonyms)
+
+
+def verdict(query: str, *items: Document, **how: Any) -> tuple[int, str]:
+    """Of the first item."""
+    found = labelled(query, *items, **how).verdict(("1", items[0].id))
+    return found.grade, found.rule
+
+
+BOOT = item("1", category="Boots", color="Black", material="Leather", brand="Northway", gender="F")
+
+
+@pytest.mark.parametrize(
+    ("query", "grade", "rule"),
+    [
+        ("black leather boots", 3, "category and attributes"),
+        ("black boots", 2, "category"),
+        ("northway boots", 2, "category"),
+        ("black leather gloves", 2, "two attributes"),
+        ("black gloves", 1, "one attribute"),
+        ("northway black gloves", 1, "one attribute"),
+        ("northway gloves", 1, "brand"),
+        ("red gloves", 0, "none"),
+    ],
+)
+def test_each_rule_gives_its_grade(query: str, grade: int, rule: str) -> None:
+    assert verdict(query, BOOT) == (grade, rule)
+
+
+@pytest.mark.parametrize(
+    ("query", "gender", "grade"),
+    [
+        ("women's coat", "M", 0),
+        ("men's coat", "F", 0),
+        ("men's coat", "M", 1),
+        ("ladies coat", "F", 1),
+        ("men's coat", "unisex", 1),
+    ],
+)
+def test_men_and_women_are_told_apart(query: str, gender: str, grade: int) -> None:
+    assert verdict(query, item("1", gender=gender))[0] == grade
+
+
+def test_values_of_several_words_are_phrases_and_hold_shorter_ones_of_their_kind() -> None:
+    assert verdict("heather grey gloves", item("1", color="Heather Grey"))[0] == 1
+    assert verdict("gray gloves", item("1", color="Heather Grey"))[0] == 1
+    assert verdict("blue gloves", item("1", brand="Blue Moon"))[0] == 0
+    assert verdict("blue moon gloves", item("1", brand="Blue Moon")) == (1, "brand")
+
+
+@pytest.mark.parametrize("category", ["Clothing > Shoes > Boots", ["Shoes", "Boots"], "Shoes/Boots", "trail boots"])
+def test_a_path_of_categories_and_a_kind_of_the_category_are_met(category: Any) -> None:
+    assert verdict("boots", item("1", category=category)) == (2, "category")
+
+
+def test_a_category_that_names_people_is_none() -> None:
+    assert verdict("women's gloves", item("1", category="Women > Boots"))[1] != "category"
+
+
+def test_a_kind_of_the_category_counts_as_type_too_and_another_kind_not_at_all() -> None:
+    tee, polo, shirt = (item(title, title, category="shirt", color="white") for title in ("Basic Tee", "Polo Shirt", "Basic"))
+    assert verdict("white t-shirt", tee) == (3, "category and attributes")
+    assert verdict("white t-shirt", polo) == (1, "one attribute")
+    assert verdict("white t-shirt", shirt) == (2, "category")
+
+
+def test_what_a_field_says_is_not_looked_for_in_the_title() -> None:
+    assert verdict("red gloves", item("1", "Red Boots", color="blue"))[0] == 0
+
+
+def test_an_empty_field_is_looked_for_in_the_title_and_then_in_the_description() -> None:
+    found = labelled(
+        "red leather boots", item("1", "Red Boots with Belt", "Made of leather, goes with black jeans.", category="", color=None)
+    )
+    matches = {match.role: (match.value, match.origin) for match in found.verdict(("1", "1")).matches}
+    assert matches == {"category": ("boots", "title"), "color": ("red", "title"), "material": ("leather", "description")}
+
+
+def test_values_of_other_items_are_looked_for_where_the_field_is_empty() -> None:
+    with_brand = item("2", brand="Ivy Lane")
+    assert verdict("ivy lane gloves", item("1", "Ivy Lane Boots", brand=""), with_brand) == (1, "brand")
+    assert verdict("ivy lane gloves", item("1", "Ivy Lane Boots", brand="")) == (0, "none")
+
+
+def test_fields_can_be_named() -> None:
+    made = item("1", style="boot", maker="Swift", neck="v-neck")
+    assert verdict("swift boots", made, fields=("category=style", "brand=maker")) == (2, "category")
+    assert verdict("v neck", made, fields=("neckline=neck,cut=",)) == (1, "one attribute")
+
+
+def test_a_field_that_no_item_has_is_refused_with_those_that_exist() -> None:
+    with pytest.raises(UsageError, match="no item has the field 'styel'; the fields are brand, category"):
+        labelled("boots", BOOT, fields=("category=styel",))
+
+
+def test_synonyms_of_a_file_are_met(tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_text("wellies < boots\nebony = black\n")
+    assert verdict("ebony leather wellies", BOOT, synonyms=tmp_path / "s.txt") == (3, "category and attributes")
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("boots", "category"),
+        ("black boots", "attribute"),
+        ("women's black boots", "audience"),
+        ("northway boots", "brand"),
+        ("xyz", "other"),
+    ],
+)
+def test_the_type_of_a_query_is_what_it_names(query: str, kind: str) -> None:
+    assert labelled(query, BOOT).type_of("1") == kind
+
+
+def test_missing_fields_are_counted_and_rules_that_cannot_fire_are_named() -> None:
+    said = "\n".join(summary(labelled("gloves", item("1", category="apparel"), item("2", category="")), None))
+    assert "brand: no field, missing in 2 of 2" in said
+    assert "category: field category, missing in 1 of 2" in said
+    assert "the rule 'brand' can never fire" in said
+    assert (
+        "the rules 'category' and 'category and attributes' can never fire: no query names a category of the catalogue (apparel)"
+        in said
+    )
+    assert "grade 3 is out of reach for 1 of 1 queries" in said
+
+
+def test_a_catalogue_without_items_is_refused() -> None:
+    with pytest.raises(NothingEvaluated, match="holds no items"):
+        labelled("boots")
+
+
+def test_grades_do_not_depend_on_the_order_of_items() -> None:
+    items = [BOOT, item("2", "Black Tee", category="shirt"), item("3", "Leather Boots")]
+    there, back = (sorted(labelled("black leather boots", *order).lines(zeros=True)) for order in (items, items[::-1]))
+    assert there == back

@@ -1,0 +1,57 @@
+"""Words of queries and catalogues are brought to one form, and only whole words meet."""
+
+from __future__ import annotations
+
+import pytest
+
+from searchmark.labelling.lexicon import Lexicon
+from searchmark.labelling.words import known_phrases, phrase, words
+
+
+@pytest.mark.parametrize("text", ["t-shirt", "T-Shirts", "tshirt", "t shirt", "T\u2010shirt"])
+def test_hyphens_blanks_case_and_plurals_make_no_difference(text: str) -> None:
+    assert phrase(text) == "tshirt"
+
+
+@pytest.mark.parametrize("text", ["women's", "women\u2019s", "Womens", "WOMEN"])
+def test_possessives_make_no_difference(text: str) -> None:
+    assert words(text) == ["women"]
+
+
+@pytest.mark.parametrize(
+    ("text", "same"), [("Levi's", "levis"), ("caf\u00e9", "cafe"), ("\uff34\uff45\uff45", "tee"), ("boots", "boot")]
+)
+def test_accents_widths_and_endings_make_no_difference(text: str, same: str) -> None:
+    assert phrase(text) == phrase(same)
+
+
+@pytest.mark.parametrize(
+    ("text", "other"), [("glasses", "glass"), ("sunglasses", "glass"), ("shorts", "short"), ("tights", "tight")]
+)
+def test_words_whose_stem_is_another_thing_keep_their_ending(text: str, other: str) -> None:
+    assert phrase(text) != phrase(other)
+
+
+def found(text: str, *known: str) -> list[str]:
+    lexicon = Lexicon()
+    for each in known:
+        lexicon.add(each)
+    return [span.key for span in known_phrases(words(text), lexicon)]
+
+
+@pytest.mark.parametrize(
+    ("text", "known"), [("women's coat", "men"), ("a fired clay ring", "red"), ("tangerine top", "tan"), ("blackberry", "black")]
+)
+def test_a_word_inside_another_is_not_found(text: str, known: str) -> None:
+    assert found(text, known) == []
+
+
+@pytest.mark.parametrize("text", ["no leather", "non-leather", "leather-free", "without leather", "not leather"])
+def test_what_is_negated_is_not_found(text: str) -> None:
+    assert found(f"shoes, {text}", "leather", "shoes") == ["shoe"]
+
+
+def test_the_longest_phrase_is_found_and_nothing_inside_it() -> None:
+    known = ("rose gold", "gold", "rose", "dress shoes", "dress", "shoes")
+    assert found("rose gold dress shoes", *known) == ["rosegold", "dressshoe"]
+    assert found("gold dress", *known) == ["gold", "dress"]
