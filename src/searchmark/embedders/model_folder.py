@@ -120,7 +120,7 @@ class ModelFolder:
             raise UsageError(f"{self.path} has a module {other}, which cannot be used without torch; {_ADVICE}")
         if len(kinds) == 1:
             return ("mean",)
-        if kinds[:2] != ["Transformer", "Pooling"] or set(kinds[2:]) > {"Normalize"} or "Pooling" in kinds[2:]:
+        if kinds[:2] != ["Transformer", "Pooling"] or any(kind != "Normalize" for kind in kinds[2:]):
             raise UsageError(f"{self.path} has the modules {', '.join(kinds)}, and not Transformer, Pooling, Normalize; {_ADVICE}")
         config = self._modules[1].folder / "config.json"
         said = _mapping(config)
