@@ -302,8 +302,9 @@ def test_a_prompt_that_is_left_out_of_the_pooling_is_refused(tmp_path: Path) -> 
     ("options", "complaint"),
     [
         ({"model": "/no/such/folder"}, "the model '/no/such/folder' is not a folder"),
-        ({"file": "other.onnx"}, r"the option file names the file 'other\.onnx', which does not exist"),
-        ({"file": "../x.onnx"}, "which is outside of"),
+        ({"file": "other.onnx"}, r"file: other\.onnx does not exist in"),
+        ({"file": "../x.onnx"}, r"file: \.\./x\.onnx is outside of .*; name a file inside"),
+        ({"file": "/x.onnx"}, r"file: /x\.onnx is outside of"),
         ({"threads": 0}, "threads must be at least 1, and not 0"),
     ],
     ids=str,

@@ -17,6 +17,7 @@ from searchmark.embedders import load_embedder, minilm
 from searchmark.embedders.bert_graph import BertShape
 from searchmark.files.store import parse_json, read_text
 from tests.embedders.tiny_bert import whole_model
+from tests.pytest_plugin.support import run_pytest, shop
 
 pytestmark = pytest.mark.models
 
@@ -103,3 +104,22 @@ print(load_embedder({"name": "minilm", "cache": False}).embed_query("red sky").s
 def test_minilm_runs_where_torch_cannot_be_imported() -> None:
     said = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True, check=True)
     assert said.stdout == "(384,) False\n"
+
+
+CAR = """
+schema_version: 1
+agent: {name: semantic, config: {embedder: {name: hashing, dimension: 64}}}
+gates: {pins: [{case: car, must_be_first: vehicle}]}
+cases:
+  - id: car
+    query: automobile
+    documents: [{id: fruit, text: auto bananas and mobile apples}, {id: vehicle, text: a red car}]
+    judgments: [{target: vehicle, grade: 1}]
+"""
+
+
+@pytest.mark.parametrize(("real", "outcome"), [("0", "failure"), ("1", "passed")])
+def test_a_suite_runs_with_real_embeddings_on_request(tmp_path: Path, real: str, outcome: str) -> None:
+    done = run_pytest(shop(tmp_path, CAR), USE_REAL_EMBEDDINGS=real, ONNX_PATH="/usr/lib/libonnxruntime.so")
+    assert done.outcomes["case[car]"] == outcome
+    assert done.output.count("ONNX_PATH has no effect") == 1

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from searchmark.embedders.onnx_external import file_inside
 from searchmark.embedders.pooling_modes import POOLINGS
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import parse_json, read_text
@@ -90,14 +89,22 @@ class ModelFolder:
     def model_file(self, name: str | None) -> Path:
         """The graph: the one that was asked for, or else where exporters put it."""
         if name is not None:
-            folders = [folder for folder in (self.path, self.path / "onnx") if (folder / name).is_file()]
-            return file_inside(folders[0] if folders else self.path, name, "the option file")
+            return self._chosen_file(name)
         found = [self.path / usual for usual in ("model.onnx", "onnx/model.onnx") if (self.path / usual).is_file()]
         if not found:
             others = sorted(str(each.relative_to(self.path)) for each in self.path.rglob("*.onnx"))
             advice = f"choose one with file: {', '.join(others)}" if others else "export the model with sentence-transformers"
             raise UsageError(f"{self.path} has no model.onnx or onnx/model.onnx; {advice}")
         return found[0]
+
+    def _chosen_file(self, name: str) -> Path:
+        """By its name only: the hub's own folders are full of links to files elsewhere."""
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise UsageError(f"file: {name} is outside of {self.path}; name a file inside")
+        for folder in (self.path, self.path / "onnx"):
+            if (folder / name).is_file():
+                return folder / name
+        raise UsageError(f"file: {name} does not exist in {self.path}")
 
     def recipe(self, *, pooled_in_graph: bool) -> Recipe:
         """All settings, checked; what we cannot do as sentence-transformers does it is refused."""

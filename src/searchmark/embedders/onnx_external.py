@@ -32,16 +32,16 @@ def external_files(model: Path) -> tuple[Path, ...]:
         names = set(_locations(memoryview(model.read_bytes()), "model"))
     except (ValueError, IndexError) as error:
         raise UsageError(f"{model} is not an ONNX model ({error})") from error
-    return tuple(file_inside(model.parent, name, model) for name in sorted(names))
+    return tuple(_file_beside(model, name) for name in sorted(names))
 
 
-def file_inside(folder: Path, name: str, named_by: object) -> Path:
-    """A file by its relative name, links followed; what is outside of the folder is refused."""
-    path = folder / name
+def _file_beside(model: Path, name: str) -> Path:
+    """A file by its relative name, links followed."""
+    folder, path = model.parent, model.parent / name
     if "\0" in name or not path.resolve().is_relative_to(folder.resolve()):
-        raise UsageError(f"{named_by} names the file {name!r}, which is outside of {folder}; only files inside are read")
+        raise UsageError(f"{model} names the file {name!r}, which is outside of {folder}; only files inside are read")
     if not path.is_file():
-        raise UsageError(f"{named_by} names the file {name!r}, which does not exist in {folder}")
+        raise UsageError(f"{model} names the file {name!r}, which does not exist in {folder}")
     return path
 
 
@@ -75,7 +75,7 @@ def _fields(message: memoryview) -> Iterator[tuple[int, memoryview]]:
             case wire if wire in (_EIGHT_BYTES, _FOUR_BYTES):
                 at += 8 if wire == _EIGHT_BYTES else 4
             case _:
-                raise ValueError("its bytes are no protobuf message")
+                raise ValueError("its bytes cannot be decoded")
 
 
 def _number(message: memoryview, at: int) -> tuple[int, int]:
@@ -88,4 +88,4 @@ def _number(message: memoryview, at: int) -> tuple[int, int]:
         if byte < 0x80:  # noqa: PLR2004  # the last byte of a number
             return value, at
         if shift > 63:  # noqa: PLR2004  # bits of the longest number
-            raise ValueError("its bytes are no protobuf message")
+            raise ValueError("its bytes cannot be decoded")
