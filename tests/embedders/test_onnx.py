@@ -105,6 +105,13 @@ def test_the_tokenizer_decides_about_capitals_unless_the_folder_wants_lower_case
     assert np.array_equal(*embedded(tmp_path, ["red sky", "Red SKY"]))
 
 
+@pytest.mark.parametrize(("kind", "folded"), [("BertTokenizer", True), (None, True), ("PreTrainedTokenizerFast", False)])
+def test_settings_of_a_tokenizer_of_the_kind_of_bert_override_its_file(tmp_path: Path, kind: str | None, folded: bool) -> None:
+    """Seen with transformers 5.22: AutoTokenizer does the same."""
+    write_json(write_folder(tmp_path) / "tokenizer_config.json", {"tokenizer_class": kind, "do_lower_case": True})
+    assert np.array_equal(*embedded(tmp_path, ["red sky", "Red SKY"])) == folded
+
+
 def test_the_prompt_that_is_the_default_comes_before_every_text_and_others_before_none(tmp_path: Path) -> None:
     plain = embedded(write_folder(tmp_path), ["a red sky", "red sky"])
     prompts = {"query": "a ", "other": "night "}

@@ -38,6 +38,7 @@ class Recipe:
     longest: int | None
     cut_left: bool
     lower_case: bool
+    bert_normalizer: tuple[tuple[str, bool], ...]  # what overrides the tokenizer's own file
     prompt: str
 
 
@@ -117,6 +118,7 @@ class ModelFolder:
             longest=self._longest(limits, tokenizer),
             cut_left=tokenizer.get("truncation_side") == "left",
             lower_case=bool(limits.get("do_lower_case")),
+            bert_normalizer=_bert_normalizer(tokenizer),
             prompt=prompt,
         )
 
@@ -153,6 +155,14 @@ class ModelFolder:
         if not isinstance(prompts, Mapping) or not isinstance(prompts.get(name), str):
             raise FormatError(path, "default_prompt_name", f"there is no prompt {name!r}")
         return str(prompts[name])
+
+
+def _bert_normalizer(said: Mapping[str, Any]) -> tuple[tuple[str, bool], ...]:
+    """Tokenizers of BERT's kind take these from their settings, and all others from their own file, as transformers does it."""
+    if said.get("tokenizer_class") in ("PreTrainedTokenizerFast", "TokenizersBackend"):
+        return ()
+    names = {"do_lower_case": "lowercase", "strip_accents": "strip_accents", "tokenize_chinese_chars": "handle_chinese_chars"}
+    return tuple((ours, said[name]) for name, ours in names.items() if isinstance(said.get(name), bool))
 
 
 def _known_modes(config: Path, said: Mapping[str, Any]) -> Iterator[str]:

@@ -125,11 +125,19 @@ def _prepare(tokenizer: Any, recipe: Recipe) -> None:
     tokenizer.no_truncation()
     if recipe.longest is not None:
         tokenizer.enable_truncation(recipe.longest, direction="left" if recipe.cut_left else "right")
-    if recipe.lower_case:
-        from tokenizers.normalizers import Lowercase
-        from tokenizers.normalizers import Sequence as Several
+    _normalize(tokenizer, recipe)
 
-        present = tokenizer.normalizer
+
+def _normalize(tokenizer: Any, recipe: Recipe) -> None:
+    from tokenizers.normalizers import BertNormalizer, Lowercase
+    from tokenizers.normalizers import Sequence as Several
+
+    present = tokenizer.normalizer
+    if isinstance(present, BertNormalizer):
+        for name, value in recipe.bert_normalizer:
+            setattr(present, name, value)
+        tokenizer.normalizer = present
+    if recipe.lower_case:
         tokenizer.normalizer = Lowercase() if present is None else Several([Lowercase(), present])
 
 
