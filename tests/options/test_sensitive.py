@@ -93,6 +93,8 @@ HARMLESS = {
     "CompareOptions": {"baseline", "primary"},
     "GateOptions": {"preset", "known_failures"},
     "WordllamaOptions": {"query_prefix", "document_prefix"},
+    "MinilmOptions": {"query_prefix", "document_prefix"},
+    "OnnxOptions": {"query_prefix", "document_prefix", "file"},  # a file that is not inside of the model's folder is refused
     "TransformerOptions": {"query_prefix", "document_prefix", "hub_revision"},
     "OpenAIOptions": {"query_prefix", "document_prefix", "model", "revision"},
     "HashingOptions": {"query_prefix", "document_prefix"},

