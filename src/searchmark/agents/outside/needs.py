@@ -9,9 +9,9 @@ from typing import Any
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.outside.process import found_program
-from searchmark.agents.outside.templates import variables_in
 from searchmark.agents.source import Command, Http, Mcp
 from searchmark.errors import UsageError
+from searchmark.services.variables import variables_in
 
 
 def asks_service(spec: AgentSpec) -> bool:
