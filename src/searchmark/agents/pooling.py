@@ -5,6 +5,8 @@ Exact whenever the index is, and without a look at every chunk, by the threshold
 are above that, no other one matters. A sum knows no such bound, since many chunks that are far can be worth more than a
 near one: then, and where too few files are near, every chunk is estimated, and those that the estimate does not rule out
 are scored exactly.
+
+An approximate index knows no scores but those of what it finds, so its files are those of the nearest chunks, and nothing more.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 
 from searchmark.agents.chunk_table import ChunkLayout
 from searchmark.embedders.embedder import Vectors
-from searchmark.indexes.index import Numbers, Scores, ScoringIndex
+from searchmark.indexes.index import Neighbours, Numbers, Scores, ScoringIndex, VectorIndex
 
 PoolingKind = Literal["max", "mean", "sum"]
 
@@ -31,6 +33,15 @@ class FileHit:
     name: str
     score: float
     chunk: int
+
+
+@dataclass(frozen=True, eq=False)
+class FoundFiles:
+    """Files by the nearest chunks, those chunks, and how many of them the index was asked for."""
+
+    hits: list[FileHit]
+    near: Neighbours
+    asked: int
 
 
 @dataclass(frozen=True)
@@ -87,6 +98,21 @@ def nearest_files(index: ScoringIndex, layout: ChunkLayout, query: Vectors, k: i
     every = pooling.kind == "sum" or k >= len(layout.names)
     scored = None if every else _from_the_nearest(index, layout, query, k, pooling)
     return (scored or _from_all(index, layout, query, k, pooling)).best(layout, k)
+
+
+def files_of_nearest(index: VectorIndex, layout: ChunkLayout, query: Vectors, k: int, candidates: int | None = None) -> FoundFiles:
+    """The best ``k`` files by their best chunk, among the nearest ``candidates`` chunks (``k`` unless told).
+
+    While these are of fewer files, twice as many are asked for, until there are no more; every chunk is never looked at.
+    """
+    asked = max(k if candidates is None else candidates, 1)
+    while True:
+        near = index.search(query, asked)
+        where, scores = layout.found(near)
+        scored = _scored(layout, where, scores, Pooling("max"))
+        if len(scored.files) >= k or len(near) < asked:
+            return FoundFiles(scored.best(layout, k), near, asked)
+        asked *= 2
 
 
 def _from_the_nearest(index: ScoringIndex, layout: ChunkLayout, query: Vectors, k: int, pooling: Pooling) -> _ScoredFiles | None:
