@@ -114,13 +114,15 @@ def test_vectors_are_described_by_the_fingerprint_of_their_embedder() -> None:
         "embedder": None,
         "distance": "cosine",
         "chunking": "content-defined/80+paths",
-        "index": "exact",
+        "index": {"name": "exact"},
         "pooling": "max",
         "mean_of": 3,
         "top_k": None,
     }
-    raw = described("semantic", embedder={"name": "hashing", "normalize": False, "cache": False}, paths=False, longest_chunk=9)
-    assert (raw["distance"], raw["chunking"]) == ("inner product", "content-defined/9")
+    raw = described(
+        "semantic", embedder={"name": "hashing", "normalize": False, "cache": False}, paths=False, chunking={"lines": 9}
+    )
+    assert (raw["distance"], raw["chunking"]) == ("cosine", "content-defined/9")
 
 
 def test_no_model_is_loaded_to_be_described() -> None:

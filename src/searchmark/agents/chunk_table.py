@@ -62,6 +62,10 @@ class ChunkTable:
     def __contains__(self, key: bytes) -> bool:
         return key in self._number_of
 
+    def __len__(self) -> int:
+        """How many distinct chunks there are."""
+        return len(self._number_of)
+
     @property
     def files(self) -> Mapping[str, Numbers]:
         """The numbers of the chunks of each file, in order."""
