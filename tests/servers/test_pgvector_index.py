@@ -113,8 +113,8 @@ def test_halves_find_nearly_the_same_and_take_less_room(opened: Opening, vectors
 def test_recall_grows_with_probes_and_with_ef_search(opened: Opening, vectors: Any) -> None:
     by_probes = [recall(filled(opened(method="ivfflat", lists=30, probes=probes), vectors), vectors) for probes in (1, 4, 30)]
     assert by_probes[0] < by_probes[1] < by_probes[2] == 1
-    small = {"method": "hnsw", "m": 2, "ef_construction": 4}
-    by_ef = [recall(filled(opened(**small, ef_search=ef), vectors), vectors, k=3) for ef in (3, 20, 400)]
+    scattered = np.random.default_rng(3).normal(size=(ROWS, DIMENSION)).astype(np.float32)
+    by_ef = [recall(filled(opened(m=6, ef_construction=12, ef_search=ef), scattered), scattered, k=3) for ef in (3, 30, 600)]
     assert by_ef[0] < by_ef[1] < by_ef[2]
 
 

@@ -1,7 +1,7 @@
 """Tables of our own in a database of others: one per index, in a schema of ours, and none is left behind for long.
 
 The name of a table is the number of a lock that its session holds. The server lets go of the lock when the session ends, however
-that happens, so a table whose lock can be had belongs to nobody any longer.
+that happens, so a table whose lock can be had belongs to no process any longer.
 """
 
 from __future__ import annotations

@@ -11,16 +11,18 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from searchmark.embedders.embedder import Vectors
+from searchmark.embedders.embedder import Vectors, normalized
 from searchmark.errors import SearchmarkError, UsageError
 from searchmark.indexes.index import Distance, IndexOptions, Neighbours, Numbers
+from searchmark.indexes.lengths import near_unit
 from searchmark.indexes.pg_distances import DISTANCES, in_order
 from searchmark.indexes.pg_rows import VectorType, copied_rows
 from searchmark.indexes.pg_search import VectorRows
 from searchmark.indexes.pg_tables import OwnTable, new_table
 from searchmark.options.sensitive import Address
 from searchmark.options.strict import strict_record
-from searchmark.services.postgres import DEFAULT_DSN, connected, explained, vector_extension
+from searchmark.services.postgres import connected, explained, vector_extension
+from searchmark.services.variables import DEFAULT_DSN
 
 if TYPE_CHECKING:
     from psycopg import sql
@@ -147,10 +149,12 @@ class PgvectorIndex:
         self.dimension = dimension
         self.distance: Distance = distance
         self.exact = options.method == "none" and options.type == "vector"
+        self._of_unit_length = distance == "cosine" and options.type == "halfvec"  # others may be too long or too short for it
         self._options = options
         self._storage: Storage | None = storage
         self._rows = _rows_of(storage.table, options, distance)
         self._live: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
+        self._zeros: set[int] = set()  # for cosine: pgvector leaves them out of its indexes, and knows no distance to them
         self._changed = 0  # vectors that were put or dropped since the index was made
         self._dropped = False  # since the table was last cleaned
         self._indexed = False
@@ -161,12 +165,14 @@ class PgvectorIndex:
         if not len(numbers):
             return
         self._grow(int(numbers.max()) + 1)
+        vectors = normalized(vectors) if self._of_unit_length else vectors
         there = numbers[self._live[numbers]]
+        stored = self._without_zeros(numbers, vectors)
         with explained("vectors were stored"), self._open.connection.transaction():
             self._delete(there)
             statement = self._sql("COPY {table} (number, embedding) FROM STDIN (FORMAT binary)")
             with self._open.connection.cursor().copy(statement) as copy:
-                for piece in copied_rows(numbers, vectors, self._options.type):
+                for piece in copied_rows(numbers[stored], vectors[stored], self._options.type):
                     copy.write(piece)
         self._live[numbers] = True
         self._changed += len(numbers)
@@ -175,6 +181,7 @@ class PgvectorIndex:
     def drop(self, numbers: Numbers) -> None:
         with explained("vectors were removed"):
             self._delete(numbers)
+        self._zeros.difference_update(numbers.tolist())
         self._live[numbers] = False
         self._changed += len(numbers)
 
@@ -200,7 +207,7 @@ class PgvectorIndex:
         if k < 1 or not query.any():
             return Neighbours(np.empty(0, dtype=np.int64), np.empty(0))
         with explained("vectors were searched"):
-            return self._search(query, k)
+            return self._search(near_unit(query) if self._of_unit_length else query, k)
 
     def size(self) -> int:
         with explained("the table was measured"):
@@ -236,6 +243,15 @@ class PgvectorIndex:
         if rows > len(self._live):
             self._live = np.concatenate((self._live, np.zeros(max(rows - len(self._live), len(self._live)), dtype=np.bool_)))
 
+    def _without_zeros(self, numbers: Numbers, vectors: Vectors) -> NDArray[np.bool_]:
+        """Which of these are kept in the table."""
+        stored: NDArray[np.bool_] = np.ones(len(numbers), dtype=np.bool_)
+        if self.distance == "cosine":
+            stored = np.asarray(vectors.any(axis=1))
+        self._zeros.difference_update(numbers.tolist())
+        self._zeros.update(numbers[~stored].tolist())
+        return stored
+
     def _delete(self, numbers: Numbers) -> None:
         if len(numbers):
             self._open.connection.execute(self._sql("DELETE FROM {table} WHERE number = ANY(%s)"), [numbers.tolist()])
@@ -269,7 +285,8 @@ class PgvectorIndex:
             found = self._rows.exactly_nearest(self._open.connection, query, k, self._longest)
         else:
             found = self._rows.nearest(self._open.connection, query, k)
-        return in_order(np.array(found.keys, dtype=np.int64), found.scores, k)
+        numbers = np.concatenate((np.array(found.keys, dtype=np.int64), np.fromiter(self._zeros, np.int64)))
+        return in_order(numbers, np.concatenate((found.scores, np.zeros(len(self._zeros)))), k)
 
     def _reach(self, k: int) -> None:
         """A graph gives no more than ef_search vectors, unless it is walked on from there."""

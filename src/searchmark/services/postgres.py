@@ -17,15 +17,13 @@ from searchmark.services.environment_secrets import forms_of
 from searchmark.services.network import check_network
 from searchmark.services.redaction import scrubbed
 from searchmark.services.secret_forms import passwords_in
-from searchmark.services.variables import with_variables
+from searchmark.services.variables import DEFAULT_DSN, DSN_VARIABLE, with_variables
 
 if TYPE_CHECKING:
     import psycopg
 
     Connection = psycopg.Connection[Any]
 
-DSN_VARIABLE = "SEARCHMARK_DSN"
-DEFAULT_DSN = f"${{{DSN_VARIABLE}}}"
 CONNECT_SECONDS = 10
 _PASSWORD_REFUSED = re.compile(r"password authentication failed|no password supplied")
 _NOT_THERE = re.compile(r"Connection refused|No such file|timeout|timed out|could not translate|resolve|unreachable")
@@ -53,7 +51,7 @@ def connected(dsn: str, *, read_only: bool = False) -> Connection:
     try:
         parts = psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.Error:
-        raise UsageError("dsn is no address of a database; write postgresql://USER@HOST:PORT/NAME") from None
+        raise UsageError("dsn is not an address of a database; write postgresql://USER@HOST:PORT/NAME") from None
     parts |= {"application_name": "searchmark", "options": f"{parts.get('options') or ''} {settings}".strip()}
     try:
         connection: Connection = psycopg.connect(**{"connect_timeout": CONNECT_SECONDS, **parts}, autocommit=True)
@@ -84,10 +82,8 @@ def explained(doing: str) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         lost = error.sqlstate is None or error.sqlstate[:2] in ("08", "57")
-        sentence = f"PostgreSQL failed while {doing}"
-        raise ServiceError(
-            f"the connection to PostgreSQL was lost while {doing}" if lost else sentence, excerpt=_said(error)
-        ) from None
+        failed = "the connection to PostgreSQL was lost" if lost else "PostgreSQL failed"
+        raise ServiceError(f"{failed} while {doing}", excerpt=_said(error)) from None
 
 
 def _imported() -> Any:

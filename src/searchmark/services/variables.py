@@ -9,6 +9,8 @@ from typing import Any
 
 from searchmark.errors import UsageError
 
+DSN_VARIABLE = "SEARCHMARK_DSN"  # the database of whoever names none
+DEFAULT_DSN = f"${{{DSN_VARIABLE}}}"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
