@@ -62,13 +62,6 @@ class VectorRows:
                 rows = connection.execute(near, [*values, limit], binary=True).fetchall()
         return self._rescored(rows, query)
 
-    def scores_of(self, connection: Connection, query: Vectors, keys: Sequence[Any]) -> FoundRows:
-        """The rows with these keys, scored in float64."""
-        asked = self._sql("SELECT * FROM ({scored}) AS row WHERE key = ANY(%s)")
-        return self._rescored(
-            connection.execute(asked, [vector_text(query), *self.values, list(keys)], binary=True).fetchall(), query
-        )
-
     def _rescored(self, rows: Sequence[Any], query: Vectors) -> FoundRows:
         vectors = np.array([row[2] for row in rows], dtype=np.float64).reshape(len(rows), len(query))
         return FoundRows([row[0] for row in rows], exact_scores(vectors, query.astype(np.float64), self.distance))

@@ -41,18 +41,17 @@ class Extension:
         return tuple(int(part) for part in re.findall(r"\d+", self.version)) >= version
 
 
-def connected(dsn: str, *, read_only: bool = False) -> Connection:
+def connected(dsn: str) -> Connection:
     """A connection that commits by itself; ``dsn`` may name environment variables as ``${NAME}``."""
     check_network("PostgreSQL")
     psycopg = _imported()
     _refuse_literal_password(dsn)
     address = _address(dsn)
-    settings = "-c default_transaction_read_only=on" if read_only else ""
     try:
         parts = psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.Error:
         raise UsageError("dsn is not an address of a database; write postgresql://USER@HOST:PORT/NAME") from None
-    parts |= {"application_name": "searchmark", "options": f"{parts.get('options') or ''} {settings}".strip()}
+    parts["application_name"] = "searchmark"
     try:
         connection: Connection = psycopg.connect(**{"connect_timeout": CONNECT_SECONDS, **parts}, autocommit=True)
     except psycopg.Error as error:
