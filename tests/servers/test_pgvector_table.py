@@ -95,10 +95,10 @@ def test_a_table_is_evaluated_as_it_is_and_stays_so(indexed: str, postgres: str,
     assert done.returncode == 0, done.stdout + done.stderr
     assert state(shop) == before
     (agent,) = json.loads((tmp_path / "out.json").read_text())["agents"].values()
-    first = [data["hits"][0] for data in agent["cases"].values()]
-    found = [hit["id"] == f"item-{case[1:]}" for case, hit in zip(agent["cases"], first, strict=True)]
-    assert sum(found) >= (20 if indexed == "none" else 10)
-    assert all(0 < hit["score"] <= 1.0001 for hit in first)
+    hits = {case: data["hits"] for case, data in agent["cases"].items()}
+    found = [case for case, ranked in hits.items() if f"item-{case[1:]}" in [hit["id"] for hit in ranked]]
+    assert len(found) == 20 if indexed == "none" else len(found) >= 10
+    assert all(0 < ranked[0]["score"] <= 1.0001 for ranked in hits.values())
 
 
 def test_it_says_which_index_the_database_uses(indexed: str, postgres: str) -> None:
