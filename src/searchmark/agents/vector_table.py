@@ -25,16 +25,16 @@ class VectorTableAgent(RetrievalAgent):
     needs_corpus = False
 
     def __init__(self, config: VectorTableConfig | None = None) -> None:
-        if config is None:
-            raise UsageError("vector-table needs the option table, and a dsn or a database")
-        self._config = config
-        self._options = check_embedder(config.embedder)
+        self._config = config or VectorTableConfig()
+        self._options = check_embedder(self._config.embedder)
         self._embedder: Embedder | None = None
         self._table: ExistingTable | None = None
         self._last: tuple[Vectors, Rows, int] | None = None
 
     def start(self) -> None:
         """Vectors that cannot be compared are refused here, and not in the first search."""
+        if not self._config.table:
+            raise UsageError("vector-table needs the option table, and a dsn or a database")
         self.close()
         self._table = _opened(self._config)
         self._embedder = load_embedder(self._options)

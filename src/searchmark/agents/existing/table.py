@@ -33,7 +33,7 @@ class VectorTableConfig:
     ``measure_recall``: whether that is done.
     """
 
-    table: str
+    table: str = ""
     dsn: Address | None = None
     database: FilePath | None = None
     id_column: str = "id"
