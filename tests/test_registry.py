@@ -105,7 +105,7 @@ def test_without_foreign_code_only_built_in_agents_will_do(text: str, plugin) ->
         ("bm52", "there is no agent 'bm52'; did you mean bm25? For your own agent use module:Class."),
         ("keyword_serch", "did you mean keyword_search"),
         ("zzz", "there is no agent 'zzz'; available: bm25, fts5, "),
-        ("zzz", ", semantic. For your own agent use module:Class."),
+        ("zzz", ", semantic, vector-table. For your own agent use module:Class."),
     ],
 )
 def test_an_unknown_name_gets_the_nearest_ones(text: str, sentence: str) -> None:

@@ -86,6 +86,7 @@ def _holds_text(hint: Any) -> bool:
 
 
 HARMLESS = {
+    "VectorTableConfig": {"table", "id_column", "vector_column"},
     "DatasetConfig": {"revisions", "since", "until", "paths", "without_rules", "exclude_patterns"},
     "RewriterConfig": {"model", "prompt"},
     "OutputConfig": {"formats", "file_name"},

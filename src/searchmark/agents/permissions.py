@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec, nested_options
+from searchmark.agents.outside.needs import databases
 from searchmark.agents.source import Http
 from searchmark.errors import UsageError
 from searchmark.options.sensitive import Sensitive, is_local_model, nested_values
@@ -23,6 +24,8 @@ def check_options(spec: AgentSpec, *, foreign: bool, network: bool) -> None:
         return
     if isinstance(spec.source, Http) and not network:  # loopback too, and wherever its address comes from
         raise UsageError(f"the agent {spec.name!r} asks a service ({without_credentials(spec.source.text)}), and {NO_NETWORK}")
+    if databases(spec) and not network:  # whether the address comes from the config or from the environment
+        raise UsageError(f"the agent {spec.name!r} asks a database, and {NO_NETWORK}")
     for option in nested_values(nested_options(spec)):
         if option.kind is Sensitive.ADDRESS and not network:
             address = without_credentials(_text_of(option.value))

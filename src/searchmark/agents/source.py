@@ -33,6 +33,7 @@ BUILT_IN = {
     "random": "controls:RandomAgent",
     "rerank": "rerank:RerankAgent",
     "semantic": "semantic:SemanticAgent",
+    "vector-table": "vector_table:VectorTableAgent",
 }
 ALIASES = {
     "KeywordSearchAgent": "keyword",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from searchmark.cli._database import dsn_option
 from searchmark.cli._fetching import fetch_option, fetch_rest
 from searchmark.cli._options import (
     HOW_TO_RUN,
@@ -93,6 +94,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
         command,
         option_group(Where, "where", WHAT_TO_SEARCH),
         fetch_option(WHAT_TO_SEARCH),
+        dsn_option(WHAT_TO_SEARCH),
         option_group(CaseSelection, "cases", WHICH_CASES),
         config_options(RunOptions, "given", HOW_TO_RUN, "evaluation"),
         option(
@@ -110,7 +112,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def refuse_live_options() -> None:
     """A saved run is not run again, so options about running would be ignored. What the environment says is no request."""
     names = {each.name for group in (Where, CaseSelection, RunOptions, Resumption) for each in option_fields(group)}
-    asked = names - {"corpus", "mapping"} | {"save_run", "pass_env", "fetch", "mode", "modes"}
+    asked = names - {"corpus", "mapping"} | {"save_run", "pass_env", "fetch", "dsn", "mode", "modes"}
     given = [
         max(parameter.opts, key=len)
         for parameter in click.get_current_context().command.params

@@ -68,8 +68,8 @@ def with_arms(spec: AgentSpec) -> Iterator[AgentSpec]:
 def searches_own_corpus(spec: AgentSpec) -> bool | None:
     """Whether a checked agent has a corpus of its own; None where only its code knows, which is not run to learn that.
 
-    An outside system has one unless its config says ``{corpus}``; a hybrid has one if all of its arms do. A reranker reads the
-    texts of what it ranks, and needs them from us.
+    An outside system has one unless its config says ``{corpus}``, and a table that is already there has one; a hybrid has one
+    if all of its arms do. A reranker reads the texts of what it ranks, and needs them from us.
     """
     match spec.source:
         case Command() | Http() | Mcp():
@@ -78,5 +78,5 @@ def searches_own_corpus(spec: AgentSpec) -> bool | None:
             known = [searches_own_corpus(arm) for arm in arms_by_config(spec).values()]
             return False if False in known else None if None in known else True
         case BuiltIn():
-            return False
+            return spec.source.name == "vector-table"
     return None

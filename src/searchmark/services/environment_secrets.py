@@ -12,7 +12,7 @@ from html import escape
 from math import ceil
 from urllib.parse import quote, quote_plus
 
-from searchmark.services.secret_forms import credentials_in
+from searchmark.services.secret_forms import credentials_in, passwords_in
 from searchmark.services.secret_names import is_secret_variable
 
 SHORTEST_VALUE = 12  # characters; anything shorter occurs in digests, names and words
@@ -70,7 +70,8 @@ def environment_with(given: frozenset[str]) -> dict[str, str]:
 def environment_secrets(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
     """Every secret of the environment, in each form in which something may repeat it."""
     values = {value.strip() for name, raw in environment.items() for value in _values(name, raw[:_LONGEST_VALUE])}
-    named = {environment.get(name, "").strip() for name in _named}
+    sent = [environment.get(name, "").strip() for name in _named]
+    named = {*sent, *(password for value in sent for password in passwords_in(value))}
     telling = {*filter(_is_telling, values), *(value for value in named if len(value) >= SHORTEST)}
     return frozenset(form for value in telling for form in forms_of(value))
 

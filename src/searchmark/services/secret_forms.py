@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from urllib.parse import unquote
 
 HIDDEN = "(removed)"
 
@@ -78,6 +79,8 @@ _CONNECTION = re.compile(
     r"(?i)(?<![\w.-])(?:host|hostaddr|dbname|server|data source|initial catalog|user id|uid)\s{0,8}=\s{0,8}[^\s=(),]+[\s;,]"
 )
 _PASSWORD = re.compile(rf"(?i)(?P<kept>{_START}(?:password|passwd|pwd|sslpassword)\s{{0,8}}=\s{{0,8}})(?P<secret>{_VALUE})")
+_IN_ADDRESS = re.compile(r"(?i)(?<=[?&])(?:ssl)?password=([^&#\s]+)")
+_IN_CONNECTION = re.compile(rf"(?i){_START}(?<![?&])(?:ssl)?password\s{{0,8}}=\s{{0,8}}({_VALUE})")
 
 
 def without_credentials(text: str) -> str:
@@ -93,6 +96,15 @@ def credentials_in(text: str) -> Iterator[str]:
         for found in form.finditer(text):
             secret = found["secret"].strip("'\"")
             yield from secret.split(":") if form is _USER else [secret]
+
+
+def passwords_in(text: str) -> frozenset[str]:
+    """The passwords of addresses and connection strings, as they are written and decoded; the name of a user is none."""
+    in_addresses = (found["secret"].partition(":")[::2] for found in _USER.finditer(text))
+    named = [*_IN_ADDRESS.findall(text), *_IN_CONNECTION.findall(text)]
+    # Whoever takes the user's name for a password hides nothing by it.
+    written = [*(password for user, password in in_addresses if password != user), *(each.strip("'\"") for each in named)]
+    return frozenset(form for each in written if each and not only_names(each) for form in (each, unquote(each)))
 
 
 def is_secret_flag(text: object) -> bool:

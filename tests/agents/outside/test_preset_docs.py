@@ -11,9 +11,9 @@ import pytest
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.outside.http import HttpAgent
 from searchmark.agents.outside.presets import PRESETS
-from searchmark.agents.outside.templates import variables_in
 from searchmark.files.yaml_files import parse_yaml
 from searchmark.registry import config_of
+from searchmark.services.variables import variables_in
 
 PAGE = Path(__file__).parents[3] / "docs" / "http-presets.md"
 BLOCKS = re.findall(r"```yaml\n(agents:.*?)```", PAGE.read_text(), re.DOTALL)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from searchmark.agents.outside.templates import variable_value
 from searchmark.errors import UsageError
+from searchmark.services.variables import variable_value
 
 _STEPS = re.compile(r"/\.{1,2}(?=/|$)")
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\{([a-z]+)\}")

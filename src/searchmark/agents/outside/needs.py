@@ -1,4 +1,4 @@
-"""What an outside agent needs, read from its spec alone: an address, variables, a program and the files that it is given."""
+"""What an agent that asks something outside needs, read from its spec alone: an address, variables, a program and its files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.outside.process import found_program
-from searchmark.agents.outside.templates import variables_in
-from searchmark.agents.source import Command, Http, Mcp
+from searchmark.agents.source import BuiltIn, Command, Http, Mcp
 from searchmark.errors import UsageError
+from searchmark.services.variables import DEFAULT_DSN, variables_in
 
 
 def asks_service(spec: AgentSpec) -> bool:
@@ -21,7 +21,19 @@ def asks_service(spec: AgentSpec) -> bool:
 
 def filled_variables(spec: AgentSpec) -> frozenset[str]:
     """The environment variables that its config names as ``${NAME}``: keys of a service, which nobody else gets."""
-    return frozenset(variables_in(spec.options)) if isinstance(spec.source, Http | Mcp) else frozenset()
+    return frozenset(variables_in(spec.options if isinstance(spec.source, Http | Mcp) else databases(spec)))
+
+
+def databases(spec: AgentSpec) -> list[str]:
+    """The addresses of databases that one of our agents asks: for its index, or for the table that it searches."""
+    if not isinstance(spec.source, BuiltIn):
+        return []
+    index = spec.config.get("index")
+    described = index if isinstance(index, Mapping) else {"name": index}
+    asking = [described] if described.get("name") == "pgvector" else []
+    if spec.source.name == "vector-table" and not spec.config.get("database"):
+        asking.append(spec.config)
+    return [str(each.get("dsn", DEFAULT_DSN)) for each in asking]
 
 
 def program_files(spec: AgentSpec) -> Iterator[Path]:

@@ -10,11 +10,12 @@ from annotated_types import Ge, Gt, Le
 
 from searchmark.agents.outside.literal_secrets import check_no_literal_secret
 from searchmark.agents.outside.result_format import ResultFormat
-from searchmark.agents.outside.templates import names, variables_in
+from searchmark.agents.outside.templates import names
 from searchmark.embedders import EmbedderChoice
 from searchmark.errors import UsageError
 from searchmark.options.sensitive import Address, CommandLine, FilePath
 from searchmark.options.strict import strict_record
+from searchmark.services.variables import variables_in
 
 LONGEST_TIMEOUT = 86_400
 LARGEST_OUTPUT = 64 << 20

@@ -9,13 +9,14 @@ from urllib.parse import quote, quote_plus, urlencode
 
 from searchmark.agents.outside.addresses import AddressTemplate
 from searchmark.agents.outside.options import HttpConfig
-from searchmark.agents.outside.templates import filled, filled_data, names, variable_value, variables_in
+from searchmark.agents.outside.templates import filled, filled_data, names
 from searchmark.errors import UsageError
 from searchmark.files.text_encoding import encodable
 from searchmark.services.content import ENCODING
 from searchmark.services.environment_secrets import forms_of
 from searchmark.services.outgoing import Outgoing, check_address, json_content, made, parsed_url
 from searchmark.services.redaction import SHORTEST
+from searchmark.services.variables import variable_value, variables_in
 
 if TYPE_CHECKING:
     import httpx

@@ -5,14 +5,12 @@ A text is filled in one pass, so a query that holds a placeholder arrives as it 
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from searchmark.errors import UsageError
+from searchmark.services.variables import variable_value, without_variables
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\{([a-z]+)\}")
 
 
@@ -40,29 +38,9 @@ def filled_data(template: Any, values: Mapping[str, Any], *, variables: bool = F
     return values[alone] if alone is not None and alone in values else filled(template, values, variables=variables)
 
 
-def variable_value(name: str) -> str:
-    """The value of an environment variable, which must be set: an empty key would be sent as one."""
-    value = os.environ.get(name, "").strip()
-    if not value:
-        raise UsageError(f"the environment variable {name} is not set, and the agent needs it (${{{name}}})")
-    return value
-
-
-def variables_in(value: Any) -> Iterator[str]:
-    """The environment variables that plain data names."""
-    if isinstance(value, str):
-        yield from _VARIABLE.findall(value)
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from variables_in(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from variables_in(each)
-
-
 def names(value: Any, placeholder: str) -> bool:
     """Whether plain data holds a placeholder, ``corpus`` say."""
     if isinstance(value, str):
-        return f"{{{placeholder}}}" in _VARIABLE.sub("", value)
+        return f"{{{placeholder}}}" in without_variables(value)
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     return any(names(each, placeholder) for each in inner)

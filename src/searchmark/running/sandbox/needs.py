@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.agents.outside.needs import asks_service, filled_variables, program_files
+from searchmark.agents.outside.needs import asks_service, databases, filled_variables, program_files
 from searchmark.agents.source import BuiltIn, Http
 from searchmark.errors import UsageError
 from searchmark.registry import with_arms
 
 SERVICES = {"openai": "OPENAI_API_KEY", "http": None}  # embedders and rerankers behind an address; the default variable of each
-_FILES = ("vectors", "ids", "queries", "model")
+_FILES = ("vectors", "ids", "queries", "model", "database")
 _INDEX = "index_file"
 
 
@@ -41,7 +41,8 @@ def needs_of(spec: AgentSpec) -> Needs:
     keys = [*(part.get("key_variable") for _, part in parts), *map(_default_key, ours)]
     named = {*(name for each in specs for name in each.env), *(key for key in keys if isinstance(key, str) and key)}
     return Needs(
-        network=any(each.network or asks_service(each) for each in specs) or any(part.get("name") in SERVICES for part in ours),
+        network=any(each.network or asks_service(each) or databases(each) for each in specs)
+        or any(part.get("name") in SERVICES for part in ours),
         variables=frozenset(named.union(*map(filled_variables, specs))),
         files=(*(path for part in ours for path in _files(part)), *(path for each in specs for path in program_files(each))),
     )
