@@ -119,7 +119,9 @@ def test_vectors_are_described_by_the_fingerprint_of_their_embedder() -> None:
         "mean_of": 3,
         "top_k": None,
     }
-    raw = described("semantic", embedder={"name": "hashing", "normalize": False, "cache": False}, paths=False, longest_chunk=9)
+    raw = described(
+        "semantic", embedder={"name": "hashing", "normalize": False, "cache": False}, paths=False, chunking={"lines": 9}
+    )
     assert (raw["distance"], raw["chunking"]) == ("cosine", "content-defined/9")
 
 

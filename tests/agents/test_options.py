@@ -69,7 +69,7 @@ def test_a_choice_that_does_not_exist_is_refused(agent: type[RetrievalAgent], op
 @pytest.mark.parametrize(
     ("agent", "config"),
     [
-        ("semantic", {"pooling": "mean", "mean_of": 0}), ("semantic", {"top_k": -1}), ("semantic", {"longest_chunk": 0}),
+        ("semantic", {"pooling": "mean", "mean_of": 0}), ("semantic", {"top_k": -1}), ("semantic", {"chunking": {"lines": 0}}),
         ("semantic", {"query_cache": -5}), ("semantic", {"model": "x", "embedder": "hashing"}), ("bm25", {"k1": float("nan")}),
         ("bm25", {"k1": float("inf")}), ("bm25", {"name_weight": float("nan")}), ("hybrid", {"weights": {"bm25": -1}}), ("hybrid", {"candidates": 0}),
         ("hybrid", {"rrf_k": -61}), ("rerank", {"candidates": -4}), ("fts5", {"path_weight": -1}), ("fts5", {"path_weight": float("nan")}),

@@ -46,14 +46,16 @@ def test_each_distinct_chunk_is_embedded_once_on_the_way_through_a_history(cache
     assert agent.retrieve("login user", 9) == again.retrieve("login user", 9)
 
 
-def test_an_update_gives_what_a_new_index_gives() -> None:
+@pytest.mark.parametrize("chunking", ["lines", {"tokens": "4-8", "overlap": "25%"}, "whole"], ids=str)
+def test_an_update_gives_what_a_new_index_gives(chunking: object) -> None:
     after = {**FILES, "app/login.py": "def login(): password\n", "new.py": "login password session\n"}
     del after["app/session.py"]
-    agent = ready(lines=True, query_cache=0)
+    options = {"lines": True, "query_cache": 0, "chunking": chunking}
+    agent = ready(**options)
     for before, now in ((FILES, after), (after, FILES)):
         assert agent.update(step(before, now))
         for query in ("login password", "drop the cookie", "palette"):
-            assert agent.retrieve(query, 9) == ready(now, lines=True, query_cache=0).retrieve(query, 9)
+            assert agent.retrieve(query, 9) == ready(now, **options).retrieve(query, 9)
 
 
 def test_a_document_that_is_no_text_any_longer_is_not_found() -> None:
@@ -92,6 +94,15 @@ def test_a_chunk_that_moves_to_another_file_is_not_embedded_again() -> None:
     before = agent.embedder.texts_encoded
     agent.update(step(FILES, moved))
     assert agent.embedder.texts_encoded == before + 1  # the new path
+
+
+def test_chunks_of_tokens_before_an_edit_are_not_embedded_again() -> None:
+    text = "".join(f"sentence number {number} is here. " for number in range(100))
+    options = {"chunking": {"tokens": "20-40", "overlap": 5}, "embedder": {"name": "hashing", "cache": False}}
+    agent = ready({"a.md": text}, **options)
+    before = agent.embedder.texts_encoded
+    agent.update(step({"a.md": text}, {"a.md": text + "One more."}))
+    assert agent.embedder.texts_encoded == before + 1
 
 
 def test_a_title_is_a_chunk() -> None:
@@ -153,7 +164,7 @@ def test_a_saved_index_is_used_again_without_embedding(tmp_path: Path) -> None:
         ({"embedder": "wordllama"}, FILES, "model is 'hashing' and not 'wordllama"),
         ({"embedder": {"name": "hashing", "normalize": False}}, FILES, "normalize is True and not False"),
         ({"embedder": {"name": "hashing", "document_prefix": "d"}}, FILES, "document_prefix is '' and not 'd'"),
-        ({"longest_chunk": 10}, FILES, "chunking is"),
+        ({"chunking": {"lines": 10}}, FILES, "chunking is"),
         ({"paths": False}, FILES, "chunking is"),
         ({}, {**FILES, "x.py": "y"}, "corpus is"),
     ],

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from searchmark.agents.chunk_choice import Chunks, LineChunks
 from searchmark.agents.recut import cut_again
-from searchmark.corpora.chunks import chunks
 from searchmark.records import Document
 
 Lines = tuple[int, int] | None
+_BREAK = re.compile(r"\n")
 
 
 @dataclass(frozen=True)
@@ -31,22 +34,22 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Cutting:
-    """How documents are cut. ``whole``: not at all, they are known by their ids."""
+    """How documents are cut. ``by_id``: not at all, they are known by their ids."""
 
-    longest: int
+    chunks: Chunks
     paths: bool
-    whole: bool
+    by_id: bool
     _versions: dict[str, KeyedVersion] = field(default_factory=dict, repr=False, compare=False)
 
     def __str__(self) -> str:
-        return "documents" if self.whole else f"content-defined/{self.longest}{'+paths' if self.paths else ''}"
+        return "documents" if self.by_id else f"{self.chunks}{'+paths' if self.paths else ''}"
 
     def pieces(self, document: Document, *, again: bool = False) -> Pieces:
         """Duplicates count once, and what is blank does not count.
 
         ``again``: the document is likely to come once more with a few changes, and is remembered for that.
         """
-        if self.whole:
+        if self.by_id:
             return Pieces([digest(document.id)], {digest(document.id): document.id})
         version, fresh = self._cut(document, self._versions.get(document.id))
         if again:
@@ -64,13 +67,15 @@ class Cutting:
 
     def lines(self, document: Document) -> list[Lines]:
         """The lines of each of the pieces; an id and a title have none."""
-        places: dict[str, Lines] = dict.fromkeys([document.id] if self.whole else self._heads(document))
-        first = 1
-        for chunk in [] if self.whole else chunks(document.text, self.longest):
+        found: dict[str, Lines] = dict.fromkeys([document.id] if self.by_id else self._heads(document))
+        text = document.text
+        breaks = [match.start() for match in _BREAK.finditer(text)]
+        for start, end in [] if self.by_id else self.chunks.spans(text):
+            chunk = text[start:end]
             if not chunk.isspace():
-                places.setdefault(chunk, (first, first + chunk.rstrip().count("\n")))
-            first += chunk.count("\n")
-        return list(places.values())
+                begun, ended = end - len(chunk.lstrip()), start + len(chunk.rstrip())
+                found.setdefault(chunk, (1 + bisect_left(breaks, begun), 1 + bisect_left(breaks, ended)))
+        return list(found.values())
 
     def _heads(self, document: Document) -> list[str]:
         return [head for head in (document.id if self.paths else None, document.title) if head]
@@ -81,7 +86,7 @@ class Cutting:
             last = KeyedVersion([], [])
         version = KeyedVersion([], [])
         fresh: dict[bytes, str] = {}
-        for part in cut_again(document.text, last.chunks, self.longest):
+        for part in self._parts(document.text, last.chunks):
             keys = last.keys[part] if isinstance(part, slice) else [digest(chunk) for chunk in part]
             texts = last.chunks[part] if isinstance(part, slice) else part
             version.keys.extend(keys)
@@ -89,6 +94,12 @@ class Cutting:
             if not isinstance(part, slice):
                 fresh.update(zip(keys, texts, strict=True))
         return version, fresh
+
+    def _parts(self, text: str, former: list[str]) -> list[slice | list[str]]:
+        """Only content-defined borders stay where they were around an edit; all others are found again."""
+        if isinstance(self.chunks, LineChunks):
+            return cut_again(text, former, self.chunks.longest)
+        return [[text[start:end] for start, end in self.chunks.spans(text)]]
 
 
 BLANK = b""  # the key of chunks that say nothing

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from searchmark.agents.agent import NO_USAGE, RetrievalAgent, RetrievalResult, Usage
+from searchmark.agents.chunk_choice import read_chunking
 from searchmark.agents.chunk_table import ChunkTable
 from searchmark.agents.chunking import Cutting, Lines
 from searchmark.agents.pooling import Pooling
@@ -47,7 +48,7 @@ class SemanticAgent(RetrievalAgent):
         if self._config.pooling != "max" and not isinstance(self._index_options, ExactOptions):
             raise UsageError(f"pooling {self._config.pooling!r} needs every chunk of a file: use index: exact, or pooling: max")
         self._embedder: Embedder | None = None
-        self._cutting = Cutting(self._config.longest_chunk, self._config.paths, whole=False)
+        self._cutting = Cutting(read_chunking(self._config.chunking), self._config.paths, by_id=False)
         self._table = ChunkTable()
         self._stored: StoredVectors | None = None
         self._search: VectorSearch | None = None
@@ -70,7 +71,7 @@ class SemanticAgent(RetrievalAgent):
     def initialize(self, corpus: Corpus) -> None:
         options = self._config
         self._lines_of = {}
-        self._cutting = Cutting(options.longest_chunk, options.paths, whole=self.embedder.keyed_by == "id")
+        self._cutting = Cutting(read_chunking(options.chunking), options.paths, by_id=self.embedder.keyed_by == "id")
         self._table = ChunkTable()
         self._stored = self._opened()
         pooling = Pooling(options.pooling, options.mean_of)

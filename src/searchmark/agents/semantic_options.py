@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from searchmark.agents.chunk_choice import read_chunking
 from searchmark.agents.pooling import PoolingKind
-from searchmark.corpora.chunks import LONGEST
 from searchmark.embedders import EmbedderChoice
 from searchmark.indexes import IndexChoice
 from searchmark.indexes.index import Distance
 from searchmark.options.sensitive import FilePath, ModelName
 from searchmark.options.strict import strict_record
 
-LEAST = {"mean_of": 1, "longest_chunk": 1, "top_k": 1, "query_cache": 0, "recall_k": 1, "candidates": 1}
+LEAST = {"mean_of": 1, "top_k": 1, "query_cache": 0, "recall_k": 1, "candidates": 1}
 
 
 @strict_record
@@ -24,9 +26,10 @@ class SemanticConfig:
     approximate index is asked for at first (as many as hits are wanted). ``recall_k``: how many of the nearest chunks its recall
     is measured on; ``measure_recall``: keep the vectors in an exact index too, to know which are the nearest.
     ``pooling``: the score of a file is that of its best chunk (``max``), the ``mean`` of its best ``mean_of``, or
-    the ``sum`` of all. ``longest_chunk``: lines after which a chunk is cut at any blank line. ``paths``: the id of
-    a document is one of its chunks. ``lines``: hits say where the best chunk is. ``top_k``: never more hits than
-    that. ``query_cache``: how many queries are remembered until ``reset``; ``cache_answers``: with their answers.
+    the ``sum`` of all. ``chunking``: ``lines`` (at blank lines before unindented text; ``{lines: 60}``: at any blank line in what
+    is longer), ``{tokens: 300-800, overlap: 15%}`` or ``whole``. ``paths``: the id of a document is one of its chunks.
+    ``lines``: hits say where the best chunk is. ``top_k``: never more hits than that. ``query_cache``: how many queries are
+    remembered until ``reset``; ``cache_answers``: with their answers.
     ``index_file``: a file that keeps the vectors of the corpus; it is made unless it exists.
     """
 
@@ -39,7 +42,7 @@ class SemanticConfig:
     measure_recall: bool = True
     pooling: PoolingKind = "max"
     mean_of: int = 3
-    longest_chunk: int = LONGEST
+    chunking: str | dict[str, Any] = "lines"
     paths: bool = True
     lines: bool = False
     top_k: int | None = None
@@ -52,5 +55,6 @@ class SemanticConfig:
             value = getattr(self, name)
             if value is not None and value < low:
                 raise ValueError(f"{name} is {value}, and must be {low} or more")
+        read_chunking(self.chunking)
         if self.model is not None and self.embedder != "wordllama":
             raise ValueError("model and embedder exclude each other; set one of them")

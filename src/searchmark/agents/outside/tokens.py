@@ -22,7 +22,7 @@ STATED = "the server"
 
 def counted(text: str) -> Usage:
     """How many tokens a text is of. That takes milliseconds, and is to be asked when no clock runs."""
-    encoded = _tokenizer().encode_batch_fast([encodable(text)], add_special_tokens=False)
+    encoded = tokenizer().encode_batch_fast([encodable(text)], add_special_tokens=False)
     return Usage(tokens=len(encoded[0]), tokens_by=COUNTED_BY)
 
 
@@ -35,7 +35,8 @@ def problem() -> str | None:
 
 
 @cache
-def _tokenizer() -> Any:
+def tokenizer() -> Any:
+    """The tokenizer of wordllama, which pads and cuts nothing."""
     reason = problem()
     if reason is not None:
         raise UsageError(reason)
@@ -43,7 +44,7 @@ def _tokenizer() -> Any:
 
     spec = find_spec("wordllama")
     assert spec is not None and spec.origin is not None  # noqa: S101, PT018  # seen above
-    tokenizer = Tokenizer.from_file(str(tokenizer_file(Path(spec.origin).parent)))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
+    loaded = Tokenizer.from_file(str(tokenizer_file(Path(spec.origin).parent)))
+    loaded.no_padding()
+    loaded.no_truncation()
+    return loaded
