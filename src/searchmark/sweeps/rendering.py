@@ -33,13 +33,13 @@ def to_text(sweep: Sweep, *, colour: bool = False, width: int | None = None) -> 
     """For the terminal."""
     import rich.text
 
-    from searchmark.reports.text import WIDTH, printed
+    from searchmark.reports.text import WIDTH, Part, printed
 
     def line(text: str, style: str = "") -> rich.text.Text:
         return rich.text.Text(visible(text, LONGEST_SENTENCE), style=style)
 
     notes = (line(f"note: {note}", "yellow") for note in sweep.notes)
-    parts = [line(about(sweep), "bold"), quality_table(sweep), cost_table(sweep), *notes, line(sweep.sentence, "bold")]
+    parts: list[Part] = [line(about(sweep), "bold"), quality_table(sweep), cost_table(sweep), *notes, line(sweep.sentence, "bold")]
     return printed(parts, colour=colour, width=width or WIDTH)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from searchmark.corpora.case_locations import Where
 from searchmark.errors import SearchmarkError, UsageError
@@ -46,8 +46,8 @@ class RowOutcome:
     reused: bool = False
 
 
-class SweepWatcher:
-    """Who is told of what happens; this one does not care."""
+class SweepWatcher(Protocol):
+    """Who is told of what happens."""
 
     def row(self, number: int, of: int, setting: Setting) -> None:
         """A setting is about to be run."""
