@@ -22,7 +22,7 @@ from searchmark.analysis.scores import Scores, clusters_of
 from searchmark.analysis.verdicts import SIGNIFICANT, PairedEvidence
 from searchmark.records import ERROR, TIMEOUT
 
-SMALLEST_TAIL, LARGEST_TAIL = 1e-9, 0.5
+SMALLEST_TAIL, LARGEST_TAIL = 1e-9, 0.25  # at a half an interval has no width to speak of
 _HALVINGS = 40
 
 
