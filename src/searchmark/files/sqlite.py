@@ -27,6 +27,21 @@ def open_database(place: str | PathLike[str], patience_ms: int = 60_000) -> apsw
     return connection
 
 
+def load_vector_functions(connection: apsw.Connection) -> None:
+    """Let a connection use sqlite-vec, and no other extension."""
+    import apsw
+    import sqlite_vec  # type: ignore[import-untyped]  # it has no types
+
+    try:
+        connection.enable_load_extension(True)
+        connection.load_extension(sqlite_vec.loadable_path())
+    except (apsw.Error, AttributeError) as error:  # a build without the feature lacks the method
+        raise UsageError(
+            f"sqlite-vec cannot be loaded ({error}); {extension_problem() or 'reinstall the package sqlite-vec'}"
+        ) from error
+    connection.enable_load_extension(False)
+
+
 def full_text_problem() -> str | None:
     """Why SQLite cannot search text here, and what to do about it; None if it can."""
     import apsw

@@ -1,13 +1,34 @@
-"""Approximate search by a graph of neighbours (HNSW), through usearch."""
+"""Approximate search by a graph of neighbours (HNSW, Malkov and Yashunin, 2016), through usearch.
+
+Vectors are added one after the other, so that the same ones give the same graph; with more than one thread they do not.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 from annotated_types import Ge
+from numpy.typing import NDArray
 
-from searchmark.indexes.index import IndexOptions
+from searchmark.embedders.embedder import Vectors, normalized
+from searchmark.errors import UsageError
+from searchmark.indexes.index import Distance, IndexOptions, Neighbours, Numbers, Scores
+from searchmark.indexes.lengths import near_unit
 from searchmark.options.strict import strict_record
+
+if TYPE_CHECKING:
+    from usearch.index import Index
+
+Scalar = Literal["f32", "f16", "i8"]
+
+METRICS = {"cosine": "cos", "ip": "ip", "l2": "l2sq"}  # as usearch calls them
+BYTES = {"f32": 4, "f16": 2, "i8": 1}
+LARGEST_F16 = 65504.0
+STEPS = 127  # of i8, from zero to one
+UNIT_LENGTH = 0.01  # how far from one a length may be that i8, with steps of 1/127, cannot tell from it
 
 
 @strict_record
@@ -15,10 +36,118 @@ class HnswOptions(IndexOptions):
     """Options of ``hnsw``.
 
     ``m``: neighbours of each vector in the graph. ``ef_construction`` and ``ef_search``: how many candidates are kept while the
-    graph is built and while it is searched. ``scalar``: what numbers are stored as.
+    graph is built and while it is searched. ``scalar``: what numbers are stored as. ``threads``: that build the graph; with more
+    than one, two builds of the same vectors may find different ones.
     """
 
     m: Annotated[int, Ge(2)] = 16
     ef_construction: Annotated[int, Ge(1)] = 128
     ef_search: Annotated[int, Ge(1)] = 64
-    scalar: Literal["f32", "f16", "i8"] = "f32"
+    scalar: Scalar = "f32"
+    threads: Annotated[int, Ge(1)] = 1
+
+    def open(self, dimension: int, distance: Distance) -> HnswIndex:
+        return HnswIndex(dimension, distance, self)
+
+
+class HnswIndex:
+    """A `VectorIndex` by usearch; of vectors that score the same, it may find any."""
+
+    exact = False
+
+    def __init__(self, dimension: int, distance: Distance = "cosine", options: HnswOptions | None = None) -> None:
+        self.dimension = dimension
+        self.distance: Distance = distance
+        self._options = options or HnswOptions()
+        self._graph = self._empty()
+
+    def put(self, numbers: Numbers, vectors: Vectors) -> None:
+        if not len(numbers):
+            return
+        stored = self._storable(vectors)
+        self.drop(numbers[self._graph.contains(numbers)])
+        self._graph.add(numbers, stored, threads=self._options.threads)
+
+    def drop(self, numbers: Numbers) -> None:
+        if len(numbers):
+            self._graph.remove(numbers, threads=1)
+
+    def build(self) -> None:
+        """Nothing to do: the graph grows with every vector."""
+
+    def search(self, query: Vectors, k: int) -> Neighbours:
+        k = min(k, len(self._graph))
+        if k < 1 or not query.any():
+            return Neighbours(np.empty(0, dtype=np.int64), np.empty(0))
+        found = self._graph.search(self._asked(query), k, threads=1)
+        numbers, scores = found.keys.astype(np.int64), self._scores(found.distances.astype(np.float64))
+        order = np.lexsort((numbers, -scores))
+        return Neighbours(numbers[order], scores[order])
+
+    def size(self) -> int:
+        """The links of the graph and the numbers of its vectors, as a saved index has them.
+
+        Rows of dropped vectors count until they are used again. What usearch has reserved beyond that (``memory_usage``), 20 MB
+        for even one vector, does not.
+        """
+        stats = self._graph.stats
+        return int(stats.allocated_bytes + stats.nodes * self.dimension * BYTES[self._options.scalar])
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"name": "hnsw", **asdict(self._options)}
+
+    def close(self) -> None:
+        self._graph = self._empty()
+
+    def _empty(self) -> Index:
+        from usearch.index import Index
+
+        options = self._options
+        return Index(
+            ndim=self.dimension,
+            metric=METRICS[self.distance],
+            dtype=options.scalar,
+            connectivity=options.m,
+            expansion_add=options.ef_construction,
+            expansion_search=options.ef_search,
+        )
+
+    def _storable(self, vectors: Vectors) -> Vectors | NDArray[np.int8]:
+        """Vectors as they are given to usearch."""
+        if self.distance == "cosine":  # very long and very short ones would be out of what f16 can hold
+            vectors = normalized(vectors)
+        else:
+            self._check_lengths(vectors)
+        if self._options.scalar == "i8":
+            # As usearch does it, cut towards zero; but it divides zeros by their length, and what comes out is near to anything.
+            return (normalized(vectors) * STEPS).astype(np.int8)
+        return vectors
+
+    def _asked(self, query: Vectors) -> Vectors:
+        """A query as it is given to usearch: unchanged, unless it is so long or short that it would not survive that."""
+        if self.distance == "cosine":
+            return near_unit(query)
+        self._check_lengths(query[np.newaxis])
+        return query
+
+    def _check_lengths(self, vectors: Vectors) -> None:
+        """Refuse what the scalar cannot hold."""
+        if self._options.scalar == "f16" and np.abs(vectors).max() > LARGEST_F16:
+            raise UsageError(
+                f"index hnsw with scalar f16 holds numbers up to {LARGEST_F16:g}, and a vector has a larger one; set scalar to f32"
+            )
+        if self._options.scalar == "i8":
+            lengths = np.linalg.norm(vectors, axis=1)
+            wrong = lengths[(lengths > 0) & (np.abs(lengths - 1) > UNIT_LENGTH)]
+            if len(wrong):
+                raise UsageError(
+                    f"index hnsw with scalar i8 keeps no lengths, and a vector has length {wrong[0]:.3g} instead of 1; "
+                    "normalise the vectors, or set scalar to f16 or distance to cosine"
+                )
+
+    def _scores(self, distances: Scores) -> Scores:
+        """From what usearch measures to what is more for what is nearer."""
+        unit = STEPS if self._options.scalar == "i8" else 1
+        if self.distance == "l2":
+            return -np.sqrt(np.maximum(distances, 0.0)) / unit
+        return 1.0 - distances if self.distance == "cosine" else (1.0 - distances) / unit**2
