@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 from searchmark.analysis.latencies import Latency
 from searchmark.records.shown import counted
@@ -20,9 +20,16 @@ from searchmark.reports.cells import (
     Text,
     Verdict,
     table,
+    three_digits,
 )
 from searchmark.reports.frontier import Frontier, FrontierPoint
 from searchmark.sweeps.result import AgainstBaseline, Sweep, SweepRow
+
+COST_TITLE = "Cost: p50 / p95 / p99 in ms, in the index alone and end to end"
+
+
+def quality_title(sweep: Sweep) -> str:
+    return f"Recall of neighbours and {sweep.measure}; p95 is {sweep.decided_by}"
 
 
 def headline(sweep: Sweep) -> str:
@@ -41,7 +48,7 @@ def quality_table(sweep: Sweep) -> Table:
     margin = f"loss < {sweep.margin:g}"
     columns = ("#", "setting", recall, "p95", sweep.measure, "difference", "interval", "p", margin, "verdict", "best in")
     rows = (_quality_row(sweep, number, row) for number, row in enumerate(sweep.rows, 1))
-    return table(columns, rows, f"{sweep.measure} and recall of neighbours; p95 {sweep.decided_by}", 2, ("verdict", "interval"))
+    return table(columns, rows, keys=2, secondary=("verdict", "interval"))
 
 
 def _quality_row(sweep: Sweep, number: int, row: SweepRow) -> tuple[Cell, ...]:
@@ -81,28 +88,34 @@ def _best_in(row: SweepRow) -> str:
     return " + ".join(name for name, on in frontiers.items() if on) or UNDEFINED
 
 
-_TIMES: dict[str, Callable[[Latency], float]] = {
-    "p50": lambda found: found.p50,
-    "p95": lambda found: found.p95,
-    "p99": lambda found: found.p99,
-}
+@dataclass(frozen=True)
+class Percentiles(Cell):
+    """Three percentiles of one latency in milliseconds; sorted by the second."""
+
+    found: Latency | None
+
+    @property
+    def value(self) -> float | None:
+        return None if self.found is None else self.found.p95
+
+    @property
+    def text(self) -> str:
+        if self.found is None:
+            return UNDEFINED
+        return " / ".join(map(three_digits, (self.found.p50, self.found.p95, self.found.p99)))
 
 
 def cost_table(sweep: Sweep) -> Table:
     """What each setting costs: times of the index alone and end to end, what building takes, and how large it is."""
-    kinds = ("index", "cold", "warm")
-    columns = ["#", *(f"{kind} {percentile}" for kind in kinds for percentile in _TIMES)]
-    columns += ["build", "size", "vectors", "overlap", "failed"]
+    columns = ("#", "index", "cold", "warm", "build", "size", "vectors", "overlap", "failed")
     rows = (_cost_row(number, row) for number, row in enumerate(sweep.rows, 1))
-    return table(columns, rows, "Cost: milliseconds in the index alone, and end to end cold and warm", 1)
+    return table(columns, rows, secondary=("overlap", "failed"))
 
 
 def _cost_row(number: int, row: SweepRow) -> tuple[Cell, ...]:
-    found = (row.index_ms, row.cold_ms, row.warm_ms)
-    times = (Milliseconds(None if each is None else of(each)) for each in found for of in _TIMES.values())
     return (
         Count(number),
-        *times,
+        *map(Percentiles, (row.index_ms, row.cold_ms, row.warm_ms)),
         Seconds(row.build_seconds),
         Bytes(row.index_bytes),
         Count(row.vectors),

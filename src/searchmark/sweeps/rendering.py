@@ -14,7 +14,7 @@ from searchmark.files.store import atomic_write, write_text
 from searchmark.reports.quoting import LONGEST_SENTENCE, csv_text, markdown_line, markdown_text, visible, without_commands
 from searchmark.services.environment_secrets import environment_secrets
 from searchmark.services.redaction import scrubbed
-from searchmark.sweeps.layout import about, cost_table, headline, pictures, quality_table
+from searchmark.sweeps.layout import COST_TITLE, about, cost_table, headline, pictures, quality_table, quality_title
 from searchmark.sweeps.result import SWEEP_SCHEMA, MeanValue, Sweep, SweepRow
 
 PICTURES = ("png", "svg")
@@ -39,7 +39,15 @@ def to_text(sweep: Sweep, *, colour: bool = False, width: int | None = None) -> 
         return rich.text.Text(visible(text, LONGEST_SENTENCE), style=style)
 
     notes = (line(f"note: {note}", "yellow") for note in sweep.notes)
-    parts: list[Part] = [line(about(sweep), "bold"), quality_table(sweep), cost_table(sweep), *notes, line(sweep.sentence, "bold")]
+    parts: list[Part] = [
+        line(about(sweep), "bold"),
+        line(quality_title(sweep)),
+        quality_table(sweep),
+        line(COST_TITLE),
+        cost_table(sweep),
+        *notes,
+        line(sweep.sentence, "bold"),
+    ]
     return printed(parts, colour=colour, width=width or WIDTH)
 
 
@@ -53,8 +61,8 @@ def to_markdown(sweep: Sweep) -> str:
         "",
         f"{markdown_line(about(sweep), LONGEST_SENTENCE)}.",
         "",
-        *table_lines(quality_table(sweep)),
-        *table_lines(cost_table(sweep)),
+        *table_lines(quality_table(sweep), quality_title(sweep)),
+        *table_lines(cost_table(sweep), COST_TITLE),
         *(f"- {markdown_line(note, LONGEST_SENTENCE)}" for note in sweep.notes),
     ]
     return without_commands("\n".join(lines).rstrip() + "\n")
@@ -73,8 +81,7 @@ class _Page:
     about: str
     headline: str
     sentence: str
-    quality: object
-    cost: object
+    tables: list[tuple[object, str]]
     pictures: list[tuple[object, str]]
     notes: tuple[str, ...]
 
@@ -84,16 +91,8 @@ def to_html(sweep: Sweep) -> Iterator[str]:
     from searchmark.reports.page.pictures import scatter_of
 
     drawn = [(scatter_of(found), caption) for found, caption in pictures(sweep)]
-    page = _Page(
-        title(sweep),
-        about(sweep),
-        headline(sweep),
-        sweep.sentence,
-        quality_table(sweep),
-        cost_table(sweep),
-        list(drawn),
-        sweep.notes,
-    )
+    tables: list[tuple[object, str]] = [(quality_table(sweep), quality_title(sweep)), (cost_table(sweep), COST_TITLE)]
+    page = _Page(title(sweep), about(sweep), headline(sweep), sweep.sentence, tables, list(drawn), sweep.notes)
     return filled("sweep.html", page=page)
 
 
