@@ -7,6 +7,7 @@ formula, `tokens` what a token is, `analyser` what becomes of it, and `choice` w
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from math import inf
 from typing import Any
 
@@ -14,6 +15,7 @@ from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.lexical.analyser import AnalyserOptions
 from searchmark.agents.lexical.collection import Collection, Weighting
 from searchmark.corpora.corpus import Changes, Corpus
+from searchmark.corpora.selection import Selection
 from searchmark.options.strict import strict_record
 
 
@@ -26,6 +28,8 @@ class Bm25Config(AnalyserOptions):
     ``b``: how much long documents are held back, from 0 (not at all) to 1 (in proportion to their length).
     ``name_weight``: how many times an occurrence in the path or title counts; 0 leaves that field out.
     ``content_weight``: the same for the content.
+    ``fields``: what of a document is searched, by the names of its fields; ``title`` counts as its name, all others as content.
+    ``filter``: only documents with these values, as ``{brand: [adidas, nike]}``.
     ``cache``: cache what was counted on disk for the next run. The default is to do so where a corpus names the
     contents of its documents, as Git does, because then they need not even be read.
     """
@@ -34,9 +38,12 @@ class Bm25Config(AnalyserOptions):
     b: float = 0.75
     name_weight: float = 1.0
     content_weight: float = 1.0
+    fields: list[str] | None = None
+    filter: dict[str, Any] = field(default_factory=dict)
     cache: bool | None = None
 
     def __post_init__(self) -> None:
+        Selection.of(self.fields, self.filter)
         if not 0 <= self.k1 < inf or not 0 <= self.b <= 1:
             raise ValueError("k1 must not be negative, and b must lie between 0 and 1")
         weights = (self.name_weight, self.content_weight)
@@ -53,6 +60,7 @@ class Bm25Agent(RetrievalAgent):
         self._config = config or Bm25Config()
         options = self._config
         weighting = Weighting(options.k1, options.b, options.name_weight, options.content_weight)
+        self._selection = Selection.of(options.fields, options.filter)
         self.collection = Collection(options, weighting, cache=options.cache)
 
     @property
@@ -61,10 +69,10 @@ class Bm25Agent(RetrievalAgent):
         return self.collection.chunks_tokenised
 
     def initialize(self, corpus: Corpus) -> None:
-        self.collection.initialize(corpus)
+        self.collection.initialize(self._selection.corpus(corpus))
 
     def update(self, changes: Changes) -> bool:
-        self.collection.update(changes)
+        self.collection.update(self._selection.changes(changes))
         return True
 
     def close(self) -> None:
@@ -80,4 +88,5 @@ class Bm25Agent(RetrievalAgent):
     def describe(self) -> Mapping[str, Any]:
         options = self._config
         weights = {"name_weight": options.name_weight, "content_weight": options.content_weight}
-        return {"ranking": "bm25", **self.collection.describe(), "k1": options.k1, "b": options.b, **weights}
+        described = {**self.collection.describe(), **self._selection.describe()}
+        return {"ranking": "bm25", **described, "k1": options.k1, "b": options.b, **weights}

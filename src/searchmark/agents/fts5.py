@@ -5,13 +5,14 @@ from __future__ import annotations
 import heapq
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, field
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.lexical.analyser import Analyser, AnalyserOptions, Language
 from searchmark.agents.lexical.choice import AnalyserChoice
+from searchmark.corpora.selection import Selection
 from searchmark.errors import UsageError
 from searchmark.files.sqlite import IN_MEMORY, PRIVATE_FILE, full_text_problem, open_database
 from searchmark.files.text_encoding import encodable
@@ -40,7 +41,9 @@ class Fts5Config:
     ``unicode61`` for all else. ``language``: that of the texts; ``auto`` decides by the corpus, and takes code for none.
     ``stop_words``: leave function words of the language out of queries. ``operator``: whether a
     document must hold any or all of the words. The weights say what a word in the id of a document, in its title
-    and in its text is worth. ``storage``: ``memory``, or a ``file`` without a name that no other process can open.
+    and in its text is worth. ``fields``: what of a document is searched, by the names of its fields; all but ``id`` and ``title``
+    are text then. ``filter``: only documents with these values, as ``{brand: [adidas, nike]}``.
+    ``storage``: ``memory``, or a ``file`` without a name that no other process can open.
     """
 
     tokenizer: Literal["auto", "unicode61", "porter", "trigram"] = "auto"
@@ -50,9 +53,12 @@ class Fts5Config:
     path_weight: float = 1.0
     title_weight: float = 1.0
     content_weight: float = 1.0
+    fields: list[str] | None = None
+    filter: dict[str, Any] = field(default_factory=dict)
     storage: Literal["memory", "file"] = "memory"
 
     def __post_init__(self) -> None:
+        Selection.of(self.fields, self.filter)
         weights = (self.path_weight, self.title_weight, self.content_weight)
         if not all(0 <= weight < inf for weight in weights) or not any(weights):
             raise ValueError("weights must be finite and not negative, and one of them must not be 0")
@@ -69,6 +75,7 @@ class Fts5Agent(RetrievalAgent):
     def __init__(self, config: Fts5Config | None = None) -> None:
         self._config = config or Fts5Config()
         self._choice = AnalyserChoice(AnalyserOptions(self._config.language, self._config.stop_words, stemming=False))
+        self._selection = Selection.of(self._config.fields, self._config.filter)
         self._analyser = Analyser()
         self._database: apsw.Connection | None = None
         self._ids: dict[int, str] = {}
@@ -83,6 +90,7 @@ class Fts5Agent(RetrievalAgent):
         problem = full_text_problem()
         if problem is not None:
             raise UsageError(problem)
+        corpus = self._selection.corpus(corpus)
         self.close()
         self._analyser = self._choice.of(corpus)
         self._database = open_database(IN_MEMORY if self._config.storage == "memory" else PRIVATE_FILE)
@@ -93,6 +101,7 @@ class Fts5Agent(RetrievalAgent):
             self._insert(self._database, corpus)
 
     def update(self, changes: Changes) -> bool:
+        changes = self._selection.changes(changes)
         # Another language may mean another tokenizer, and a table has one for good.
         if self._database is None or self._choice.after(changes) != self._analyser:
             return False
@@ -131,7 +140,9 @@ class Fts5Agent(RetrievalAgent):
 
         analysed = {key: self._analyser.describe()[key] for key in ("language", "stop_words")}
         chosen = {"tokenizer": self._tokenizer, **analysed, "analyser": self._choice.described}
-        return {"ranking": "bm25 of SQLite's FTS5", "sqlite": apsw.sqlite_lib_version(), **asdict(self._config), **chosen}
+        options = {key: value for key, value in asdict(self._config).items() if key not in ("fields", "filter")}
+        described = {**options, **self._selection.describe(), **chosen}
+        return {"ranking": "bm25 of SQLite's FTS5", "sqlite": apsw.sqlite_lib_version(), **described}
 
     @property
     def _tokenizer(self) -> str:
@@ -149,7 +160,8 @@ class Fts5Agent(RetrievalAgent):
         self._next += 1
         self._ids[number] = document.id
         self._rows[document.id] = number
-        return number, _storable(document.id), _storable(document.title or ""), _storable(document.text)
+        path = document.id if self._selection.ids else ""
+        return number, _storable(path), _storable(document.title or ""), _storable(document.text)
 
     def _delete(self, database: apsw.Connection, ids: Iterable[str]) -> None:
         numbers = [self._rows.pop(name) for name in ids if name in self._rows]

@@ -21,6 +21,7 @@ from searchmark.agents.pooling import Pooling
 from searchmark.agents.semantic_options import SemanticConfig
 from searchmark.agents.stored_vectors import StoredVectors
 from searchmark.agents.vector_search import Answered, SearchOptions, VectorSearch, measured_recall
+from searchmark.corpora.selection import Selection
 from searchmark.embedders import check_embedder, load_embedder
 from searchmark.errors import UsageError
 from searchmark.indexes import check_index
@@ -48,7 +49,8 @@ class SemanticAgent(RetrievalAgent):
         if self._config.pooling != "max" and not isinstance(self._index_options, ExactOptions):
             raise UsageError(f"pooling {self._config.pooling!r} needs every chunk of a file: use index: exact, or pooling: max")
         self._embedder: Embedder | None = None
-        self._cutting = Cutting(read_chunking(self._config.chunking), self._config.paths, by_id=False)
+        self._selection = Selection.of(self._config.fields, self._config.filter)
+        self._cutting = self._new_cutting(by_id=False)
         self._table = ChunkTable()
         self._stored: StoredVectors | None = None
         self._search: VectorSearch | None = None
@@ -70,8 +72,10 @@ class SemanticAgent(RetrievalAgent):
 
     def initialize(self, corpus: Corpus) -> None:
         options = self._config
+        self._check_pieces()
+        corpus = self._selection.corpus(corpus)
         self._lines_of = {}
-        self._cutting = Cutting(read_chunking(options.chunking), options.paths, by_id=self.embedder.keyed_by == "id")
+        self._cutting = self._new_cutting(by_id=self.embedder.keyed_by == "id")
         self._table = ChunkTable()
         self._stored = self._opened()
         pooling = Pooling(options.pooling, options.mean_of)
@@ -89,6 +93,7 @@ class SemanticAgent(RetrievalAgent):
         if self._stored is None or self._search is None:
             return False
         self._search.answer.cache_clear()
+        changes = self._selection.changes(changes)
         self._table.remove(changes.removed)
         added = self._add(self._stored, changes.corpus.read(changes.written), again=True)
         # One that is no text any longer was not read, and must not be found as what it was.
@@ -142,6 +147,7 @@ class SemanticAgent(RetrievalAgent):
             "embedder": {part: value for part, value in made_of.items() if value is not None},
             "distance": self._config.distance,
             "chunking": str(self._cutting),
+            **self._selection.describe(),
             "index": {} if self._stored is None else dict(self._stored.searched.describe()),
             "pooling": self._config.pooling,
             "mean_of": self._config.mean_of,
@@ -151,6 +157,14 @@ class SemanticAgent(RetrievalAgent):
     def fingerprint(self, corpus: Corpus) -> Fingerprint:
         """What the index of this corpus is made of."""
         return replace(self.embedder.fingerprint(), chunking=str(self._cutting), corpus=corpus.survey.digest)
+
+    def _check_pieces(self) -> None:
+        """What of a document is embedded cannot be chosen any more where its vector was made elsewhere."""
+        if self.embedder.keyed_by == "id" and (self._config.fields is not None or self._config.chunking != "lines"):
+            raise UsageError(f"{self.embedder.name} has one vector for each document: leave out the options fields and chunking")
+
+    def _new_cutting(self, *, by_id: bool) -> Cutting:
+        return Cutting(read_chunking(self._config.chunking), self._config.paths and self._selection.ids, by_id)
 
     def _opened(self) -> StoredVectors:
         """An empty index in place of the one there was. What is to be saved is taken from the exact one."""

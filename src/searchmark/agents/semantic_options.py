@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
 from searchmark.agents.chunk_choice import read_chunking
 from searchmark.agents.pooling import PoolingKind
+from searchmark.corpora.selection import Selection
 from searchmark.embedders import EmbedderChoice
 from searchmark.indexes import IndexChoice
 from searchmark.indexes.index import Distance
@@ -27,7 +29,9 @@ class SemanticConfig:
     is measured on; ``measure_recall``: keep the vectors in an exact index too, to know which are the nearest.
     ``pooling``: the score of a file is that of its best chunk (``max``), the ``mean`` of its best ``mean_of``, or
     the ``sum`` of all. ``chunking``: ``lines`` (at blank lines before unindented text; ``{lines: 60}``: at any blank line in what
-    is longer), ``{tokens: 300-800, overlap: 15%}`` or ``whole``. ``paths``: the id of a document is one of its chunks.
+    is longer), ``{tokens: 300-800, overlap: 15%}`` or ``whole``. ``fields``: what of a document is searched, by the
+    names of its fields (``[title, bullets]``); ``filter``: only documents with these values (``{brand: [adidas, nike]}``).
+    ``paths``: the id of a document is one of its chunks, unless ``fields`` leaves it out.
     ``lines``: hits say where the best chunk is. ``top_k``: never more hits than that. ``query_cache``: how many queries are
     remembered until ``reset``; ``cache_answers``: with their answers.
     ``index_file``: a file that keeps the vectors of the corpus; it is made unless it exists.
@@ -43,6 +47,8 @@ class SemanticConfig:
     pooling: PoolingKind = "max"
     mean_of: int = 3
     chunking: str | dict[str, Any] = "lines"
+    fields: list[str] | None = None
+    filter: dict[str, Any] = field(default_factory=dict)
     paths: bool = True
     lines: bool = False
     top_k: int | None = None
@@ -56,5 +62,7 @@ class SemanticConfig:
             if value is not None and value < low:
                 raise ValueError(f"{name} is {value}, and must be {low} or more")
         read_chunking(self.chunking)
+        if self.lines and not Selection.of(self.fields, self.filter).keeps_lines:
+            raise ValueError("lines are those of the text: leave out the option lines, or all fields but title and text")
         if self.model is not None and self.embedder != "wordllama":
             raise ValueError("model and embedder exclude each other; set one of them")

@@ -1,6 +1,7 @@
 """Approximate search by a graph of neighbours (HNSW, Malkov and Yashunin, 2016), through usearch.
 
-Vectors are added one after the other, so that the same ones give the same graph; with more than one thread they do not.
+A new graph is made of all vectors at once, one after the other by number, so that it depends on nothing but them: usearch draws
+the height of each from a sequence that starts again whenever it makes room for more, and threads would add them in any order.
 """
 
 from __future__ import annotations
@@ -60,22 +61,28 @@ class HnswIndex:
         self.distance: Distance = distance
         self._options = options or HnswOptions()
         self._graph = self._empty()
+        self._waiting: dict[int, Vectors | NDArray[np.int8]] = {}  # for the graph, by number
 
     def put(self, numbers: Numbers, vectors: Vectors) -> None:
-        if not len(numbers):
-            return
         stored = self._storable(vectors)
-        self.drop(numbers[self._graph.contains(numbers)])
-        self._graph.add(numbers, stored, threads=self._options.threads)
+        self.drop(numbers)
+        self._waiting.update(zip(numbers.tolist(), stored, strict=True))
 
     def drop(self, numbers: Numbers) -> None:
+        for number in numbers.tolist():
+            self._waiting.pop(number, None)
         if len(numbers):
-            self._graph.remove(numbers, threads=1)
+            self._graph.remove(numbers, threads=1)  # those that are there
 
     def build(self) -> None:
-        """Nothing to do: the graph grows with every vector."""
+        if self._waiting:
+            numbers = sorted(self._waiting)
+            vectors = np.stack([self._waiting[number] for number in numbers])
+            self._graph.add(np.array(numbers, dtype=np.int64), vectors, threads=self._options.threads)
+            self._waiting = {}
 
     def search(self, query: Vectors, k: int) -> Neighbours:
+        self.build()
         k = min(k, len(self._graph))
         if k < 1 or not query.any():
             return Neighbours(np.empty(0, dtype=np.int64), np.empty(0))
@@ -85,7 +92,7 @@ class HnswIndex:
         return Neighbours(numbers[order], scores[order])
 
     def size(self) -> int:
-        """The links of the graph and the numbers of its vectors, as a saved index has them.
+        """The graph and its vectors, as a saved index has them.
 
         Rows of dropped vectors count until they are used again. What usearch has reserved beyond that (``memory_usage``), 20 MB
         for even one vector, does not.
@@ -97,7 +104,7 @@ class HnswIndex:
         return {"name": "hnsw", **asdict(self._options)}
 
     def close(self) -> None:
-        self._graph = self._empty()
+        self._graph, self._waiting = self._empty(), {}
 
     def _empty(self) -> Index:
         from usearch.index import Index
@@ -132,7 +139,7 @@ class HnswIndex:
 
     def _check_lengths(self, vectors: Vectors) -> None:
         """Refuse what the scalar cannot hold."""
-        if self._options.scalar == "f16" and np.abs(vectors).max() > LARGEST_F16:
+        if self._options.scalar == "f16" and np.abs(vectors).max(initial=0.0) > LARGEST_F16:
             raise UsageError(
                 f"index hnsw with scalar f16 holds numbers up to {LARGEST_F16:g}, and a vector has a larger one; set scalar to f32"
             )
