@@ -1,7 +1,8 @@
 """From choices to settings: every combination once, each with all options of the agent and a name.
 
 The choices for an option are a list. A choice that is described, ``{name: hnsw, m: [8, 16]}``, stands for every combination of
-the lists in it. `fields` and `filter` have lists of their own, which are taken as they are: ``fields: [[title], [title, text]]``.
+the lists in it. `fields` and `filter` have lists of their own, which are taken as they are: ``fields: [[title], [title, text]]``;
+null leaves them out.
 """
 
 from __future__ import annotations
@@ -163,7 +164,10 @@ class _Shape:
 
     def options(self, choices: Mapping[str, Any]) -> dict[str, Any]:
         """What the agent is made with."""
-        made = {**self.fixed, **{name: value for name, value in choices.items() if name != NORMALIZE}}
+        chosen = {
+            name: value for name, value in choices.items() if name != NORMALIZE and (value is not None or name not in LITERAL)
+        }
+        made = {**self.fixed, **chosen}
         if NORMALIZE not in choices:
             return made
         embedder = made.get(EMBEDDER, (self.known or {}).get(EMBEDDER, "wordllama"))

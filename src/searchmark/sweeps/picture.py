@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from searchmark.reports.charts.drawing import drawn
 from searchmark.reports.charts.picture import Picture, shown, whiskers
 from searchmark.reports.frontier import Frontier
+from searchmark.reports.page.figures import time_scale
 from searchmark.sweeps.layout import pictures
 from searchmark.sweeps.result import Sweep
 
@@ -33,10 +34,19 @@ def _draw(figure: Figure, sweep: Sweep, panels: list[Frontier]) -> None:
     every = figure.subplots(max(1, len(panels)), 1, sharex=True, squeeze=False)[:, 0]
     for axes, found in zip(every, panels, strict=False):
         _draw_panel(axes, found)
+    _plain_ticks(every[-1], [each.latency_ms for found in panels for each in found.points])
     every[-1].set_xlabel(f"p95 in ms, {sweep.decided_by}, log scale   (left is faster)")
     for number, row in enumerate(sweep.rows, 1):
         every[0].plot([], [], linestyle="none", label=shown(f"{number}: {row.name}", LONGEST_KEY))
     figure.legend(loc="outside lower left", frameon=False, handlelength=0, handletextpad=0, fontsize=7.5)
+
+
+def _plain_ticks(axes: Axes, times: list[float]) -> None:
+    """Round numbers, written out."""
+    if times:
+        values = [float(tick.text) for tick in time_scale(times).ticks]
+        axes.set_xticks(values, [f"{value:g}" for value in values])
+        axes.set_xticks([], minor=True)
 
 
 def _draw_panel(axes: Axes, found: Frontier) -> None:
