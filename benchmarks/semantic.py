@@ -21,7 +21,8 @@ from searchmark.agents.pooling import Pooling, nearest_files
 from searchmark.agents.semantic import SemanticAgent
 from searchmark.corpora.chunks import chunks
 from searchmark.embedders.wordllama import WordLlamaModel
-from searchmark.indexes.exact import BLOCK, ExactIndex
+from searchmark.indexes.blocks import BLOCK
+from searchmark.indexes.exact import ExactIndex
 
 CASES = 200
 ROUNDS = 3

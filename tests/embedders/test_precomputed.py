@@ -57,6 +57,21 @@ def test_queries_are_looked_up_by_their_text(tmp_path: Path, kind: str) -> None:
         agent.retrieve("red sky", 1)
 
 
+@pytest.mark.parametrize("kind", KINDS[:3])  # JSON has no such numbers
+def test_vectors_that_are_not_finite_are_counted_and_the_first_is_named(tmp_path: Path, kind: str) -> None:
+    rows = ROWS.copy()
+    rows[1:, 0] = np.nan, np.inf
+    with pytest.raises(UsageError, match="2 of 3 vectors hold a number that is not finite, the first is that of 'b'"):
+        load_embedder({"name": "precomputed", "vectors": write(tmp_path, kind, IDS, rows)})
+
+
+@pytest.mark.parametrize("kind", ["parquet", "db-json"])
+def test_vectors_of_another_dimension_are_counted_and_the_first_is_named(tmp_path: Path, kind: str) -> None:
+    ragged = np.array([np.ones(4), np.ones(3), np.ones(4)], dtype=object)
+    with pytest.raises(UsageError, match="1 of 3 vectors do not have 4 numbers as most do, the first is that of 'b'"):
+        load_embedder({"name": "precomputed", "vectors": write(tmp_path, kind, IDS, ragged)})
+
+
 def test_real_vectors_find_themselves(tmp_path: Path, shared_data: Path) -> None:
     ids, rows = jira_vectors(shared_data)
     for kind in KINDS[:3]:

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from searchmark.embedders.embedder import normalized
-from searchmark.indexes.exact import BLOCK, ExactIndex, _kth_largest
+from searchmark.indexes.blocks import BLOCK
+from searchmark.indexes.exact import ExactIndex
+from searchmark.indexes.shortlist import kth_largest
 
 
 def filled(rows: np.ndarray, *, cosine: bool = True) -> ExactIndex:
@@ -81,13 +83,13 @@ def test_vectors_beyond_the_first_block_are_found_and_given_back() -> None:
     assert index.search(rows[last], 1).numbers.tolist() == [last]
     assert (index.contents(some) == rows[some]).all()
     assert index.scores(rows[3], some)[1] == 1.0
-    assert index.size() == 2 * BLOCK * 8 * 4
+    assert index.size() == 2 * BLOCK * (8 * 4 + 6)
 
 
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=200), st.data())
 def test_the_k_th_largest_is_that_of_sorting(values: list[int], data: st.DataObject) -> None:
     k = data.draw(st.integers(1, len(values)))
-    assert _kth_largest(np.array(values, np.float32), k) == sorted(values, reverse=True)[k - 1]
+    assert kth_largest(np.array(values, np.float32), k) == sorted(values, reverse=True)[k - 1]
 
 
 def test_nothing_is_near_to_zeros_and_nothing_is_in_an_empty_index() -> None:

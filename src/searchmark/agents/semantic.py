@@ -6,7 +6,7 @@ cache on disk, whatever run it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes, Corpus
     from searchmark.embedders.embedder import Embedder
     from searchmark.embedders.fingerprint import Fingerprint
-    from searchmark.records import Document
+    from searchmark.records import Document, VectorStatistics
 
 AT_ONCE = 8192  # chunks that wait for their vectors
 
@@ -139,6 +139,14 @@ class SemanticAgent(RetrievalAgent):
     def index_bytes(self) -> int | None:
         size = None if self._stored is None else self._stored.searched.size()
         return None if size is None else size + self._table.size()
+
+    def vectors(self) -> Sequence[VectorStatistics]:
+        if self._stored is None:
+            return ()
+        found = self._stored.ledger.statistics(normalized=self._options.normalize)
+        # Vectors from a file of an earlier run are as they were treated then.
+        known = self._options.normalize and self._config.index_file is None
+        return (replace(found, unit_before=min(self.embedder.unit_documents, found.count)) if known else found,)
 
     def describe(self) -> Mapping[str, Any]:
         made_of = {} if self._embedder is None else asdict(self._embedder.fingerprint())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from searchmark.embedders.embedder import Vectors
 from searchmark.indexes.exact import ExactIndex
 from searchmark.indexes.index import Distance, IndexOptions, Numbers, VectorIndex
+from searchmark.indexes.statistics import VectorLedger
 
 
 class StoredVectors:
@@ -12,6 +13,7 @@ class StoredVectors:
 
     def __init__(self, options: IndexOptions, dimension: int, distance: Distance, *, with_truth: bool) -> None:
         self.searched: VectorIndex = options.open(dimension, distance)
+        self.ledger = VectorLedger(dimension)
         self.truth = self.scoring
         if self.truth is None and with_truth:
             self.truth = ExactIndex(dimension, distance)
@@ -24,10 +26,12 @@ class StoredVectors:
     def put(self, numbers: Numbers, vectors: Vectors) -> None:
         for index in self._indexes():
             index.put(numbers, vectors)
+        self.ledger.put(numbers, vectors)
 
     def drop(self, numbers: Numbers) -> None:
         for index in self._indexes():
             index.drop(numbers)
+        self.ledger.drop(numbers)
 
     def build(self) -> None:
         """To be called before the next search."""

@@ -6,14 +6,14 @@ The truth is that of an exact index over the same vectors, which is asked after 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
 from searchmark.agents.agent import NO_USAGE, Usage
 from searchmark.agents.chunk_table import NONE, ChunkTable
-from searchmark.agents.pooling import FileHit, FoundFiles, Pooling, files_of_nearest, nearest_files
+from searchmark.agents.pooling import FileHit, Pooling, files_of_nearest, nearest_files
 from searchmark.agents.stored_vectors import StoredVectors
 from searchmark.embedders.embedder import Vectors
 from searchmark.indexes.index import Neighbours
@@ -21,7 +21,7 @@ from searchmark.indexes.recall import neighbour_recall
 from searchmark.indexes.timed import TimedIndex, TimedScoringIndex
 
 Embed = Callable[[str], Vectors]
-NOTHING = FoundFiles([], Neighbours(NONE, np.empty(0)), 0)
+NOTHING = Neighbours(NONE, np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,16 @@ class SearchOptions:
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """The files of a query, its vector, what the index was asked and gave, and the time in it; None if it was not asked."""
+    """The files of a query and its vector, the ``near`` chunks of those that were asked for at first, and the time in the index.
+
+    ``index_ms`` is None if the index was not asked. ``near`` is empty where an index scores files by all of their chunks.
+    """
 
     query: Vectors
-    found: FoundFiles
-    index_ms: float | None
-
-    @property
-    def hits(self) -> list[FileHit]:
-        return self.found.hits
+    hits: list[FileHit] = field(default_factory=list)
+    near: Neighbours = NOTHING
+    asked: int = 0
+    index_ms: float | None = None
 
 
 class VectorSearch:
@@ -81,22 +82,23 @@ def answered(stored: StoredVectors, table: ChunkTable, query: Vectors, k: int, o
     """The best ``k`` files for a vector; one of zeros is near to nothing, and no index is asked for it."""
     layout = table.layout()
     if k < 1 or not layout.names or not query.any():
-        return Answered(query, NOTHING, None)
-    scoring = stored.scoring
-    if scoring is not None:
-        timed = TimedScoringIndex(scoring)
-        found = FoundFiles(nearest_files(timed, layout, query, k, options.pooling), NOTHING.near, k)
-        return Answered(query, found, timed.spent_ns / 1e6)
+        return Answered(query)
+    if stored.scoring is not None:
+        scoring = TimedScoringIndex(stored.scoring)
+        hits = nearest_files(scoring, layout, query, k, options.pooling)
+        return Answered(query, hits, NOTHING, k, scoring.spent_ns / 1e6)
     searched = TimedIndex(stored.searched)
-    return Answered(query, files_of_nearest(searched, layout, query, k, options.candidates), searched.spent_ns / 1e6)
+    found = files_of_nearest(searched, layout, query, k, options.candidates)
+    # Where files were too few, more chunks were asked for than a user of the index would have; recall is that of the first.
+    return Answered(query, found.hits, found.near, options.candidates or k, searched.spent_ns / 1e6)
 
 
 def measured_recall(stored: StoredVectors, chunks: int, last: Answered, recall_k: int) -> Usage:
     """What the index has found of the true nearest vectors, before files were made of them; an exact one finds all."""
-    k = min(recall_k, last.found.asked, chunks)
+    k = min(recall_k, last.asked, chunks)
     if k < 1:
         return NO_USAGE
     if stored.searched.exact:
         return Usage(ann_k=k, ann_recall=1.0, ann_overlap=1.0)
-    measured = None if stored.truth is None else neighbour_recall(stored.truth, last.query, last.found.near.numbers, k)
+    measured = None if stored.truth is None else neighbour_recall(stored.truth, last.query, last.near.numbers, k)
     return NO_USAGE if measured is None else Usage(ann_k=measured.k, ann_recall=measured.recall, ann_overlap=measured.overlap)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from searchmark.embedders.cache import VectorCache
 
 Vectors = NDArray[np.float32]
+NEARLY_ONE = 1e-3  # how far from one a length may be that a model has brought there in half precision
 
 
 class Model:
@@ -89,6 +90,7 @@ class Embedder:
         self.keyed_by = model.keyed_by
         self.dimension = options.dimension or model.dimension
         self.texts_encoded = 0  # a test reads it: with a warm cache it stays zero
+        self.unit_documents = 0  # vectors that had length one before they were normalised, which was not needed then
         self._key = f"{model.name}\0{model.revision}\0{model.dimension}\0{model.case}\0".encode()
 
     def fingerprint(self) -> Fingerprint:
@@ -115,7 +117,7 @@ class Embedder:
             batch = distinct[start : start + self._model.batch]
             for text, vector in zip(batch, self._vectors(batch), strict=True):
                 raw[rows_of[text]] = vector
-        return self._treated(raw)
+        return self._treated(raw, documents=True)
 
     def embed_query(self, text: str) -> Vectors:
         """One row. Queries are not cached on disk: whoever measures how long a search takes wants to see this time."""
@@ -157,13 +159,26 @@ class Embedder:
             raise UsageError(f"{self.name} gave a vector with a number that is not finite")
         return vectors
 
-    def _treated(self, vectors: Vectors) -> Vectors:
+    def _treated(self, vectors: Vectors, *, documents: bool = False) -> Vectors:
         short = vectors[:, : self.dimension]
-        return normalized(short) if self._options.normalize else np.ascontiguousarray(short)
+        if not self._options.normalize:
+            return np.ascontiguousarray(short)
+        lengths = row_lengths(short)
+        self.unit_documents += int(np.count_nonzero(np.abs(lengths - 1) < NEARLY_ONE)) if documents else 0
+        return _of_length_one(short, lengths)
+
+
+def row_lengths(vectors: Vectors) -> NDArray[np.float64]:
+    """The Euclidean length of each row, in float64."""
+    lengths: NDArray[np.float64] = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64) ** 0.5
+    return lengths
 
 
 def normalized(vectors: Vectors) -> Vectors:
     """Rows of length one; a row of zeros stays as it is, and so does one that has that length already, bit by bit."""
-    wide = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64) ** 0.5
-    scale = np.where((wide == 0) | (np.abs(wide - 1) < 1e-6), 1.0, wide)  # noqa: PLR2004  # what float32 leaves of one
+    return _of_length_one(vectors, row_lengths(vectors))
+
+
+def _of_length_one(vectors: Vectors, lengths: NDArray[np.float64]) -> Vectors:
+    scale = np.where((lengths == 0) | (np.abs(lengths - 1) < 1e-6), 1.0, lengths)  # noqa: PLR2004  # what float32 leaves of one
     return np.ascontiguousarray(vectors / scale[:, np.newaxis], dtype=np.float32)

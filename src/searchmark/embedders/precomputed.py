@@ -7,6 +7,7 @@ that the vectors came from; beside the file there may be a fingerprint that says
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -129,9 +130,24 @@ def read_vectors(path: Path, options: PrecomputedOptions, ids: str | None) -> tu
         raise FormatError(path, None, "holds no vectors: its extension must be .npy, .parquet, .sqlite, .sqlite3 or .db")
     if vectors.ndim != 2 or not vectors.size or not np.issubdtype(vectors.dtype, np.floating):  # noqa: PLR2004  # rows and columns
         raise FormatError(path, None, f"is not a table of floating-point numbers: {vectors.dtype} of shape {vectors.shape}")
-    if not np.isfinite(vectors).all():
-        raise FormatError(path, None, "holds a number that is not finite")
+    _check_all(path, names, np.isfinite(vectors).all(axis=1), "hold a number that is not finite")
     return names, np.ascontiguousarray(vectors, dtype=np.float32)
+
+
+def _check_all(path: Path, names: Sequence[str], sound: Sequence[bool] | NDArray[np.bool_], what: str) -> None:
+    """Refuse a table in which some vectors cannot be used, and say how many and which is the first."""
+    wrong = np.flatnonzero(~np.asarray(sound, dtype=np.bool_))
+    if len(wrong):
+        first = names[int(wrong[0])]
+        raise FormatError(path, None, f"{len(wrong)} of {len(names)} vectors {what}, the first is that of {first!r}")
+
+
+def _even(path: Path, names: Sequence[str], rows: Sequence[Sequence[float] | NDArray[Any]]) -> NDArray[np.float32]:
+    """Rows as a table, if all have as many numbers as most."""
+    lengths = Counter(len(row) for row in rows)
+    usual = lengths.most_common(1)[0][0] if lengths else 0
+    _check_all(path, names, [len(row) == usual for row in rows], f"do not have {usual} numbers as most do")
+    return np.array(rows, dtype=np.float32)
 
 
 def _from_npy(path: Path, ids: str | None) -> tuple[list[str], NDArray[Any]]:
@@ -155,8 +171,8 @@ def _from_parquet(path: Path, options: PrecomputedOptions) -> tuple[list[str], N
 
     try:
         frame = pl.read_parquet(path, columns=[options.id_column, options.vector_column])
-        rows = frame[options.vector_column].to_list()
-        return [str(name) for name in frame[options.id_column]], np.array(rows, dtype=np.float32)
+        names = [str(name) for name in frame[options.id_column]]
+        return names, _even(path, names, frame[options.vector_column].to_list())
     except (pl.exceptions.PolarsError, OSError, ValueError, TypeError) as error:
         columns = f"{options.id_column!r} and {options.vector_column!r}"
         raise FormatError(path, None, f"has no usable columns {columns}: {error}") from error
@@ -169,7 +185,8 @@ def _from_sqlite(path: Path, options: PrecomputedOptions) -> tuple[list[str], ND
     database = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         rows = database.execute(f"SELECT {columns} FROM {_quoted(options.table)} ORDER BY rowid").fetchall()  # noqa: S608  # quoted
-        return [str(name) for name, _ in rows], np.array([_row(path, cell) for _, cell in rows], dtype=np.float32)
+        names = [str(name) for name, _ in rows]
+        return names, _even(path, names, [_row(path, cell) for _, cell in rows])
     except (apsw.Error, ValueError, TypeError) as error:
         raise FormatError(path, None, f"has no vectors in {options.table}.{options.vector_column}: {error}") from error
     finally:

@@ -36,7 +36,7 @@ class Neighbours:
 class Estimates:
     """Scores of some vectors, and how far each of them may be from the exact one."""
 
-    scores: Vectors
+    scores: Vectors | Scores
     error: float
 
 
@@ -70,7 +70,8 @@ class VectorIndex(Protocol):
         """Get ready to be searched; called when vectors were put or dropped and before the next search."""
 
     def search(self, query: Vectors, k: int) -> Neighbours:
-        """The nearest ``k`` vectors, or all if there are fewer. A query of zeros is near to nothing."""
+        """The nearest ``k`` vectors, or all if there are fewer. Zeros have no direction, so by
+        ``cosine`` and ``ip`` a query of zeros is near to nothing."""
 
     def size(self) -> int | None:
         """Bytes that the index takes, in memory and on disk; None if that is not known."""

@@ -15,15 +15,17 @@ Count = Annotated[int, Ge(0)]
 class VectorStatistics:
     """One set of vectors: how many, how long they are, and what is odd about them.
 
-    ``normalized``: whether they were meant to have length one; None where that is not known. ``norm_std`` is that of the whole
-    set. ``zero`` vectors are near to nothing; ``duplicates`` have the same numbers as an earlier one; ``not_finite`` ones hold a
-    NaN or an infinity; ``wrong_dimension`` ones have another length than most. Norms are those of all other vectors, None if
-    there are none. ``arm`` is the agent whose they are, where one asks several.
+    ``normalized``: whether they were meant to have length one; None where that is not known. ``unit_before``: how many had that
+    length before they were normalised, so that it changed nothing; None where they were not, or it is not known. ``norm_std`` is
+    that of the whole set. ``zero`` vectors are near to nothing; ``duplicates`` have the same numbers as an earlier one and are
+    not zero; ``not_finite`` ones hold a NaN or an infinity; ``wrong_dimension`` ones have another length than most. Norms are
+    those of all other vectors, None if there are none. ``arm`` is the agent whose they are, where one asks several.
     """
 
     count: Count
     dimension: Count
     normalized: bool | None = None
+    unit_before: Count | None = None
     norm_mean: float | None = None
     norm_std: float | None = None
     norm_min: float | None = None
