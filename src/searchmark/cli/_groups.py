@@ -100,7 +100,12 @@ class ReportChoice:
         Option("Measure or formula, repeatable; the first one leads: -m nDCG@10 -m 'P(rel=2)@5'.", ("-m", "--measure")),
     ] = ()
     splits: Annotated[
-        tuple[str, ...], Option("Split by category, tag or a field of the cases; repeatable.", ("--by",), "FIELD")
+        tuple[str, ...],
+        Option(
+            "Split by category, tag or a field of the cases, or of what they look for (target.brand); repeatable.",
+            ("--by",),
+            "FIELD",
+        ),
     ] = ()
     outputs: Annotated[
         tuple[str, ...],

@@ -7,6 +7,7 @@ digest, and every further pass yields the documents one by one.
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -166,7 +167,10 @@ class Changes:
 
 
 def _digest(document: Document) -> int:
-    content = "\0".join((document.id, document.title or "", document.text)).encode("utf-8", "surrogatepass")
+    fields = (
+        json.dumps(document.fields, sort_keys=True, default=str) if document.fields else ""
+    )  # they are searched and filtered by
+    content = "\0".join((document.id, document.title or "", document.text, fields)).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.sha256(content).digest())
 
 

@@ -12,7 +12,7 @@ import click
 from searchmark.analysis.comparison import check_baseline
 from searchmark.analysis.decision_presets import PRESETS, about_suite, check_preset, left_out_by, preset_tables
 from searchmark.cli._archive import Kept, archive_options, archived
-from searchmark.cli._corpus import survey_of, texts_of_hits
+from searchmark.cli._corpus import survey_of, texts_of_hits, with_fields_of_targets
 from searchmark.cli._gates import GateChoice, baseline_file, threshold_options, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
@@ -126,6 +126,7 @@ def command(
     files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
     charts = charts_wanted(wanted.charts, config.output, files)
     suite = load_suite(source.path, format=source.format, topics=source.topics)
+    suite = with_fields_of_targets(suite, wanted.splits, rules, live.where.corpus, live.where.mapping)
     runs = [load_run(path, format=saved.run_format) for path in saved.run_paths]
     options = replace(options, decisions=tuple(about_suite(table, suite) for table in options.decisions))
     tables = [about_suite(table, suite) for table in compared.tables(options)]

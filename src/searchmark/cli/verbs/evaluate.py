@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from searchmark.cli._archive import Kept, archive_options, archived
-from searchmark.cli._corpus import survey_of, texts_of_hits
+from searchmark.cli._corpus import survey_of, texts_of_hits, with_fields_of_targets
 from searchmark.cli._gates import GateAgainst, baseline_file, gate_options, say_what_is_foreseen, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, live_options, one_agent, refuse_live_options, run_shown, with_corpus
@@ -95,6 +95,7 @@ def command(
     if len(live.where.snapshots) > 1:
         raise UsageError("evaluate takes one snapshot; compare takes several: --snapshot parent --snapshot head")
     baseline = gates.baseline(config, rules, asked)
+    suite = with_fields_of_targets(suite, wanted.splits, rules, with_corpus(live, setup).where.corpus, live.where.mapping)
     if gates.bisect and not rules and not baseline.rules:
         raise UsageError("--bisect needs a rule that tells good from bad: --fail-under, --gate, or a section 'gates' in the config")
     archive = kept.in_use(config, by_default=not saved.run_paths and not gates.bisect)

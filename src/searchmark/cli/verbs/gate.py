@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from searchmark.cli._archive import Kept, archive_options, archived
-from searchmark.cli._corpus import survey_of
+from searchmark.cli._corpus import survey_of, with_fields_of_targets
 from searchmark.cli._gates import GATE, GateAgainst, baseline_file, gate_options, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
@@ -90,6 +90,7 @@ def command(
             "there is no rule to check: write a section 'gates' in the config, or give --gate, --fail-under or --against"
         )
     corpus = searched.corpus or (None if setup.corpus is None else str(setup.corpus))
+    suite = with_fields_of_targets(suite, wanted.splits, rules, corpus, searched.mapping)
     survey = survey_of(suite, corpus, searched.mapping)
     if self_test:
         with _trying() as say:
