@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 from searchmark.cli.main import main
 from searchmark.runs import load_run
 
-KILLS = int(os.environ.get("SEARCHMARK_TEST_KILLS", "3"))
+KILLS = int(os.environ.get("SEARCHMARK_TEST_KILLS", "6"))
 PATIENCE = 60.0
 WORDS = [
     "apple",
@@ -41,7 +42,6 @@ SWEEP = """
 options: {embedder: {name: hashing, dimension: 64}}
 grid:
   index: [exact, {name: hnsw, m: 2, ef_construction: 2, ef_search: 1}]
-  distance: [cosine, ip]
 measures: [RR]
 num_runs: 2
 """
@@ -73,40 +73,37 @@ def qualities(data: dict[str, Any]) -> list[Any]:
     return [(row["name"], row["measures"], row["ann_recall"], row["ann_overlap"], row["index_bytes"]) for row in data["rows"]]
 
 
-def rankings() -> dict[str, list[list[str]]]:
-    runs = {path.name: load_run(path) for path in Path(".searchmark/sweeps").glob("*/rows/*.jsonl")}
-    return {name: [run.ids_of(row) for row in range(len(run))] for name, run in sorted(runs.items())}
+def rankings(rows: Path) -> dict[str, list[list[str]]]:
+    runs = {path.name: load_run(path) for path in rows.glob("*.jsonl")}
+    return {name: [run.ids_of(row) for row in range(len(run))] for name, run in runs.items()}
 
 
 def test_a_sweep_measures_every_setting_and_says_what_the_worse_ones_cost(shop, capsys):
     data = swept("-o", "s.md", "-o", "s.html", "-o", "s.csv", "-o", "s.txt")
-    exact, same, worse, _ = data["rows"]
+    exact, worse = data["rows"]
     assert exact["is_baseline"]
     assert exact["ann_recall"] == 1.0
-    assert same["against_baseline"]["difference"] == 0.0
     assert worse["ann_recall"] < 0.7
     assert worse["measures"]["nDCG@10"]["mean"] < exact["measures"]["nDCG@10"]["mean"] - 0.1
     assert worse["against_baseline"]["verdict"] == "REGRESSED"
     assert worse["measures"].keys() == {"nDCG@10", "RR@10"}
     assert all(row["index_ms"]["samples"] == 2 * CASES for row in data["rows"])
-    assert "exact, cosine and exact, ip on normalised vectors: same ranking in 24 of 24 cases" in data["notes"]
     printed = capsys.readouterr()
-    assert "4 settings; 0 finished already; 24 cases each" in printed.err
-    assert "row 1 of 4: exact, cosine" in printed.err
+    assert "2 settings; 0 finished already; 24 cases each" in printed.err
+    assert "row 1 of 2: exact" in printed.err
     assert data["sentence"][:40] in printed.out
     assert all(Path(name).stat().st_size > 500 for name in ("s.md", "s.html", "s.csv", "s.txt"))
 
 
 def test_a_second_call_reads_what_is_finished_and_runs_only_what_is_new(shop, capsys):
     first = swept()
-    Path("sweep.yaml").write_text(SWEEP.replace("[cosine, ip]", "[cosine, ip, l2]"))
+    Path("sweep.yaml").write_text(SWEEP.replace("ef_search: 1", "ef_search: [1, 2]"))
     capsys.readouterr()
     second = swept()
     printed = capsys.readouterr().err
-    assert "6 settings; 4 finished already" in printed
-    assert printed.count("row ") == 2
-    times = {row["name"]: row["cold_ms"] for row in second["rows"]}
-    assert all(times[row["name"]] == row["cold_ms"] for row in first["rows"])
+    assert "3 settings; 2 finished already" in printed
+    assert printed.count("row ") == 1
+    assert [row["cold_ms"] for row in second["rows"][:2]] == [row["cold_ms"] for row in first["rows"]]
 
 
 def test_what_a_row_depends_on_makes_it_new(shop, capsys):
@@ -126,12 +123,12 @@ def test_fresh_runs_everything_again(shop, capsys):
     swept()
     capsys.readouterr()
     swept("--fresh")
-    assert capsys.readouterr().err.count("row ") == 4
+    assert capsys.readouterr().err.count("row ") == 2
 
 
 def test_a_dry_run_lists_the_settings_and_runs_none(shop, capsys):
     assert main([*COMMAND, "--dry-run"]) == 0
-    assert capsys.readouterr().out == "1  exact, cosine  (baseline)\n2  exact, ip\n3  hnsw, cosine\n4  hnsw, ip\n"
+    assert capsys.readouterr().out == "1  exact  (baseline)\n2  hnsw\n"
     assert not Path(".searchmark").exists()
 
 
@@ -185,26 +182,37 @@ def end_at(process: subprocess.Popen[bytes], moment: int, by: signal.Signals) ->
     """Send a signal as soon as it has come so far, unless it has ended."""
     deadline = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < deadline:
-        try:
+        with suppress(OSError):  # a journal that was removed meanwhile
             if events() >= moment:
                 break
-        except OSError:  # a journal that was removed meanwhile
-            continue
+        time.sleep(0.002)
     process.send_signal(by)
 
 
-def test_killed_at_any_moment_it_ends_with_the_rankings_of_an_undisturbed_one(shop):
+def check_kills(kills: int, seed: int) -> None:
     undisturbed = qualities(swept("--folder", "undisturbed"))
-    expected = {path.name: load_run(path).ids_of(0) for path in Path("undisturbed/rows").glob("*.jsonl")}
-    drawn, done = random.Random(int(os.environ.get("SEARCHMARK_TEST_SEED", "1"))), []
-    for _ in range(KILLS):
+    expected = rankings(Path("undisturbed/rows"))
+    drawn, done = random.Random(seed), []
+    for _ in range(kills):
         process = started()
-        end_at(process, drawn.randrange(1, 80_000), signal.SIGKILL)
+        end_at(process, drawn.randrange(1, 60_000), signal.SIGKILL)
         process.communicate()
         done.append(len(list(Path(".searchmark/sweeps").glob("*/rows/*.jsonl"))))
     assert done == sorted(done)
     assert qualities(swept()) == undisturbed
-    assert {name: hits[0] for name, hits in rankings().items()} == expected
+    (rows,) = Path(".searchmark/sweeps").glob("*/rows")
+    assert rankings(rows) == expected
+
+
+def test_killed_at_any_moment_it_ends_with_the_rankings_of_an_undisturbed_one(shop):
+    check_kills(2, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_killed_many_times_it_ends_with_the_rankings_of_an_undisturbed_one(shop, seed):
+    Path("sweep.yaml").write_text(SWEEP.replace("ef_search: 1", "ef_search: [1, 2, 4]").replace("num_runs: 2", "num_runs: 8"))
+    check_kills(KILLS, seed)
 
 
 def test_ctrl_c_says_how_to_resume_and_loses_no_finished_row(shop):

@@ -124,6 +124,6 @@ def test_a_name_has_no_secret_of_a_choice():
 )
 def test_a_file_that_is_no_sweep_is_refused_with_its_field(tmp_path: Path, text, said):
     (tmp_path / "sweep.yaml").write_text(text)
-    with pytest.raises(UsageError, match="sweep.yaml") as error:
+    with pytest.raises(UsageError, match=r"sweep\.yaml") as error:
         load_sweep(tmp_path / "sweep.yaml")
     assert said in str(error.value)
