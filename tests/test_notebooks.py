@@ -143,14 +143,20 @@ class TestRunFrame:
             for kind, search, ms in [("cold", 1, 9.0), ("warm", 1, 1.0), ("warm", 2, 2.0), ("first_hit", 1, 0.5)]
         ]
 
+    def test_times_of_an_index_alone_are_kinds_of_their_own(self) -> None:
+        told = AnswerDetails(cold_ms=(9.0,), index_cold_ms=4.0, index_warm_ms=(2.0, 3.0))
+        frame = Run.from_answers("a", [Answer("c1", "empty", (), told)]).time_frame()
+        assert frame.select("kind", "search", "ms").rows() == [
+            ("cold", 1, 9.0), ("index_cold", 1, 4.0), ("index_warm", 1, 2.0), ("index_warm", 2, 3.0)
+        ]  # fmt: skip
+
     def test_what_agents_state_is_a_frame_of_its_own(self) -> None:
-        told = AnswerDetails(cost=0.5, tokens=7, tokens_by="gpt", retries=1, waited_ms=2.0, start_ms=3.0)
+        index = {"ann_k": 10, "ann_recall": 0.9, "ann_overlap": 0.8}
+        told = AnswerDetails(cost=0.5, tokens=7, tokens_by="gpt", retries=1, waited_ms=2.0, start_ms=3.0, **index)
         frame = Run.from_answers("a", [Answer("c1", "empty", (), told), Answer("c2", "empty")]).usage_frame()
         named = {"run": "a", "snapshot": None, "status": "empty"}
-        assert frame.to_dicts() == [
-            {**named, "case": "c1", "cost": 0.5, "tokens": 7, "tokens_by": "gpt", "retries": 1, "waited_ms": 2.0, "start_ms": 3.0},
-            {**named, "case": "c2", **dict.fromkeys(("cost", "tokens", "tokens_by", "retries", "waited_ms", "start_ms"))},
-        ]
+        usage = {"cost": 0.5, "tokens": 7, "tokens_by": "gpt", "retries": 1, "waited_ms": 2.0, "start_ms": 3.0, **index}
+        assert frame.to_dicts() == [{**named, "case": "c1", **usage}, {**named, "case": "c2", **dict.fromkeys(usage)}]
         assert frame.schema == Run.from_scores({"q": {"a": 1.0}}).usage_frame().schema
 
     def test_a_run_that_was_not_watched_has_no_times(self) -> None:

@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from searchmark.analysis.ann import AnnRecall
 from searchmark.analysis.drifts import Drift, drifts_of, not_compared
 from searchmark.analysis.past import Fingerprints, PastRun
 from searchmark.analysis.similarity import Spread
 from searchmark.errors import UsageError
 from searchmark.options.drift_options import DriftOptions
+from searchmark.records import VectorStatistics
 from tests.analysis.histories import KNOWN, START, history, latency, past_run, summary
 
 WEEK = history([0.8] * 7)
@@ -25,6 +27,10 @@ WEEK = history([0.8] * 7)
 def drift(current: PastRun, past: list[PastRun], limit: float = 0.05) -> Drift:
     (found,) = drifts_of("bm25", current, past, limit)
     return found
+
+
+def recall(share: float) -> AnnRecall:
+    return AnnRecall(10, share, share, share, 0, 30, 30)
 
 
 def timed(day: int, p50: float, p95: float = 20.0, differs: dict[str, Any] | None = None) -> PastRun:
@@ -107,6 +113,52 @@ class TestReference:
         assert drifts_of("bm25", current, random.sample(runs, len(runs))) == drifts_of("bm25", current, runs)
 
 
+def with_norms(day: int, mean: float, std: float, differs: dict[str, Any] | None = None, arm: str | None = None) -> PastRun:
+    return past_run(day, differs=differs, vectors=(VectorStatistics(300, 256, True, mean, std, mean, mean, arm=arm),))
+
+
+class TestVectors:
+    """What vectors are like, and what an index finds and takes, is followed as scores and times are."""
+
+    def test_norms_may_drift_and_the_normalisation_is_named(self) -> None:
+        past = [with_norms(day, 1.0, 3e-8, {"normalisation": "normalised"}) for day in range(7)]
+        mean, std = drifts_of("bm25", with_norms(7, 2.5, 0.4, {"normalisation": "not normalised"}), past)
+        assert (mean.quantity, mean.before, mean.now) == ("norms mean", 1.0, 2.5)
+        assert (std.quantity, std.before, std.now) == ("norms std", 0.0, 0.4)
+        assert mean.cause == std.cause == "other normalisation (normalised, now not normalised)"
+
+    def test_rounding_of_lengths_is_no_drift(self) -> None:
+        assert drifts_of("bm25", with_norms(1, 1.0, 6e-8), [with_norms(0, 1.0, 3e-8)]) == []
+
+    def test_norms_within_5_percent_are_no_drift(self) -> None:
+        assert drifts_of("bm25", with_norms(1, 2.08, 0.52), [with_norms(0, 2.0, 0.5)]) == []
+
+    def test_every_arm_has_norms_of_its_own(self) -> None:
+        found = drift(with_norms(1, 2.0, 0.0, arm="vectors"), [with_norms(0, 1.0, 0.0, arm="vectors")])
+        assert found.quantity == "norms of vectors mean"
+
+    def test_without_a_known_cause_it_says_what_to_check(self) -> None:
+        found = drift(with_norms(7, 2.0, 0.0), [with_norms(day, 1.0, 0.0) for day in range(7)])
+        assert found.sentence.endswith(
+            "; nothing that is known has changed: check model, chunking, and that vectors are normalised once"
+        )
+
+    def test_recall_of_the_index_may_drift_and_its_parameters_are_named(self) -> None:
+        past = [past_run(day, ann={"10": recall(0.99)}) for day in range(7)]
+        found = drift(past_run(7, differs={"index": "hnsw, ef_search 8"}, ann={"10": recall(0.8)}), past)
+        assert (found.quantity, found.noise) == ("ANN recall@10", "outside")
+        assert found.cause == "another index (exact, now hnsw, ef_search 8)"
+
+    def test_recall_at_another_k_is_another_number(self) -> None:
+        assert drifts_of("bm25", past_run(1, ann={"10": recall(0.8)}), [past_run(0, ann={"20": replace(recall(0.99), k=20)})]) == []
+
+    def test_the_time_of_the_index_may_drift(self) -> None:
+        cold, warm = (replace(latency(10), of=kind) for kind in ("cold", "warm"))
+        past, slower = past_run(0, latency_ms={"index_only": warm}), replace(warm, p50=12.0)
+        assert drift(past_run(1, latency_ms={"index_only": slower}), [past]).quantity == "latency index_only p50"
+        assert drifts_of("bm25", past_run(1, latency_ms={"index_only": replace(cold, p50=99.0)}), [past]) == []
+
+
 class TestQuantities:
     @given(st.floats(0, 1), st.floats(0.001, 1e6), st.integers(1, 20))
     def test_a_constant_history_never_drifts(self, mean: float, time: float, runs: int) -> None:
@@ -173,7 +225,8 @@ class TestSentences:
         past = [past_run(day, similarity={"top_1": Spread(0.5, None, 30)}) for day in range(7)]
         assert drift(past_run(7, similarity={"top_1": Spread(0.6, None, 30)}), past).sentence == (
             "scores top_1 mean of bm25 rose by 20.0% to 0.6000 (0.5000 in the median of 7 runs of the seven days before), "
-            "and earlier runs show no noise; nothing that is known has changed"
+            "and earlier runs show no noise; "
+            "nothing that is known has changed: check model, chunking, and that vectors are normalised once"
         )
 
     def test_say_where_noise_is_not_known(self) -> None:

@@ -43,3 +43,17 @@ def test_cold_warm_and_first_hit_are_apart_and_failures_are_counted() -> None:
         "warm": (4, 1, 1000.0),
         "first_hit": (1, 0, 0.5),
     }
+
+
+def test_the_index_alone_is_timed_by_the_repeats_where_any_has_such_a_time() -> None:
+    details = (AnswerDetails(index_cold_ms=9.0, index_warm_ms=(1.0, 3.0)), AnswerDetails(index_cold_ms=8.0))
+    found = latencies_of(Run.from_answers("a", [Answer(f"c{i}", "ok", details=each) for i, each in enumerate(details)]))
+    assert (found["index_only"].p50, found["index_only"].p99, found["index_only"].samples) == (1.0, 3.0, 2)
+    assert found["index_only"].of == "warm"
+
+
+def test_the_index_alone_is_timed_by_first_searches_where_nothing_is_repeated() -> None:
+    details = (AnswerDetails(cold_ms=(20.0,), index_cold_ms=9.0), AnswerDetails(cold_ms=(20.0,), failure="gone"))
+    found = latencies_of(Run.from_answers("a", [Answer(f"c{i}", "ok", details=each) for i, each in enumerate(details)]))
+    assert (found["index_only"].p50, found["index_only"].samples, found["index_only"].of) == (9.0, 1, "cold")
+    assert found["cold"].of is None

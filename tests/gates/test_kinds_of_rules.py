@@ -38,7 +38,7 @@ from searchmark.gates.reach import Reach
 from searchmark.gates.rules import Gate
 from searchmark.gates.sentences import told_apart
 from searchmark.measures.grammar import parse_measure
-from searchmark.records import IndexBuild, Provenance, RunLabel
+from searchmark.records import IndexBuild, Provenance, RunLabel, VectorStatistics
 
 CASES = 40
 
@@ -148,6 +148,63 @@ def test_a_bound_on_any_number(fields: dict[str, object], verdict: str, actual: 
     (found,) = gate_on(run, rules=rule(**fields)).rules
     assert (found.verdict, found.actual) == (verdict, actual)
     assert found.where == fields.get("where", {})
+
+
+def with_index(*known: AnswerDetails, vectors: tuple[VectorStatistics, ...] = ()) -> Run:
+    """A run with details of its own for its first answers, and the last of them for all others."""
+    each = [*known, *[known[-1]] * (CASES - len(known))]
+    answers = [Answer(f"c{n}", "ok", (Hit("a", 1),), details) for n, details in enumerate(each)]
+    return Run.from_answers("agent", answers, provenance=Provenance(vectors=vectors))
+
+
+WARM = AnswerDetails(index_cold_ms=9.0, index_warm_ms=(2.0, 3.0), ann_k=10, ann_recall=1.0, ann_overlap=0.9)
+LOW = replace(WARM, ann_recall=0.5)
+SEVEN = VectorStatistics(count=7, dimension=8)
+
+
+@pytest.mark.parametrize(
+    ("fields", "run", "verdict", "actual", "said"),
+    [
+        ({"latency": "index_only.p95", "at_most": 3}, with_index(WARM), "passed", 3.0, ""),
+        ({"latency": "index_only.p95", "below": 3}, with_index(WARM), "failed", 3.0, ""),
+        ({"latency": "index_only.p50", "at_most": 9}, with_index(replace(WARM, index_warm_ms=())), "passed", 9.0, ""),
+        (
+            {"latency": "index_only.p50", "at_most": 9},
+            with_index(AnswerDetails(), WARM),
+            "untrusted",
+            None,
+            "it is known for 39 of 40",
+        ),
+        ({"ann_recall": 10, "at_least": 0.95}, with_index(WARM), "passed", 1.0, ""),
+        ({"ann_recall": 10, "at_least": 0.99}, with_index(LOW, WARM), "failed", 0.9875, ""),
+        ({"ann_recall": 10, "at_least": 0.95, "where": {"category": "odd"}}, with_index(LOW, WARM), "passed", 1.0, ""),
+        (
+            {"ann_recall": 10, "at_least": 0.5},
+            with_index(AnswerDetails(), WARM),
+            "untrusted",
+            None,
+            "it is known for 39 of 40 answers",
+        ),
+        ({"ann_recall": 20, "at_least": 0.5}, with_index(WARM), "untrusted", None, "it was measured at k = 10; set recall_k: 20"),
+        ({"ann_recall": 5, "at_least": 0.5}, with_index(WARM), "untrusted", None, "or ask for ann_recall: 10"),
+        ({"ann_recall": 10, "at_least": 0.5}, with_index(AnswerDetails()), "untrusted", None, "says nothing about ANN recall"),
+        ({"ann_recall": 10, "at_least": 0.5}, with_index(replace(WARM, ann_k=7), vectors=(SEVEN,)), "passed", 1.0, ""),
+        ({"ann_recall": 10, "at_least": 0.5}, with_index(replace(WARM, ann_k=7)), "untrusted", None, "it was measured at k = 7"),
+    ],
+)
+def test_a_bound_on_what_an_index_takes_and_finds(
+    fields: dict[str, object], run: Run, verdict: str, actual: float | None, said: str
+) -> None:
+    (found,) = gate_on(run, rules=rule(**fields)).rules
+    assert (found.verdict, found.actual) == (verdict, actual)
+    assert said in found.message
+
+
+def test_a_bound_on_the_time_of_an_index_names_the_cases_in_which_the_index_was_slow() -> None:
+    slow_elsewhere = replace(WARM, cold_ms=(900.0,), index_warm_ms=(1.0,))
+    run = with_index(slow_elsewhere, replace(WARM, index_warm_ms=(50.0,)), WARM)
+    (found,) = gate_on(run, rules=rule(latency="index_only.p99", at_most=10)).rules
+    assert found.cases[0] == "c1"
 
 
 def told(*details: AnswerDetails) -> Run:

@@ -331,7 +331,7 @@ class TestAnswers:
         assert (advice.cases, advice.count) == (names(range(12)), 12)
 
     def test_vectors_that_are_normalised_need_no_advice_to_be(self) -> None:
-        cosine = AgentIdentity("semantic", description={"embedder": {"model": "e5"}, "distance": "cosine"})
+        cosine = AgentIdentity("semantic", description={"embedder": {"model": "e5", "normalize": True}})
         advice = only(self.scored(lambda n: 0.8 - n * n / 10_000, cosine), "scores-compressed").advice
         assert advice == "Check pooling and prefixes of the model, or try another; set no threshold on such scores."
 

@@ -14,6 +14,7 @@ NOT_KNOWN = "what else has changed is not known"
 # Which words name the part, and whether its values say something to people; digests do not.
 _PARTS = {
     "model": ("another model", True),
+    "normalisation": ("other normalisation", True),
     "chunking": ("other chunking", True),
     "index": ("another index", True),
     "corpus": ("another corpus", False),
@@ -29,6 +30,8 @@ _PARTS = {
 # What a number depends on. Neither a machine nor its load changes what is found, as long as no search takes too long.
 QUALITY = tuple(part for part in _PARTS if part != "machine")
 SCORES = tuple(part for part in QUALITY if part != "judgments")
+# Vectors are stored before anything is asked.
+VECTORS = tuple(part for part in SCORES if part not in ("queries", "asking"))
 SPEED = tuple(part for part in _PARTS if part != "judgments")
 
 

@@ -9,13 +9,15 @@ from math import inf
 from statistics import fmean, median
 from typing import Literal
 
-from searchmark.analysis.causes import QUALITY, SCORES, SPEED, cause_words, causes, system_of
+from searchmark.analysis.causes import QUALITY, SCORES, SPEED, VECTORS, cause_words, causes, system_of
 from searchmark.analysis.noise import SMALLEST_EFFECT, Band, band_around
 from searchmark.analysis.past import PastRun, are_one, by_entry, distinct, meaning_of, oldest_first
 from searchmark.options.drift_options import DRIFT_LIMIT
 
 WINDOW = timedelta(days=7)
 _ROUNDING = 1e-9  # 0.95 is not further than 5 % from 1
+_SAME_LENGTH = 1e-3  # a deviation of lengths, relative to their mean, that halving the precision of vectors would explain
+_CHECK = ": check model, chunking, and that vectors are normalised once"  # said of agents that have a model
 
 # Like is held against like: what decides on that, in words.
 _LIKE = {"judgments": " by these judgments", "machine": " on this machine"}
@@ -49,7 +51,7 @@ class Drift:
 class _DriftingNumber:
     """A number that every run may have: what may move it, its unit, the least half of its noise band, and its range.
 
-    A formula that keeps its name and gets another ``definition`` is another number.
+    A number that keeps its name and gets another ``definition``, such as a formula, is another number.
     """
 
     name: str
@@ -59,6 +61,7 @@ class _DriftingNumber:
     lowest: float = 0.0
     highest: float = inf
     definition: str | None = None
+    check: str = ""  # what to look at where nothing is known to have moved it
 
     def written(self, value: float) -> str:
         if not self.unit:
@@ -124,7 +127,7 @@ def _together(repeats: Sequence[PastRun]) -> _Numbers:
 
 
 def _numbers(run: PastRun) -> _Numbers:
-    return dict((*_qualities(run), *_score_spreads(run), *_latencies(run)))
+    return dict((*_qualities(run), *_score_spreads(run), *_norms(run), *_recalls(run), *_latencies(run)))
 
 
 def _qualities(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
@@ -137,16 +140,32 @@ def _qualities(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
 
 def _score_spreads(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
     for depth, spread in run.similarity.items():
-        yield _DriftingNumber(f"scores {depth} mean", SCORES, lowest=-inf), spread.mean
+        yield _DriftingNumber(f"scores {depth} mean", SCORES, lowest=-inf, check=_CHECK), spread.mean
         if spread.std is not None:
-            yield _DriftingNumber(f"scores {depth} std", SCORES), spread.std
+            yield _DriftingNumber(f"scores {depth} std", SCORES, check=_CHECK), spread.std
+
+
+def _norms(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
+    """The lengths of vectors. Those that were brought to one length differ by rounding, which is no drift."""
+    for each in run.vectors:
+        arm = "" if each.arm is None else f" of {each.arm}"
+        if each.norm_mean is not None:
+            yield _DriftingNumber(f"norms{arm} mean", VECTORS, check=_CHECK), each.norm_mean
+        if each.norm_mean is not None and each.norm_std is not None:
+            rounding = each.norm_std < _SAME_LENGTH * each.norm_mean
+            yield _DriftingNumber(f"norms{arm} std", VECTORS, check=_CHECK), 0.0 if rounding else each.norm_std
+
+
+def _recalls(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
+    for found in run.ann.values():
+        yield _DriftingNumber(f"ANN recall@{found.k}", SCORES, "", SMALLEST_EFFECT, 0.0, 1.0), found.recall
 
 
 def _latencies(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
-    for kind in ("cold", "warm"):
+    for kind in ("cold", "warm", "index_only"):
         if (found := run.latency_ms.get(kind)) is not None:
-            yield _DriftingNumber(f"latency {kind} p50", SPEED, "ms"), found.p50
-            yield _DriftingNumber(f"latency {kind} p95", SPEED, "ms"), found.p95
+            yield _DriftingNumber(f"latency {kind} p50", SPEED, "ms", definition=found.of), found.p50
+            yield _DriftingNumber(f"latency {kind} p95", SPEED, "ms", definition=found.of), found.p95
 
 
 class _Moved:
@@ -202,6 +221,8 @@ def _told(run: str, moved: _Moved) -> Drift:
     noise: Noise = "unknown" if band is None else "outside" if band.side_of(moved.now) else "within"
     found = causes(now, before, moved.quantity.parts)
     why = cause_words(found, now, before, moved=noise != "within")
+    if noise == "outside" and not found and now.model is not None:
+        why += moved.quantity.check
     return Drift(
         run=run,
         quantity=moved.quantity.name,

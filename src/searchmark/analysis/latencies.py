@@ -3,12 +3,16 @@
 A percentile is a nearest rank: the smallest sample that at least this share of all samples does not exceed. It is
 always a time that was measured, never a mean of two. Searches that failed are among the samples, and counted: with the
 time that they took, or with the deadline if they had to be ended.
+
+``index_only`` is what an index alone took, without the embedding of the query: of the repeats where any has such a time, since
+they are more and the machine is warm, or else of the first searches; ``of`` says which. A search that failed has none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -20,7 +24,10 @@ PERCENTILES = (50, 90, 95, 99)
 
 @dataclass(frozen=True)
 class Latency:
-    """Percentiles in milliseconds, of how many samples, and how many of these are of searches that failed."""
+    """Percentiles in milliseconds, of how many samples, and how many of these are of searches that failed.
+
+    ``of``: whether they are of warm or of cold searches, where the kind does not say so.
+    """
 
     p50: float
     p90: float
@@ -29,10 +36,11 @@ class Latency:
     samples: int
     failures: int
     definition: str = DEFINITION
+    of: Literal["cold", "warm"] | None = None
 
 
 def latencies_of(run: Run) -> dict[str, Latency]:
-    """``cold``: the first search of each case after a reset; ``warm``: the repeats; ``first_hit``, where agents say so."""
+    """``cold``: the first search of each case after a reset; ``warm``: the repeats; ``first_hit``, ``index_only``: where known."""
     return latencies_in(run.details or ())
 
 
@@ -47,7 +55,17 @@ def latencies_in(details: Iterable[AnswerDetails]) -> dict[str, Latency]:
     summaries = {
         kind: summary_of((sample for each in samples for sample in each), failures) for kind, (samples, failures) in kinds.items()
     }
-    return {kind: summary for kind, summary in summaries.items() if summary is not None}
+    known = {kind: summary for kind, summary in summaries.items() if summary is not None}
+    index = _index_only(details)
+    return known if index is None else known | {"index_only": index}
+
+
+def _index_only(details: Sequence[AnswerDetails]) -> Latency | None:
+    warm = summary_of(sample for each in details for sample in each.index_warm_ms)
+    if warm is not None:
+        return replace(warm, of="warm")
+    cold = summary_of(each.index_cold_ms for each in details if each.index_cold_ms is not None)
+    return None if cold is None else replace(cold, of="cold")
 
 
 def summary_of(samples: Iterable[float], failures: int = 0) -> Latency | None:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import cache
 
+from searchmark.analysis.ann import AnnRecall
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.scores import Summary
 from searchmark.analysis.similarity import Spread
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import AnyMeasure, parse_measure
+from searchmark.records import VectorStatistics
 
 OF_THE_SUITE = ("queries", "judgments", "corpus")
 # Within this time, an imported run with the answers of the one before is that run once more: a job that was tried again. A
@@ -28,6 +30,7 @@ class Fingerprints:
     """
 
     model: str | None = None
+    normalisation: str | None = None
     chunking: str | None = None
     index: str | None = None
     corpus: str | None = None
@@ -65,6 +68,8 @@ class PastRun:
     segments: Mapping[str, Mapping[str, Mapping[str, Summary]]] = field(default_factory=dict)
     latency_ms: Mapping[str, Latency] = field(default_factory=dict)
     similarity: Mapping[str, Spread] = field(default_factory=dict)
+    ann: Mapping[str, AnnRecall] = field(default_factory=dict)
+    vectors: tuple[VectorStatistics, ...] = ()
     fingerprints: Fingerprints = Fingerprints()
     id: str | None = None
     snapshot: str | None = None

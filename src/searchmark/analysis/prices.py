@@ -16,7 +16,7 @@ from searchmark.records.shown import counted
 
 MEGABYTE = 1e6
 # What each kind of search is called, in the order in which they are told.
-_SEARCHES = {"cold": "latency of new queries", "warm": "latency of repeated queries"}
+_SEARCHES = {"cold": "latency of new queries", "warm": "latency of repeated queries", "index_only": "latency of the index alone"}
 
 
 Counted = Mapping[str, AnswerDetails]  # the answers that have tokens, by their case
@@ -35,7 +35,7 @@ def price_sentences(baseline: Run, candidate: Run) -> list[str]:
 def _latencies(baseline: Run, candidate: Run) -> Iterator[str]:
     before, after = latencies_of(baseline), latencies_of(candidate)
     for kind, name in _SEARCHES.items():
-        if kind in before and kind in after:
+        if kind in before and kind in after and before[kind].of == after[kind].of:
             times = _times(before[kind].p50, after[kind].p50, baseline.agent)
             yield f"{name}: {times} ({_spread(before[kind])}; {_spread(after[kind])}; one search at a time)"
 

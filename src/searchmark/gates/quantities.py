@@ -21,8 +21,9 @@ _TIMES: dict[str, Callable[[AnswerDetails], Sequence[float]]] = {
     "cold": lambda each: each.cold_ms,
     "warm": lambda each: each.warm_ms,
     "first_hit": lambda each: () if each.first_hit_ms is None else (each.first_hit_ms,),
-    "index_only": lambda _: (),
+    "index_only": lambda each: each.index_warm_ms or (() if each.index_cold_ms is None else (each.index_cold_ms,)),
 }
+_ONLY_WITH_HITS = ("first_hit", "index_only")  # an answer without hits has no first one, and may have asked no index
 
 
 class GatedNumber(Protocol):
@@ -117,15 +118,15 @@ class LatencyOf:
     words = subject
 
     def value(self, scores: Scores, rows: Rows) -> float | None:
-        details = self._timed(scores, rows)
-        found = latencies_in(details).get(self.kind)
-        if found is None or self._known(details) < len(details):
+        expected = self._timed(scores, rows)
+        found = latencies_in(details_at(scores, rows)).get(self.kind)
+        if found is None or self._known(expected) < len(expected):
             return None
         return float(getattr(found, self.percentile))
 
     def _timed(self, scores: Scores, rows: Rows) -> list[AnswerDetails]:
-        """The answers that should have such a time; one without hits has no first one."""
-        return details_at(scores, rows[scores.judged.status[rows] == OK] if self.kind == "first_hit" else rows)
+        """The answers that should have such a time."""
+        return details_at(scores, rows[scores.judged.status[rows] == OK] if self.kind in _ONLY_WITH_HITS else rows)
 
     def _known(self, details: Sequence[AnswerDetails]) -> int:
         """How many answers have such a time; a search that failed need not have one."""
@@ -138,7 +139,7 @@ class LatencyOf:
         return f"it is known for {known} of {len(details)} answers" if known else f"this run has no {name}"
 
     def worst(self, scores: Scores, rows: Rows, *, high_is_bad: bool) -> tuple[str, ...]:
-        return extreme_cases(scores, rows, lambda each: max((*each.cold_ms, *each.warm_ms), default=None), high_is_bad)
+        return extreme_cases(scores, rows, lambda each: max(_TIMES[self.kind](each), default=None), high_is_bad)
 
 
 @dataclass(frozen=True)
@@ -208,11 +209,6 @@ def index_seconds(scores: Scores) -> float | None:
 def memory_bytes(scores: Scores) -> float | None:
     known = scores.judged.run.provenance.memory_bytes
     return None if known is None else float(known)
-
-
-def no_ann_recall(_: Scores) -> None:
-    """Runs do not know their exact neighbours yet."""
-    return
 
 
 def details_at(scores: Scores, rows: Rows) -> list[AnswerDetails]:

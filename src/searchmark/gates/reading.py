@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from searchmark.gates.ann_quantities import AnnRecallOf
 from searchmark.gates.bounds import NumberRule, mean_bound
 from searchmark.gates.looking import LookBook
 from searchmark.gates.looks import looks_path
@@ -22,7 +23,6 @@ from searchmark.gates.quantities import (
     index_bytes,
     index_seconds,
     memory_bytes,
-    no_ann_recall,
 )
 from searchmark.gates.reach import known_failure_in_range, telling_margin
 from searchmark.gates.relative import MARGIN, RelativeRule
@@ -102,7 +102,7 @@ _QUANTITIES: Mapping[str, Callable[[Any], GatedNumber]] = {
     "tokens": TokensOf,
     "retries": RetriesOf,
     "own_k": AtOwnK,
-    "ann_recall": lambda k: WholeRun(f"ANN recall@{k}", "", no_ann_recall),
+    "ann_recall": AnnRecallOf,
     "memory": lambda _: _MEMORY,
     "index": _INDEX.__getitem__,
 }

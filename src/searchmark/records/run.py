@@ -170,11 +170,11 @@ class Run(Framed):
         return hit_frame(self.named, self, self._statuses)
 
     def time_frame(self) -> pl.DataFrame:
-        """One row per search that was timed: ``kind`` is cold, warm or first_hit, as in reports."""
+        """One row per search that was timed: ``kind`` is cold, warm, first_hit, index_cold or index_warm."""
         return time_frame(self.named, self.case_ids, self._statuses, self.details or ())
 
     def usage_frame(self) -> pl.DataFrame:
-        """One row per answer: cost, tokens and by whom they are counted, retries, waits and process start, as the agent states."""
+        """One row per answer: cost, tokens and by whom they are counted, retries, waits, process start, ANN recall, as stated."""
         return usage_frame(self.named, self.case_ids, self._statuses, self.details or ())
 
     @property

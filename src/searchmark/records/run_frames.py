@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # What agents state of an answer, and of which kind it is.
 USAGE = {"cost": float, "tokens": int, "tokens_by": str, "retries": int, "waited_ms": float, "start_ms": float}
+ANN = {"ann_k": int, "ann_recall": float, "ann_overlap": float}
 
 
 class HitTable(Protocol):
@@ -90,6 +91,8 @@ def time_frame(
         "cold": [each.cold_ms for each in details],
         "warm": [each.warm_ms for each in details],
         "first_hit": [() if each.first_hit_ms is None else (each.first_hit_ms,) for each in details],
+        "index_cold": [() if each.index_cold_ms is None else (each.index_cold_ms,) for each in details],
+        "index_warm": [each.index_warm_ms for each in details],
     }
     cases, ended = text_column(case_ids), text_column(status)
     frames = [_times_of({**run, "kind": kind}, times, cases, ended) for kind, times in samples.items()]
@@ -99,14 +102,14 @@ def time_frame(
 def usage_frame(
     run: Mapping[str, str | None], case_ids: Sequence[str], status: Sequence[str], details: Sequence[AnswerDetails]
 ) -> pl.DataFrame:
-    """One row per answer: what it took beside time, as the agent states it; null where it does not."""
-    columns = {name: [getattr(each, name) for each in details] for name in USAGE}
+    """One row per answer: what it took beside time and what its index found, as the agent states it; null where it does not."""
+    columns = {name: [getattr(each, name) for each in details] for name in USAGE | ANN}
     return typed_frame(
         [
             {**run, "case": case, "status": ended, **dict(zip(columns, values, strict=True))}
             for case, ended, *values in zip(case_ids, status, *columns.values(), strict=False)
         ],
-        {"run": str, "snapshot": str, "case": str, "status": str, **USAGE},
+        {"run": str, "snapshot": str, "case": str, "status": str, **USAGE, **ANN},
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from searchmark.records import AgentIdentity
 from searchmark.reports.report import AgentSummary
 
 # They show what a score is worth, and are not meant to get better.
@@ -41,6 +42,26 @@ def scores_by_vectors(agent: AgentSummary) -> bool:
     return known is not None and known.model is not None and "arms" not in known.description
 
 
+def is_exact(agent: AgentSummary) -> bool:
+    """Whether it says that every index that it searches is exact."""
+    return agent.run.agent is not None and set(indexes_of(agent.run.agent)) == {"exact"}
+
+
+def indexes_of(agent: AgentIdentity) -> list[str]:
+    """The indexes that an agent and its arms say that they have, or else those that its options name."""
+    return list(_indexes_in(agent.description)) or list(_indexes_in(agent.config))
+
+
+def _indexes_in(said: Any) -> Iterator[str]:
+    for key, value in said.items() if isinstance(said, Mapping) else ():
+        name = value.get("name") if isinstance(value, Mapping) else value
+        if key == "index" and isinstance(name, str):
+            yield name
+        else:
+            yield from _indexes_in(value)
+
+
 def is_normalised(agent: AgentSummary) -> bool:
-    """Whether it says that its vectors have one length."""
-    return agent.run.agent is not None and agent.run.agent.description.get("distance") == "cosine"
+    """Whether it says that its vectors are brought to length one."""
+    made_of = {} if agent.run.agent is None else agent.run.agent.description.get("embedder")
+    return isinstance(made_of, Mapping) and made_of.get("normalize") is True

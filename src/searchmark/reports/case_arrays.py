@@ -29,7 +29,7 @@ class CaseArrays:
     ``narrowness`` is how much less the last of the first ten hits scores than the first, as a share of it; NaN where these are
     no similarities: fewer than five have scores, some are negative, all are the same, or each is as far from the next as any
     other. ``shown`` is the number of hits that the report has of each case. ``unreachable`` marks targets that did not exist
-    where the case was searched.
+    where the case was searched. ``ann_recall`` is what an index found of the true nearest vectors, NaN where that is not known.
     """
 
     ids: Sequence[str]
@@ -44,6 +44,7 @@ class CaseArrays:
     unreachable: Marks
     narrowness: Floats
     shown: Ints
+    ann_recall: Floats
     failures: Mapping[int, str]
 
     @property
@@ -81,6 +82,7 @@ def _of_columns(cases: CaseColumns) -> CaseArrays:
         unreachable=_unreachable(cases),
         narrowness=_narrowness_of_columns(cases),
         shown=_shown(cases),
+        ann_recall=_ann_recall(cases),
         failures=_failures(cases),
     )
 
@@ -101,6 +103,15 @@ def _failures(cases: CaseColumns) -> dict[int, str]:
     rows = np.flatnonzero(np.isin(judged.status, (ERROR, TIMEOUT))) if judged.run.details is not None else np.zeros(0, np.int64)
     known = ((row, judged.run.details_of(int(cases.answers[row])).failure) for row in rows.tolist() if cases.answers[row] >= 0)
     return {row: failure for row, failure in known if failure}
+
+
+def _ann_recall(cases: CaseColumns) -> Floats:
+    found = np.full(len(cases), np.nan)
+    run, table = cases.scores.judged.run, cases.scores.judged.suite.table
+    for case, each in zip(run.case_ids, run.details or (), strict=False):
+        if each.ann_recall is not None and case in table.index:
+            found[table.index[case]] = each.ann_recall
+    return found
 
 
 def _narrowness_of_columns(cases: CaseColumns) -> Floats:
@@ -150,6 +161,7 @@ def _of_records(cases: Mapping[str, CaseSummary]) -> CaseArrays:
         unreachable=np.array([each.target in case.details.unreachable for case in summaries for each in case.expected], bool),
         narrowness=np.array([_narrowness(each) for each in summaries], np.float64),
         shown=_ints(len(each.hits) for each in summaries),
+        ann_recall=np.array([_number(each.details.ann_recall) for each in summaries], np.float64),
         failures={row: each.details.failure for row, each in enumerate(summaries) if _ended(each) and each.details.failure},
     )
 

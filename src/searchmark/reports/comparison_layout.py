@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from searchmark.analysis.comparison import Pair
 from searchmark.analysis.verdicts import Difference
@@ -32,6 +32,7 @@ from searchmark.reports.standing import beaten_by, letters
 MOVES_SHOWN = 3
 GONE_SHOWN = 2
 AFFECTED_SHOWN = 10
+_SPEEDS = ("cold", "warm", "index_only")
 
 _EVIDENCE = ("difference", "95 % interval", "p (Holm)", "wins/ties/losses", "detectable")
 
@@ -112,13 +113,15 @@ def telling_table(pair: Pair) -> Table:
 def speed_table(report: Report) -> Table:
     """The runs side by side: how fast, how large; no row if none of them was watched."""
     agents = report.agents if any(agent.latency_ms for agent in report.agents.values()) else {}
-    columns = ("run", "cold p50 / p95", "warm p50 / p95", "index time", "index size", "peak memory")
-    return table(columns, (_speed_row(name, agent) for name, agent in agents.items()))
+    kinds = _SPEEDS if any("index_only" in agent.latency_ms for agent in agents.values()) else _SPEEDS[:2]
+    shown = [f"{kind.replace('_', ' ')} p50 / p95" for kind in kinds]
+    columns = ("run", *shown, "index time", "index size", "peak memory")
+    return table(columns, (_speed_row(name, agent, kinds) for name, agent in agents.items()))
 
 
-def _speed_row(name: str, agent: AgentSummary) -> Row:
+def _speed_row(name: str, agent: AgentSummary, kinds: Sequence[str]) -> Row:
     index = agent.index or IndexBuild()
-    found = (agent.latency_ms.get(kind) for kind in ("cold", "warm"))
+    found = map(agent.latency_ms.get, kinds)
     times = (MedianAndTail(None, None) if each is None else MedianAndTail(each.p50, each.p95) for each in found)
     return (
         Text(name),
@@ -131,8 +134,9 @@ def _speed_row(name: str, agent: AgentSummary) -> Row:
 
 def other_latencies(report: Report) -> Table:
     """The latencies that the table above has no column for: to the first hit, and less what agents state of it."""
+    columned = tuple(kind.replace("_", " ") for kind in _SPEEDS)
     found = ((name, row) for name, agent in report.agents.items() for row in latency_table(agent).rows)
-    rows = ((Text(name), *row) for name, row in found if row[0].value not in ("cold", "warm"))
+    rows = ((Text(name), *row) for name, row in found if row[0].text.partition(" (")[0] not in columned)
     return table(("run", *LATENCY_COLUMNS), rows, keys=2, secondary=("p99", "p90"))
 
 

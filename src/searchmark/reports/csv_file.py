@@ -20,10 +20,12 @@ from searchmark.reports.cells import Milliseconds
 from searchmark.reports.quoting import csv_text, json_cell
 from searchmark.reports.report import AgentSummary, Report, Summaries
 from searchmark.reports.usage_layout import reduced_latencies, stated_rows
+from searchmark.reports.vector_layout import norm_name, score_spreads
 
 CASE_COLUMNS = (
     "run", "test_case_id", "status", "query", "category", "retrieved_files", "ground_truth_files",
     "latency_ms", "cold_ms", "warm_ms", "first_hit_ms", "tokens", "tokens_by", "retries", "waited_ms", "start_ms",
+    "index_cold_ms", "index_warm_ms", "ann_k", "ann_recall", "ann_overlap",
 )  # fmt: skip
 SUMMARY_COLUMNS = (
     "run", "segment", "value", "measure", "unit", "mean", "low", "high", "median", "std", "cases", "undefined", "answered_mean",
@@ -53,7 +55,15 @@ def _case_row(run: str, row: CaseRow, facts: Mapping[str, CaseFacts], places: Se
     category = facts.get(row.case, _NO_FACTS).category
     values = (None if place is None else _defined(row.values[place]) for place in places)
     known = (run, csv_text(row.case), row.status, csv_text(row.query or ""), csv_text(category or ""))
-    return (*known, json_cell(row.hits), json_cell(row.targets), *_times(row.details), *_usage(row.details), *values)
+    return (
+        *known,
+        json_cell(row.hits),
+        json_cell(row.targets),
+        *_times(row.details),
+        *_usage(row.details),
+        *_index(row.details),
+        *values,
+    )
 
 
 def _defined(value: float | None) -> float | None:
@@ -71,12 +81,18 @@ def _usage(details: AnswerDetails) -> Row:
     return (details.first_hit_ms, *tokens, details.retries, details.waited_ms, details.start_ms)
 
 
+def _index(details: AnswerDetails) -> Row:
+    """What the index alone took, of the repeats the median, and what it found of the true nearest vectors."""
+    found = (details.ann_k, details.ann_recall, details.ann_overlap)
+    return (details.index_cold_ms, _median(details.index_warm_ms), *found)
+
+
 def _median(times: Sequence[float]) -> float | None:
     return median(times) if times else None
 
 
 def to_summary_csv(report: Report) -> Iterator[str]:
-    """One row per run, segment and measure, one per kind of latency, and one for all that is stated of searches, piece by piece."""
+    """One row per run, segment and measure, one per kind of latency, and one for all that is stated of searches or vectors."""
     yield _lines([SUMMARY_COLUMNS])
     rows = (row for name, agent in report.agents.items() for row in _summary_rows(csv_text(name), agent))
     yield from map(_lines, in_batches(rows))
@@ -92,6 +108,22 @@ def _summary_rows(run: str, agent: AgentSummary) -> Iterator[Row]:
     yield from ((run, "", "", name, "ms", *_latency_cells(found)) for name, found in (*kinds, *reduced))
     for name, found, kind, _ in stated_rows(agent.usage):
         yield (run, "", "", csv_text(name), "ms" if kind is Milliseconds else "", *_stated_cells(found))
+    yield from ((run, "", "", csv_text(name), "", *cells) for name, cells in _vector_rows(agent))
+
+
+def _vector_rows(agent: AgentSummary) -> Iterator[tuple[str, Row]]:
+    """What an index found of the true nearest vectors, the scores of the first hits, and the lengths of vectors."""
+    for found in agent.ann.values():
+        for name, mean in (("ANN recall", found.recall), ("ANN overlap", found.overlap)):
+            yield f"{name}@{found.k}", _spread_cells(mean, None, found.searches, found.of - found.searches)
+    for name, spread in score_spreads(agent):
+        yield name, _spread_cells(spread.mean, spread.std, spread.answers)
+    for each in agent.vectors:
+        yield norm_name(each), _spread_cells(each.norm_mean, each.norm_std, each.count)
+
+
+def _spread_cells(mean: float | None, std: float | None, count: int, unknown: int | None = None) -> Row:
+    return (mean, None, None, None, std, count, unknown, *[None] * 7)
 
 
 def _mean_rows(where: tuple[str, str, str], summaries: Summaries) -> Iterator[Row]:

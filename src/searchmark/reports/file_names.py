@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 from searchmark.config import OutputConfig
 from searchmark.errors import UsageError
 from searchmark.files.name_patterns import files_like, filled
-from searchmark.records import AgentIdentity
 from searchmark.reports import RENDERERS, renderer_of
+from searchmark.reports.agent_kinds import indexes_of
 from searchmark.reports.report import Report
 
 UNNAMED = "report"
@@ -99,19 +98,6 @@ def name_values(report: Report, time: datetime) -> dict[str, str]:
         "model": _together(each.model for each in known),
         "index": _together(index for each in known for index in indexes_of(each)),
     }
-
-
-def indexes_of(agent: AgentIdentity) -> list[str]:
-    """The indexes that an agent and its arms say that they have, or else those that its options name."""
-    return list(_indexes_in(agent.description)) or list(_indexes_in(agent.config))
-
-
-def _indexes_in(said: Any) -> Iterator[str]:
-    for key, value in said.items() if isinstance(said, Mapping) else ():
-        if key == "index" and isinstance(value, str):
-            yield value
-        else:
-            yield from _indexes_in(value)
 
 
 def _together(names: Iterable[str | None]) -> str:

@@ -7,7 +7,7 @@ the same JSON but for times and ids. How often an index was built does depend on
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cache
 from itertools import chain
@@ -106,15 +106,21 @@ def _agent_data(agent: AgentSummary) -> dict[str, Any]:
 def _price_data(agent: AgentSummary) -> dict[str, Any]:
     """What only a run that was watched knows."""
     parts = {
-        "latency_ms": {kind: with_numbers(asdict(latency)) for kind, latency in agent.latency_ms.items()},
+        "latency_ms": {kind: _known(asdict(latency)) for kind, latency in agent.latency_ms.items()},
         "index": _index_data(agent.index),
         "start_seconds": agent.start_seconds,
         "cost": with_numbers(agent.cost),
         "usage": _usage_data(agent.usage),
         "similarity": {kind: with_numbers(asdict(spread)) for kind, spread in agent.similarity.items()},
+        "ann": {k: with_numbers(asdict(found)) for k, found in agent.ann.items()},
+        "vectors": [_known(asdict(each)) for each in agent.vectors],
         "cut_answers": agent.cut_answers or None,
     }
-    return {name: part for name, part in parts.items() if part not in (None, {})}
+    return {name: part for name, part in parts.items() if part not in (None, {}, [])}
+
+
+def _known(parts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: with_numbers(part) for name, part in parts.items() if part is not None}
 
 
 def _usage_data(usage: UsageSummary) -> dict[str, Any]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.scores import Summary
 from searchmark.measures.words import with_words
+from searchmark.records.versions import Versions
 from searchmark.reports.case_records import CaseSummary, ExpectedTarget
 from searchmark.reports.cells import (
+    UNDEFINED,
     Bytes,
     Cell,
     Count,
@@ -61,8 +64,13 @@ def latency_table(agent: AgentSummary) -> Table:
 
     What is less than the time that passed comes last, and says so.
     """
-    kinds = ((kind.replace("_", " "), found) for kind, found in agent.latency_ms.items())
+    kinds = ((latency_name(kind, found), found) for kind, found in agent.latency_ms.items())
     return table(LATENCY_COLUMNS, (_latency_row(*each) for each in (*kinds, *reduced_latencies(agent.usage))))
+
+
+def latency_name(kind: str, found: Latency) -> str:
+    """What a kind of latency is called, and of which searches it is where that is not its name."""
+    return kind.replace("_", " ") + ("" if found.of is None else f" ({found.of})")
 
 
 def _latency_row(kind: str, found: Latency) -> Row:
@@ -101,11 +109,25 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 def worst_table(agent: AgentSummary) -> Table:
     """The lowest cases by the first measure: what was asked, what it scored, what was expected, what came."""
     first = next(iter(agent.measures), "")
-    rows = (_worst_row(case, agent.cases[case], first) for case in agent.worst)
+    rows = (_example_row(case, agent.cases[case], first) for case in agent.worst)
     return table(("case", "query", first, "expected", "first hits"), rows, "lowest cases")
 
 
-def _worst_row(case_id: str, case: CaseSummary, measure: str) -> Row:
+def best_table(agent: AgentSummary) -> Table:
+    """The highest cases by the first measure, likewise."""
+    first = next(iter(agent.measures), "")
+    rows = (_example_row(case, agent.cases[case], first) for case in agent.best)
+    return table(("case", "query", first, "expected", "first hits"), rows, "highest cases")
+
+
+def version_table(agents: Mapping[str, AgentSummary]) -> Table:
+    """What each run was measured on and with: data, model, index, chunking and queries; what no run knows has no row."""
+    named = {each.name: [getattr(agent.versions, each.name) for agent in agents.values()] for each in fields(Versions)}
+    rows = ((Text(name), *(Text(value or UNDEFINED) for value in values)) for name, values in named.items() if any(values))
+    return table(("version", *agents), rows)
+
+
+def _example_row(case_id: str, case: CaseSummary, measure: str) -> Row:
     value = Number(case.measures.get(measure))
     return (Text(case_id), Text(case.query or ""), value, Text(expected_text(case.expected)), Text(came_text(case)))
 

@@ -12,6 +12,7 @@ from searchmark.reports.history_layout import history_lines
 from searchmark.reports.quoting import LONGEST_SENTENCE, markdown_line, markdown_text
 from searchmark.reports.report import Report
 from searchmark.reports.usage_layout import usage_table, usages_table
+from searchmark.reports.vector_layout import ann_table, anns_table, stabilities_table, stability_table, vector_lines
 
 LONGEST_CELL = 120
 
@@ -45,6 +46,8 @@ def _summary(report: Report) -> Iterator[str]:
         yield from table_lines(comparison_layout.standing_table(report))
         yield from table_lines(comparison_layout.speed_table(report))
         yield from table_lines(usages_table(report.agents))
+        yield from table_lines(anns_table(report.agents))
+        yield from table_lines(stabilities_table(report.agents))
     else:
         for name in report.agents:
             yield from _means(report, name)
@@ -56,7 +59,9 @@ def _means(report: Report, name: str) -> Iterator[str]:
     yield ""
     yield from table_lines(layout.measure_table(agent))
     yield from table_lines(layout.latency_table(agent))
-    yield from () if report.pairs else table_lines(usage_table(agent))
+    for own in () if report.pairs else (usage_table(agent), ann_table(agent), stability_table(agent)):
+        yield from table_lines(own)
+    yield from _list(vector_lines(agent))
     preparation = layout.preparation(agent)
     if preparation:
         yield f"{markdown_line(preparation)}."
@@ -93,6 +98,7 @@ def _runs(report: Report) -> Iterator[str]:
         if report.pairs:
             yield from _means(report, name)
         yield from _failed(report, name)
+        yield from table_lines(layout.best_table(agent))
         for segment in layout.segment_tables(agent):
             yield from table_lines(segment, f"{segment.columns[0]} breakdown")
 
@@ -103,6 +109,11 @@ def _failed(report: Report, name: str) -> Iterator[str]:
     yield from table_lines(failed) if failed.rows else table_lines(layout.worst_table(report.agents[name]))
     more = more_failed(report, name, len(failed.rows))
     yield from (more, "") if more else ()
+
+
+def _versions(report: Report) -> Iterator[str]:
+    lines = list(table_lines(layout.version_table(report.agents)))
+    yield from ("## Versions", "", *lines) if lines else ()
 
 
 def _recommendations(report: Report) -> Iterator[str]:
@@ -118,7 +129,7 @@ def _notes(report: Report) -> Iterator[str]:
 
 
 # In the order in which they are read; a section that has nothing to say gives no line.
-SECTIONS: tuple[Section, ...] = (_verdict, _summary, _comparison, _runs, _recommendations, _history, _notes)
+SECTIONS: tuple[Section, ...] = (_verdict, _summary, _comparison, _runs, _recommendations, _history, _notes, _versions)
 
 
 def _titled_list(title: str, sentences: Iterable[str]) -> Iterator[str]:

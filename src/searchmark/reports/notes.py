@@ -131,6 +131,36 @@ _KINDS = (
         "Count all answers by one.",
     ),
     NoteKind(
+        "vectors-not-finite", "warning", "Vectors that hold a NaN or an infinity.",
+        "They are near to nothing, or to everything, and what they stand for cannot be found.",
+        "Embed these texts again; an empty text or an overflow in half precision are the usual reasons.",
+    ),
+    NoteKind(
+        "vectors-of-other-dimension", "warning", "Vectors with another dimension than most.",
+        "Vectors of two models cannot be compared.",
+        "Embed everything again with one model.",
+    ),
+    NoteKind(
+        "zero-vectors", "warning", "Vectors of zeros.",
+        "They are near to nothing, so what they stand for cannot be found.",
+        "Check the texts that they are of: most are empty, or in a language that the model does not know.",
+    ),
+    NoteKind(
+        "unnormalised-vectors", "warning", "Vectors that do not have length one although ranking relies on it.",
+        "Inner product and distance then rank long vectors differently from short ones of the same direction.",
+        "Normalise once, documents and queries alike (normalize: true), or search by distance: cosine.",
+    ),
+    NoteKind(
+        "normalised-already", "note", "Vectors of length one although they were not to be normalised.",
+        "The model, or whoever stored them, has normalised them; to do it again changes nothing, to rely on lengths is in vain.",
+        "Say normalize: true, so that queries are treated alike for sure.",
+    ),
+    NoteKind(
+        "duplicate-vectors", "note", "Vectors with the same numbers as an earlier one.",
+        "Their order is arbitrary, and they take ranks from others.",
+        "If the texts are duplicates, remove them; if not, the model sees too little of them.",
+    ),
+    NoteKind(
         "own-corpus", "note", "An agent that searches its own corpus.",
         "Hits that do not exist and targets that cannot be found are not seen, and whether others searched the same is not known.",
         "If its corpus is at hand, name it with --corpus.",

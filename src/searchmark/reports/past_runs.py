@@ -43,6 +43,8 @@ def _past_run(entry: str, time: datetime, suite: SuiteSummary, agent: AgentSumma
         segments=agent.segments,
         latency_ms=agent.latency_ms,
         similarity=agent.similarity,
+        ann=agent.ann,
+        vectors=agent.vectors,
         fingerprints=_fingerprints(suite, agent),
         id=agent.run.id,
         snapshot=agent.snapshot,
@@ -75,6 +77,7 @@ def _fingerprints(suite: SuiteSummary, agent: AgentSummary) -> Fingerprints:
     asked = {name: value for name, value in run.options.items() if name not in CHANGE_NO_ANSWER or name == "jobs"}
     return Fingerprints(
         model=_all_of(who.model, declared.model_version),
+        normalisation=_all_of(*map(_normalised, _said(who.description, "normalize"))),
         chunking=_all_of(*_said(who.description, "chunking"), declared.chunking_config),
         index=_all_of(*_said(who.description, "index"), declared.index_params),
         corpus=run.corpus or suite.hashes.get("corpus") or declared.dataset_version,
@@ -102,6 +105,10 @@ def _said(description: Any, key: str) -> Iterator[str]:
                 yield value if isinstance(value, str) else _text(value)
             else:
                 yield from _said(value, key)
+
+
+def _normalised(said: str) -> str:
+    return {"true": "normalised", "false": "not normalised"}.get(said, said)
 
 
 def _without(config: Any, model: str | None) -> Any:

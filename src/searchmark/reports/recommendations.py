@@ -12,6 +12,7 @@ from searchmark.reports.case_arrays import CaseArrays, arrays_of
 from searchmark.reports.case_groups import FactTable
 from searchmark.reports.group_advice import Answered, group_advice
 from searchmark.reports.hit_advice import common_failure, compressed_scores, never_found, others_succeed, poor_order
+from searchmark.reports.index_advice import missed_neighbours
 from searchmark.reports.report import AgentSummary, Report
 
 
@@ -68,6 +69,7 @@ RULES: tuple[Callable[[Grounds], Iterable[Recommendation]], ...] = (
     lambda grounds: others_succeed(grounds.runs, grounds.agents, grounds.those(fuses)),
     lambda grounds: _of_each(poor_order(run, len(grounds.runs)) for run in grounds.runs),
     lambda grounds: _of_each(_scores_of_vectors(grounds)),
+    lambda grounds: _of_each(missed_neighbours(name, grounds.advised[name], cases) for name, cases in grounds.cases.items()),
 )
 
 

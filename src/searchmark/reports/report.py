@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from searchmark.analysis.ann import AnnRecall
 from searchmark.analysis.comparison import Pair
 from searchmark.analysis.decisions import Decision
 from searchmark.analysis.drifts import Drift
@@ -17,7 +18,7 @@ from searchmark.analysis.trends import Trend
 from searchmark.analysis.usage import NOTHING_STATED, UsageSummary
 from searchmark.files.schemas import Schema
 from searchmark.gates.rules import Gate
-from searchmark.records import AgentIdentity, Environment, IndexBuild, SearchedRepository
+from searchmark.records import AgentIdentity, Environment, IndexBuild, SearchedRepository, VectorStatistics
 from searchmark.records.shown import NotebookRecord, counted, listed, quoted
 from searchmark.records.versions import Versions
 from searchmark.reports.advice import Recommendation
@@ -71,7 +72,8 @@ class AgentSummary:
 
     ``qualified`` is AGENT:MODE where the agent was asked in a mode.
     ``worst`` and ``best`` are cases by the first measure. ``similarity`` is how the scores of the first hits are distributed.
-    ``usage`` is what the agent states of its searches. ``cut_answers`` counts the answers with as many hits as were asked for,
+    ``usage`` is what the agent states of its searches, ``ann`` what it found of the true nearest vectors, by k, and ``vectors``
+    what its stored vectors are like. ``cut_answers`` counts the answers with as many hits as were asked for,
     which may have been cut there.
     """
 
@@ -93,6 +95,8 @@ class AgentSummary:
     cost: Mapping[str, float] = field(default_factory=dict)
     usage: UsageSummary = NOTHING_STATED
     similarity: Mapping[str, Spread] = field(default_factory=dict)
+    ann: Mapping[str, AnnRecall] = field(default_factory=dict)
+    vectors: tuple[VectorStatistics, ...] = ()
     cut_answers: int = 0
     versions: Versions = Versions()  # noqa: RUF009  # frozen
     run: RunSummary = RunSummary()  # frozen

@@ -15,6 +15,7 @@ from searchmark.errors import shortened, with_excerpt
 from searchmark.records import AnswerDetails, Run
 from searchmark.reports.notes import Note, note
 from searchmark.reports.usage_notes import usage_notes
+from searchmark.reports.vector_notes import vector_notes
 
 REASONS_SHOWN = 3
 LONGEST_REASON = 240
@@ -35,6 +36,7 @@ def run_notes(run: Run, order: Mapping[str, int]) -> Iterator[Note]:
     if unstable:
         yield note("unstable-answers", f"cases that were answered differently when asked again: {len(unstable)}", unstable)
     yield from usage_notes(run, details)
+    yield from vector_notes(run)
     yield from _condition_notes(run)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from searchmark.analysis.ann import ann_of
 from searchmark.analysis.latencies import latencies_of
 from searchmark.analysis.prices import total_cost
 from searchmark.analysis.scores import Scores, segment_rows, untrusted_because
@@ -56,6 +57,8 @@ def agent_summary(
         cost=cost_of(run),
         usage=usage_of(run),
         similarity=similarity_of(run),
+        ann=ann_of(run),
+        vectors=run.provenance.vectors,
         cut_answers=_cut_answers(run),
         run=run_summary(run),
     )

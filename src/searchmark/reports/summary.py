@@ -20,6 +20,7 @@ from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_comman
 from searchmark.reports.report import AgentSummary, Report
 from searchmark.reports.targets import TargetLine, targets
 from searchmark.reports.usage_layout import token_lines
+from searchmark.reports.vector_layout import ann_lines
 
 WIDTH = 80
 LONGEST_NAME = 24
@@ -57,7 +58,7 @@ def _means(report: Report) -> Iterator[str]:
         yield from _lines(table(("measure", *map(_short, agents)), (_row_of(name, agents.values()) for name in shown)))
     yield from _left_out(len(first.measures) - MEASURES, "more measure")
     for name, agent in agents.items():
-        yield from (f"{_short(name)}, {sentence}" for sentence in token_lines(agent.usage))
+        yield from (f"{_short(name)}, {sentence}" for sentence in (*token_lines(agent.usage), *ann_lines(agent)))
     unseen = list(islice(report.agents, RUNS, None))
     yield from (f"not shown: the means of {listed(unseen)}",) if unseen else ()
 

@@ -19,6 +19,7 @@ from searchmark.reports.history_layout import history_lines
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
 from searchmark.reports.report import AgentSummary, Report
 from searchmark.reports.usage_layout import usage_table, usages_table
+from searchmark.reports.vector_layout import ann_table, anns_table, stabilities_table, stability_table, vector_lines
 
 WIDTH = 120
 # Blanks that fill a table up to its edge: they would make a line wider than a narrow terminal.
@@ -79,6 +80,8 @@ def _comparison_parts(report: Report, brief: bool) -> Iterator[Part]:
         comparison_layout.speed_table(report),
         comparison_layout.other_latencies(report),
         usages_table(report.agents),
+        anns_table(report.agents),
+        stabilities_table(report.agents),
     )
     for effect in report.snapshot_effects:
         yield _line(effect.sentence, "bold")
@@ -101,7 +104,8 @@ def _agent_parts(name: str, agent: AgentSummary, report: Report) -> Iterator[Par
     yield _line(f"{name} on {report.suite.name}", "bold")
     yield _line(layout.case_counts(agent, report.suite.cases))
     yield from _tables(layout.measure_table(agent), *layout.segment_tables(agent), layout.latency_table(agent))
-    yield from _tables(usage_table(agent))
+    yield from _tables(usage_table(agent), ann_table(agent), stability_table(agent))
+    yield from map(_line, vector_lines(agent))
     preparation = layout.preparation(agent)
     if preparation:
         yield _line(preparation)

@@ -56,8 +56,13 @@ def _of_the_index(said: Mapping[str, Any]) -> dict[str, Any]:
 
 def _written(options: Mapping[str, Any]) -> str | None:
     """Options on one line, in the order in which they were given."""
-    plain = (f"{name}={value if isinstance(value, str) else json.dumps(value, default=str)}" for name, value in options.items())
-    return ", ".join(plain) or None
+    return ", ".join(f"{name}={_value(value)}" for name, value in options.items()) or None
+
+
+def _value(value: Any) -> str:
+    """As JSON; what has a name and nothing else is its name."""
+    plain = value["name"] if isinstance(value, Mapping) and list(value) == ["name"] else value
+    return plain if isinstance(plain, str) else json.dumps(plain, default=str)
 
 
 def _under(said: Any, key: str) -> Iterator[Any]:

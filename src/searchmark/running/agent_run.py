@@ -243,7 +243,7 @@ class AgentRun:
 
     def _happened(self, event: WorkerEvent) -> None:
         """A worker was started, prepared, or has given up: written down, so that a resumed run knows it too."""
-        clean = WorkerEvent(**scrubbed(event.to_plain(), self._secrets))
+        clean = WorkerEvent.from_plain(scrubbed(event.to_plain(), self._secrets))
         with self._lock:
             self._events.append(clean)
             if self._journal is not None:

@@ -272,7 +272,8 @@ class Session:
         ns = reply["ns"] if believed else _surely_ns(self._process)
         self._clock.begin(self._process)
         facts = {key: reply[key] for key in ("how", "index_bytes", "memory", "description", "vectors")}
-        self._happened(WorkerEvent("prepared", seconds=ns / 1e9, doubted=None if believed else True, **facts))
+        event = {"event": "prepared", "seconds": ns / 1e9, "doubted": None if believed else True, **facts}
+        self._happened(WorkerEvent.from_plain(event))
         self._location, self._ever_ready = location, True
         return True
 

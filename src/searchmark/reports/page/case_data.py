@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 from searchmark.analysis.usage import counter_of
@@ -225,6 +226,18 @@ def _usage_facts(details: AnswerDetails) -> Mapping[str, str | int | None]:
     }
 
 
+def _index_facts(details: AnswerDetails) -> Mapping[str, str | None]:
+    """What the index alone took, and what it found of the true nearest vectors."""
+    cold, warm = details.index_cold_ms, details.index_warm_ms
+    times = (("first search", cold), ("median of the repeats", median(warm) if warm else None))
+    shares = (("ANN recall", details.ann_recall), ("overlap", details.ann_overlap))
+    found = ", ".join(f"{name} {share:.4g}" for name, share in shares if share is not None)
+    return {
+        "in the index alone": ", ".join(f"{what} {three_digits(ms)} ms" for what, ms in times if ms is not None) or None,
+        f"of the nearest {details.ann_k} vectors": found or None,
+    }
+
+
 def _facts_of(details: AnswerDetails) -> Mapping[str, str]:
     """What else is known of an answer, in words."""
     left_out = ", ".join(f"{what.replace('_', ' ')} {count}" for what, count in details.dropped.items())
@@ -236,6 +249,7 @@ def _facts_of(details: AnswerDetails) -> Mapping[str, str]:
         "searches with a doubted time": details.doubted_times,
         "time to the first hit": None if details.first_hit_ms is None else f"{three_digits(details.first_hit_ms)} ms",
         **_usage_facts(details),
+        **_index_facts(details),
         "cost": None if details.cost is None else f"{details.cost:g}",
         "left out": left_out,
         "not there to be found": ", ".join(details.unreachable),

@@ -23,6 +23,7 @@ from searchmark.reports.page.pictures import Distribution, Scatter, TrendPicture
 from searchmark.reports.report import Report
 from searchmark.reports.targets import TargetLine, targets
 from searchmark.reports.usage_layout import usage_table, usages_table
+from searchmark.reports.vector_layout import ann_table, anns_table, stabilities_table, stability_table, vector_lines
 
 _HEADLINES: dict[str, str] = {
     "passed": "Gate passed",
@@ -192,11 +193,13 @@ class Page:
         return comparison_layout.standing_table(self.report)
 
     @property
-    def agents(self) -> list[tuple[str, str, list[Table], str | None]]:
-        """Every run in full: its name, how its cases ended, its tables, and what it took to get ready."""
+    def agents(self) -> list[tuple[str, str, list[Table], str | None, list[str]]]:
+        """Every run in full: its name, how its cases ended, its tables, what it took to get ready, and its vectors."""
         return [
             (name, layout.case_counts(agent, self.report.suite.cases),
-             [layout.measure_table(agent), layout.latency_table(agent), usage_table(agent)], layout.preparation(agent))
+             [layout.measure_table(agent), layout.latency_table(agent), usage_table(agent), ann_table(agent),
+              stability_table(agent)],
+             layout.preparation(agent), list(vector_lines(agent)))
             for name, agent in self.report.agents.items()
         ]  # fmt: skip
 
@@ -207,6 +210,14 @@ class Page:
     @property
     def usage(self) -> Table:
         return usages_table(self.report.agents)
+
+    @property
+    def ann(self) -> Table:
+        return anns_table(self.report.agents)
+
+    @property
+    def stability(self) -> Table:
+        return stabilities_table(self.report.agents)
 
     @property
     def targets(self) -> list[TargetRow]:
