@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import exp, log
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from searchmark.analysis.verdicts import SIGNIFICANT, PairedEvidence
 from searchmark.records import ERROR, TIMEOUT
 
 SMALLEST_TAIL, LARGEST_TAIL = 1e-9, 0.25  # at a half an interval has no width to speak of
-_HALVINGS = 40
+_ROUNDS, _PRECISE = 40, 1e-5
 
 
 @dataclass(frozen=True)
@@ -81,14 +82,27 @@ def non_inferiority_p(differences: Floats, clusters: Sequence[str] | None, margi
     found = observations(differences[:, None] / span, clusters)
     if not found.enough:
         return None
-    line = -margin / span
-    if _low(found, LARGEST_TAIL) <= line:
+
+    def room(logarithm: float) -> float:
+        """How far the interval stays above the margin where so much lies outside of either end."""
+        return _low(found, exp(logarithm)) + margin / span
+
+    low, high = log(SMALLEST_TAIL), log(LARGEST_TAIL)
+    below, above = room(low), room(high)
+    if above <= 0:
         return 1.0
-    low, high = np.log(SMALLEST_TAIL), np.log(LARGEST_TAIL)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if _low(found, float(np.exp(middle))) > line else (middle, high)
-    return min(1.0, 2 * float(np.exp(high)))
+    if below > 0:
+        return 2 * SMALLEST_TAIL
+    for _ in range(_ROUNDS):  # the Illinois method: the end that stays counts half, so that both ends move
+        middle = high - (high - low) * above / (above - below)
+        value = room(middle)
+        if value > 0:
+            high, above, below = middle, value, below / 2
+        else:
+            low, below, above = middle, value, above / 2
+        if high - low < _PRECISE:
+            break
+    return min(1.0, 2 * exp(high))
 
 
 def _low(found: Observations, tail: float) -> float:

@@ -164,9 +164,8 @@ class _Shape:
 
     def options(self, choices: Mapping[str, Any]) -> dict[str, Any]:
         """What the agent is made with."""
-        chosen = {
-            name: value for name, value in choices.items() if name != NORMALIZE and (value is not None or name not in LITERAL)
-        }
+        left_out = (NORMALIZE, *(name for name in LITERAL if choices.get(name) is None))
+        chosen = {name: value for name, value in choices.items() if name not in left_out}
         made = {**self.fixed, **chosen}
         if NORMALIZE not in choices:
             return made

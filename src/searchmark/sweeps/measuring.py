@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Any
 
+from searchmark.analysis.ann import ann_of
 from searchmark.analysis.comparison import compare, primary_column
-from searchmark.analysis.latencies import Latency, latencies_of, summary_of
+from searchmark.analysis.latencies import latencies_of
 from searchmark.analysis.non_inferiority import NonInferiority, non_inferiorities
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.verdicts import Difference
@@ -127,7 +127,7 @@ def _row(outcome: RowOutcome, measured: _Measured, against: AgainstBaseline | No
         row,
         measures=_means(measured.scores[setting.key]),
         **_neighbours(run),
-        index_ms=index_latency(run),
+        index_ms=times.get("index_only"),
         cold_ms=times.get("cold"),
         warm_ms=times.get("warm"),
         build_seconds=None if index is None else index.seconds,
@@ -148,22 +148,9 @@ def _means(scores: Scores) -> dict[str, MeanValue]:
 
 
 def _neighbours(run: Run) -> dict[str, Any]:
-    """The means over all cases that state what was found of the true neighbours."""
-    details = [each for each in run.details or () if each.ann_recall is not None]
-    overlaps = [each.ann_overlap for each in details if each.ann_overlap is not None]
-    recalls = [each.ann_recall for each in details if each.ann_recall is not None]
-    return {
-        "ann_k": max((each.ann_k for each in details if each.ann_k is not None), default=None),
-        "ann_recall": fmean(recalls) if recalls else None,
-        "ann_overlap": fmean(overlaps) if overlaps else None,
-    }
-
-
-def index_latency(run: Run) -> Latency | None:
-    """The time in the index alone, of every search that states it, cold or warm: an index remembers no query."""
-    details = run.details or ()
-    cold = [each.index_cold_ms for each in details if each.index_cold_ms is not None]
-    return summary_of([*cold, *(sample for each in details for sample in each.index_warm_ms)])
+    """What was found of the true neighbours, at the k that most searches were held to."""
+    found = max(ann_of(run).values(), key=lambda each: (each.searches, each.k), default=None)
+    return {} if found is None else {"ann_k": found.k, "ann_recall": found.recall, "ann_overlap": found.overlap}
 
 
 def _decided_by(grid: Grid, rows: Sequence[SweepRow]) -> Deciding:

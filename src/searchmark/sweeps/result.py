@@ -47,7 +47,7 @@ class SweepRow:
     """One setting.
 
     ``failure`` says why it has no numbers. ``ann_recall`` and ``ann_overlap``, at ``ann_k``, are means over cases.
-    ``index_ms`` is the time in the index alone, of all searches; ``cold_ms`` and ``warm_ms`` are end to end. ``failures`` counts
+    ``index_ms`` is the time in the index alone; ``cold_ms`` and ``warm_ms`` are end to end. ``failures`` counts
     the cases that ended in an error or a time-out. ``on_frontier``: no other setting has as much recall as quickly, and more of
     one of them; ``on_quality_frontier``: the same by the deciding measure.
     """
