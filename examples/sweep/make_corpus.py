@@ -94,7 +94,7 @@ def main(out: Path) -> None:
     cases = [{"id": each["id"], "query": query_of(each), "judgments": [{"target": each["id"]}]} for each in chosen]
     suite = {"schema_version": 1, "name": "standard library", "cases": cases}
     (out / "suite.json").write_text(json.dumps(suite, indent=1), encoding="utf-8")
-    print(f"{len(found)} documents, {len(cases)} cases in {out}")
+    print(f"{len(found)} documents, {len(cases)} cases in {out}")  # noqa: T201  # says what was made
 
 
 if __name__ == "__main__":
