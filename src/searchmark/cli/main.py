@@ -31,6 +31,7 @@ VERBS = {
     "generate": "Mine a gold set from the history of Git repositories.",
     "evaluate": "Run an agent on a suite, or score a saved run.",
     "compare": "Compare agents or saved runs on one suite, with evidence.",
+    "sweep": "Run one agent in many settings: recall, latency, and what a setting costs in relevance.",
     "gate": "Check a saved run against the rules of a gate.",
     "baseline": "Show or update what runs are held against.",
     "approve": "Make what a run answered what a suite expects, case by case.",
@@ -42,7 +43,7 @@ VERBS = {
     "measures": "List every measure with its definition.",
     "doctor": "Say what is ready to use and what is missing.",
 }
-ASKING = ("evaluate", "compare")  # the verbs that run agents
+ASKING = ("evaluate", "compare", "sweep")  # the verbs that run agents
 BISECTING = ("evaluate", "gate")  # the verbs with --bisect
 LONGEST_SENTENCE = 2000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import rich.text
@@ -33,9 +33,14 @@ def to_text(report: Report, *, brief: bool = False, colour: bool = False, width:
 
     A brief one has one table for all pairs, and neither segments, single cases nor advice.
     """
+    return printed(_parts(report, brief), colour=colour, width=width)
+
+
+def printed(found: Iterable[Part], *, colour: bool = False, width: int = WIDTH) -> str:
+    """Lines and tables as text, each table laid out for the width."""
     buffer = io.StringIO()
     console = Console(file=buffer, force_terminal=colour, no_color=not colour, width=width, highlight=False, emoji=False)
-    parts = list(_laid_out(report, brief, console))
+    parts = list(_laid_out(found, console))
     # A number that is broken over two lines is no number: rather let the line be longer than the terminal.
     console.width = max(width, *(narrowest(part, console) for part in parts))
     for part in parts:
@@ -43,8 +48,8 @@ def to_text(report: Report, *, brief: bool = False, colour: bool = False, width:
     return without_commands(_LINE_END.sub(r"\1", buffer.getvalue()))
 
 
-def _laid_out(report: Report, brief: bool, console: Console) -> Iterator[RenderableType]:
-    for part in _parts(report, brief):
+def _laid_out(found: Iterable[Part], console: Console) -> Iterator[RenderableType]:
+    for part in found:
         yield from fitted(part, console) if isinstance(part, Table) else (part,)
 
 

@@ -26,19 +26,17 @@ _PIECES = 1 << 10  # parts of the template that are handed on at once
 
 def to_html(report: Report) -> Iterator[str]:
     """The pieces of a page that shows everything a report holds."""
+    # Escaped for a script element, where HTML's own escapes mean nothing.
+    data = map(_environment().filters["ours"], case_data(report))
+    return filled("page.html", script_text(), page=page_of(report), data=data)
+
+
+def filled(template: str, script: str = "", **values: Any) -> Iterator[str]:
+    """The pieces of a page made from one of our templates; it may run this script and nothing else."""
     ours = _environment().filters["ours"]
-    style, script = _file("style.css"), script_text()
-    stream = (
-        _environment()
-        .get_template("page.html")
-        .stream(
-            policy=policy(style, script),
-            style=ours(style),
-            script=ours(script),
-            page=page_of(report),
-            data=map(ours, case_data(report)),  # escaped for a script element, where HTML's own escapes mean nothing
-        )
-    )
+    style = _file("style.css")
+    parts = {"policy": policy(style, script), "style": ours(style), "script": ours(script)}
+    stream = _environment().get_template(template).stream(**parts, **values)
     stream.enable_buffering(_PIECES)
     return iter(stream)
 

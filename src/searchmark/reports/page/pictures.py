@@ -97,7 +97,12 @@ class Scatter:
 def scatter(report: Report) -> Scatter | None:
     """The drawing of the frontier; None where it has no point."""
     found = frontier(report)
-    if found is None or not found.points:
+    return None if found is None else scatter_of(found)
+
+
+def scatter_of(found: Frontier) -> Scatter | None:
+    """The same of a frontier that is known; None where it has no point."""
+    if not found.points:
         return None
     across = time_scale([point.latency_ms for point in found.points])
     upwards = scale_of(end for point in found.points for end in (point.quality, point.low, point.high))

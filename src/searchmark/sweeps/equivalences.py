@@ -1,0 +1,41 @@
+"""Rankings that should be the same, compared: cosine, inner product and Euclidean distance order vectors of length one alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from searchmark.embedders import check_embedder
+from searchmark.records import Run
+from searchmark.sweeps.grid import EMBEDDER, Setting
+from searchmark.sweeps.result import Equivalence
+
+DISTANCE = "distance"
+MOST_NAMED = 20
+
+
+def equivalences(runs: Sequence[tuple[Setting, Run]]) -> Iterator[Equivalence]:
+    """Every pair of settings that differ in the distance alone, and whose vectors have length one."""
+    groups: dict[str, list[tuple[str, Run]]] = {}
+    for setting, run in runs:
+        if DISTANCE in setting.choices and _normalized(setting.options):
+            groups.setdefault(_apart_from_distance(setting), []).append((setting.name, run))
+    for members in groups.values():
+        for (first, one), (second, other) in combinations(members, 2):
+            yield _compared(first, second, one, other)
+
+
+def _normalized(options: Mapping[str, Any]) -> bool:
+    return bool(check_embedder(options.get(EMBEDDER, "wordllama")).normalize)
+
+
+def _apart_from_distance(setting: Setting) -> str:
+    return json.dumps({key: value for key, value in setting.options.items() if key != DISTANCE}, sort_keys=True, default=repr)
+
+
+def _compared(first: str, second: str, one: Run, other: Run) -> Equivalence:
+    cases = [case for case in one.case_ids if case in other.index]
+    differing = [case for case in cases if one.ids_of(one.index[case]) != other.ids_of(other.index[case])]
+    return Equivalence(first, second, len(cases), len(cases) - len(differing), tuple(differing[:MOST_NAMED]))

@@ -1,0 +1,79 @@
+"""The rows of a sweep on disk: each is written whole as soon as it is measured, and read again unless something has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from searchmark.errors import SearchmarkError, UsageError
+from searchmark.files.locks import lock_file
+from searchmark.files.our_folder import keep_out_of_git, refuse_leading_out
+from searchmark.options.experiment_options import OUR_FOLDER
+from searchmark.records import Run, RunLabel
+from searchmark.runs import load_run, save_run
+from searchmark.sweeps.grid import Setting
+
+SWEEPS = "sweeps"
+
+
+def default_folder(depends_on: Mapping[str, Any]) -> Path:
+    """Below our own folder in the working directory, named by all that every row depends on."""
+    text = json.dumps(depends_on, sort_keys=True, default=repr)
+    name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return Path(OUR_FOLDER) / SWEEPS / name
+
+
+@dataclass(frozen=True)
+class SweepFolder:
+    """A folder with one run per finished setting, and a journal of the one in work."""
+
+    path: Path
+
+    @property
+    def journals(self) -> Path:
+        return self.path / "journals"
+
+    def row_file(self, setting: Setting) -> Path:
+        return self.path / "rows" / f"{setting.key}.jsonl"
+
+    def finished(self, setting: Setting) -> Run | None:
+        """The run of a setting that was measured before, under its name of today; one that cannot be read is made again."""
+        file = self.row_file(setting)
+        if not file.exists():
+            return None
+        try:
+            run = load_run(file, format="native")
+        except SearchmarkError:
+            return None
+        return replace(run, label=RunLabel(setting.name))
+
+    def keep(self, setting: Setting, run: Run) -> None:
+        save_run(run, self.row_file(setting))
+
+    def forget(self, setting: Setting) -> None:
+        self.row_file(setting).unlink(missing_ok=True)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The folder for this process alone: two sweeps at once would spoil each other's times."""
+        if self.path.parts[:1] == (OUR_FOLDER,):
+            refuse_leading_out(self.path)
+        self.path.mkdir(parents=True, exist_ok=True)
+        if self.path.parts[:1] == (OUR_FOLDER,):
+            keep_out_of_git(Path(OUR_FOLDER))
+        try:
+            lock = lock_file(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
+        except BlockingIOError:
+            lock = None
+        if lock is None:
+            raise UsageError(f"another sweep is at work in {self.path}; wait for it, or name a different folder (--folder)")
+        try:
+            yield
+        finally:
+            os.close(lock)

@@ -1,0 +1,134 @@
+"""What a sweep found: one row per setting, the settings that none beats, and one sentence. None is what was not measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from searchmark.analysis.latencies import Latency
+from searchmark.analysis.non_inferiority import NonInferiority
+from searchmark.analysis.verdicts import Verdict
+from searchmark.files.schemas import Schema
+
+SWEEP_SCHEMA = Schema("sweep", 1)
+Deciding = Literal["index only", "end to end, cold"]
+
+
+@dataclass(frozen=True)
+class MeanValue:
+    """The mean of a measure with its 95 % interval, over so many cases."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    cases: int
+
+
+@dataclass(frozen=True)
+class AgainstBaseline:
+    """Setting minus baseline on the deciding measure, with its 95 % interval; ``p_holm`` is adjusted for the whole grid."""
+
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_holm: float | None
+    family: int
+    wins: int
+    ties: int
+    losses: int
+    verdict: Verdict
+    reason: str
+    non_inferior: NonInferiority
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """One setting.
+
+    ``failure`` says why it has no numbers. ``ann_recall`` and ``ann_overlap``, at ``ann_k``, are means over cases.
+    ``index_ms`` is the time in the index alone; ``cold_ms`` and ``warm_ms`` are end to end. ``failures`` counts
+    the cases that ended in an error or a time-out. ``on_frontier``: no other setting has as much recall as quickly, and more of
+    one of them; ``on_quality_frontier``: the same by the deciding measure.
+    """
+
+    name: str
+    choices: Mapping[str, Any]
+    is_baseline: bool = False
+    added: bool = False
+    failure: str | None = None
+    measures: Mapping[str, MeanValue] = field(default_factory=dict)
+    ann_k: int | None = None
+    ann_recall: float | None = None
+    ann_overlap: float | None = None
+    index_ms: Latency | None = None
+    cold_ms: Latency | None = None
+    warm_ms: Latency | None = None
+    build_seconds: float | None = None
+    index_bytes: int | None = None
+    vectors: int | None = None
+    cases: int = 0
+    failures: int = 0
+    against_baseline: AgainstBaseline | None = None
+    on_frontier: bool | None = None
+    on_quality_frontier: bool | None = None
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """Two settings that should rank alike, on vectors of length one by two distances; ``differing`` names the first that do not."""
+
+    first: str
+    second: str
+    cases: int
+    same: int
+    differing: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        counts = f"{self.first} and {self.second} on normalised vectors: same ranking in {self.same} of {self.cases} cases"
+        if self.same == self.cases:
+            return counts
+        more = self.cases - self.same - len(self.differing)
+        return f"{counts}; different in {', '.join(self.differing)}{f' and {more} more' if more else ''}"
+
+
+@dataclass(frozen=True)
+class SweepSuite:
+    """What the settings were measured on."""
+
+    name: str
+    cases: int
+    corpus: str | None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """All rows, in the order of the grid. ``decided_by`` says whose p95 tells which setting is cheaper.
+
+    ``cheapest`` is the name of the setting that the sentence is about; None if there is none.
+    """
+
+    suite: SweepSuite
+    agent: str
+    options: Mapping[str, Any]
+    measure: str
+    margin: float
+    depth: int
+    decided_by: Deciding
+    duplicates: int
+    rows: tuple[SweepRow, ...]
+    cheapest: str | None
+    sentence: str
+    notes: tuple[str, ...] = ()
+    equivalences: tuple[Equivalence, ...] = ()
+    version: str | None = None
+
+    @property
+    def baseline(self) -> SweepRow:
+        return next(row for row in self.rows if row.is_baseline)
+
+    def p95(self, row: SweepRow) -> float | None:
+        """The one that tells which setting is cheaper."""
+        found = row.index_ms if self.decided_by == "index only" else row.cold_ms
+        return None if found is None else found.p95

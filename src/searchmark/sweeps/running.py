@@ -1,0 +1,153 @@
+"""From settings to runs: one after the other, each kept as soon as it is made, and resumed by its journal if it was begun."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from searchmark.corpora.case_locations import Where
+from searchmark.errors import SearchmarkError, UsageError
+from searchmark.experiments import Experiment
+from searchmark.options.experiment_options import CaseSelection, Resumption
+from searchmark.options.run_options import RunOptions
+from searchmark.records import ERROR, NOT_RUN, TIMEOUT, Run, RunLabel, Suite
+from searchmark.sweeps.folder import SweepFolder
+from searchmark.sweeps.grid import Grid, Setting, spec_of_setting
+
+if TYPE_CHECKING:
+    from searchmark.running.agent_run import Progress
+
+OnProgress: TypeAlias = "Callable[[Progress], None]"
+
+
+@dataclass(frozen=True)
+class SweepRequest:
+    """What is to be run, on what, and where rows are kept. ``hidden``: files that a sandboxed agent must not see."""
+
+    suite: Suite
+    grid: Grid
+    where: Where
+    options: RunOptions
+    folder: SweepFolder
+    fresh: bool = False
+    hidden: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class RowOutcome:
+    """What became of a setting: a run, or why there is none. ``reused``: it was finished before."""
+
+    setting: Setting
+    run: Run | None
+    failure: str | None = None
+    reused: bool = False
+
+
+class SweepWatcher(Protocol):
+    """Who is told of what happens."""
+
+    def row(self, number: int, of: int, setting: Setting) -> None:
+        """A setting is about to be run."""
+
+    def progress(self, progress: Progress) -> None:
+        """A case was asked."""
+
+    def done(self, outcome: RowOutcome) -> None:
+        """A setting is finished, or was before."""
+
+
+def run_sweep(request: SweepRequest, watcher: SweepWatcher) -> list[RowOutcome]:
+    """Every setting of the grid. One whose agent cannot be asked is an outcome like the others, and is tried again next time."""
+    with request.folder.held():
+        if request.fresh:
+            for setting in request.grid.settings:
+                _forget(request, setting)
+        return [_outcome(request, watcher, number) for number in range(len(request.grid.settings))]
+
+
+def finished_rows(request: SweepRequest) -> list[Setting]:
+    """The settings that need not be run again."""
+    return [each for each in request.grid.settings if not request.fresh and request.folder.row_file(each).exists()]
+
+
+def _outcome(request: SweepRequest, watcher: SweepWatcher, number: int) -> RowOutcome:
+    setting = request.grid.settings[number]
+    known = request.folder.finished(setting)
+    if known is not None:
+        outcome = RowOutcome(setting, known, reused=True)
+    else:
+        watcher.row(number + 1, len(request.grid.settings), setting)
+        outcome = _made(request, setting, watcher)
+    watcher.done(outcome)
+    return outcome
+
+
+def _made(request: SweepRequest, setting: Setting, watcher: SweepWatcher) -> RowOutcome:
+    def told(progress: Progress) -> None:
+        watcher.progress(replace(progress, label=RunLabel(setting.name)))
+
+    try:
+        run = _run(request, setting, told)
+    except SearchmarkError as error:
+        return RowOutcome(setting, None, _own_words(str(error), request.grid, setting))
+    failure = _failure(run)
+    if failure is not None:
+        _remove_journal(request, setting)
+        return RowOutcome(setting, None, _own_words(failure, request.grid, setting))
+    request.folder.keep(setting, run)
+    _remove_journal(request, setting)
+    return RowOutcome(setting, replace(run, label=RunLabel(setting.name)))
+
+
+def _run(request: SweepRequest, setting: Setting, on_progress: OnProgress) -> Run:
+    begun = _journal(request, setting)
+    if begun.exists() and begun.stat().st_size:
+        # A journal of what has changed since cannot be resumed; then the row is begun again.
+        with suppress(UsageError):
+            return _experiment(request, setting, resume=True).run(on_progress).runs[0]
+    return _experiment(request, setting, resume=False).run(on_progress).runs[0]
+
+
+def _experiment(request: SweepRequest, setting: Setting, *, resume: bool) -> Experiment:
+    return Experiment(
+        request.suite,
+        (spec_of_setting(request.grid, setting),),
+        request.where,
+        options=request.options,
+        resumption=Resumption(resume=resume, journal_folder=str(request.folder.journals)),
+        hidden=request.hidden,
+    )
+
+
+def _journal(request: SweepRequest, setting: Setting) -> Path:
+    from searchmark.running.journals import journal_path
+
+    label = RunLabel(spec_of_setting(request.grid, setting).name)
+    return journal_path(request.folder.journals, request.suite, label, CaseSelection(), request.options.seed)
+
+
+def _remove_journal(request: SweepRequest, setting: Setting) -> None:
+    _journal(request, setting).unlink(missing_ok=True)
+
+
+def _forget(request: SweepRequest, setting: Setting) -> None:
+    request.folder.forget(setting)
+    _remove_journal(request, setting)
+
+
+def _failure(run: Run) -> str | None:
+    """Why a run says nothing of its setting: the agent could not be started, or no case was answered without an error."""
+    if run.provenance is not None and run.provenance.failure is not None:
+        return run.provenance.failure
+    if len(run) and all(status in (ERROR, TIMEOUT, NOT_RUN) for status in run.status.tolist()):
+        reasons: Sequence[str] = [each.failure for each in run.details or () if each.failure]
+        return reasons[0] if reasons else "every case failed"
+    return None
+
+
+def _own_words(sentence: str, grid: Grid, setting: Setting) -> str:
+    """The reason without the name that the agent has for us alone."""
+    return sentence.replace(spec_of_setting(grid, setting).name, grid.agent.name)

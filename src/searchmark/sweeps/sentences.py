@@ -1,0 +1,96 @@
+"""What a sweep means, in words: the cheapest setting that was shown to lose less than the margin.
+
+Only the quality is a claim, corrected for the whole grid. Which setting is cheapest is read off the times of this sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import inf
+
+from searchmark.records.shown import counted
+from searchmark.reports.cells import Bytes, Milliseconds, PValue
+from searchmark.sweeps.result import AgainstBaseline, Sweep, SweepRow
+
+_CLAIM = "only the quality is a claim; which one is cheapest is what this sweep measured"
+
+
+def concluded(sweep: Sweep) -> Sweep:
+    """The sweep with its sentence and notes."""
+    shown = [row for row in sweep.rows if _is_shown(row)]
+    cheapest = min([*shown, sweep.baseline], key=lambda row: _price(sweep, row), default=None)
+    if sweep.baseline.failure is not None or (not shown and cheapest is sweep.baseline):
+        cheapest = None
+    sentence = _no_baseline(sweep) if sweep.baseline.failure is not None else _sentence(sweep, shown, cheapest)
+    return replace(sweep, cheapest=None if cheapest is None else cheapest.name, sentence=sentence, notes=tuple(_notes(sweep)))
+
+
+def _is_shown(row: SweepRow) -> bool:
+    return row.against_baseline is not None and row.against_baseline.non_inferior.shown
+
+
+def _price(sweep: Sweep, row: SweepRow) -> tuple[float, float]:
+    """What is not known is dear."""
+    p95 = sweep.p95(row)
+    return inf if p95 is None else p95, inf if row.index_bytes is None else row.index_bytes
+
+
+def _no_baseline(sweep: Sweep) -> str:
+    return f"Nothing can be said about the cost in relevance: the baseline ({sweep.baseline.name}) failed: {sweep.baseline.failure}"
+
+
+def _sentence(sweep: Sweep, shown: list[SweepRow], cheapest: SweepRow | None) -> str:
+    base = sweep.baseline
+    loss = f"less than {sweep.margin:g} {sweep.measure}"
+    tested = [row for row in sweep.rows if row.against_baseline is not None]
+    if not tested:
+        return f"There is no other setting to hold against the baseline ({base.name})."
+    if cheapest is None:
+        return f"No setting was shown to lose {loss} against {base.name}: {_what_is_missing(sweep, tested)}."
+    if cheapest is base:
+        among = f"of {counted(len(shown), 'setting')} shown to lose {loss} against it, none is cheaper"
+        return f"Keep {base.name} ({_cost(sweep, base)}): {among} ({_CLAIM})."
+    found = cheapest.against_baseline
+    return (
+        f"Cheapest setting shown to lose {loss} against {base.name}: {cheapest.name}, {_cost(sweep, cheapest)} "
+        f"instead of {_cost(sweep, base)}; {_evidence(sweep, found)} ({_CLAIM})."
+    )
+
+
+def _cost(sweep: Sweep, row: SweepRow) -> str:
+    time = f"p95 {Milliseconds(sweep.p95(row)).text} {sweep.decided_by}"
+    return time if row.index_bytes is None else f"{time}, {Bytes(row.index_bytes).text}"
+
+
+def _evidence(sweep: Sweep, found: AgainstBaseline | None) -> str:
+    if found is None or found.difference is None or found.low is None or found.high is None:
+        return ""
+    tested = counted(found.non_inferior.family, "setting")
+    return (
+        f"{sweep.measure} {found.difference:+.4f}, interval {found.low:+.4f} to {found.high:+.4f}, "
+        f"p {PValue(found.non_inferior.p_holm).text} after Holm's correction for {tested}"
+    )
+
+
+def _what_is_missing(sweep: Sweep, tested: list[SweepRow]) -> str:
+    """How many cases would show it of the setting that is closest to it, if any number would."""
+    needed = [(found.non_inferior.cases_needed, row) for row in tested if (found := row.against_baseline) is not None]
+    possible = sorted(((cases, row.name) for cases, row in needed if cases is not None))
+    if not possible:
+        return "none comes close enough for more cases to show it" if sweep.suite.cases else "there are no cases"
+    cases, name = possible[0]
+    if cases <= sweep.suite.cases:
+        return f"{name} came closest, and {cases} independent cases like these show a difference like its own only 4 times in 5"
+    return f"{name} would need about {cases} independent cases, and there are {sweep.suite.cases}"
+
+
+def _notes(sweep: Sweep) -> Iterator[str]:
+    if sweep.duplicates:
+        yield f"{counted(sweep.duplicates, 'duplicate combination')} dropped"
+    if sweep.baseline.added:
+        yield f"the baseline ({sweep.baseline.name}) is not in the grid and was added"
+    if sweep.decided_by != "index only":
+        yield "the end-to-end cold p95 decides: settings differ in their embedder, or not all of them time their index alone"
+    yield from (f"{row.name} has no numbers: {row.failure}" for row in sweep.rows if row.failure is not None)
+    yield from (each.sentence for each in sweep.equivalences)

@@ -1,0 +1,238 @@
+"""searchmark sweep, as a user runs it: real workers, files, exit codes, and whatever may end it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from searchmark.cli.main import main
+from searchmark.runs import load_run
+
+KILLS = int(os.environ.get("SEARCHMARK_TEST_KILLS", "6"))
+PATIENCE = 60.0
+WORDS = [
+    "apple",
+    "river",
+    "stone",
+    "cloud",
+    "music",
+    "paper",
+    "tiger",
+    "engine",
+    "garden",
+    "window",
+    "silver",
+    "copper",
+    "forest",
+    "bridge",
+    "market",
+    "doctor",
+]
+SWEEP = """
+options: {embedder: {name: hashing, dimension: 128}}
+grid:
+  index: [exact, {name: hnsw, m: 2, ef_construction: 2, ef_search: 1}]
+measures: [RR]
+num_runs: 2
+"""
+CASES = 24
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch) -> Path:
+    drawn = random.Random(7)
+    documents = [{"id": f"d{i}", "title": " ".join(drawn.sample(WORDS, 4)), "text": ""} for i in range(120)]
+    cases = [{"id": f"c{i}", "query": documents[i]["title"], "judgments": [{"target": f"d{i}"}]} for i in range(CASES)]
+    (tmp_path / "docs.json").write_text(json.dumps(documents))
+    (tmp_path / "suite.json").write_text(json.dumps({"schema_version": 1, "cases": cases}))
+    (tmp_path / "sweep.yaml").write_text(SWEEP)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+COMMAND = ["sweep", "--gold-set", "suite.json", "--corpus", "docs.json", "--config", "sweep.yaml"]
+
+
+def swept(*more: str) -> dict[str, Any]:
+    assert main([*COMMAND, "-o", "sweep.json", *more]) == 0
+    return json.loads(Path("sweep.json").read_text())
+
+
+def qualities(data: dict[str, Any]) -> list[Any]:
+    """All that does not depend on the clock."""
+    return [(row["name"], row["measures"], row["ann_recall"], row["ann_overlap"], row["index_bytes"]) for row in data["rows"]]
+
+
+def rankings(rows: Path) -> dict[str, list[list[str]]]:
+    runs = {path.name: load_run(path) for path in rows.glob("*.jsonl")}
+    return {name: [run.ids_of(row) for row in range(len(run))] for name, run in runs.items()}
+
+
+def test_a_sweep_measures_every_setting_and_says_what_the_worse_ones_cost(shop, capsys):
+    data = swept("-o", "s.md", "-o", "s.html", "-o", "s.csv", "-o", "s.txt")
+    exact, worse = data["rows"]
+    assert exact["is_baseline"]
+    assert exact["ann_recall"] == 1.0
+    assert worse["ann_recall"] < 0.9
+    assert worse["measures"]["nDCG@10"]["mean"] < exact["measures"]["nDCG@10"]["mean"] - 0.1
+    assert worse["against_baseline"]["verdict"] == "REGRESSED"
+    assert worse["measures"].keys() == {"nDCG@10", "RR@10"}
+    assert exact["index_ms"]["samples"] == worse["index_ms"]["samples"] > 0
+    printed = capsys.readouterr()
+    assert "2 settings; 0 finished already; 24 cases each" in printed.err
+    assert "row 1 of 2: exact" in printed.err
+    assert data["sentence"][:40] in printed.out
+    assert all(Path(name).stat().st_size > 500 for name in ("s.md", "s.html", "s.csv", "s.txt"))
+
+
+def test_a_second_call_reads_what_is_finished_and_runs_only_what_is_new(shop, capsys):
+    first = swept()
+    Path("sweep.yaml").write_text(SWEEP.replace("ef_search: 1", "ef_search: [1, 2]"))
+    capsys.readouterr()
+    second = swept()
+    printed = capsys.readouterr().err
+    assert "3 settings; 2 finished already" in printed
+    assert printed.count("row ") == 1
+    assert [row["cold_ms"] for row in second["rows"][:2]] == [row["cold_ms"] for row in first["rows"]]
+
+
+def test_what_a_row_depends_on_makes_it_new(shop, capsys):
+    swept()
+    for change in (
+        lambda: Path("docs.json").write_text(Path("docs.json").read_text().replace("apple", "pear")),
+        lambda: Path("suite.json").write_text(Path("suite.json").read_text().replace('"d3"', '"d4"')),
+        lambda: Path("sweep.yaml").write_text(f"{SWEEP}depth: 5\n"),
+    ):
+        change()
+        capsys.readouterr()
+        assert main([*COMMAND, "--dry-run"]) == 0
+        assert "0 finished already" in capsys.readouterr().err
+
+
+def test_fresh_runs_everything_again(shop, capsys):
+    swept()
+    capsys.readouterr()
+    swept("--fresh")
+    assert capsys.readouterr().err.count("row ") == 2
+
+
+def test_a_dry_run_lists_the_settings_and_runs_none(shop, capsys):
+    assert main([*COMMAND, "--dry-run"]) == 0
+    assert capsys.readouterr().out == "1  exact  (baseline)\n2  hnsw\n"
+    assert not Path(".searchmark").exists()
+
+
+def test_a_setting_that_cannot_be_started_is_a_row_and_the_others_are_measured(shop, capsys):
+    Path("sweep.yaml").write_text(
+        "options: {embedder: {name: hashing}, pooling: mean}\ngrid: {index: [exact, hnsw]}\nbaseline: {index: exact}\n"
+    )
+    assert main([*COMMAND, "-o", "sweep.json"]) == 2
+    exact, refused = json.loads(Path("sweep.json").read_text())["rows"]
+    assert exact["failure"] is None
+    assert "pooling" in refused["failure"]
+    assert "no numbers for hnsw" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-o", "sweep.pdf"], "sweep.pdf: a sweep is written as .json, .md, .html, .csv, .txt, .png, .svg"),
+        (["--corpus", "nowhere"], "nowhere"),
+        (["--config", "none.yaml"], "none.yaml"),
+        (["--gold-set", "none.yaml"], "none.yaml"),
+    ],
+)
+def test_bad_input_is_one_sentence_before_anything_is_run(shop, capsys, arguments, said):
+    assert main([*COMMAND, *arguments]) == 4
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert "row 1" not in printed
+    assert "Traceback" not in printed
+
+
+def test_a_measure_that_there_is_not_is_noticed_first(shop, capsys):
+    Path("sweep.yaml").write_text(f"{SWEEP}measure: nDGC@10\n")
+    assert main(COMMAND) == 4
+    assert "row 1" not in capsys.readouterr().err
+
+
+def started() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "searchmark", *COMMAND, "-o", "sweep.json"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+
+
+def events() -> int:
+    """How far it has come: bytes of journals, and finished rows, each of which counts for a journal."""
+    journals = sum(path.stat().st_size for path in Path(".searchmark/sweeps").glob("*/journals/*.jsonl") if path.exists())
+    return journals + 20_000 * len(list(Path(".searchmark/sweeps").glob("*/rows/*.jsonl")))
+
+
+def end_at(process: subprocess.Popen[bytes], moment: int, by: signal.Signals) -> None:
+    """Send a signal as soon as it has come so far, unless it has ended."""
+    deadline = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < deadline:
+        with suppress(OSError):  # a journal that was removed meanwhile
+            if events() >= moment:
+                break
+        time.sleep(0.002)
+    process.send_signal(by)
+
+
+def check_kills(kills: int, seed: int) -> None:
+    undisturbed = qualities(swept("--folder", "undisturbed"))
+    expected = rankings(Path("undisturbed/rows"))
+    drawn, done = random.Random(seed), []
+    for _ in range(kills):
+        process = started()
+        end_at(process, drawn.randrange(1, 60_000), signal.SIGKILL)
+        process.communicate()
+        done.append(len(list(Path(".searchmark/sweeps").glob("*/rows/*.jsonl"))))
+    assert done == sorted(done)
+    assert qualities(swept()) == undisturbed
+    (rows,) = Path(".searchmark/sweeps").glob("*/rows")
+    assert rankings(rows) == expected
+
+
+def test_killed_at_any_moment_it_ends_with_the_rankings_of_an_undisturbed_one(shop):
+    check_kills(2, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_killed_many_times_it_ends_with_the_rankings_of_an_undisturbed_one(shop, seed):
+    Path("sweep.yaml").write_text(SWEEP.replace("ef_search: 1", "ef_search: [1, 2, 4]").replace("num_runs: 2", "num_runs: 8"))
+    check_kills(KILLS, seed)
+
+
+def test_ctrl_c_says_how_to_resume_and_loses_no_finished_row(shop):
+    process = started()
+    end_at(process, 20_001, signal.SIGINT)
+    _, printed = process.communicate()
+    assert process.returncode == 130
+    assert b"run the same command to continue" in printed
+    finished = {path: path.stat().st_mtime_ns for path in Path(".searchmark/sweeps").glob("*/rows/*.jsonl")}
+    assert finished
+    swept()
+    assert finished.items() <= {path: path.stat().st_mtime_ns for path in Path(".searchmark/sweeps").glob("*/rows/*.jsonl")}.items()
+
+
+def test_two_sweeps_do_not_work_in_one_folder(shop, capsys):
+    process = started()
+    end_at(process, 1, signal.SIGSTOP)
+    try:
+        assert main(COMMAND) == 4
+        assert "another sweep is at work in .searchmark/sweeps/" in capsys.readouterr().err
+    finally:
+        process.kill()
+        process.communicate()

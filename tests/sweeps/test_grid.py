@@ -1,0 +1,129 @@
+"""From a sweep file to settings: every combination once, each under a name that tells no secret."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from searchmark.errors import UsageError
+from searchmark.sweeps.grid import Grid, grid_of
+from searchmark.sweeps.sweep_config import SweepConfig, load_sweep
+
+
+def grid(choices: dict[str, Any], **more: Any) -> Grid:
+    return grid_of(SweepConfig(choices, **more))
+
+
+def names(found: Grid) -> list[str]:
+    return [each.name for each in found.settings]
+
+
+def test_lists_inside_a_described_choice_are_all_combined():
+    found = grid({"index": ["exact", {"name": "hnsw", "m": [8, 16], "ef_search": [10, 40]}]})
+    assert names(found) == [
+        "exact",
+        "hnsw m=8 ef_search=10",
+        "hnsw m=8 ef_search=40",
+        "hnsw m=16 ef_search=10",
+        "hnsw m=16 ef_search=40",
+    ]
+
+
+def test_options_are_combined_with_each_other_the_last_one_fastest():
+    found = grid({"index": ["exact", "hnsw"], "distance": ["cosine", "ip"]})
+    assert names(found) == ["exact, cosine", "exact, ip", "hnsw, cosine", "hnsw, ip"]
+    assert found.settings[3].options == {"index": "hnsw", "distance": "ip"}
+
+
+def test_what_means_the_same_is_run_once_and_counted():
+    found = grid({"index": ["exact", {"name": "exact"}, {"name": "hnsw", "m": 16}, "hnsw"]})
+    assert names(found) == ["exact", "hnsw"]
+    assert found.duplicates == 2
+
+
+def test_the_first_exact_setting_is_the_baseline():
+    found = grid({"index": ["hnsw", "exact"], "distance": ["ip", "cosine"]})
+    assert found.baseline.name == "exact, ip"
+    assert not found.baseline.added
+
+
+def test_a_grid_without_an_exact_setting_gets_one():
+    found = grid({"index": ["hnsw"], "distance": ["ip"]})
+    assert names(found) == ["exact", "hnsw"]
+    assert found.baseline.added
+    assert found.baseline.options == {"index": "exact", "distance": "ip"}
+    assert found.duplicates == 0
+
+
+def test_an_index_that_is_fixed_is_held_against_the_exact_one():
+    found = grid({"distance": ["cosine"]}, options={"index": "hnsw"})
+    assert found.baseline.options["index"] == "exact"
+    assert found.baseline.added
+
+
+def test_the_file_may_name_another_baseline():
+    found = grid({"index": ["exact", "hnsw"], "distance": ["cosine", "ip"]}, baseline={"distance": "ip"})
+    assert found.baseline.name == "exact, ip"
+
+
+def test_normalize_is_that_of_the_embedder():
+    found = grid({"normalize": [True, False]}, options={"embedder": {"name": "hashing", "dimension": 64}})
+    assert [each.options["embedder"]["normalize"] for each in found.settings] == [True, False]
+    assert names(found) == ["normalized", "not normalized"]
+
+
+def test_the_key_of_a_setting_does_not_depend_on_the_rest_of_the_grid():
+    small, large = grid({"index": ["exact"]}), grid({"index": ["hnsw", "exact"], "distance": ["cosine", "ip"]})
+    assert small.settings[0].key in {each.key for each in large.settings}
+
+
+@pytest.mark.parametrize(
+    ("choices", "more", "said"),
+    [
+        ({}, {}, "the grid has no option to vary"),
+        ({"index": []}, {}, "grid.index has no choice"),
+        ({"indx": ["exact"]}, {}, "grid.indx: semantic has no such option; it has"),
+        ({"index": ["hsnw"]}, {}, "grid.index: there is no index 'hsnw'"),
+        ({"index": [{"name": "hnsw", "ef": 10}]}, {}, "ef: is not a known field"),
+        ({"index": [{"name": "hnsw", "m": []}]}, {}, "m has an empty list"),
+        ({"index": [["exact"]]}, {}, "a list inside a list"),
+        ({"index": [7]}, {}, "a choice is a name or {name: ..., option: ...}, not 7"),
+        ({"embedder": ["nothing"]}, {}, "grid.embedder: there is no embedder 'nothing'"),
+        ({"fields": ["title"]}, {}, "each choice for grid.fields is a list of fields, not 'title'"),
+        ({"index": ["exact"]}, {"options": {"index": "hnsw"}}, "index is both in options and in grid"),
+        ({"index": ["exact"]}, {"agent": "semntic"}, "there is no agent 'semntic'"),
+        ({"index": ["exact"]}, {"agent": "agents.py:Mine"}, "not code"),
+        ({"pooling": ["max"] * 101, "mean_of": list(range(1, 101))}, {}, "10100 combinations"),
+    ],
+)
+def test_what_no_setting_could_mean_is_refused_in_one_sentence(choices, more, said):
+    with pytest.raises(UsageError) as error:
+        grid(choices, **more)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_name_has_no_secret_of_a_choice():
+    described = [{"name": "openai", "model": model, "url": "https://me:hunter2@host/v1"} for model in ("a", "b")]
+    found = grid({"index": ["exact"], "embedder": described})
+    assert "hunter2" not in " ".join(names(found))
+    assert len(set(names(found))) == len(names(found))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("- exact\n", "is no sweep"),
+        ("grid: {index: [exact]}\nmargin: 0\n", "margin"),
+        ("grid: {index: [exact]}\nmargn: 0.1\n", "margn: is not a known field"),
+        ("agent: semantic\n", "grid: is missing"),
+        ("grid: [\n", "not valid YAML"),
+    ],
+)
+def test_a_file_that_is_no_sweep_is_refused_with_its_field(tmp_path: Path, text, said):
+    (tmp_path / "sweep.yaml").write_text(text)
+    with pytest.raises(UsageError, match=r"sweep\.yaml") as error:
+        load_sweep(tmp_path / "sweep.yaml")
+    assert said in str(error.value)

@@ -1,0 +1,195 @@
+"""What a sweep says, from runs whose answers are known."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from searchmark import Case, Judgment, Run, Suite
+from searchmark.errors import NothingEvaluated
+from searchmark.records import Answer, AnswerDetails, Hit, IndexBuild, Provenance
+from searchmark.sweeps.frontiers import beaten_by_none
+from searchmark.sweeps.grid import grid_of
+from searchmark.sweeps.measuring import sweep_result
+from searchmark.sweeps.rendering import to_csv, to_html, to_json, to_markdown, to_text
+from searchmark.sweeps.result import Sweep
+from searchmark.sweeps.running import RowOutcome
+from searchmark.sweeps.sweep_config import SweepConfig
+
+CASES = 400
+SUITE = Suite.from_cases("shop", [Case(f"c{i}", f"q{i}", judgments=(Judgment(f"d{i}"),)) for i in range(CASES)])
+
+
+def run(name: str, lost: int, index_ms: float | None, *, recall: float | None = 1.0, size: int = 1000, swapped: int = 0) -> Run:
+    """One that loses the target of the first cases, takes so long, and ranks some cases in another order."""
+    answers = []
+    for i in range(CASES):
+        ids = ["nothing" if i < lost else f"d{i}", *(("a", "b") if i >= swapped else ("b", "a"))]
+        answers.append(Answer(f"c{i}", "ok", tuple(Hit(each, rank) for rank, each in enumerate(ids, 1))))
+    told = {} if recall is None else {"ann_k": 10, "ann_recall": recall, "ann_overlap": recall}
+    details = tuple(AnswerDetails(cold_ms=(5.0,), warm_ms=(3.0, 3.0), index_cold_ms=index_ms, **told) for _ in range(CASES))
+    return replace(
+        Run.from_answers(name, answers), details=details, provenance=Provenance(index=IndexBuild(seconds=1.5, bytes=size))
+    )
+
+
+def swept(grid: dict[str, Any], runs: Sequence[dict[str, Any] | str], **more: Any) -> Sweep:
+    """The runs of all settings, in their order; a text is why there is none."""
+    config = SweepConfig(grid, **more)
+    found = grid_of(config)
+    outcomes = [
+        RowOutcome(setting, None, made) if isinstance(made, str) else RowOutcome(setting, run(setting.name, **made))
+        for setting, made in zip(found.settings, runs, strict=True)
+    ]
+    return sweep_result(SUITE, config, found, outcomes, config.depth)
+
+
+FOUR = {"index": ["exact", {"name": "hnsw", "ef_search": [10, 40, 160]}]}
+
+
+def four(*better: dict[str, Any]) -> Sweep:
+    return swept(FOUR, [{"lost": 0, "index_ms": 4.0}, *better])
+
+
+def test_the_sentence_names_the_cheapest_setting_that_loses_less_than_the_margin():
+    sweep = four(
+        {"lost": 60, "index_ms": 0.1, "recall": 0.7}, {"lost": 0, "index_ms": 0.5, "recall": 0.95}, {"lost": 0, "index_ms": 1.0}
+    )
+    assert sweep.cheapest == "hnsw ef_search=40"
+    assert sweep.sentence.startswith(
+        "Cheapest setting shown to lose less than 0.02 nDCG@10 against exact: hnsw ef_search=40, p95 0.5 ms index only, 1 KB "
+        "instead of p95 4 ms index only, 1 KB; nDCG@10 +0.0000"
+    )
+    assert "after Holm's correction for 3 settings" in sweep.sentence
+    assert "only the quality is a claim" in sweep.sentence
+    assert [row.on_frontier for row in sweep.rows] == [False, True, True, True]
+
+
+def test_of_equally_fast_settings_the_smaller_one_is_cheaper():
+    sweep = four(
+        {"lost": 0, "index_ms": 0.5, "size": 900},
+        {"lost": 0, "index_ms": 0.5, "size": 300},
+        {"lost": 0, "index_ms": 0.5, "size": 600},
+    )
+    assert sweep.cheapest == "hnsw ef_search=40"
+
+
+def test_the_baseline_stays_where_nothing_that_is_as_good_is_cheaper():
+    sweep = four({"lost": 100, "index_ms": 0.1}, {"lost": 0, "index_ms": 9.0}, {"lost": 0, "index_ms": 8.0})
+    assert sweep.cheapest == "exact"
+    assert sweep.sentence.startswith("Keep exact (p95 4 ms index only, 1 KB): of 2 settings shown")
+
+
+def test_where_nothing_is_shown_the_sentence_says_what_is_missing():
+    worse = four(*({"lost": 40, "index_ms": 0.1},) * 3)
+    assert worse.cheapest is None
+    assert worse.sentence == (
+        "No setting was shown to lose less than 0.02 nDCG@10 against exact: none comes close enough for more cases to show it."
+    )
+    close = four(*({"lost": 6, "index_ms": 0.1},) * 3)
+    assert close.cheapest is None
+    assert "independent cases, and there are 400" in close.sentence
+
+
+def test_a_setting_that_failed_is_a_row_with_its_reason():
+    sweep = four("no server at localhost:5432", {"lost": 0, "index_ms": 1.0}, {"lost": 0, "index_ms": 2.0})
+    assert sweep.rows[1].failure == "no server at localhost:5432"
+    assert sweep.rows[1].index_ms is None
+    assert sweep.rows[1].against_baseline is None
+    assert sweep.rows[2].against_baseline.non_inferior.family == 2
+    assert "hnsw ef_search=10 has no numbers: no server at localhost:5432" in sweep.notes
+
+
+def test_without_its_baseline_a_sweep_claims_nothing():
+    sweep = swept(FOUR, ["it burned", *({"lost": 0, "index_ms": 1.0},) * 3])
+    assert sweep.cheapest is None
+    assert sweep.sentence == "Nothing can be said about the cost in relevance: the baseline (exact) failed: it burned"
+
+
+def test_without_any_run_there_is_no_sweep():
+    with pytest.raises(NothingEvaluated, match="no setting could be measured: it burned"):
+        swept(FOUR, ["it burned"] * 4)
+
+
+def test_what_is_not_measured_is_none():
+    row = four(*({"lost": 0, "index_ms": None, "recall": None},) * 3).rows[1]
+    assert (row.ann_recall, row.ann_overlap, row.ann_k, row.index_ms, row.vectors, row.on_frontier) == (None,) * 6
+
+
+def test_where_embedders_differ_the_whole_search_decides():
+    grid = {"embedder": [{"name": "hashing", "dimension": [64, 128]}]}
+    sweep = swept(grid, [{"lost": 0, "index_ms": 1.0}, {"lost": 0, "index_ms": 0.5}])
+    assert sweep.decided_by == "end to end, cold"
+    assert sweep.p95(sweep.rows[0]) == 5.0
+
+
+def test_normalising_does_not_make_another_embedder():
+    sweep = swept({"normalize": [True, False]}, [{"lost": 0, "index_ms": 1.0}, {"lost": 0, "index_ms": 0.5}])
+    assert sweep.decided_by == "index only"
+
+
+def test_rankings_that_should_be_equal_are_compared_and_not_assumed():
+    grid = {"distance": ["cosine", "ip", "l2"]}
+    same, other = {"lost": 0, "index_ms": 1.0}, {"lost": 0, "index_ms": 1.0, "swapped": 3}
+    first, second, third = swept(grid, [same, same, other]).equivalences
+    assert first.sentence == "cosine and ip on normalised vectors: same ranking in 400 of 400 cases"
+    assert second.sentence == "cosine and l2 on normalised vectors: same ranking in 397 of 400 cases; different in c0, c1, c2"
+    assert third.same == 397
+
+
+def test_distances_on_vectors_of_any_length_are_not_expected_to_rank_alike():
+    grid = {"distance": ["cosine", "ip"], "normalize": [False]}
+    assert swept(grid, [{"lost": 0, "index_ms": 1.0}] * 2).equivalences == ()
+
+
+def test_the_frontier_has_what_none_beats_in_both():
+    points = {"a": (1.0, 5.0), "b": (0.9, 1.0), "c": (0.8, 2.0), "d": (0.9, 1.0), "e": (None, 1.0), "f": (0.5, None)}
+    assert beaten_by_none(points) == {"a": True, "b": True, "c": False, "d": True}
+
+
+@pytest.fixture
+def hostile() -> Sweep:
+    grid = {"filter": [None, {"brand": ["<script>alert(1)</script>|`x`", "=cmd()"]}]}
+    return swept(grid, [{"lost": 0, "index_ms": 1.0}] * 2)
+
+
+def test_markup_in_a_setting_stays_text_everywhere(hostile):
+    assert "<script>alert" not in "".join(to_html(hostile))
+    assert "&lt;script&gt;alert" in "".join(to_html(hostile))
+    assert r"\<script\>" in to_markdown(hostile)
+    assert r"\|" in to_markdown(hostile)
+    rows = list(csv.DictReader(io.StringIO(to_csv(hostile))))
+    assert not any(cell.startswith(("=", "+", "-", "@")) and not cell[1:2].isdigit() for row in rows for cell in row.values())
+
+
+def test_the_json_has_its_version_and_every_number():
+    sweep = four({"lost": 60, "index_ms": 0.1}, {"lost": 0, "index_ms": 0.5}, "it burned")
+    data = json.loads(to_json(sweep))
+    assert (data["schema_version"], data["record"]) == (1, "sweep")
+    assert [row["name"] for row in data["rows"]] == ["exact", "hnsw ef_search=10", "hnsw ef_search=40", "hnsw ef_search=160"]
+    assert data["rows"][1]["measures"]["nDCG@10"]["mean"] == 0.85
+    assert data["rows"][1]["index_ms"]["p95"] == 0.1
+    assert data["rows"][1]["against_baseline"]["verdict"] == "REGRESSED"
+    assert data["rows"][3]["index_ms"] is None
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+def test_no_number_is_broken_on_any_terminal(width):
+    sweep = four({"lost": 60, "index_ms": 0.1, "recall": 0.7}, {"lost": 0, "index_ms": 0.5}, {"lost": 0, "index_ms": 1.0})
+    text = to_text(sweep, width=width)
+    assert "0.8500" in text
+    assert "-0.1500" in text
+    assert "0.7000" in text
+
+
+def test_a_password_in_a_choice_is_in_no_output():
+    described = {"name": "openai", "model": ["a", "b"], "url": "https://me:hunter2secret@host/v1"}
+    sweep = swept({"embedder": [described]}, [{"lost": 0, "index_ms": 1.0}] * 2)
+    for text in (to_text(sweep), to_markdown(sweep), to_json(sweep), to_csv(sweep), "".join(to_html(sweep))):
+        assert "hunter2secret" not in text
