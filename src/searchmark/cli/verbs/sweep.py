@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from searchmark.corpora.corpus import Survey
     from searchmark.records import Suite
     from searchmark.running.agent_run import Progress
-    from searchmark.sweeps.grid import Setting
+    from searchmark.sweeps.grid import GridSetting
     from searchmark.sweeps.result import Sweep
     from searchmark.sweeps.running import RowOutcome, SweepRequest
 
@@ -203,7 +203,7 @@ class _Shown:
         self._begun: float | None = None
         self._seconds: list[float] = []
 
-    def row(self, number: int, of: int, setting: Setting) -> None:
+    def row(self, number: int, of: int, setting: GridSetting) -> None:
         rest = f", about {_duration(self._mean * (of - number + 1))} left" if self._seconds else ""
         tell(f"row {number} of {of}{rest}: {setting.name}")
         self._begun = time.monotonic()
