@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from searchmark.cli._database import dsn_option
 from searchmark.cli._groups import SuiteChoice
 from searchmark.cli._options import (
     HOW_TO_RUN,
@@ -63,6 +64,7 @@ MINUTE = 60
     metavar="FIELD=NAME",
     help="Fields of the corpus: id=asin, title=name, text=a,b; repeatable.",
 )
+@dsn_option(WHAT_TO_SEARCH)
 @config_options(RunOptions, "given", HOW_TO_RUN, "evaluation")
 @option(RESUME, "--fresh", is_flag=True, help="Run every setting again, also those that are finished.")
 @option(
