@@ -150,7 +150,7 @@ def command(
         _list_settings(request)
         return EXIT_OK
     with _resumable():
-        outcomes = run_sweep(request, _Shown(request))
+        outcomes = run_sweep(request, _RowDisplay(request))
     sweep = sweep_result(suite, config, grid, outcomes, options.depth, survey)
     return _deliver(sweep, outputs)
 
@@ -195,7 +195,7 @@ def _resumable() -> Iterator[None]:
         raise
 
 
-class _Shown:
+class _RowDisplay:
     """Says which row is in work and how long the rest may take; on a terminal with a bar for its cases."""
 
     def __init__(self, request: SweepRequest) -> None:
