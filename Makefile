@@ -125,6 +125,11 @@ bench: $(READY)  ## compare speed and memory with other tools, side by side
 	$(BIN)/python benchmarks/time_travel.py
 	$(BIN)/python benchmarks/mining.py
 	$(BIN)/python benchmarks/semantic.py
+	$(BIN)/python benchmarks/vectors.py
+	$(BIN)/python benchmarks/ann.py
+	$(BIN)/python benchmarks/embedders.py
+	$(BIN)/python benchmarks/sweeps.py
+	$(BIN)/python benchmarks/labelling.py
 	$(BIN)/python benchmarks/agents.py
 	$(BIN)/python benchmarks/public_collections.py
 	$(BIN)/python benchmarks/load.py
