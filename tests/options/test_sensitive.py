@@ -88,6 +88,7 @@ def _holds_text(hint: Any) -> bool:
 
 HARMLESS = {
     "Bm25Config": {"fields"},
+    "PgvectorOptions": {"schema"},
     "Fts5Config": {"fields"},
     "SemanticConfig": {"chunking", "fields"},
     "VectorTableConfig": {"table", "id_column", "vector_column"},
