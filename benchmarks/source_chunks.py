@@ -6,6 +6,8 @@ A query is the first line of a docstring, and its chunks do not hold that line: 
 from __future__ import annotations
 
 import ast
+import hashlib
+import sys
 import sysconfig
 import warnings
 from collections.abc import Iterator
@@ -14,10 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
+import searchmark
 from searchmark.corpora.chunks import chunks
 from searchmark.embedders import load_embedder
 from searchmark.embedders.embedder import Vectors
 
+DATA = Path(__file__).parent / "data"
 SHORTEST_QUERY, LONGEST_QUERY = 25, 120  # characters
 _WITH_DOCSTRINGS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -28,6 +32,21 @@ class SourceChunks:
 
     documents: Vectors
     queries: Vectors
+
+
+def cached_source_chunks(count: int, queries: int) -> SourceChunks:
+    """Those of an earlier run, if no file that they come from or are made by has changed since."""
+    path, made_of = DATA / f"source_chunks_{count}_{queries}.npz", _fingerprint()
+    if path.exists():
+        with np.load(path) as kept:
+            if str(kept["made_of"]) == made_of:
+                return SourceChunks(kept["documents"], kept["queries"])
+    made = source_chunks(count, queries)
+    DATA.mkdir(exist_ok=True)
+    unfinished = path.with_name(f"unfinished_{path.name}")
+    np.savez(unfinished, made_of=made_of, documents=made.documents, queries=made.queries)
+    unfinished.replace(path)
+    return made
 
 
 def source_chunks(count: int, queries: int) -> SourceChunks:
@@ -48,6 +67,16 @@ def source_chunks(count: int, queries: int) -> SourceChunks:
     lines = list(asked)
     documents = embedder.embed_documents(list(texts)[:count])
     return SourceChunks(documents, np.stack([embedder.embed_query(lines[number]) for number in chosen]))
+
+
+def _fingerprint() -> str:
+    """Of all files, by name, size and time, the code of this project included."""
+    ours = sorted(Path(searchmark.__file__).parent.rglob("*.py"))
+    seen = hashlib.sha256(sys.version.encode())
+    for path in (*_files(), *ours, Path(__file__)):
+        status = path.stat()
+        seen.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return seen.hexdigest()
 
 
 def _files() -> Iterator[Path]:

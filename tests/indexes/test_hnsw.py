@@ -12,6 +12,7 @@ from searchmark.indexes.exact import ExactIndex
 from searchmark.indexes.hnsw import HnswIndex, HnswOptions, Scalar
 from searchmark.indexes.index import Distance, VectorIndex
 from searchmark.indexes.recall import neighbour_recall
+from searchmark.indexes.sqlite_vec import SqliteVecOptions
 from tests.support.index_checks import assert_finds, holding, random_rows
 
 MANY = 1500
@@ -40,6 +41,28 @@ def test_recall_rises_with_the_candidates_that_are_kept_and_reaches_one() -> Non
     recalls = [mean_recall(graph(HnswOptions(m=8, ef_construction=40, ef_search=ef), rows), rows) for ef in (10, 40, MANY)]
     assert 0.5 < recalls[0] < recalls[1] < recalls[2]
     assert recalls[2] > 0.99
+
+
+@pytest.mark.parametrize("scalar", SCALARS)
+def test_a_built_graph_that_is_searched_with_other_options_finds_what_one_of_their_own_does(scalar: Scalar) -> None:
+    rows, few, many = many_rows(), HnswOptions(m=4, ef_search=10, scalar=scalar), HnswOptions(m=4, ef_search=200, scalar=scalar)
+    tuned, own = HnswIndex(64, "cosine", few), graph(many, rows)
+    tuned.put(np.arange(MANY), rows)
+    tuned.build()
+    before = [tuned.search(query, 10).numbers.tolist() for query in rows[::25]]
+    tuned.searching_with(many)
+    after = [tuned.search(query, 10).numbers.tolist() for query in rows[::25]]
+    assert after == [own.search(query, 10).numbers.tolist() for query in rows[::25]] != before
+    assert tuned.describe() == own.describe()
+
+
+def test_what_a_graph_was_built_with_cannot_be_changed() -> None:
+    index = HnswIndex(64)
+    with pytest.raises(UsageError, match="an index that is built cannot change its m, scalar; build another one"):
+        index.searching_with(HnswOptions(m=8, ef_search=10, scalar="f16"))
+    with pytest.raises(UsageError, match="an index takes options of its own kind; build another index"):
+        index.searching_with(SqliteVecOptions())
+    assert index.describe()["ef_search"] == 64
 
 
 def test_smaller_numbers_cost_recall_even_if_everything_is_looked_at() -> None:

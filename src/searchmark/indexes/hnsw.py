@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from searchmark.embedders.embedder import Vectors, normalized
 from searchmark.errors import UsageError
-from searchmark.indexes.index import Distance, IndexOptions, Neighbours, Numbers, Scores
+from searchmark.indexes.index import Distance, IndexOptions, Neighbours, Numbers, Scores, check_same_build
 from searchmark.indexes.lengths import check_finite, check_finite_query, is_near_to_nothing, near_unit
 from searchmark.options.strict import strict_record
 
@@ -41,6 +41,8 @@ class HnswOptions(IndexOptions):
     than one, two builds of the same vectors may find different ones.
     """
 
+    AT_SEARCH: ClassVar[frozenset[str]] = frozenset({"ef_search"})
+
     m: Annotated[int, Ge(2)] = 16
     ef_construction: Annotated[int, Ge(1)] = 128
     ef_search: Annotated[int, Ge(1)] = 64
@@ -52,7 +54,7 @@ class HnswOptions(IndexOptions):
 
 
 class HnswIndex:
-    """A `VectorIndex` by usearch; of vectors that score the same, it may find any."""
+    """A `TunableIndex` by usearch; of vectors that score the same, it may find any."""
 
     exact = False
 
@@ -92,6 +94,10 @@ class HnswIndex:
         numbers, scores = found.keys.astype(np.int64), self._scores(found.distances.astype(np.float64))
         order = np.lexsort((numbers, -scores))
         return Neighbours(numbers[order], scores[order])
+
+    def searching_with(self, options: IndexOptions) -> None:
+        self._options = check_same_build(self._options, options)
+        self._graph.expansion_search = self._options.ef_search  # type: ignore[misc]  # its setter follows that of another property
 
     def size(self) -> int:
         """The graph and its vectors, as a saved index has them.

@@ -7,13 +7,14 @@ vectors that they find: the recall of an approximate one is what it finds of wha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.embedders.embedder import Vectors
+from searchmark.errors import UsageError
 from searchmark.options.strict import strict_record
 
 Numbers = NDArray[np.int64]
@@ -42,7 +43,9 @@ class Estimates:
 
 @strict_record
 class IndexOptions:
-    """What every index takes: nothing. Each kind adds its own."""
+    """What every index takes: nothing. Each kind adds its own. ``AT_SEARCH``: those that can change after the index was built."""
+
+    AT_SEARCH: ClassVar[frozenset[str]] = frozenset()
 
     def check_distance(self, distance: Distance) -> None:
         """Refuse a distance that such an index does not have; most have all."""
@@ -50,6 +53,20 @@ class IndexOptions:
     def open(self, dimension: int, distance: Distance) -> VectorIndex:
         """An empty index."""
         raise NotImplementedError
+
+
+Options = TypeVar("Options", bound=IndexOptions)
+
+
+def check_same_build(built: Options, wanted: IndexOptions) -> Options:
+    """The options that are wanted, if an index that was built with others serves them as one of their own would."""
+    if not isinstance(wanted, type(built)):
+        raise UsageError("an index takes options of its own kind; build another index")
+    fixed = {field.name for field in fields(built)} - built.AT_SEARCH
+    changed = sorted(name for name in fixed if getattr(built, name) != getattr(wanted, name))
+    if changed:
+        raise UsageError(f"an index that is built cannot change its {', '.join(changed)}; build another one")
+    return wanted
 
 
 class VectorIndex(Protocol):
@@ -84,6 +101,13 @@ class VectorIndex(Protocol):
 
     def close(self) -> None:
         """Let go of files, connections and tables that were made for it."""
+
+
+class TunableIndex(VectorIndex, Protocol):
+    """An index that can look at more or at less of itself without being built again."""
+
+    def searching_with(self, options: IndexOptions) -> None:
+        """Search by these options from now on; they differ from its own in nothing that was built (`check_same_build`)."""
 
 
 class ScoringIndex(VectorIndex, Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from searchmark.embedders.embedder import Vectors, normalized
 from searchmark.errors import SearchmarkError, UsageError
-from searchmark.indexes.index import Distance, IndexOptions, Neighbours, Numbers
+from searchmark.indexes.index import Distance, IndexOptions, Neighbours, Numbers, check_same_build
 from searchmark.indexes.lengths import near_unit
 from searchmark.indexes.pg_distances import DISTANCES, in_order
 from searchmark.indexes.pg_rows import VectorType, copied_rows
@@ -48,6 +48,8 @@ class PgvectorOptions(IndexOptions):
     ``iterative_scan``: what pgvector does where the index gives too few. ``type``: what vectors are stored as. ``schema``: where
     our tables are.
     """
+
+    AT_SEARCH: ClassVar[frozenset[str]] = frozenset({"ef_search", "probes"})
 
     dsn: Address = DEFAULT_DSN
     method: Literal["none", "ivfflat", "hnsw"] = "hnsw"
@@ -143,7 +145,7 @@ def _rows_of(table: OwnTable, options: PgvectorOptions, distance: Distance) -> V
 
 
 class PgvectorIndex:
-    """A `VectorIndex` in a database. Without an index (``method: none``) of full vectors it is exact, in float64."""
+    """A `TunableIndex` in a database. Without an index (``method: none``) of full vectors it is exact, in float64."""
 
     def __init__(self, options: PgvectorOptions, storage: Storage, dimension: int, distance: Distance) -> None:
         self.dimension = dimension
@@ -194,9 +196,7 @@ class PgvectorIndex:
         if not self._live.any():
             return
         with explained("the index was built"):
-            if self._options.method != "none" and (
-                not self._indexed or self._changed > REBUILT_ABOVE * np.count_nonzero(self._live)
-            ):
+            if self._options.method != "none" and self._is_outdated():
                 self._make_index()
             elif self._dropped:
                 self._open.connection.execute(self._sql("VACUUM {table}"))
@@ -209,6 +209,12 @@ class PgvectorIndex:
         with explained("vectors were searched"):
             return self._search(near_unit(query) if self._of_unit_length else query, k)
 
+    def searching_with(self, options: IndexOptions) -> None:
+        self._options = check_same_build(self._options, options)
+        if self._options.method == "ivfflat":  # that of a graph also depends on how many vectors are asked for
+            with explained("the settings were changed"):
+                self._set("ivfflat.probes", str(self._options.probes))
+
     def size(self) -> int:
         with explained("the table was measured"):
             name = self._open.table.identifier.as_string()
@@ -217,13 +223,9 @@ class PgvectorIndex:
 
     def describe(self) -> Mapping[str, Any]:
         options = self._options
-        searched: dict[str, Any] = {"hnsw": {"ef_search": options.ef_search}, "ivfflat": {"probes": options.probes}}.get(
-            options.method, {}
-        )
-        if options.method != "none":
-            searched = {**searched, "iterative_scan": options.iterative_scan}
         versions = {"pgvector": self._open.extension.version, "postgresql": self._open.server}
-        return {"name": "pgvector", "method": options.method, "type": options.type, **options.parameters, **searched, **versions}
+        chosen = {"method": options.method, "type": options.type, **options.parameters, **options.reach}
+        return {"name": "pgvector", **chosen, **versions}
 
     def close(self) -> None:
         if self._storage is None:
