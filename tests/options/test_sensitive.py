@@ -12,6 +12,7 @@ from searchmark.agents.rerankers import RERANKERS
 from searchmark.agents.source import BUILT_IN, BuiltIn
 from searchmark.config import Config, RewriterConfig
 from searchmark.embedders import EMBEDDERS, options_class
+from searchmark.indexes import INDEXES, index_options_class
 from searchmark.options.sensitive import (
     Address,
     CommandLine,
@@ -86,6 +87,10 @@ def _holds_text(hint: Any) -> bool:
 
 
 HARMLESS = {
+    "Bm25Config": {"fields"},
+    "PgvectorOptions": {"schema"},
+    "Fts5Config": {"fields"},
+    "SemanticConfig": {"chunking", "fields"},
     "VectorTableConfig": {"table", "id_column", "vector_column"},
     "DatasetConfig": {"revisions", "since", "until", "paths", "without_rules", "exclude_patterns"},
     "RewriterConfig": {"model", "prompt"},
@@ -108,6 +113,6 @@ def test_a_text_in_a_config_is_marked_or_known_to_be_harmless() -> None:
     """Whoever adds a text decides here, or by its type, what it can reach."""
     sections = [hint for hint in get_type_hints(Config).values() if is_dataclass(hint)]
     agents = [BuiltIn(name).load().Config for name in BUILT_IN]
-    records = [*sections, RewriterConfig, *filter(None, agents), *map(options_class, EMBEDDERS), *RERANKERS.values()]
+    records = [*sections, RewriterConfig, *filter(None, agents), *map(options_class, EMBEDDERS), *map(index_options_class, INDEXES), *RERANKERS.values()]
     found = {record.__name__: set(unmarked_texts(record)) for record in records}
     assert {name: texts for name, texts in found.items() if texts} == HARMLESS

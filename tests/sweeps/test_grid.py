@@ -115,7 +115,7 @@ def test_a_name_has_no_secret_of_a_choice():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("- exact\n", "is no sweep"),
+        ("- exact\n", "is not a sweep file"),
         ("grid: {index: [exact]}\nmargin: 0\n", "margin"),
         ("grid: {index: [exact]}\nmargn: 0.1\n", "margn: is not a known field"),
         ("agent: semantic\n", "grid: is missing"),

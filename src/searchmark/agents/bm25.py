@@ -15,7 +15,7 @@ from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.lexical.analyser import AnalyserOptions
 from searchmark.agents.lexical.collection import Collection, Weighting
 from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.corpora.selection import Selection
+from searchmark.corpora.selection import DocumentSelection
 from searchmark.options.strict import strict_record
 
 
@@ -43,7 +43,7 @@ class Bm25Config(AnalyserOptions):
     cache: bool | None = None
 
     def __post_init__(self) -> None:
-        Selection.of(self.fields, self.filter)
+        DocumentSelection.of(self.fields, self.filter)
         if not 0 <= self.k1 < inf or not 0 <= self.b <= 1:
             raise ValueError("k1 must not be negative, and b must lie between 0 and 1")
         weights = (self.name_weight, self.content_weight)
@@ -60,7 +60,7 @@ class Bm25Agent(RetrievalAgent):
         self._config = config or Bm25Config()
         options = self._config
         weighting = Weighting(options.k1, options.b, options.name_weight, options.content_weight)
-        self._selection = Selection.of(options.fields, options.filter)
+        self._selection = DocumentSelection.of(options.fields, options.filter)
         self.collection = Collection(options, weighting, cache=options.cache)
 
     @property

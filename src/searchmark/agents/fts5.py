@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.lexical.analyser import Analyser, AnalyserOptions, Language
 from searchmark.agents.lexical.choice import AnalyserChoice
-from searchmark.corpora.selection import Selection
+from searchmark.corpora.selection import DocumentSelection
 from searchmark.errors import UsageError
 from searchmark.files.sqlite import IN_MEMORY, PRIVATE_FILE, full_text_problem, open_database
 from searchmark.files.text_encoding import encodable
@@ -58,7 +58,7 @@ class Fts5Config:
     storage: Literal["memory", "file"] = "memory"
 
     def __post_init__(self) -> None:
-        Selection.of(self.fields, self.filter)
+        DocumentSelection.of(self.fields, self.filter)
         weights = (self.path_weight, self.title_weight, self.content_weight)
         if not all(0 <= weight < inf for weight in weights) or not any(weights):
             raise ValueError("weights must be finite and not negative, and one of them must not be 0")
@@ -75,7 +75,7 @@ class Fts5Agent(RetrievalAgent):
     def __init__(self, config: Fts5Config | None = None) -> None:
         self._config = config or Fts5Config()
         self._choice = AnalyserChoice(AnalyserOptions(self._config.language, self._config.stop_words, stemming=False))
-        self._selection = Selection.of(self._config.fields, self._config.filter)
+        self._selection = DocumentSelection.of(self._config.fields, self._config.filter)
         self._analyser = Analyser()
         self._database: apsw.Connection | None = None
         self._ids: dict[int, str] = {}

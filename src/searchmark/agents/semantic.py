@@ -20,8 +20,8 @@ from searchmark.agents.chunking import Cutting, Lines
 from searchmark.agents.pooling import Pooling
 from searchmark.agents.semantic_options import SemanticConfig
 from searchmark.agents.stored_vectors import StoredVectors
-from searchmark.agents.vector_search import Answered, SearchOptions, VectorSearch, measured_recall
-from searchmark.corpora.selection import Selection
+from searchmark.agents.vector_search import SearchOptions, VectorAnswer, VectorSearch, measured_recall
+from searchmark.corpora.selection import DocumentSelection
 from searchmark.embedders import check_embedder, load_embedder
 from searchmark.errors import UsageError
 from searchmark.indexes import check_index
@@ -50,12 +50,12 @@ class SemanticAgent(RetrievalAgent):
         if self._config.pooling != "max" and not isinstance(self._index_options, ExactOptions):
             raise UsageError(f"pooling {self._config.pooling!r} needs every chunk of a file: use index: exact, or pooling: max")
         self._embedder: Embedder | None = None
-        self._selection = Selection.of(self._config.fields, self._config.filter)
+        self._selection = DocumentSelection.of(self._config.fields, self._config.filter)
         self._cutting = self._new_cutting(by_id=False)
         self._table = ChunkTable()
         self._stored: StoredVectors | None = None
         self._search: VectorSearch | None = None
-        self._last: Answered | None = None
+        self._last: VectorAnswer | None = None
         self._lines_of: dict[str, list[Lines]] = {}
 
     @property

@@ -35,7 +35,7 @@ class SearchOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
+class VectorAnswer:
     """The files of a query and its vector, the ``near`` chunks of those that were asked for at first, and the time in the index.
 
     ``index_ms`` is None if the index was not asked. ``near`` is empty where an index scores files by all of their chunks.
@@ -57,7 +57,7 @@ class VectorSearch:
         vector = lru_cache(options.remembered)(embed)
 
         @lru_cache(options.remembered if options.answers else 0)
-        def answer(query: str, k: int) -> Answered:
+        def answer(query: str, k: int) -> VectorAnswer:
             return answered(stored, table, vector(query), k, options)
 
         self.vector, self.answer = vector, answer
@@ -78,22 +78,22 @@ class VectorSearch:
         self.answer.cache_clear()
 
 
-def answered(stored: StoredVectors, table: ChunkTable, query: Vectors, k: int, options: SearchOptions) -> Answered:
+def answered(stored: StoredVectors, table: ChunkTable, query: Vectors, k: int, options: SearchOptions) -> VectorAnswer:
     """The best ``k`` files for a vector; one of zeros is near to nothing, and no index is asked for it."""
     layout = table.layout()
     if k < 1 or not layout.names or not query.any():
-        return Answered(query)
+        return VectorAnswer(query)
     if stored.scoring is not None:
         scoring = TimedScoringIndex(stored.scoring)
         hits = nearest_files(scoring, layout, query, k, options.pooling)
-        return Answered(query, hits, NOTHING, k, scoring.spent_ns / 1e6)
+        return VectorAnswer(query, hits, NOTHING, k, scoring.spent_ns / 1e6)
     searched = TimedIndex(stored.searched)
     found = files_of_nearest(searched, layout, query, k, options.candidates)
     # Where files were too few, more chunks were asked for than a user of the index would have; recall is that of the first.
-    return Answered(query, found.hits, found.near, options.candidates or k, searched.spent_ns / 1e6)
+    return VectorAnswer(query, found.hits, found.near, options.candidates or k, searched.spent_ns / 1e6)
 
 
-def measured_recall(stored: StoredVectors, chunks: int, last: Answered, recall_k: int) -> Usage:
+def measured_recall(stored: StoredVectors, chunks: int, last: VectorAnswer, recall_k: int) -> Usage:
     """What the index has found of the true nearest vectors, before files were made of them; an exact one finds all."""
     k = min(recall_k, last.asked, chunks)
     if k < 1:

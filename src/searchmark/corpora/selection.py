@@ -19,14 +19,14 @@ SHOWN = 10  # values in a message
 
 
 @dataclass(frozen=True)
-class Selection:
+class DocumentSelection:
     """Which fields are searched (None: title, text and id, as ever), and which values a document must have in others."""
 
     fields: tuple[str, ...] | None = None
     filter: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, fields: Sequence[str] | None, filters: Mapping[str, Any]) -> Selection:
+    def of(cls, fields: Sequence[str] | None, filters: Mapping[str, Any]) -> DocumentSelection:
         """From the options of an agent; what cannot be is a ValueError of one sentence."""
         if fields is not None and (not fields or len(set(fields)) < len(fields)):
             raise ValueError(f"fields is {list(fields)}, and must name one field or more, none of them twice")
@@ -83,7 +83,7 @@ class SelectedSource(DocumentSource):
     """The documents of a corpus, as far as they are selected. The names of their contents are not those of what is seen."""
 
     whole: Corpus
-    selection: Selection
+    selection: DocumentSelection
 
     def stream(self) -> Iterator[Document]:
         return self._selected(self.whole)
@@ -125,7 +125,7 @@ def _normal(value: str) -> str:
     return value.strip().casefold()
 
 
-def _check(selection: Selection, corpus: Corpus) -> None:
+def _check(selection: DocumentSelection, corpus: Corpus) -> None:
     """Documents are read until every field was seen and one got through the filter: mostly the first few."""
     unseen = dict.fromkeys((*(selection.fields or ()), *selection.filter))
     names: dict[str, None] = dict.fromkeys(OWN)

@@ -23,7 +23,7 @@ MOST = 2.0**60  # lengths within these two fit into float32, and so do their squ
 LEAST = 2.0**-60
 
 
-class Measure(Protocol):
+class DistanceMeasure(Protocol):
     """What a distance is, for `ExactIndex`: rough scores are comparable with each other for one query."""
 
     def fits(self, lengths: Wide) -> NDArray[np.bool_]:
@@ -131,4 +131,4 @@ class Euclidean(InnerProduct):
         return found
 
 
-MEASURES: dict[Distance, Measure] = {"cosine": Cosine(), "ip": InnerProduct(), "l2": Euclidean()}
+MEASURES: dict[Distance, DistanceMeasure] = {"cosine": Cosine(), "ip": InnerProduct(), "l2": Euclidean()}

@@ -152,7 +152,7 @@ _KINDS = (
     ),
     NoteKind(
         "normalised-already", "note", "Vectors of length one although they were not to be normalised.",
-        "The model normalises already, or the file does: a distance that goes by length is in vain.",
+        "The model normalises already, or the file does: a distance that goes by length has no effect.",
         "Say normalize: true, so that queries are treated alike for sure.",
     ),
     NoteKind(

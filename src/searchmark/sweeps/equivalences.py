@@ -9,14 +9,14 @@ from typing import Any
 
 from searchmark.embedders import check_embedder
 from searchmark.records import Run
-from searchmark.sweeps.grid import EMBEDDER, Setting
+from searchmark.sweeps.grid import EMBEDDER, GridSetting
 from searchmark.sweeps.result import Equivalence
 
 DISTANCE = "distance"
 MOST_NAMED = 20
 
 
-def equivalences(runs: Sequence[tuple[Setting, Run]]) -> Iterator[Equivalence]:
+def equivalences(runs: Sequence[tuple[GridSetting, Run]]) -> Iterator[Equivalence]:
     """Every pair of settings that differ in the distance alone, and whose vectors have length one."""
     groups: dict[str, list[tuple[str, Run]]] = {}
     for setting, run in runs:
@@ -31,7 +31,7 @@ def _normalized(options: Mapping[str, Any]) -> bool:
     return bool(check_embedder(options.get(EMBEDDER, "wordllama")).normalize)
 
 
-def _apart_from_distance(setting: Setting) -> str:
+def _apart_from_distance(setting: GridSetting) -> str:
     return json.dumps({key: value for key, value in setting.options.items() if key != DISTANCE}, sort_keys=True, default=repr)
 
 

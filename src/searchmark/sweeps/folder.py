@@ -17,7 +17,7 @@ from searchmark.files.our_folder import keep_out_of_git, refuse_leading_out
 from searchmark.options.experiment_options import OUR_FOLDER
 from searchmark.records import Run, RunLabel
 from searchmark.runs import load_run, save_run
-from searchmark.sweeps.grid import Setting
+from searchmark.sweeps.grid import GridSetting
 
 SWEEPS = "sweeps"
 
@@ -39,10 +39,10 @@ class SweepFolder:
     def journals(self) -> Path:
         return self.path / "journals"
 
-    def row_file(self, setting: Setting) -> Path:
+    def row_file(self, setting: GridSetting) -> Path:
         return self.path / "rows" / f"{setting.key}.jsonl"
 
-    def finished(self, setting: Setting) -> Run | None:
+    def finished(self, setting: GridSetting) -> Run | None:
         """The run of a setting that was measured before, under its name of today; one that cannot be read is made again."""
         file = self.row_file(setting)
         if not file.exists():
@@ -53,10 +53,10 @@ class SweepFolder:
             return None
         return replace(run, label=RunLabel(setting.name))
 
-    def keep(self, setting: Setting, run: Run) -> None:
+    def keep(self, setting: GridSetting, run: Run) -> None:
         save_run(run, self.row_file(setting))
 
-    def forget(self, setting: Setting) -> None:
+    def forget(self, setting: GridSetting) -> None:
         self.row_file(setting).unlink(missing_ok=True)
 
     @contextmanager

@@ -32,7 +32,7 @@ MOST_SETTINGS = 10_000
 
 
 @dataclass(frozen=True)
-class Setting:
+class GridSetting:
     """One combination of choices. ``key`` tells it from every other one, whatever else is in the grid."""
 
     name: str
@@ -48,11 +48,11 @@ class Grid:
     """All settings, in the order of the file, and how many combinations were duplicates of others."""
 
     agent: AgentSpec
-    settings: tuple[Setting, ...]
+    settings: tuple[GridSetting, ...]
     duplicates: int
 
     @property
-    def baseline(self) -> Setting:
+    def baseline(self) -> GridSetting:
         return next(each for each in self.settings if each.is_baseline)
 
 
@@ -76,7 +76,7 @@ def grid_of(config: SweepConfig) -> Grid:
         found, keys = {base_key: base, **found}, [base_key, *keys]
     names = setting_names([found[key] for key in keys])
     settings = tuple(
-        Setting(name, found[key], shape.options(found[key]), key, key == base_key, added and key == base_key)
+        GridSetting(name, found[key], shape.options(found[key]), key, key == base_key, added and key == base_key)
         for name, key in zip(names, keys, strict=True)
     )
     return Grid(shape.spec, settings, len(combined) - len(keys) + added)
@@ -216,11 +216,11 @@ def _defaults(spec: AgentSpec) -> dict[str, Any] | None:
     return {each.name: getattr(made, each.name) for each in fields(shape)}
 
 
-def varied(settings: Sequence[Setting], name: str) -> bool:
+def varied(settings: Sequence[GridSetting], name: str) -> bool:
     """Whether settings differ in one of their options."""
     return len(Counter(json.dumps(each.options.get(name), sort_keys=True, default=repr) for each in settings)) > 1
 
 
-def spec_of_setting(grid: Grid, setting: Setting) -> AgentSpec:
+def spec_of_setting(grid: Grid, setting: GridSetting) -> AgentSpec:
     """The agent of one setting. Its name does not depend on the rest of the grid, so that a started row can be resumed."""
     return replace(grid.agent, name=f"{grid.agent.name}-{setting.key}", config=dict(setting.options))

@@ -20,7 +20,7 @@ from searchmark.records import ERROR, TIMEOUT, Run, Suite
 from searchmark.services.redaction import without_secrets
 from searchmark.sweeps.equivalences import equivalences
 from searchmark.sweeps.frontiers import beaten_by_none
-from searchmark.sweeps.grid import EMBEDDER, NORMALIZE, Grid, Setting, varied
+from searchmark.sweeps.grid import EMBEDDER, NORMALIZE, Grid, GridSetting, varied
 from searchmark.sweeps.result import AgainstBaseline, Deciding, MeanValue, Sweep, SweepRow, SweepSuite
 from searchmark.sweeps.running import RowOutcome
 from searchmark.sweeps.sentences import concluded
@@ -83,7 +83,7 @@ def _measured(suite: Suite, config: SweepConfig, outcomes: Sequence[RowOutcome],
     return _Measured(dict(zip(runs, scores, strict=True)), primary_column(scores[0], scores[0].names[0]))
 
 
-def _compared(measured: _Measured, baseline: Setting, margin: float) -> dict[str, AgainstBaseline]:
+def _compared(measured: _Measured, baseline: GridSetting, margin: float) -> dict[str, AgainstBaseline]:
     """Each setting against the baseline, all of them being one family."""
     keys = list(measured.scores)
     others = [key for key in keys if key != baseline.key]
@@ -160,7 +160,7 @@ def _decided_by(grid: Grid, rows: Sequence[SweepRow]) -> Deciding:
     return "index only" if known and not models else "end to end, cold"
 
 
-def _unnormalized(setting: Setting) -> Setting:
+def _unnormalized(setting: GridSetting) -> GridSetting:
     """Normalising takes no time worth the name."""
     embedder = setting.options.get(EMBEDDER)
     if not isinstance(embedder, Mapping):

@@ -74,7 +74,7 @@ def to_json(sweep: Sweep) -> str:
 
 
 @dataclass(frozen=True)
-class _Page:
+class _SweepPage:
     """What the template shows."""
 
     title: str
@@ -92,7 +92,7 @@ def to_html(sweep: Sweep) -> Iterator[str]:
 
     drawn = [(scatter_of(found), caption) for found, caption in pictures(sweep)]
     tables: list[tuple[object, str]] = [(quality_table(sweep), quality_title(sweep)), (cost_table(sweep), COST_TITLE)]
-    page = _Page(title(sweep), about(sweep), headline(sweep), sweep.sentence, tables, list(drawn), sweep.notes)
+    page = _SweepPage(title(sweep), about(sweep), headline(sweep), sweep.sentence, tables, list(drawn), sweep.notes)
     return filled("sweep.html", page=page)
 
 

@@ -27,7 +27,7 @@ class MeanValue:
 
 @dataclass(frozen=True)
 class AgainstBaseline:
-    """Setting minus baseline on the deciding measure, with its 95 % interval; ``p_holm`` is adjusted for the whole grid."""
+    """GridSetting minus baseline on the deciding measure, with its 95 % interval; ``p_holm`` is adjusted for the whole grid."""
 
     difference: float | None
     low: float | None

@@ -15,7 +15,7 @@ from searchmark.options.experiment_options import CaseSelection, Resumption
 from searchmark.options.run_options import RunOptions
 from searchmark.records import ERROR, NOT_RUN, TIMEOUT, Run, RunLabel, Suite
 from searchmark.sweeps.folder import SweepFolder
-from searchmark.sweeps.grid import Grid, Setting, spec_of_setting
+from searchmark.sweeps.grid import Grid, GridSetting, spec_of_setting
 
 if TYPE_CHECKING:
     from searchmark.running.agent_run import Progress
@@ -40,7 +40,7 @@ class SweepRequest:
 class RowOutcome:
     """What became of a setting: a run, or why there is none. ``reused``: it was finished before."""
 
-    setting: Setting
+    setting: GridSetting
     run: Run | None
     failure: str | None = None
     reused: bool = False
@@ -49,7 +49,7 @@ class RowOutcome:
 class SweepWatcher(Protocol):
     """Who is told of what happens."""
 
-    def row(self, number: int, of: int, setting: Setting) -> None:
+    def row(self, number: int, of: int, setting: GridSetting) -> None:
         """A setting is about to be run."""
 
     def progress(self, progress: Progress) -> None:
@@ -68,7 +68,7 @@ def run_sweep(request: SweepRequest, watcher: SweepWatcher) -> list[RowOutcome]:
         return [_outcome(request, watcher, number) for number in range(len(request.grid.settings))]
 
 
-def finished_rows(request: SweepRequest) -> list[Setting]:
+def finished_rows(request: SweepRequest) -> list[GridSetting]:
     """The settings that need not be run again."""
     return [each for each in request.grid.settings if not request.fresh and request.folder.row_file(each).exists()]
 
@@ -85,7 +85,7 @@ def _outcome(request: SweepRequest, watcher: SweepWatcher, number: int) -> RowOu
     return outcome
 
 
-def _made(request: SweepRequest, setting: Setting, watcher: SweepWatcher) -> RowOutcome:
+def _made(request: SweepRequest, setting: GridSetting, watcher: SweepWatcher) -> RowOutcome:
     def told(progress: Progress) -> None:
         watcher.progress(replace(progress, label=RunLabel(setting.name)))
 
@@ -102,7 +102,7 @@ def _made(request: SweepRequest, setting: Setting, watcher: SweepWatcher) -> Row
     return RowOutcome(setting, replace(run, label=RunLabel(setting.name)))
 
 
-def _run(request: SweepRequest, setting: Setting, on_progress: OnProgress) -> Run:
+def _run(request: SweepRequest, setting: GridSetting, on_progress: OnProgress) -> Run:
     begun = _journal(request, setting)
     if begun.exists() and begun.stat().st_size:
         # A journal of what has changed since cannot be resumed; then the row is begun again.
@@ -111,7 +111,7 @@ def _run(request: SweepRequest, setting: Setting, on_progress: OnProgress) -> Ru
     return _experiment(request, setting, resume=False).run(on_progress).runs[0]
 
 
-def _experiment(request: SweepRequest, setting: Setting, *, resume: bool) -> Experiment:
+def _experiment(request: SweepRequest, setting: GridSetting, *, resume: bool) -> Experiment:
     return Experiment(
         request.suite,
         (spec_of_setting(request.grid, setting),),
@@ -122,18 +122,18 @@ def _experiment(request: SweepRequest, setting: Setting, *, resume: bool) -> Exp
     )
 
 
-def _journal(request: SweepRequest, setting: Setting) -> Path:
+def _journal(request: SweepRequest, setting: GridSetting) -> Path:
     from searchmark.running.journals import journal_path
 
     label = RunLabel(spec_of_setting(request.grid, setting).name)
     return journal_path(request.folder.journals, request.suite, label, CaseSelection(), request.options.seed)
 
 
-def _remove_journal(request: SweepRequest, setting: Setting) -> None:
+def _remove_journal(request: SweepRequest, setting: GridSetting) -> None:
     _journal(request, setting).unlink(missing_ok=True)
 
 
-def _forget(request: SweepRequest, setting: Setting) -> None:
+def _forget(request: SweepRequest, setting: GridSetting) -> None:
     request.folder.forget(setting)
     _remove_journal(request, setting)
 
@@ -148,6 +148,6 @@ def _failure(run: Run) -> str | None:
     return None
 
 
-def _own_words(sentence: str, grid: Grid, setting: Setting) -> str:
+def _own_words(sentence: str, grid: Grid, setting: GridSetting) -> str:
     """The reason without the name that the agent has for us alone."""
     return sentence.replace(spec_of_setting(grid, setting).name, grid.agent.name)

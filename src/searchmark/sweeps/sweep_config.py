@@ -47,5 +47,5 @@ def load_sweep(path: str | PathLike[str]) -> SweepConfig:
     check_readable(file)
     data = parse_yaml(file, read_text(file), numbers=True)
     if not isinstance(data, Mapping):
-        raise FormatError(file, None, "is no sweep: it needs a mapping with 'grid', such as grid: {index: [exact, hnsw]}")
+        raise FormatError(file, None, "is not a sweep file: it needs a mapping with 'grid', such as grid: {index: [exact, hnsw]}")
     return check_shape(file, TypeAdapter(SweepConfig), dict(data))

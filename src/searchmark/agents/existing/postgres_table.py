@@ -50,7 +50,7 @@ _EXACT = ("enable_indexscan", "enable_bitmapscan", "enable_indexonlyscan")
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """The vectors of a table."""
 
     oid: int
@@ -198,7 +198,7 @@ def _settings(options: VectorTableConfig) -> dict[str, str]:
     return {name: str(value) for name, value in chosen.items() if value is not None}
 
 
-def _column(connection: Connection, options: VectorTableConfig) -> Column:
+def _column(connection: Connection, options: VectorTableConfig) -> TableColumn:
     """The column of vectors of the table that is meant, by the search path where no schema is named."""
     from psycopg import sql
 
@@ -219,4 +219,4 @@ def _column(connection: Connection, options: VectorTableConfig) -> Column:
         raise UsageError(f"the column {name!r} of {options.table} is of type {columns[name][0]}; it must be vector or halfvec")
     oid, schema, table = found
     kind, dimension = columns[name]
-    return Column(oid, schema, table, name, kind, dimension)
+    return TableColumn(oid, schema, table, name, kind, dimension)

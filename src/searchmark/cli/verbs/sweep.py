@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from searchmark.cli._database import dsn_option
 from searchmark.cli._groups import SuiteChoice
 from searchmark.cli._options import (
     HOW_TO_RUN,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from searchmark.corpora.corpus import Survey
     from searchmark.records import Suite
     from searchmark.running.agent_run import Progress
-    from searchmark.sweeps.grid import Setting
+    from searchmark.sweeps.grid import GridSetting
     from searchmark.sweeps.result import Sweep
     from searchmark.sweeps.running import RowOutcome, SweepRequest
 
@@ -63,6 +64,7 @@ MINUTE = 60
     metavar="FIELD=NAME",
     help="Fields of the corpus: id=asin, title=name, text=a,b; repeatable.",
 )
+@dsn_option(WHAT_TO_SEARCH)
 @config_options(RunOptions, "given", HOW_TO_RUN, "evaluation")
 @option(RESUME, "--fresh", is_flag=True, help="Run every setting again, also those that are finished.")
 @option(
@@ -148,7 +150,7 @@ def command(
         _list_settings(request)
         return EXIT_OK
     with _resumable():
-        outcomes = run_sweep(request, _Shown(request))
+        outcomes = run_sweep(request, _RowDisplay(request))
     sweep = sweep_result(suite, config, grid, outcomes, options.depth, survey)
     return _deliver(sweep, outputs)
 
@@ -193,7 +195,7 @@ def _resumable() -> Iterator[None]:
         raise
 
 
-class _Shown:
+class _RowDisplay:
     """Says which row is in work and how long the rest may take; on a terminal with a bar for its cases."""
 
     def __init__(self, request: SweepRequest) -> None:
@@ -203,7 +205,7 @@ class _Shown:
         self._begun: float | None = None
         self._seconds: list[float] = []
 
-    def row(self, number: int, of: int, setting: Setting) -> None:
+    def row(self, number: int, of: int, setting: GridSetting) -> None:
         rest = f", about {_duration(self._mean * (of - number + 1))} left" if self._seconds else ""
         tell(f"row {number} of {of}{rest}: {setting.name}")
         self._begun = time.monotonic()
