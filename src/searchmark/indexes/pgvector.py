@@ -19,7 +19,7 @@ from searchmark.indexes.pg_distances import DISTANCES, in_order
 from searchmark.indexes.pg_rows import VectorType, copied_rows
 from searchmark.indexes.pg_search import VectorRows
 from searchmark.indexes.pg_tables import OwnTable, new_table
-from searchmark.options.sensitive import Address
+from searchmark.options.sensitive import DatabaseAddress, UsesUnasked
 from searchmark.options.strict import strict_record
 from searchmark.services.postgres import connected, explained, vector_extension
 from searchmark.services.variables import DEFAULT_DSN
@@ -39,7 +39,7 @@ IterativeScan = Literal["off", "strict_order", "relaxed_order"]
 
 
 @strict_record
-class PgvectorOptions(IndexOptions):
+class PgvectorOptions(IndexOptions, UsesUnasked):
     """Options of ``pgvector``.
 
     ``dsn``: which database, as ``postgresql://user@host/name``; ``${NAME}`` in it is an environment variable, and the default is
@@ -51,7 +51,7 @@ class PgvectorOptions(IndexOptions):
 
     AT_SEARCH: ClassVar[frozenset[str]] = frozenset({"ef_search", "probes"})
 
-    dsn: Address = DEFAULT_DSN
+    dsn: DatabaseAddress = DEFAULT_DSN
     method: Literal["none", "ivfflat", "hnsw"] = "hnsw"
     type: VectorType = "vector"
     lists: Annotated[int, Ge(1), Le(32768)] = 100
@@ -61,6 +61,10 @@ class PgvectorOptions(IndexOptions):
     ef_search: Annotated[int, Ge(1), Le(LARGEST_EF)] = 40
     iterative_scan: IterativeScan = "off"
     schema: str = "searchmark"
+
+    @classmethod
+    def used_unasked(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG003  # always
+        return {"dsn": DEFAULT_DSN}
 
     def open(self, dimension: int, distance: Distance) -> PgvectorIndex:
         self._check(dimension)

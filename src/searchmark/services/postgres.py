@@ -104,9 +104,9 @@ def _refuse_literal_password(dsn: str) -> None:
 
 
 def _address(dsn: str) -> str:
-    if dsn == DEFAULT_DSN:
+    if dsn == DEFAULT_DSN or not dsn.strip():  # without any, the library would take one that the machine has
         with suppress(UsageError):
-            return with_variables(dsn)
+            return with_variables(DEFAULT_DSN)
         raise UsageError(f"no database is named: give --dsn, set the environment variable {DSN_VARIABLE}, or the option dsn")
     return with_variables(dsn)
 
