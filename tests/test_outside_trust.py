@@ -268,3 +268,29 @@ def test_a_file_of_sqlite_in_the_project_is_no_database_of_the_environment(proje
     main(arguments("--agent", "x"))
     assert "which only a config that you name may set" not in capsys.readouterr().err
     assert_untouched(project, listener, before)
+
+
+@pytest.mark.parametrize("choice", ["index", "arm", "mode"])
+def test_only_a_config_that_was_named_has_vectors_written_to_a_file(choice: str, project: Path, capsys) -> None:
+    written = {"embedder": "hashing", "index": {"name": "exact", "file": str(project / "vectors")}}
+    entry: dict[str, Any] = {
+        "index": {"name": "x", "source": "semantic", "config": written},
+        "arm": {"name": "x", "source": "hybrid", "config": {"arms": ["bm25", {"name": "semantic", "config": written}]}},
+        "mode": {"name": "x", "source": "semantic", "modes": {"m": written}},
+    }[choice]
+    write_config(project / "searchmark.yaml", entry)
+    assert main(arguments(*name_of(entry))) == 4
+    assert "is a file to write to, which only a config that you name may set" in capsys.readouterr().err
+    write_suite(project, agent=entry, **({"mode": "m"} if choice == "mode" else {}))
+    assert main(arguments("--no-config")) == 4
+    assert "index.file of its agent, which is a file to write to" in capsys.readouterr().err
+    assert not (project / "vectors").exists()
+
+
+@pytest.mark.parametrize("option", ["m", "ef_construction", "ef_search", "threads"])
+def test_the_header_of_a_suite_cannot_ask_for_a_graph_without_bounds(option: str, project: Path, capsys) -> None:
+    write_suite(
+        project, agent={"name": "semantic", "config": {"embedder": "hashing", "index": {"name": "hnsw", option: 1_000_000}}}
+    )
+    assert main(arguments("--no-config")) == 4
+    assert "less than or equal to" in capsys.readouterr().err

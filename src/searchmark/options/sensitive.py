@@ -26,6 +26,7 @@ class Sensitive(Enum):
     COMMAND = "is a command"
     PATH = "is a path"
     WRITTEN_FOLDER = "is a folder to write to"
+    WRITTEN_FILE = "is a file to write to"
     REPOSITORY = "is a repository"  # [NAME=]PATH
     MODEL = "is a model"  # by its name on the hub, or as a folder, which may hold code
     PERMISSION = "says what an agent is given or allowed"
@@ -37,6 +38,7 @@ DatabaseAddress = Annotated[str, Sensitive.DATABASE]
 KeyVariable = Annotated[str, Sensitive.KEY_VARIABLE]
 CommandLine = Annotated[str, Sensitive.COMMAND]
 FilePath = Annotated[str, Sensitive.PATH]
+WrittenFile = Annotated[str, Sensitive.WRITTEN_FILE]
 WrittenFolder = Annotated[str, Sensitive.WRITTEN_FOLDER]
 RepositoryPath = Annotated[str, Sensitive.REPOSITORY]
 ModelName = Annotated[str, Sensitive.MODEL]

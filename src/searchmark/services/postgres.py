@@ -61,6 +61,19 @@ def connected(dsn: str) -> Connection:
     return connection
 
 
+def is_reached_by_socket(dsn: str) -> bool:
+    """Whether an address is that of a Unix socket, as far as that is known without asking."""
+    try:
+        psycopg, address = _imported(), _address(dsn)
+    except UsageError:  # whoever connects says what is wrong
+        return False
+    try:
+        parts = psycopg.conninfo.conninfo_to_dict(address)
+    except psycopg.Error:
+        return False
+    return not parts.get("hostaddr") and str(parts.get("host") or "/").startswith(("/", "@"))
+
+
 def vector_extension(connection: Connection) -> Extension:
     """The extension ``vector``, which must be there: to install it is for the owner of the database."""
     row = connection.execute(
