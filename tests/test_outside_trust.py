@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -82,7 +83,51 @@ ADDRESSES: dict[str, Any] = {
     "server as an arm": {"name": "x", "source": "hybrid", "config": {"arms": ["bm25", "mcp:URL"]}},
     "server in a mode": {"name": "x", "source": "mcp", "modes": {"m": {"url": "URL", "tool": "t"}}},
 }
-SPELLINGS = {**{f"program, {name}": each for name, each in PROGRAMS.items()}, **{f"address, {n}": e for n, e in ADDRESSES.items()}}
+# Nothing here says where the database is: it is the one in the environment of whoever runs this.
+STORED = {"embedder": "hashing", "index": "pgvector"}
+TABLE = {"embedder": "hashing", "table": "users", "id_column": "pwhash"}
+DATABASES: dict[str, Any] = {
+    "index": {"name": "x", "source": "semantic", "config": STORED},
+    "name": {"name": "semantic", "config": STORED},
+    "class": {"name": "x", "class": "semantic", "config": STORED},
+    "index with options": {"name": "x", "source": "semantic", "config": {"index": {"name": "pgvector", "schema": "public"}}},
+    "default as it is written": {
+        "name": "x",
+        "source": "semantic",
+        "config": {"index": {"name": "pgvector", "dsn": "${SEARCHMARK_DSN}"}},
+    },
+    "empty address": {"name": "x", "source": "semantic", "config": {"index": {"name": "pgvector", "dsn": ""}}},
+    "mode": {"name": "x", "source": "semantic", "config": {"embedder": "hashing"}, "modes": {"m": {"index": "pgvector"}}},
+    "arm": {"name": "x", "source": "hybrid", "config": {"arms": ["bm25", {"name": "semantic", "config": STORED}]}},
+    "arm of an arm": {
+        "name": "x",
+        "source": "rerank",
+        "config": {"arm": {"name": "y", "source": "hybrid", "config": {"arms": ["bm25", {"name": "semantic", "config": STORED}]}}},
+    },
+    "arm of a mode": {"name": "x", "source": "hybrid", "modes": {"m": {"arms": ["bm25", {"name": "semantic", "config": STORED}]}}},
+    "arm of our own pair": {
+        "name": "x",
+        "source": "fts5+vector",
+        "config": {"arms": ["bm25", {"name": "semantic", "config": STORED}]},
+    },
+    "table": {"name": "x", "source": "vector-table", "config": TABLE},
+    "table by name": {"name": "vector-table", "config": TABLE},
+    "table with an empty address": {"name": "x", "source": "vector-table", "config": {**TABLE, "dsn": ""}},
+    "table with an empty file": {"name": "x", "source": "vector-table", "config": {**TABLE, "database": ""}},
+    "table in a mode": {"name": "x", "source": "vector-table", "modes": {"m": TABLE}},
+    "table in a mode in place of a file": {
+        "name": "x",
+        "source": "vector-table",
+        "config": {**TABLE, "database": "docs.jsonl"},
+        "modes": {"m": {"database": ""}},
+    },
+    "table as an arm": {"name": "x", "source": "hybrid", "config": {"arms": ["bm25", {"name": "vector-table", "config": TABLE}]}},
+}
+SPELLINGS = {
+    **{f"program, {name}": each for name, each in PROGRAMS.items()},
+    **{f"address, {name}": each for name, each in ADDRESSES.items()},
+    **{f"database, {name}": each for name, each in DATABASES.items()},
+}
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +137,8 @@ def listener() -> Iterator[Listener]:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch) -> Path:
+def project(tmp_path: Path, listener: Listener, monkeypatch) -> Path:
+    monkeypatch.setenv("SEARCHMARK_DSN", f"postgresql://me@127.0.0.1:{urlsplit(listener.url).port}/mine")
     (tmp_path / ".git").mkdir()
     (tmp_path / "docs.jsonl").write_text('{"id": "d1", "text": "one word"}\n{"id": "d2", "text": "two words"}\n')
     write_suite(tmp_path)
@@ -157,7 +203,7 @@ def test_the_header_of_a_suite_names_no_program_and_no_address(spelling: str, pr
     assert_untouched(project, listener, before)
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("spelling", [each for each in SPELLINGS if not each.startswith("database")])
 def test_no_exec_refuses_all_of_them_in_a_config_that_was_named(spelling: str, project: Path, listener: Listener, capsys) -> None:
     before, entry = listener.connections, filled(SPELLINGS[spelling], project, listener)
     write_config(project / "mine.json", entry)
@@ -193,3 +239,58 @@ def test_a_config_that_was_named_asks_an_address(spelling: str, project: Path, l
     assert main(arguments("--config", "mine.json", *name_of(entry))) == 0
     assert listener.connections > before
     assert listener.requests[-1] == "/search?q=word"
+
+
+@pytest.mark.parametrize("spelling", DATABASES)
+@pytest.mark.parametrize("flag", ["--offline", "--no-exec"])
+def test_without_the_network_no_database_is_asked(spelling: str, flag: str, project: Path, listener: Listener, capsys) -> None:
+    before, entry = listener.connections, DATABASES[spelling]
+    write_config(project / "mine.json", entry)
+    code = main(arguments("--config", "mine.json", *name_of(entry), flag))
+    said = capsys.readouterr().err
+    assert (code, "asks a database, and --offline and --no-exec allow no network" in said) == (4, True), said
+    assert_untouched(project, listener, before)
+
+
+@pytest.mark.parametrize("spelling", ["index", "mode", "table"])
+def test_a_config_that_was_named_asks_the_database_of_the_environment(spelling: str, project: Path, listener: Listener) -> None:
+    before, entry = listener.connections, DATABASES[spelling]
+    write_config(project / "mine.json", entry)
+    main(arguments("--config", "mine.json", *name_of(entry)))
+    assert listener.connections > before
+
+
+def test_a_file_of_sqlite_in_the_project_is_no_database_of_the_environment(project: Path, listener: Listener, capsys) -> None:
+    before = listener.connections
+    write_config(
+        project / "searchmark.yaml", {"name": "x", "source": "vector-table", "config": {**TABLE, "database": "docs.jsonl"}}
+    )
+    main(arguments("--agent", "x"))
+    assert "which only a config that you name may set" not in capsys.readouterr().err
+    assert_untouched(project, listener, before)
+
+
+@pytest.mark.parametrize("choice", ["index", "arm", "mode"])
+def test_only_a_config_that_was_named_has_vectors_written_to_a_file(choice: str, project: Path, capsys) -> None:
+    written = {"embedder": "hashing", "index": {"name": "exact", "file": str(project / "vectors")}}
+    entry: dict[str, Any] = {
+        "index": {"name": "x", "source": "semantic", "config": written},
+        "arm": {"name": "x", "source": "hybrid", "config": {"arms": ["bm25", {"name": "semantic", "config": written}]}},
+        "mode": {"name": "x", "source": "semantic", "modes": {"m": written}},
+    }[choice]
+    write_config(project / "searchmark.yaml", entry)
+    assert main(arguments(*name_of(entry))) == 4
+    assert "is a file to write to, which only a config that you name may set" in capsys.readouterr().err
+    write_suite(project, agent=entry, **({"mode": "m"} if choice == "mode" else {}))
+    assert main(arguments("--no-config")) == 4
+    assert "index.file of its agent, which is a file to write to" in capsys.readouterr().err
+    assert not (project / "vectors").exists()
+
+
+@pytest.mark.parametrize("option", ["m", "ef_construction", "ef_search", "threads"])
+def test_the_header_of_a_suite_cannot_ask_for_a_graph_without_bounds(option: str, project: Path, capsys) -> None:
+    write_suite(
+        project, agent={"name": "semantic", "config": {"embedder": "hashing", "index": {"name": "hnsw", option: 1_000_000}}}
+    )
+    assert main(arguments("--no-config")) == 4
+    assert "less than or equal to" in capsys.readouterr().err

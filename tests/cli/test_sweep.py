@@ -236,3 +236,26 @@ def test_two_sweeps_do_not_work_in_one_folder(shop, capsys):
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.mark.parametrize("named", ["rows", "journals", "row"])
+def test_nothing_is_written_through_a_link(shop, capsys, named):
+    """A folder may come with a stranger's project."""
+    elsewhere = shop / "elsewhere"
+    kept = shop / "kept" / ("rows" if named == "row" else named)
+    kept.parent.mkdir()
+    if named == "row":
+        elsewhere.write_text("mine\n")
+        kept.mkdir()
+        (kept / "0123.jsonl").symlink_to(elsewhere)
+    else:
+        elsewhere.mkdir()
+        kept.symlink_to(elsewhere)
+    assert main([*COMMAND, "--folder", "kept"]) == 4
+    assert "is a link, and a sweep writes to none; remove it, or name a different folder (--folder)" in capsys.readouterr().err
+    assert (elsewhere.read_text() if named == "row" else list(elsewhere.iterdir())) == ("mine\n" if named == "row" else [])
+
+
+def test_rows_are_for_the_owner_alone(shop):
+    swept("--folder", "kept")
+    assert {path.stat().st_mode & 0o077 for path in Path("kept/rows").iterdir()} == {0}

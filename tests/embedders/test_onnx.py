@@ -312,7 +312,7 @@ def test_a_prompt_that_is_left_out_of_the_pooling_is_refused(tmp_path: Path) -> 
         ({"file": "other.onnx"}, r"file: other\.onnx does not exist in"),
         ({"file": "../x.onnx"}, r"file: \.\./x\.onnx is outside of .*; name a file inside"),
         ({"file": "/x.onnx"}, r"file: /x\.onnx is outside of"),
-        ({"threads": 0}, "threads must be at least 1, and not 0"),
+        ({"threads": 0}, "threads must be 1 to 256, and not 0"),
     ],
     ids=str,
 )

@@ -109,3 +109,28 @@ def test_where_vectors_lie_is_an_option_of_the_index(tmp_path: Path) -> None:
     assert check_index({"name": "exact", "memory_mb": 0}) == ExactOptions(memory_mb=0)
     with pytest.raises(UsageError, match="file and memory_mb exclude each other; set one of them"):
         check_index({"name": "exact", "memory_mb": 0, "file": str(tmp_path / "vectors")})
+
+
+def test_an_empty_file_of_someone_else_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "marker"
+    path.touch()
+    with pytest.raises(UsageError, match="marker is there and holds something else than vectors of an index"):
+        ExactIndex(8, "ip", ExactOptions(file=str(path)))
+    assert path.stat().st_size == 0
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_is_not_followed(tmp_path: Path, exists: bool) -> None:
+    target = tmp_path / "elsewhere"
+    ExactIndex(8, "ip", ExactOptions(file=str(target))).close() if exists else None
+    before = target.read_bytes() if exists else None
+    (tmp_path / "link").symlink_to(target)
+    with pytest.raises(UsageError, match="link is a link, and vectors are written to none; name another file"):
+        ExactIndex(8, "ip", ExactOptions(file=str(tmp_path / "link")))
+    assert (target.read_bytes() if target.exists() else None) == before
+
+
+def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="pipe is there and holds something else"):
+        ExactIndex(8, "ip", ExactOptions(file=str(tmp_path / "pipe")))

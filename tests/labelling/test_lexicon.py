@@ -55,3 +55,9 @@ def test_two_kinds_of_each_other_end(tmp_path: Path) -> None:
 def test_a_line_that_says_nothing_is_refused_with_its_number(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(FormatError, match=reason):
         read(tmp_path, text)
+
+
+def test_a_word_as_long_as_a_book_is_no_phrase() -> None:
+    lexicon = Lexicon()
+    assert lexicon.add_value("x" * 10_000, "color") == ""
+    assert (lexicon.beginnings, lexicon.written) == (set(), {})

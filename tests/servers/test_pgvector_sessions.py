@@ -15,10 +15,10 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from searchmark.errors import ServiceError, UsageError
+from searchmark.errors import SearchmarkError, ServiceError, UsageError
 from searchmark.indexes import check_index
 from searchmark.indexes.index import VectorIndex
-from searchmark.indexes.pg_tables import COMMENT, PREFIX
+from searchmark.indexes.pg_tables import PREFIX
 from tests.servers.conftest import PASSWORD
 from tests.support.commands import searchmark
 
@@ -113,15 +113,29 @@ def is_free(database: Any, name: str) -> bool:
     return bool(database.execute("SELECT pg_advisory_unlock(%s)", [lock]).fetchone()[0])
 
 
-def test_tables_of_others_in_the_same_schema_stay(postgres: str, database: Any) -> None:
+def test_a_table_with_our_name_alone_stays(postgres: str, database: Any) -> None:
     """Only what has our name, our comment and no living session is dropped."""
     database.execute("CREATE SCHEMA ours")
-    named, commented = f"{PREFIX}{'a' * 16}", "searchmark_notes"
-    for name in (named, commented):
-        database.execute(f"CREATE TABLE ours.{name} (id int)")
-    database.execute(f"COMMENT ON TABLE ours.{commented} IS '{COMMENT}'")
+    named = f"{PREFIX}{'a' * 16}"
+    database.execute(f"CREATE TABLE ours.{named} (id int)")
     opened(postgres).close()
-    assert tables(database) == sorted([named, commented])
+    assert tables(database) == [named]
+
+
+@pytest.mark.parametrize("made", ["TABLE ours.searchmark_notes (id int)", "VIEW ours.seen AS SELECT 1", "SEQUENCE ours.counted"])
+def test_a_schema_with_something_of_others_is_refused_and_stays_as_it_is(made: str, postgres: str, database: Any) -> None:
+    database.execute("CREATE SCHEMA ours")
+    database.execute(f"CREATE {made}")
+    before = database.execute("SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace('ours')").fetchall()
+    with pytest.raises(UsageError, match=r"the schema 'ours' holds '\w+', which is not ours; set the option schema to a new name"):
+        opened(postgres)
+    assert database.execute("SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace('ours')").fetchall() == before
+
+
+@pytest.mark.parametrize("name", ["", "pg_catalog", "information_schema", 'a"b', "a.b", "A", "x" * 64])
+def test_a_schema_has_a_simple_name(name: str) -> None:
+    with pytest.raises(SearchmarkError, match=r"schema is .* and must be up to 63 small letters, digits and _"):
+        check_index({"name": "pgvector", "schema": name})
 
 
 def test_a_server_that_ends_the_session_is_an_error_and_no_answer(postgres: str, database: Any) -> None:
@@ -184,12 +198,14 @@ def test_semantic_is_evaluated_with_pgvector(postgres: str, database: Any, tmp_p
     assert tables(database) == []
 
 
-@pytest.mark.parametrize("way", ["option", "whole", "password", "refused"])
+@pytest.mark.parametrize("way", ["option", "whole", "password", "url", "refused"])
 def test_no_output_holds_the_password(way: str, postgres: str, database: Any, tmp_path: Path) -> None:
     database.execute("CREATE SCHEMA ours AUTHORIZATION keeper")
     address, index = keeper(postgres, PASSWORD if way != "refused" else PASSWORD + "x"), {"name": "pgvector", "schema": "ours"}
     if way == "option":
         done = evaluated(tmp_path, index, "--dsn", address)
+    elif way == "url":
+        done = evaluated(tmp_path, {**index, "dsn": "${DATABASE_URL}"}, variables={"DATABASE_URL": address})
     elif way == "password":
         address = postgres.replace("postgres:@", "keeper:${KEEPER}@", 1)
         done = evaluated(tmp_path, {**index, "dsn": address}, variables={"KEEPER": quote(PASSWORD, safe="")})

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
+from searchmark.registry import load_agent
 from searchmark.services.environment_secrets import environment_secrets
 from searchmark.services.redaction import scrubbed
 
@@ -104,3 +105,16 @@ def test_names_tell_secrets_from_what_only_sounds_like_one() -> None:
     value = "Abcdefghij1234567890"
     names = ("A_TOKEN", "AUTHORIZATION", "AUTHOR", "MONKEY_ID", "SECRET_NAME")
     assert [name for name in names if value in environment_secrets({name: value})] == ["A_TOKEN", "AUTHORIZATION"]
+
+
+@pytest.mark.parametrize(
+    ("dsn", "variables"),
+    [
+        ("${DATABASE_URL}", {"DATABASE_URL": "postgresql://me:s3cr@db.example/mine"}),
+        ("postgresql://me:${DB_ID}@db.example/mine", {"DB_ID": "s3cr"}),
+        ("${DB_HOST}", {"DB_HOST": "host=db.example user=me password=s3cr"}),
+    ],
+)
+def test_the_password_of_a_database_is_secret_whatever_its_variable_is_called(dsn: str, variables: dict[str, str]) -> None:
+    load_agent("semantic", embedder="hashing", index={"name": "pgvector", "dsn": dsn})
+    assert scrubbed("at db.example with s3cr", environment_secrets(variables)) == "at db.example with (removed)"

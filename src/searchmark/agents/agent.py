@@ -164,7 +164,8 @@ def _read_choice(choice: Any) -> Iterator[Nested]:
             yield Nested(None, {"source": spec.source.text}, "source", kind)
         yield nested_options(spec)
         for name, overrides in spec.modes.items():
-            yield replace(nested_options(replace(spec, config=overrides)), below=f"modes.{name}")
+            # Whole, since what an option means may depend on one that all modes have.
+            yield replace(nested_options(replace(spec, config={**spec.config, **overrides})), below=f"modes.{name}")
 
 
 AgentChoice = Described(_read_choice)  # marks a field that names an agent, or describes it as {name, source, config}

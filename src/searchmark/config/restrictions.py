@@ -19,7 +19,7 @@ def refuse_reaching_out(file: Path, content: Mapping[str, Any], project: Path) -
     """Refuse the first field by which a config that was only found reaches beyond its project."""
     try:
         for value in sensitive_values(Config, content):
-            reason = _reason(value, project) if value.given else None
+            reason = _reason(value, project) if value.reaches_out else None
             if reason is not None:
                 raise _refusal(file, value.field, reason)
     except RecursionError as error:

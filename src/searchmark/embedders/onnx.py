@@ -19,6 +19,7 @@ from searchmark.options.sensitive import ModelName
 
 PACKAGES = ("onnxruntime", "tokenizers")
 INSTALL = "pip install 'searchmark[onnx]'"
+MOST_THREADS = 256
 
 
 def problem() -> str | None:
@@ -54,8 +55,8 @@ class OnnxOptions(EmbedderOptions):
 
 def check_threads(threads: int | None) -> None:
     """Refuse a number of threads that nothing can run with."""
-    if threads is not None and threads < 1:
-        raise UsageError(f"threads must be at least 1, and not {threads}")
+    if threads is not None and not 1 <= threads <= MOST_THREADS:
+        raise UsageError(f"threads must be 1 to {MOST_THREADS}, and not {threads}")
 
 
 class OnnxModel(Model):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import stat
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
@@ -128,18 +129,36 @@ def _unnamed() -> int:
 
 
 def _named(path: Path) -> int:
-    """The file of this name, emptied; only one that is empty or was made here is taken, and not while another index has it."""
+    """A new file of this name, or the one that an index has made before; no other, no link, and not while another index has it."""
     try:
-        file = lock_file(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+        file = _made(path) or _made_before(path)
     except BlockingIOError as error:
         raise UsageError(f"{path} is in use by another index; name another file") from error
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
     if file is None:
         raise UsageError(f"{path} was replaced while it was opened; try again")
-    if os.pread(file, len(HEADER), 0) not in (b"", HEADER):
+    return file
+
+
+def _made(path: Path) -> int | None:
+    try:
+        file = lock_file(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileExistsError:
+        return None
+    if file is not None:
+        os.pwrite(file, HEADER, 0)
+    return file
+
+
+def _made_before(path: Path) -> int | None:
+    if path.is_symlink():
+        raise UsageError(f"{path} is a link, and vectors are written to none; name another file")
+    file = lock_file(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if file is None:
+        return None
+    if not stat.S_ISREG(os.fstat(file).st_mode) or os.pread(file, len(HEADER), 0) != HEADER:
         os.close(file)
         raise UsageError(f"{path} is there and holds something else than vectors of an index; name another file")
-    os.ftruncate(file, 0)
-    os.pwrite(file, HEADER, 0)
+    os.ftruncate(file, len(HEADER))
     return file

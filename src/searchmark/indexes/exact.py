@@ -21,7 +21,7 @@ from searchmark.indexes.blocks import BLOCK, Block, Blocks, MappedFile, MemoryTh
 from searchmark.indexes.distances import MEASURES, Wide
 from searchmark.indexes.index import Distance, Estimates, IndexOptions, Neighbours, Numbers, Scores
 from searchmark.indexes.shortlist import Shortlist, floor_below, kth_largest
-from searchmark.options.sensitive import FilePath
+from searchmark.options.sensitive import WrittenFile
 from searchmark.options.strict import strict_record
 
 WIDE_ROWS = 256  # vectors that are widened to float64 at once: what is made of them stays in the processor's cache
@@ -35,10 +35,11 @@ MEGABYTE = 1 << 20
 class ExactOptions(IndexOptions):
     """Options of ``exact``, none of which changes what is found.
 
-    ``file``: vectors lie in this file and not in memory. ``memory_mb``: what is more than that lies in a temporary file.
+    ``file``: vectors lie in this file and not in memory; it is a new one, or one that an index has made before.
+    ``memory_mb``: what is more than that lies in a temporary file.
     """
 
-    file: FilePath | None = None
+    file: WrittenFile | None = None
     memory_mb: Annotated[int, Ge(0)] | None = None
 
     def __post_init__(self) -> None:

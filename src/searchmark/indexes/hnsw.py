@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from annotated_types import Ge
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from searchmark.embedders.embedder import Vectors, normalized
@@ -27,6 +27,9 @@ Scalar = Literal["f32", "f16", "i8"]
 
 METRICS = {"cosine": "cos", "ip": "ip", "l2": "l2sq"}  # as usearch calls them
 BYTES = {"f32": 4, "f16": 2, "i8": 1}
+MOST_NEIGHBOURS = 512  # of a vector in the graph, which reserves room for all of them
+LARGEST_EF = 100_000
+MOST_THREADS = 256
 LARGEST_F16 = 65504.0
 STEPS = 127  # of i8, from zero to one
 UNIT_LENGTH = 0.01  # how far from one a length may be that i8, with steps of 1/127, cannot tell from it
@@ -43,11 +46,11 @@ class HnswOptions(IndexOptions):
 
     AT_SEARCH: ClassVar[frozenset[str]] = frozenset({"ef_search"})
 
-    m: Annotated[int, Ge(2)] = 16
-    ef_construction: Annotated[int, Ge(1)] = 128
-    ef_search: Annotated[int, Ge(1)] = 64
+    m: Annotated[int, Ge(2), Le(MOST_NEIGHBOURS)] = 16
+    ef_construction: Annotated[int, Ge(1), Le(LARGEST_EF)] = 128
+    ef_search: Annotated[int, Ge(1), Le(LARGEST_EF)] = 64
     scalar: Scalar = "f32"
-    threads: Annotated[int, Ge(1)] = 1
+    threads: Annotated[int, Ge(1), Le(MOST_THREADS)] = 1
 
     def open(self, dimension: int, distance: Distance) -> HnswIndex:
         return HnswIndex(dimension, distance, self)

@@ -68,6 +68,7 @@ def _make_schema(connection: Connection, schema: str) -> None:
     from psycopg import sql
 
     if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [schema]).fetchone() is not None:
+        _refuse_others(connection, schema)
         return
     try:
         connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
@@ -79,6 +80,17 @@ def _make_schema(connection: Connection, schema: str) -> None:
         ) from None
     except (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateSchema):
         pass  # another process has just made it
+
+
+def _refuse_others(connection: Connection, schema: str) -> None:
+    """Refuse a schema that holds anything else; indexes and the like belong to tables."""
+    row = connection.execute(
+        "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s "
+        "AND c.relkind NOT IN ('i', 'I', 't') AND c.relname !~ %s ORDER BY c.relname LIMIT 1",
+        [schema, f"^{_OURS.pattern}$"],
+    ).fetchone()
+    if row is not None:
+        raise UsageError(f"the schema {schema!r} holds {row[0]!r}, which is not ours; set the option schema to a new name")
 
 
 def _remove_abandoned(connection: Connection, schema: str) -> None:

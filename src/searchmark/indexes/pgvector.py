@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from searchmark.indexes.pg_distances import DISTANCES, in_order
 from searchmark.indexes.pg_rows import VectorType, copied_rows
 from searchmark.indexes.pg_search import VectorRows
 from searchmark.indexes.pg_tables import OwnTable, new_table
-from searchmark.options.sensitive import Address
+from searchmark.options.sensitive import DatabaseAddress, UsesUnasked
 from searchmark.options.strict import strict_record
 from searchmark.services.postgres import connected, explained, vector_extension
 from searchmark.services.variables import DEFAULT_DSN
@@ -35,23 +36,24 @@ REBUILT_ABOVE = 0.2  # share of the vectors that changed since the index was mad
 BUILD_MEMORY = "256MB"
 _WALKED_ON = {"iterative_scan": "strict_order", "max_scan_tuples": str(2**31 - 1), "scan_mem_multiplier": "100"}
 _NOT_WALKED_ON = {"iterative_scan": "off"}
+_SCHEMA_NAME = re.compile(r"(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,62}")
 IterativeScan = Literal["off", "strict_order", "relaxed_order"]
 
 
 @strict_record
-class PgvectorOptions(IndexOptions):
+class PgvectorOptions(IndexOptions, UsesUnasked):
     """Options of ``pgvector``.
 
     ``dsn``: which database, as ``postgresql://user@host/name``; ``${NAME}`` in it is an environment variable, and the default is
     what ``--dsn`` or SEARCHMARK_DSN says. ``method``: ``none`` looks at every vector; ``lists`` and ``probes`` are of ``ivfflat``,
     ``m``, ``ef_construction`` and ``ef_search`` of ``hnsw``; ef_search is never less than the vectors that are asked for.
     ``iterative_scan``: what pgvector does where the index gives too few. ``type``: what vectors are stored as. ``schema``: where
-    our tables are.
+    our tables are, and nothing else is; it is made unless it exists, and stays.
     """
 
     AT_SEARCH: ClassVar[frozenset[str]] = frozenset({"ef_search", "probes"})
 
-    dsn: Address = DEFAULT_DSN
+    dsn: DatabaseAddress = DEFAULT_DSN
     method: Literal["none", "ivfflat", "hnsw"] = "hnsw"
     type: VectorType = "vector"
     lists: Annotated[int, Ge(1), Le(32768)] = 100
@@ -61,6 +63,14 @@ class PgvectorOptions(IndexOptions):
     ef_search: Annotated[int, Ge(1), Le(LARGEST_EF)] = 40
     iterative_scan: IterativeScan = "off"
     schema: str = "searchmark"
+
+    def __post_init__(self) -> None:
+        if not _SCHEMA_NAME.fullmatch(self.schema):
+            raise ValueError(f"schema is {self.schema[:80]!r}, and must be up to 63 small letters, digits and _, not pg_ first")
+
+    @classmethod
+    def used_unasked(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG003  # always
+        return {"dsn": DEFAULT_DSN}
 
     def open(self, dimension: int, distance: Distance) -> PgvectorIndex:
         self._check(dimension)

@@ -18,6 +18,7 @@ from searchmark.files.store import read_text
 from searchmark.labelling.words import LONGEST_PHRASE, phrase, words
 
 SHIPPED = Path(__file__).with_name("fashion.txt")
+LONGEST_KEY = 200  # characters of a phrase; whatever is longer is no value that a query could name
 _SECTION = re.compile(r"\[\s*([\w-]+)\s*\]")
 
 
@@ -39,11 +40,13 @@ class Lexicon:
         return key
 
     def add(self, text: str, role: str | None = None) -> str:
-        """Make a phrase known, as a value of a role if one is given; its name, empty if it has no words or too many."""
+        """Make a phrase known, as a value of a role if one is given; its name, empty if it is too long or has no words."""
         found = words(text)
         if not 0 < len(found) <= LONGEST_PHRASE:
             return ""
         key = "".join(found)
+        if len(key) > LONGEST_KEY:  # its beginnings would take as much room as its square
+            return ""
         if key not in self.same:
             self.same[key] = key
             self.beginnings.update(key[:end] for end in range(1, len(key) + 1))
@@ -71,7 +74,8 @@ class Lexicon:
     def add_value(self, text: str, role: str) -> str:
         """Add a value of a catalogue: "trail boots" are boots, where boots are known as something of the same role or a type."""
         name, found = self.add(text, role), words(text)
-        self.written.setdefault(name, " ".join(text.split()))
+        if name:
+            self.written.setdefault(name, " ".join(text.split()))
         for start in range(1, len(found)) if name else ():
             head = self.name("".join(found[start:]))
             if head != name and self.roles.get(head, set()) & {role, "type"}:

@@ -21,10 +21,12 @@ class Sensitive(Enum):
     """What a field holds, in words for a sentence."""
 
     ADDRESS = "is an address"
+    DATABASE = "uses a database"  # also where none is named: then it is the user's own, from the environment
     KEY_VARIABLE = "names a variable with a key"
     COMMAND = "is a command"
     PATH = "is a path"
     WRITTEN_FOLDER = "is a folder to write to"
+    WRITTEN_FILE = "is a file to write to"
     REPOSITORY = "is a repository"  # [NAME=]PATH
     MODEL = "is a model"  # by its name on the hub, or as a folder, which may hold code
     PERMISSION = "says what an agent is given or allowed"
@@ -32,9 +34,11 @@ class Sensitive(Enum):
 
 
 Address = Annotated[str, Sensitive.ADDRESS]
+DatabaseAddress = Annotated[str, Sensitive.DATABASE]
 KeyVariable = Annotated[str, Sensitive.KEY_VARIABLE]
 CommandLine = Annotated[str, Sensitive.COMMAND]
 FilePath = Annotated[str, Sensitive.PATH]
+WrittenFile = Annotated[str, Sensitive.WRITTEN_FILE]
 WrittenFolder = Annotated[str, Sensitive.WRITTEN_FOLDER]
 RepositoryPath = Annotated[str, Sensitive.REPOSITORY]
 ModelName = Annotated[str, Sensitive.MODEL]
@@ -66,6 +70,20 @@ class SensitiveValue:
     value: Any
     given: bool
 
+    @property
+    def reaches_out(self) -> bool:
+        """Whether it was decided by the data that describes it: what stays at its default is ours, except for a database."""
+        return self.given or self.kind is Sensitive.DATABASE
+
+
+class UsesUnasked:
+    """A record whose options are used although they are empty, depending on the others."""
+
+    @classmethod
+    def used_unasked(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What is used for options that are not there."""
+        raise NotImplementedError
+
 
 def is_local_model(name: object) -> bool:
     """Whether the name of a model is that of a folder here, and not on the hub."""
@@ -84,9 +102,10 @@ def nested_values(nested: Nested) -> Iterator[SensitiveValue]:
 
 def _of_record(record: type, options: Mapping[str, Any], prefix: str, *, given: bool) -> Iterator[SensitiveValue]:
     hints = get_type_hints(record, include_extras=True)
+    unasked = record.used_unasked(options) if issubclass(record, UsesUnasked) else {}
     for each in fields(record):
-        named = each.name in options
-        value = options[each.name] if named else _default(each)
+        named = bool(options.get(each.name)) if each.name in unasked else each.name in options
+        value = options[each.name] if named else unasked.get(each.name, _default(each))
         yield from _of_value(hints[each.name], value, _joined(prefix, each.name), given=given and named)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from searchmark.agents.agent import AgentSpec
-from searchmark.agents.outside.needs import filled_variables
+from searchmark.agents.outside.needs import databases, filled_variables
 from searchmark.agents.outside.templates import names
 from searchmark.agents.permissions import check_options
 from searchmark.agents.source import AgentSource, BuiltIn, Command, Http, InProcess, Mcp, PythonClass
 from searchmark.errors import UsageError
 from searchmark.registry.known import refuse_unavailable
 from searchmark.registry.making import made
-from searchmark.services.environment_secrets import name_secrets
+from searchmark.services.environment_secrets import name_addresses, name_secrets
 
 DEEPEST = 20  # agents that ask agents that ask agents; a config that refers to itself would have no end
 COMBINING = ("fts5+vector", "fts5+vector+reranker", "hybrid", "rerank")  # built-in agents that ask others, which their config names
@@ -29,6 +29,7 @@ def check_spec(spec: AgentSpec, *, foreign: bool = True, network: bool = True, d
         return
     refuse_unavailable(spec.source)
     name_secrets(filled_variables(spec), spec.env)  # before anything is said of it
+    name_addresses(databases(spec))
     if spec.source.executes and not foreign:
         what = "an outside system" if isinstance(spec.source, Command | Http | Mcp) else "not built in"
         raise UsageError(f"{spec.source.text!r} is {what}, and --no-exec allows built-in agents only")

@@ -129,7 +129,7 @@ def _refuse_reaching_out(spec: AgentSpec, choice: str | Mapping[str, Any]) -> No
             f"name it on the command line if you trust it (--agent {spec.source.text})"
         )
     for value in (each for nested in AgentChoice.read(choice) for each in nested_values(nested)):
-        if value.given and not (value.kind is Sensitive.MODEL and not is_local_model(value.value)):
+        if value.reaches_out and not (value.kind is Sensitive.MODEL and not is_local_model(value.value)):
             advice = f"describe the agent in a config and name that (--config FILE --agent {spec.name})"
             raise UsageError(f"the suite sets {value.field} of its agent, which {value.kind.value}: {advice}")
 

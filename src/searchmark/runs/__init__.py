@@ -37,10 +37,11 @@ def load_run(path: str | PathLike[str], *, format: str | None = None) -> Run:  #
     raise UsageError(f"there is no run format {chosen!r}; the formats are {', '.join(FORMATS)}")
 
 
-def save_run(run: Run, path: str | PathLike[str]) -> list[str]:
+def save_run(run: Run, path: str | PathLike[str], *, private: bool = False) -> list[str]:
     """Write a run, whole or not at all: as TREC if its file is called ``.trec``, and in our own format otherwise.
 
-    Returns what the file could not hold, a sentence each; our own format holds everything.
+    Returns what the file could not hold, a sentence each; our own format holds everything, and can be ``private``: for the owner
+    alone.
     """
     if _is_trec(Path(path)):
         from searchmark.runs.trec import write_trec
@@ -48,7 +49,7 @@ def save_run(run: Run, path: str | PathLike[str]) -> list[str]:
         return write_trec(run, path)
     from searchmark.runs.native import write_native
 
-    write_native(run, path)
+    write_native(run, path, private=private)
     return []
 
 

@@ -76,7 +76,7 @@ def _adapters() -> tuple[TypeAdapter[Header], TypeAdapter[AnswerLine]]:
     return TypeAdapter(Header), TypeAdapter(AnswerLine)
 
 
-def write_native(run: Run, path: str | PathLike[str]) -> None:
+def write_native(run: Run, path: str | PathLike[str], *, private: bool = False) -> None:
     body = "".join(json.dumps(_line(run, row)) + "\n" for row in range(len(run))).encode()
     header = {
         **RUN_SCHEMA.header(),
@@ -86,7 +86,7 @@ def write_native(run: Run, path: str | PathLike[str]) -> None:
         "provenance": plain_json(run.provenance),
         "dropped": run.dropped,
     }
-    with atomic_write(path) as file:
+    with atomic_write(path, private=private) as file:
         file.write(json.dumps(header).encode() + b"\n")
         file.write(body)
 

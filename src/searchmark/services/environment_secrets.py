@@ -14,6 +14,7 @@ from urllib.parse import quote, quote_plus
 
 from searchmark.services.secret_forms import credentials_in, passwords_in
 from searchmark.services.secret_names import is_secret_variable
+from searchmark.services.variables import filled_from
 
 SHORTEST_VALUE = 12  # characters; anything shorter occurs in digests, names and words
 SHORTEST = 4  # of a value that is known to be secret
@@ -45,6 +46,7 @@ _DOUBLE_QUOTES, _SINGLE_QUOTES = ('"', "&quot;", "&#34;"), ("'", "&#x27;", "&#39
 _ALSO_IN_HTML = re.compile(r"[/`=]")  # of template engines of JavaScript
 
 _named: set[str] = set()  # variables that agents of this process send somewhere: secret by that
+_addresses: set[str] = set()  # of databases, with variables as ${NAME}: the passwords in them are secret, whatever the names
 _passed: set[str] = set()  # variables that are passed to agents: secret where their values look like it
 
 
@@ -55,6 +57,11 @@ def name_secrets(sent: Iterable[str], passed: Iterable[str] = ()) -> None:
     """
     _named.update(name for name in sent if name not in _OF_THE_SYSTEM and not _NO_SECRET_NAME.search(name))
     _passed.update(name for name in passed if name not in _OF_THE_SYSTEM)
+
+
+def name_addresses(addresses: Iterable[str]) -> None:
+    """Take the passwords of these addresses for secrets from now on; variables in them are written ``${NAME}``."""
+    _addresses.update(addresses)
 
 
 def named_secrets() -> frozenset[str]:
@@ -71,7 +78,8 @@ def environment_secrets(environment: Mapping[str, str] = os.environ) -> frozense
     """Every secret of the environment, in each form in which something may repeat it."""
     values = {value.strip() for name, raw in environment.items() for value in _values(name, raw[:_LONGEST_VALUE])}
     sent = [environment.get(name, "").strip() for name in _named]
-    named = {*sent, *(password for value in sent for password in passwords_in(value))}
+    addresses = [filled_from(environment, address) for address in _addresses]
+    named = {*sent, *(password for value in (*sent, *addresses) for password in passwords_in(value))}
     telling = {*filter(_is_telling, values), *(value for value in named if len(value) >= SHORTEST)}
     return frozenset(form for value in telling for form in forms_of(value))
 

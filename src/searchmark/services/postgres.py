@@ -61,6 +61,19 @@ def connected(dsn: str) -> Connection:
     return connection
 
 
+def is_reached_by_socket(dsn: str) -> bool:
+    """Whether an address is that of a Unix socket, as far as that is known without asking."""
+    try:
+        psycopg, address = _imported(), _address(dsn)
+    except UsageError:  # whoever connects says what is wrong
+        return False
+    try:
+        parts = psycopg.conninfo.conninfo_to_dict(address)
+    except psycopg.Error:
+        return False
+    return not parts.get("hostaddr") and str(parts.get("host") or "/").startswith(("/", "@"))
+
+
 def vector_extension(connection: Connection) -> Extension:
     """The extension ``vector``, which must be there: to install it is for the owner of the database."""
     row = connection.execute(
@@ -104,9 +117,9 @@ def _refuse_literal_password(dsn: str) -> None:
 
 
 def _address(dsn: str) -> str:
-    if dsn == DEFAULT_DSN:
+    if dsn == DEFAULT_DSN or not dsn.strip():  # without any, the library would take one that the machine has
         with suppress(UsageError):
-            return with_variables(dsn)
+            return with_variables(DEFAULT_DSN)
         raise UsageError(f"no database is named: give --dsn, set the environment variable {DSN_VARIABLE}, or the option dsn")
     return with_variables(dsn)
 

@@ -39,6 +39,11 @@ def with_variables(text: str) -> str:
     return _VARIABLE.sub(lambda match: variable_value(match[1]), text)
 
 
+def filled_from(environment: Mapping[str, str], text: str) -> str:
+    """The text with what these variables hold; those that are not there leave nothing."""
+    return _VARIABLE.sub(lambda match: environment.get(match[1], "").strip(), text)
+
+
 def without_variables(text: str) -> str:
     """The text without the variables that it names."""
     return _VARIABLE.sub("", text)

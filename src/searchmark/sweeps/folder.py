@@ -54,7 +54,7 @@ class SweepFolder:
         return replace(run, label=RunLabel(setting.name))
 
     def keep(self, setting: GridSetting, run: Run) -> None:
-        save_run(run, self.row_file(setting))
+        save_run(run, self.row_file(setting), private=True)
 
     def forget(self, setting: GridSetting) -> None:
         self.row_file(setting).unlink(missing_ok=True)
@@ -65,6 +65,7 @@ class SweepFolder:
         if self.path.parts[:1] == (OUR_FOLDER,):
             refuse_leading_out(self.path)
         self.path.mkdir(parents=True, exist_ok=True)
+        self._refuse_links()
         if self.path.parts[:1] == (OUR_FOLDER,):
             keep_out_of_git(Path(OUR_FOLDER))
         try:
@@ -77,3 +78,10 @@ class SweepFolder:
             yield
         finally:
             os.close(lock)
+
+    def _refuse_links(self) -> None:
+        """A folder may come with a stranger's project, and what is written through a link lies elsewhere."""
+        for folder in (self.path / "rows", self.journals):
+            link = next((each for each in (folder, *folder.glob("*")) if each.is_symlink()), None)
+            if link is not None:
+                raise UsageError(f"{link} is a link, and a sweep writes to none; remove it, or name a different folder (--folder)")

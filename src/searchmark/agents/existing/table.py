@@ -13,16 +13,17 @@ from searchmark.embedders.embedder import Vectors
 from searchmark.errors import UsageError
 from searchmark.indexes.index import Distance
 from searchmark.indexes.recall import NeighbourRecall
-from searchmark.options.sensitive import Address, FilePath
+from searchmark.options.sensitive import DatabaseAddress, FilePath, UsesUnasked
 from searchmark.options.strict import strict_record
 from searchmark.records import VectorStatistics
+from searchmark.services.variables import DEFAULT_DSN
 
 SAMPLE = 100_000  # rows whose vectors are looked at for statistics
 Scalar = str | int | float | bool
 
 
 @strict_record
-class VectorTableConfig:
+class VectorTableConfig(UsesUnasked):
     """Options of ``vector-table``.
 
     ``dsn``: the PostgreSQL database, if it is not that of ``--dsn`` or SEARCHMARK_DSN; ``database``: a file of SQLite instead.
@@ -34,7 +35,7 @@ class VectorTableConfig:
     """
 
     table: str = ""
-    dsn: Address | None = None
+    dsn: DatabaseAddress | None = None
     database: FilePath | None = None
     id_column: str = "id"
     vector_column: str | None = None
@@ -50,6 +51,10 @@ class VectorTableConfig:
     def __post_init__(self) -> None:
         if self.dsn is not None and self.database is not None:
             raise UsageError("a table is in PostgreSQL (dsn) or in SQLite (database); leave out one of the two")
+
+    @classmethod
+    def used_unasked(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {} if options.get("database") else {"dsn": DEFAULT_DSN}
 
 
 @dataclass(frozen=True, eq=False)

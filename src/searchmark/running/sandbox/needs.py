@@ -13,6 +13,7 @@ from searchmark.agents.outside.needs import asks_service, databases, filled_vari
 from searchmark.agents.source import BuiltIn, Http
 from searchmark.errors import UsageError
 from searchmark.registry import with_arms
+from searchmark.services.postgres import is_reached_by_socket
 
 SERVICES = {"openai": "OPENAI_API_KEY", "http": None}  # embedders and rerankers behind an address; the default variable of each
 _FILES = ("vectors", "ids", "queries", "model", "database")
@@ -71,11 +72,24 @@ def _files(part: Mapping[str, Any]) -> Iterator[Path]:
 def saved_index(spec: AgentSpec) -> Iterator[Path]:
     """The files that keep the vectors of a corpus; a sandboxed agent reads one, and cannot make it."""
     for part in (part for each in with_arms(spec) for part in _mappings(each.config) if isinstance(each.source, BuiltIn)):
+        if part.get("name") == "exact" and part.get("file") is not None:
+            raise UsageError(
+                f"the index exact writes its vectors to a file ({part['file']}), which a sandboxed agent cannot; set memory_mb"
+            )
         if isinstance(part.get(_INDEX), str):
             path = Path(part[_INDEX]).absolute()
             if not path.exists():
                 raise UsageError(f"{path} does not exist, and a sandboxed agent cannot make it; make it without --sandbox first")
             yield path
+
+
+def refuse_sockets(spec: AgentSpec) -> None:
+    """Refuse a database that no sandbox lets an agent reach: that of a Unix socket, which is a file outside."""
+    if any(is_reached_by_socket(dsn) for each in with_arms(spec) for dsn in databases(each)):
+        raise UsageError(
+            f"the agent {spec.name!r} asks PostgreSQL by a Unix socket, and a sandboxed agent reaches it by TCP only; "
+            "name a host in dsn, as in postgresql://USER@127.0.0.1:5432/NAME"
+        )
 
 
 def model_folder() -> Path | None:

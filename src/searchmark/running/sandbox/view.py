@@ -22,7 +22,7 @@ from searchmark.files.walking import walk
 from searchmark.options.experiment_options import OUR_FOLDER
 from searchmark.registry import with_arms
 from searchmark.running.sandbox.interpreter import interpreter_paths, system_paths
-from searchmark.running.sandbox.needs import Needs, is_foreign, model_folder, saved_index
+from searchmark.running.sandbox.needs import Needs, is_foreign, model_folder, refuse_sockets, saved_index
 
 MOST_LINKS = 40  # as many as the kernel follows
 
@@ -110,6 +110,7 @@ def _followed(path: Path, links: dict[Path, str]) -> Path:
 
 def view_of(spec: AgentSpec, needs: Needs, locations: Mapping[str, Location], hidden: Iterable[Path]) -> View:
     """What this agent may see. What would tell it the answers must not lie in what it searches."""
+    refuse_sockets(spec)
     modules = _agent_modules(spec)
     secret = tuple(dict.fromkeys(each for path in hidden for each in _hidden_around(path.resolve(), modules)))
     distinct = {(type(each), each.path): each for each in locations.values() if isinstance(each, Folder | Commit)}
