@@ -111,7 +111,7 @@ def test_the_same_seed_draws_the_same_review_and_another_one_another() -> None:
 def test_an_import_shows_the_agreement_and_its_grades_replace_those_of_the_rule(capsys: pytest.CaptureFixture[str]) -> None:
     written = {(each["query_id"], each["item_id"]): (each["grade"], each["rule"]) for each in labels("--import", "review.csv")}
     said = capsys.readouterr().out
-    assert "20 pairs graded by people and by the rule: 10 equal, 20 at most one apart" in said
+    assert "20 pairs graded in the sample and by the rule: 10 equal, 20 at most one apart" in said
     assert "weighted kappa of all pairs, each stratum weighted by its size: 0.88" in said
     assert written["5", "A1"] == (3, "human")
     assert written["2", "A1"] == (0, "human")
@@ -147,7 +147,7 @@ def test_a_review_that_cannot_be_read_is_refused_with_its_line(
 def test_a_half_filled_review_counts_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:
     edited(3, "", 2)
     edited(3, "", 5)
-    assert "line 2: has no grade (so have 1 others of 20)" in refused(capsys, *SHOP, "--import", "review.csv")
+    assert "line 2: has no grade (2 of 20 pairs have none); grade every pair" in refused(capsys, *SHOP, "--import", "review.csv")
 
 
 def test_a_pair_that_is_graded_twice_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,6 +26,7 @@ class Kind:
 
 
 EXHAUSTIVE = {"name": "hnsw", "m": 64, "ef_search": 1000, "ef_construction": 1000}  # with a smaller m, hubs hide vectors
+QUICK = {"hnsw": {"m": 8, "ef_construction": 32}}  # for more vectors than a search that misses none is worth
 KINDS = {
     "exact": Kind({"name": "exact"}, 1e-12),
     "hnsw f32": Kind(EXHAUSTIVE, 1e-5),
@@ -104,3 +105,19 @@ def test_two_builds_find_the_same(kind: Kind, distance: Distance) -> None:
 @pytest.mark.parametrize(("kind", "distance"), EVERY)
 def test_an_index_says_what_it_is_and_what_it_takes(kind: Kind, distance: Distance) -> None:
     checks.check_it_says_what_it_is_and_what_it_takes(kind.open, distance, kind.choice["name"])
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_its_size_is_at_least_that_of_the_vectors_it_holds(kind: Kind) -> None:
+    rows = checks.random_rows(5, 1454)
+    bytes_of_one = {"f32": 4, "f16": 2, "i8": 1}[kind.choice.get("scalar", "f32")]
+    size = checks.holding(check_index({**kind.choice, **QUICK.get(kind.choice["name"], {})}).open, rows, "cosine").size()
+    assert size is not None
+    assert size >= rows.size * bytes_of_one
+
+
+def test_an_exact_index_counts_the_vectors_it_holds_and_not_the_room_for_more() -> None:
+    rows = checks.random_rows(5, 1454)
+    size = checks.holding(check_index("exact").open, rows, "cosine").size()
+    assert size is not None
+    assert rows.nbytes <= size < 1.5 * rows.nbytes

@@ -32,7 +32,7 @@ def test_vectors_beyond_the_first_block_are_found_and_given_back() -> None:
     assert index.search(rows[last], 1).numbers.tolist() == [last]
     assert (index.contents(some) == rows[some]).all()
     assert index.scores(rows[3], some)[1] == 1.0
-    assert index.size() == 2 * BLOCK * (8 * 4 + 6)
+    assert index.size() == (BLOCK + 10) * (8 * 4 + 6)
 
 
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=200), st.data())

@@ -56,7 +56,7 @@ def test_the_interval_narrows_with_more_pairs_and_is_the_same_every_time() -> No
 
 @pytest.mark.parametrize(
     ("grades", "who"),
-    [({"0": [0, 1, 2]}, "all grades of the rule are 0"), ({"1": [2, 2], "2": [2, 2], "3": [2]}, "all grades of the people are 2")],
+    [({"0": [0, 1, 2]}, "all grades of the rule are 0"), ({"1": [2, 2], "2": [2, 2], "3": [2]}, "all grades of the sample are 2")],
 )
 def test_kappa_is_not_defined_where_one_side_has_one_grade(grades: dict[str, list[int]], who: str) -> None:
     found: Agreement = agreement(STRATA, grades)

@@ -146,6 +146,12 @@ def test_missing_fields_are_counted_and_rules_that_cannot_fire_are_named() -> No
     assert "grade 3 is out of reach for 1 of 1 queries" in said
 
 
+def test_grade_3_is_out_of_reach_for_whoever_names_attributes_but_no_category_of_the_catalogue() -> None:
+    said = "\n".join(summary(labelled("black leather women's gloves", BOOT), None))
+    assert "the rules 'category' and 'category and attributes' can never fire" in said
+    assert "grade 3 is out of reach for 1 of 1 queries" in said
+
+
 def test_a_catalogue_without_items_is_refused() -> None:
     with pytest.raises(NothingEvaluated, match="holds no items"):
         labelled("boots")

@@ -77,7 +77,9 @@ class TestByPrecisionAndReciprocalRank:
 
     def test_a_case_that_can_only_score_0_says_so(self) -> None:
         case = Case("c", "query", (Judgment("a"),))
-        assert reasons(case, ONE_HIT_AT_1, ["P@5", "RR"], rel=2) == ("it can only score 0: no target has grade 2 or higher",)
+        assert reasons(case, ONE_HIT_AT_1, ["P@5", "RR"], rel=2) == (
+            "no target has grade 2 or higher, so it can only score 0 in P(rel=2)@5, RR(rel=2)",
+        )
 
 
 class TestByStatus:

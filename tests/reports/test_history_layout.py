@@ -62,6 +62,20 @@ def test_what_moved_within_noise_is_one_line() -> None:
     assert texts(report_with([drift("RR", "within")])) == ["drift: RR of bm25 fell"]
 
 
+def test_that_noise_is_not_known_is_said_once() -> None:
+    words = ", and whether that is noise is not known"
+    first, second = (
+        replace(drift(quantity, "unknown"), sentence=f"{quantity} of bm25 fell{words}; no cause") for quantity in ("RR", "P@5")
+    )
+    assert texts(report_with([first, drift("nDCG@10"), second])) == [
+        "drift: nDCG@10 of bm25 fell",
+        f"drift: 2 numbers moved by more than the limit{words}: it takes three earlier runs like this one",
+        "drift: RR of bm25 fell; no cause",
+        "drift: P@5 of bm25 fell; no cause",
+    ]
+    assert texts(report_with([first])) == [f"drift: RR of bm25 fell{words}; no cause"]
+
+
 def test_a_report_does_not_drown_in_its_history() -> None:
     many = [trend("RR", [0.5, 0.3], category=f"k{n}") for n in range(60)]
     found = texts(report_with([drift("P@5")], many))

@@ -10,7 +10,7 @@ import pytest
 
 from searchmark import Answer, Case, Hit, Judgment, Note, Run, Suite, build_comparison, build_report, compare, judge, render, score
 from searchmark.corpora.corpus import Survey
-from searchmark.records import AnswerDetails, Provenance, RunLabel, TrustEvent
+from searchmark.records import AnswerDetails, Defaults, Provenance, RunLabel, TrustEvent
 from searchmark.records.provenance import TRUST_KINDS
 from searchmark.reports.notes import NOTE_KINDS, note
 from searchmark.reports.score_notes import DROPPED
@@ -102,6 +102,27 @@ class TestCases:
         assert (notes["cases-missing"].cases, notes["cases-missing"].severity) == (("c2",), "warning")
         assert notes["cases-without-target"].cases == ("c2",)
         assert notes["cases-not-in-suite"].cases == ("other",)
+
+    @pytest.mark.parametrize(
+        ("measures", "message"),
+        [
+            (
+                ("nDCG@10", "P@5", "RR"),
+                "cases without a target of grade 2 or higher, which can only score 0 in P(rel=2)@5, RR(rel=2): 2",
+            ),
+            (("nDCG@10", "P(rel=1)@5"), "cases without a target of grade 1 or higher, which can only score 0: 1"),
+            (("Relevance",), "cases without a target of grade 2 or higher, which can only score 0 in Relevance: 2"),
+        ],
+    )
+    def test_a_low_grade_pays_in_ndcg_and_not_in_measures_that_count_from_a_higher_one(
+        self, measures: tuple[str, ...], message: str
+    ) -> None:
+        grades = {"c1": 2, "c2": 1, "c3": 0}
+        cases = [Case(case, judgments=(Judgment("a", grade=grade),)) for case, grade in grades.items()]
+        suite = Suite.from_cases("s", cases, defaults=Defaults(rel=2))
+        run = Run.from_answers("r", [Answer(case, "ok", (Hit("a", 1),)) for case in grades])
+        assert score(judge(suite, run), ["nDCG@10"]).values[:, 0].tolist() == [1, 1, 0]
+        assert notes_of(run, suite, measures)["cases-without-target"].message == message
 
     def test_cases_that_were_not_run_make_a_result_untrusted(self) -> None:
         run = Run.from_answers("r", [Answer(case, "not_run" if case == "c3" else "empty") for case in CASES])

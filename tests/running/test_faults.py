@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from searchmark import run_suite
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.source import PythonClass
 from searchmark.corpora.locations import Folder
@@ -200,7 +202,7 @@ def test_reset_that_raises_costs_the_case_after(corpus: Path) -> None:
     ("fault", "reason"),
     [
         ("raises in initialize", "ValueError: cannot read the corpus"),
-        ("hangs in initialize", "no answer within 1 s"),
+        ("hangs in initialize", "no answer within 1 s; --initialize-timeout sets a longer limit for building an index"),
         ("exits in initialize", "the worker exited with code 1"),
     ],
 )
@@ -208,6 +210,26 @@ def test_an_agent_that_cannot_start_has_no_scores(fault: str, reason: str, corpu
     run = ask(fault, corpus, initialize_timeout_seconds=1.0)
     assert {answer.status for answer in run.answers} == {"not_run"}
     assert run.provenance.failure == f"the agent could not be started: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("source", "config", "cached"),
+    [
+        ("semantic", {}, True),
+        ("hybrid", {}, True),
+        ("semantic", {"embedder": "hashing"}, False),
+        ("semantic", {"embedder": {"name": "wordllama", "cache": False}}, False),
+    ],
+)
+def test_whoever_waits_for_vectors_is_told_of_the_limit_and_what_is_kept(
+    source: str, config: dict[str, Any], cached: bool, corpus: Path
+) -> None:
+    suite = Suite.from_cases("s", [Case("c", "query", (Judgment("a.py", "path"),))])
+    spec = AgentSpec.from_plain({"name": "mine", "source": source, "config": config})
+    run = run_suite(suite, spec, corpus, RunOptions(initialize_timeout_seconds=0.001))
+    limit = "no answer within 0.001 s; --initialize-timeout sets a longer limit for building an index"
+    kept = "; finished batches of vectors are cached, and the next try continues after them" if cached else ""
+    assert run.provenance.failure == f"the agent could not be started: {limit}{kept}"
 
 
 def test_after_some_failures_in_a_row_the_rest_is_not_run(corpus: Path) -> None:

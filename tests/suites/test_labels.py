@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from searchmark import load_suite
 from searchmark.errors import FormatError
 from searchmark.suites.queries import read_queries
 
+EXAMPLES = Path(__file__).parents[2] / "examples" / "formats"
 LABEL = {"query_id": "1", "item_id": "a", "grade": 3}
 
 
@@ -87,3 +89,20 @@ def test_a_list_that_would_be_asked_as_it_is_written_is_refused(tmp_path: Path, 
 def test_quotation_marks_of_a_tab_separated_query_are_its_own(tmp_path: Path) -> None:
     (tmp_path / "q.tsv").write_text('id\tquery\n7\t12" vinyl\n')
     assert read_queries(tmp_path / "q.tsv")["7"].text == '12" vinyl'
+
+
+@pytest.mark.parametrize("given", [".", "../shop", "../shop/", "inner/.."])
+@pytest.mark.parametrize("form", ["labels", "beir"])
+def test_a_folder_has_its_name_however_it_is_written(
+    form: str, given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(EXAMPLES / form, tmp_path / "shop")
+    (tmp_path / "shop" / "inner").mkdir()
+    monkeypatch.chdir(tmp_path / "shop")
+    assert load_suite(given).name == "shop"
+
+
+def test_a_split_of_beir_is_named_after_its_folder_also_from_within(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(EXAMPLES / "beir", tmp_path / "shop")
+    monkeypatch.chdir(tmp_path / "shop" / "qrels")
+    assert load_suite("test.tsv").name == "shop"

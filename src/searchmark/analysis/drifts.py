@@ -23,6 +23,7 @@ _CHECK = ": check model, chunking, and that vectors are normalised once"  # said
 _LIKE = {"judgments": " by these judgments", "machine": " on this machine"}
 
 Noise = Literal["within", "outside", "unknown"]
+NOISE_NOT_KNOWN = "and whether that is noise is not known"
 
 
 @dataclass(frozen=True)
@@ -249,7 +250,7 @@ def _movement(moved: _Moved) -> str:
 
 def _noise_words(moved: _Moved, band: Band | None) -> str:
     if band is None:
-        return "and whether that is noise is not known"
+        return NOISE_NOT_KNOWN
     low, high = map(moved.quantity.written, (band.low, band.high))
     if low == high:
         return "and earlier runs show no noise"

@@ -94,7 +94,7 @@ class ModelFolder:
         found = [self.path / usual for usual in ("model.onnx", "onnx/model.onnx") if (self.path / usual).is_file()]
         if not found:
             others = sorted(str(each.relative_to(self.path)) for each in self.path.rglob("*.onnx"))
-            advice = f"choose one with file: {', '.join(others)}" if others else "export the model with sentence-transformers"
+            advice = f"choose one with file: {', '.join(others)}" if others else "export it to ONNX, or take a folder that has it"
             raise UsageError(f"{self.path} has no model.onnx or onnx/model.onnx; {advice}")
         return found[0]
 

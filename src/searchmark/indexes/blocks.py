@@ -70,8 +70,9 @@ class Blocks:
                 yield block, numbers[where] - block.first, where
 
     def size(self) -> int:
-        """Bytes of all blocks, whether or not every row of them is in use."""
-        return sum(block.vectors.nbytes + block.live.nbytes + block.rough.nbytes + block.factors.nbytes for block in self._blocks)
+        """Bytes of all rows up to the last that was ever used; what a block reserves beyond holds no vector."""
+        one = sum(each[:1].nbytes for block in self._blocks[:1] for each in (block.vectors, block.live, block.rough, block.factors))
+        return self.rows * one
 
 
 def in_memory(rows: int, dimension: int) -> Vectors:

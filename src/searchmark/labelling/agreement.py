@@ -88,7 +88,7 @@ def agreement(strata: Sequence[Stratum], grades: Mapping[str, Sequence[int]], *,
 
 
 def _undefined(confusion: NDArray[np.int64]) -> str | None:
-    for who, margin in (("the rule", confusion.sum(axis=1)), ("the people", confusion.sum(axis=0))):
+    for who, margin in (("the rule", confusion.sum(axis=1)), ("the sample", confusion.sum(axis=0))):
         if (margin > 0).sum() == 1:
             return f"kappa is not defined: all grades of {who} are {int(margin.argmax())}"
     return None

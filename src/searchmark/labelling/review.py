@@ -167,7 +167,7 @@ def read_review(path: Path, labels: Labels) -> GradedReview:
         raise FormatError(path, None, "holds no pairs")
     empty = [entry for entry in entries if entry.first("grade") is None]
     if empty:
-        more = f" (so have {len(empty) - 1} others of {len(entries)})" if len(empty) > 1 else ""
+        more = f" ({len(empty)} of {len(entries)} pairs have none)" if len(empty) > 1 else ""
         raise FormatError(path, empty[0].place, f"has no grade{more}; grade every pair, or remove the lines of those that are left")
     grades: dict[Pair, int] = {}
     for entry in entries:

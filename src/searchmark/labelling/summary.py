@@ -58,16 +58,25 @@ def impossible(labels: Labels) -> Iterator[str]:
     catalogue = labels.catalogue
     if not any(value.role == BRAND for value in catalogue.postings):
         yield "the rule 'brand' can never fire: no item has a known brand (--fields brand=FIELD names the field)"
-    if not any(match.role == CATEGORY for query in labels.queries for v in labels.all[query].verdicts for match in v.matches):
+    if not any(_meets_category(labels, query) for query in labels.queries):
         values = _listed(catalogue.values_of(CATEGORY)) or "none is known"
         yield (
             "the rules 'category' and 'category and attributes' can never fire: no query names a category of the catalogue "
             f"({values}); --fields category=FIELD names another field, --synonyms relates words to categories"
         )
-    short = [labels.queries[query].text for query in labels.queries if len(_spans(labels, query)) < ENOUGH_ATTRIBUTES + 1]
+    short = [
+        asked.text
+        for query, asked in labels.queries.items()
+        if len(_spans(labels, query)) < ENOUGH_ATTRIBUTES + 1 or not _meets_category(labels, query)
+    ]
     if short:
         among = f"{len(short)} of {len(labels.queries)} queries"
         yield f"grade 3 is out of reach for {among}, which do not name two attributes beside a category: {_listed(short)}"
+
+
+def _meets_category(labels: Labels, query: str) -> bool:
+    """Whether any item is of a category that the query names."""
+    return any(match.role == CATEGORY for verdict in labels.all[query].verdicts for match in verdict.matches)
 
 
 def _spans(labels: Labels, query: str) -> list[int]:
@@ -96,8 +105,8 @@ def grades_by_stratum(strata: Strata, human: Mapping[Pair, int]) -> dict[str, li
 
 
 def agreement_lines(found: Agreement, strata: Strata, human: Mapping[Pair, int]) -> Iterator[str]:
-    """How far people and the rule agree, in lines for a terminal."""
-    yield f"{found.pairs} pairs graded by people and by the rule: {found.equal} equal, {found.within_one} at most one apart"
+    """How far the graded sample and the rule agree, in lines for a terminal."""
+    yield f"{found.pairs} pairs graded in the sample and by the rule: {found.equal} equal, {found.within_one} at most one apart"
     if found.undefined is not None:
         yield found.undefined
     else:
@@ -107,7 +116,7 @@ def agreement_lines(found: Agreement, strata: Strata, human: Mapping[Pair, int])
         else:
             yield "weighted kappa of all pairs: not known; the sample is of another catalogue, other queries or another rule"
     yield ""
-    yield "rule \\ people" + "".join(f"{grade:>6}" for grade in GRADES)
+    yield "rule \\ sample" + "".join(f"{grade:>6}" for grade in GRADES)
     yield from (f"{grade:>13}" + "".join(f"{count:>6}" for count in found.confusion[grade]) for grade in GRADES)
     yield ""
     sizes = {stratum.name: stratum.size for stratum in strata.all}
@@ -131,4 +140,4 @@ def _apart(strata: Strata, human: Mapping[Pair, int]) -> Iterator[str]:
             title = strata.labels.catalogue.items[strata.labels.catalogue.rows[item]].title or item
             seen = ", ".join(f"{match.role} {match.value} ({match.origin})" for match in verdict.matches) or "nothing"
             text = strata.labels.queries[query].text
-            yield f"far apart: {text!r} and {title!r}: people {grade}, rule {verdict.grade} ({verdict.rule}: {seen})"
+            yield f"far apart: {text!r} and {title!r}: sample {grade}, rule {verdict.grade} ({verdict.rule}: {seen})"

@@ -94,7 +94,8 @@ def _ranked_badly(case: CaseSummary, rel: int) -> Iterator[str]:
         *([] if reciprocal is None or reciprocal >= LOWEST_RECIPROCAL_RANK - ROUNDING else [f"RR {reciprocal:.2f}"]),
     ]
     if found and not any(each.grade >= rel for each in case.expected):
-        found = [f"it can only score 0: no target has grade {rel} or higher"]
+        deciding = [None if criteria.precision is None else criteria.precision.name, criteria.reciprocal_rank]
+        found = [f"no target has grade {rel} or higher, so it can only score 0 in {', '.join(filter(None, deciding))}"]
     yield from found
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from searchmark.analysis.drifts import Drift
+from searchmark.analysis.drifts import NOISE_NOT_KNOWN, Drift
 from searchmark.analysis.trends import Trend
-from searchmark.reports.layout import counted, listed
+from searchmark.reports.layout import listed
 from searchmark.reports.report import Report
 
 MOST = 10
@@ -41,13 +41,17 @@ def _first(lines: Sequence[HistoryLine], most: int) -> Iterator[HistoryLine]:
 
 
 def _drift_sentences(drifts: Sequence[Drift]) -> Iterator[str]:
-    """Each number that moved, but those that moved within noise together."""
+    """Each number that moved, but those that moved within noise together; that noise is not known is said once."""
     noise = [drift for drift in drifts if drift.noise == "within"]
-    alone = [drift for drift in drifts if drift.noise != "within" or len(noise) == 1]
-    yield from (drift.sentence for drift in alone)
+    unknown = [drift for drift in drifts if drift.noise == "unknown"]
+    together = [*(noise if len(noise) > 1 else ()), *(unknown if len(unknown) > 1 else ())]
+    yield from (drift.sentence for drift in drifts if drift not in together)
+    if len(unknown) > 1:
+        yield f"{len(unknown)} numbers moved by more than the limit, {NOISE_NOT_KNOWN}: it takes three earlier runs like this one"
+        yield from (drift.sentence.replace(f", {NOISE_NOT_KNOWN}", "") for drift in unknown)
     if len(noise) > 1:
         moved = listed([f"{drift.quantity} of {drift.run} ({_change(drift)})" for drift in noise])
-        yield f"{counted(len(noise), 'number')} moved by more than the limit, but within noise: {moved}"
+        yield f"{len(noise)} numbers moved by more than the limit, but within noise: {moved}"
 
 
 def _change(drift: Drift) -> str:

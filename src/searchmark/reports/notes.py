@@ -204,7 +204,7 @@ _KINDS = (
     ),
     NoteKind(
         "cases-without-target", "warning", "Cases without any relevant target.",
-        "They can only score 0 and lower every mean.",
+        "They can only score 0 in P, R, RR, Success and other measures with a lowest relevant grade, and lower those means.",
         "Judge them, remove them, or mark them as unanswerable.",
     ),
     NoteKind(

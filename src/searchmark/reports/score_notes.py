@@ -9,6 +9,7 @@ import numpy as np
 from searchmark.analysis.scores import Scores, Summary, distrust
 from searchmark.corpora.corpus import Survey
 from searchmark.judging.judge import Judged
+from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import EMPTY, NOT_RUN
 from searchmark.reports.notes import Note, note
 
@@ -56,6 +57,7 @@ def score_notes(
             yield note(code, f"{sentence}: {count}", _cases_behind(key, scores.judged))
     yield from _own_corpus(scores.judged)
     yield from _case_notes(scores.judged)
+    yield from _without_target(scores)
     for name, summary in measures:
         if summary.definition:
             yield note("formula", f"{name} is {summary.definition}")
@@ -83,11 +85,24 @@ def _case_notes(judged: Judged) -> Iterator[Note]:
     if missing:
         yield note("cases-missing", f"cases missing from the run, which count as empty as in trec_eval -c: {len(missing)}", missing)
     yield from _empty_notes(judged)
-    lowest = judged.suite.defaults.rel
+
+
+def _without_target(scores: Scores) -> Iterator[Note]:
+    """Cases without a relevant target; lower grades still pay in measures that go by no lowest relevant grade, as nDCG does."""
+    judged, suite = scores.judged, scores.judged.suite
+    by_grade = [each.name for each in scores.measures if _counts_from(each, suite.defaults.rel)]
+    lowest = suite.defaults.rel if by_grade else 1
     hollow = judged.answerable & judged.complete & (judged.hits.total_relevant(lowest) == 0)
     if hollow.any():
-        message = f"cases without a target of grade {lowest} or higher, which can only score 0: {int(hollow.sum())}"
-        yield note("cases-without-target", message, (ids[row] for row in np.flatnonzero(hollow)))
+        lower_grades = judged.hits.total_relevant(1)[hollow].any()
+        zero = f"can only score 0 in {', '.join(by_grade)}" if lower_grades else "can only score 0"
+        message = f"cases without a target of grade {lowest} or higher, which {zero}: {int(hollow.sum())}"
+        yield note("cases-without-target", message, (suite.table.ids[row] for row in np.flatnonzero(hollow)))
+
+
+def _counts_from(measure: AnyMeasure, grade: int) -> bool:
+    """Whether no grade below this one pays."""
+    return all(int(part.options.get("rel", 0)) >= grade for part in measure.parts)
 
 
 def _empty_notes(judged: Judged) -> Iterator[Note]:

@@ -20,6 +20,7 @@ from searchmark.records.samples import Samples
 from searchmark.running.clock_check import ClockCheck, Load
 from searchmark.running.events import WorkerEvent
 from searchmark.running.sandbox.launch import Launch
+from searchmark.running.sandbox.needs import caches_vectors
 from searchmark.running.sandbox.variables import explained
 from searchmark.running.worker.client import Gone, Late, Output
 from searchmark.running.worker.in_process import Worker, start_worker
@@ -225,9 +226,15 @@ class Session:
     def _unprepared(self, failure: _RequestFailed) -> Outcome:
         if self._ever_ready:
             return self._failed(failure)
-        self.given_up = f"the agent could not be started: {failure}"
+        advice = self._more_time() if failure.status == "timeout" else ""
+        self.given_up = f"the agent could not be started: {failure}{advice}"
         self._happened(WorkerEvent("not_started", reason=self.given_up))
         return Outcome("not_run", details=AnswerDetails(failure=self.given_up))
+
+    def _more_time(self) -> str:
+        kept = self._launch.sandbox is None and caches_vectors(self.spec)  # a sandbox has a cache that goes with it
+        resumes = "; finished batches of vectors are cached, and the next try continues after them" if kept else ""
+        return f"; --initialize-timeout sets a longer limit for building an index{resumes}"
 
     def _give_up_at_the_limit(self, reason: str) -> None:
         if self._in_a_row >= self._options.max_failures:

@@ -13,7 +13,7 @@ from searchmark.judging.spelling import nfc
 from searchmark.records import Case, Document, Judgment, Suite
 from searchmark.suites.checks import check_cases
 from searchmark.suites.losses import losses, refuse_blanks
-from searchmark.suites.source import Entry, Source
+from searchmark.suites.source import Entry, Source, folder_name
 
 HEADER = ("query-id", "corpus-id", "score")
 PREFERRED = "test.tsv"
@@ -24,14 +24,14 @@ def read_beir(source: Source) -> Suite:
     if source.path.is_dir():
         folder, qrels = source.path, _only_split(source.path)
     else:
-        folder, qrels = source.path.parent.parent, source.path
+        folder, qrels = source.path.absolute().parent.parent, source.path
     judgments = _judgments(qrels)
     queries = _queries(folder / "queries.jsonl")
     cases = [_case(case, queries.get(nfc(case)), judgments[case]) for case in judgments]
     check_cases(qrels, cases)
     unjudged = len(queries.keys() - set(map(nfc, judgments)))
     dropped = {"queries_without_judgments": unjudged} if unjudged else {}
-    return Suite.from_cases(folder.name, cases, metadata={"split": qrels.stem}, dropped=dropped)
+    return Suite.from_cases(folder_name(folder), cases, metadata={"split": qrels.stem}, dropped=dropped)
 
 
 def _queries(path: Path) -> dict[str, Entry]:

@@ -31,7 +31,7 @@ class _Labelled:
 
 def read_labels(source: Source, queries: Path | None = None) -> Suite:
     """A folder with both files, or a labels file and where the queries are; grade 2 and above is relevant."""
-    name = source.path.name if source.path.is_dir() else source.path.stem
+    name = source.name
     if source.path.is_dir():
         queries, source = queries or queries_file(source.path), Source(source.path / LABELS)
     asked = None if queries is None else read_queries(queries)

@@ -32,6 +32,11 @@ def snake(name: str) -> str:
     return re.sub(r"[\s-]+", "_", _HUMP.sub("_", name.strip())).lower()
 
 
+def folder_name(folder: Path) -> str:
+    """The name of a folder, also of ``.`` and of one that ends with ``..``; a link keeps its own."""
+    return folder.name if folder.name not in ("", "..") else folder.resolve().name
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """One file or folder that a suite is read from."""
@@ -44,6 +49,11 @@ class Source:
     @cached_property
     def text(self) -> str:
         return read_text(self.path, pipe=self.pipe) if self.content is None else self.content
+
+    @property
+    def name(self) -> str:
+        """What a suite without a name of its own is called; ``.`` and ``..`` are folders that have one."""
+        return folder_name(self.path) if self.path.is_dir() else self.path.stem
 
     @property
     def extension(self) -> str:

@@ -34,6 +34,18 @@ def is_foreign(spec: AgentSpec) -> bool:
     return any(each.source.runs_code for each in with_arms(spec))
 
 
+def caches_vectors(spec: AgentSpec) -> bool:
+    """Whether an agent, or one that it asks, embeds a corpus and keeps its vectors on disk, batch by batch."""
+    return any(_has_cache(each.config) for each in with_arms(spec) if each.source == BuiltIn("semantic"))
+
+
+def _has_cache(config: Mapping[str, Any]) -> bool:
+    from searchmark.agents.semantic_options import SemanticConfig
+    from searchmark.embedders import check_embedder
+
+    return config.get("model") is not None or check_embedder(config.get("embedder", SemanticConfig().embedder)).cache
+
+
 def needs_of(spec: AgentSpec) -> Needs:
     """What the spec allows, and what the config of an agent of ours means: a service is asked through the network."""
     specs = list(with_arms(spec))
