@@ -30,7 +30,9 @@ from searchmark import (
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult, Usage
 from searchmark.analysis.prices import price_sentences
 from searchmark.records import AgentIdentity, AnswerDetails, Provenance, VectorStatistics
+from searchmark.records.model_names import one_model
 from searchmark.reports import Report, read_report
+from searchmark.reports.agent_kinds import indexes_of
 from searchmark.reports.past_runs import past_runs
 from searchmark.reports.text import to_text
 
@@ -260,3 +262,14 @@ class TestComparison:
         (told,) = [each for each in price_sentences(run_of(FOUND), run_of(slower)) if "index alone" in each]
         assert told.startswith("latency of the index alone: 4.0x that of tool (p50 0.12 ms")
         assert [each for each in price_sentences(run_of(FOUND), run_of(cold)) if "index alone" in each] == []
+
+
+def test_the_values_of_a_filter_describe_no_agent() -> None:
+    said = {
+        **HNSW.description,
+        "filter": {"embedder": "other", "index": "exact", "model": "x", "chunking": ["y"]},
+    }
+    agent = replace(HNSW, description=said)
+    assert (one_model(said), indexes_of(agent)) == ("e5", ["hnsw"])
+    versions = next(iter(report_of(FOUND, agent=agent).agents.values())).versions
+    assert (versions.model_version, versions.chunking_config) == ("e5", None)
