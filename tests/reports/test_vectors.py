@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from searchmark import (
@@ -29,6 +30,7 @@ from searchmark import (
 )
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult, Usage
 from searchmark.analysis.prices import price_sentences
+from searchmark.indexes.statistics import statistics_of
 from searchmark.records import AgentIdentity, AnswerDetails, Provenance, VectorStatistics
 from searchmark.records.model_names import one_model
 from searchmark.reports import Report, read_report
@@ -210,6 +212,20 @@ class TestNotes:
         (found,) = notes_of(replace(VECTORS, **{"duplicates": 0} | odd)).values()  # type: ignore[arg-type]  # its own fields
         assert (found.code, found.message) == (code, message)
         assert found.fix is not None
+
+    def test_zeros_are_no_vectors_of_length_one_and_not_unnormalised_either(self) -> None:
+        half = statistics_of([np.repeat(np.eye(2, dtype=np.float32), [40, 0], axis=0), np.zeros((40, 2), np.float32)], 2)
+        assert set(notes_of(replace(half, normalized=True, duplicates=0))) == {"zero-vectors"}
+        found = notes_of(replace(half, normalized=False, duplicates=0))
+        assert found["normalised-already"].message == "40 of 80 vectors have length one though normalize is false"
+        assert set(notes_of(replace(half, normalized=False, duplicates=0), "l2")) == {"zero-vectors", "normalised-already"}
+        text = to_text(report_of(FOUND, vectors=(half,)))
+        assert next(line.split()[-4:] for line in text.splitlines() if "norm of vectors" in line) == [
+            "0.5000",
+            "0.5000",
+            "80",
+            "vectors",
+        ]
 
     def test_a_vector_that_has_length_one_by_chance_is_not_double_normalised(self) -> None:
         assert notes_of(replace(VECTORS, duplicates=0, unit_before=7)) == {}

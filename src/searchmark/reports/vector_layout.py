@@ -58,7 +58,7 @@ def _stability_rows(agent: AgentSummary) -> Iterator[Row]:
         yield Text(name), Number(spread.mean), Number(spread.std), Text(_counted(spread.answers, "answer"))
     for each in agent.vectors:
         if each.norm_mean is not None:
-            yield Text(norm_name(each)), Number(each.norm_mean), Number(each.norm_std), Text(_counted(each.count, "vector"))
+            yield Text(norm_name(each)), Number(each.norm_mean), Number(each.norm_std), Text(_counted(each.finite, "vector"))
 
 
 def score_spreads(agent: AgentSummary) -> Iterator[tuple[str, Spread]]:
