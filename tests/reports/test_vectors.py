@@ -90,6 +90,11 @@ class TestFormats:
             part for part in ("score of the first hit", "mean score of the first ten hits", "norm of vectors") if part not in text
         ] == []
 
+    @pytest.mark.parametrize("name", ["text", "markdown", "html", "summary-csv"])
+    def test_scores_that_were_made_of_those_of_arms_are_no_similarities(self, name: str) -> None:
+        text = render(report_of(FOUND, vectors=(replace(VECTORS, arm="v"),)), name)
+        assert ("norm of vectors of v" in text, "score of the first" in text) == (True, False)
+
     @pytest.mark.parametrize("name", ["text", "markdown"])
     def test_vectors_are_counted(self, name: str) -> None:
         assert "ectors: 300 of dimension 256, 0 of zeros, 2 duplicates" in render(report_of(FOUND, vectors=(VECTORS,)), name)
