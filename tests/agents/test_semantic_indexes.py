@@ -10,6 +10,7 @@ import pytest
 from searchmark.agents.agent import NO_USAGE, Usage
 from searchmark.agents.semantic import SemanticAgent
 from searchmark.corpora.corpus import Corpus
+from searchmark.indexes.recall import neighbour_recall
 from searchmark.records import Document
 from tests.agents.corpora import FILES, corpus_from, step
 
@@ -71,6 +72,20 @@ def test_the_recall_of_an_approximate_index_is_measured_before_files_are_made() 
     assert {usage.ann_k for usage in measured} == {20}
     assert 0 < np.mean([usage.ann_recall for usage in measured]) < 1
     assert all(usage.ann_overlap <= usage.ann_recall for usage in measured)
+
+
+def test_what_is_asked_for_to_fill_up_the_files_does_not_count_for_recall() -> None:
+    poor = {"name": "hnsw", "m": 2, "ef_construction": 1, "ef_search": 1}
+    agent = ready(MANY, index=poor, candidates=3, paths=False)
+    stored = agent._stored
+    measured, first, last = [], [], []
+    for query in (f"word{number}" for number in range(40)):
+        agent.retrieve(query, 10)
+        measured.append(agent.usage_of_last().ann_recall)
+        vector = agent.embedder.embed_query(query)
+        first.append(neighbour_recall(stored.truth, vector, stored.searched.search(vector, 3).numbers, 3).recall)
+        last.append(neighbour_recall(stored.truth, vector, stored.searched.search(vector, 12).numbers, 3).recall)
+    assert measured == first != last
 
 
 def test_recall_is_not_known_where_no_exact_index_is_kept() -> None:

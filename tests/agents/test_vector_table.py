@@ -106,7 +106,8 @@ def test_statistics_are_those_of_the_stored_vectors(tmp_path: Path) -> None:
     agent = started(database)
     (known,) = agent.vectors()
     assert (known.count, known.zero, known.not_finite, known.wrong_dimension, known.duplicates) == (8, 1, 1, 1, 1)
-    assert (known.norm_min, known.norm_max) == (pytest.approx(1), pytest.approx(32**0.5))
+    assert (known.norm_min, known.norm_min_nonzero, known.norm_max) == (0, pytest.approx(1), pytest.approx(32**0.5))
+    assert (known.finite, known.norm_mean) == (6, pytest.approx((3 + 2 * 32**0.5) / 6))
     agent.close()
 
 

@@ -18,6 +18,9 @@ CONFIG = """
 agents:
   - {name: hasty, source: semantic, config: {index: {name: hnsw, m: 2, ef_construction: 2, ef_search: 1}}}
   - {name: other-k, source: semantic, config: {recall_k: 5}}
+  - name: both
+    source: hybrid
+    config: {arms: [{name: one, source: semantic}, {name: two, source: semantic, config: {paths: false}}]}
   - {name: silent, source: semantic, config: {measure_recall: false, index: hnsw}}
 """
 EVALUATE = ["evaluate", "--gold-set", "suite.json", "--corpus", "items.jsonl", "--config", "c.yaml", "--num-runs", "2"]
@@ -72,6 +75,15 @@ class TestPreset:
         assert rules_in("r.json")["ANN recall@10"]["message"].endswith(
             "it was measured at k = 5; set recall_k: 10 of the agent, or ask for ann_recall: 5"
         )
+
+    def test_of_two_indexes_there_is_no_single_recall_and_fused_scores_are_no_similarities(self) -> None:
+        assert main([*EVALUATE, "--agent", "both", "--gate", "fashion-vectors", "-o", "r.json", "-o", "r.md"]) == 2
+        assert rules_in("r.json")["ANN recall@10"]["message"].endswith(
+            "several arms have an index (one, two), and of several there is no single number; evaluate one of them alone"
+        )
+        shown = Path("r.md").read_text()
+        assert "norm of vectors of one" in shown
+        assert "score of the first" not in shown
 
     def test_recall_that_is_not_measured_is_no_pass(self) -> None:
         assert main([*EVALUATE, "--agent", "silent", "--gate", "fashion-vectors", "-o", "r.json"]) == 2

@@ -19,9 +19,10 @@ def test_lengths_and_all_that_is_odd_are_counted_by_hand() -> None:
         count=9,
         dimension=2,
         normalized=False,
-        norm_mean=3.4,  # 5, 5, 5, 1, 1
-        norm_std=pytest.approx(1.9595917942265424),
-        norm_min=1.0,
+        norm_mean=pytest.approx(17 / 7),  # 5, 0, 0, 5, 5, 1, 1
+        norm_std=pytest.approx(2.258769757263128),
+        norm_min=0.0,
+        norm_min_nonzero=1.0,
         norm_max=5.0,
         zero=2,
         duplicates=2,
@@ -30,8 +31,13 @@ def test_lengths_and_all_that_is_odd_are_counted_by_hand() -> None:
 
 
 def test_no_vectors_have_no_lengths() -> None:
-    for empty in (statistics_of([], 3), statistics_of([rows([0, 0, 0])], 3)):
+    for empty in (statistics_of([], 3), statistics_of([rows([0, np.nan, 0])], 3)):
         assert (empty.norm_mean, empty.norm_std, empty.norm_min, empty.norm_max) == (None, None, None, None)
+
+
+def test_half_of_the_vectors_being_zeros_halves_the_mean() -> None:
+    found = statistics_of([rows([1, 0], [0, 0], [0, 1], [0, 0])], 2)
+    assert (found.norm_mean, found.norm_std, found.norm_min, found.norm_min_nonzero, found.finite) == (0.5, 0.5, 0.0, 1.0, 4)
 
 
 def test_minus_zero_makes_no_other_vector() -> None:

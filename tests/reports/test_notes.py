@@ -139,6 +139,20 @@ class TestCases:
         assert [each.code for each in report.notes if "no such file" in each.message] == ["not-started"]
 
 
+def test_a_split_tells_of_cases_that_are_in_several_segments_or_in_none() -> None:
+    tags = [("x", "y"), ("x",), (), ("y", "x"), ("x", "x")]
+    fields = [{"level": n, "kind": "a"} if n else {"kind": "a"} for n in range(5)]
+    cases = [Case(f"c{n}", "q", (Judgment("a"),), tags=tags[n], fields=fields[n]) for n in range(5)]
+    run = Run.from_answers("agent", [Answer(case.id, "ok", (Hit("a", 1),)) for case in cases])
+    scores = score(judge(Suite.from_cases("s", cases), run), ("RR",))
+    expected = [
+        "cases by tag: 2 of 5 in several, 1 of 5 in none of the segments",
+        "cases by level: 1 of 5 in none of the segments",
+    ]
+    for report in (build_report(scores, iter(["tag", "level", "kind"])), build_comparison([scores], [], ["tag", "level", "kind"])):
+        assert [each.message for each in report.notes if each.code == "cases-not-in-one-segment"] == expected
+
+
 def test_oddities_of_the_corpus_have_codes() -> None:
     survey = Survey(ids=frozenset({"a"}), digest="d", duplicates=2, empty=3, skipped=4)
     report = build_report(score(judge(WATCHED_SUITE, watched_run(CASES)), ["RR"]), corpus=survey)

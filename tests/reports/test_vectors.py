@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from searchmark import (
@@ -29,8 +30,11 @@ from searchmark import (
 )
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult, Usage
 from searchmark.analysis.prices import price_sentences
+from searchmark.indexes.statistics import statistics_of
 from searchmark.records import AgentIdentity, AnswerDetails, Provenance, VectorStatistics
+from searchmark.records.model_names import one_model
 from searchmark.reports import Report, read_report
+from searchmark.reports.agent_kinds import indexes_of
 from searchmark.reports.past_runs import past_runs
 from searchmark.reports.text import to_text
 
@@ -85,6 +89,11 @@ class TestFormats:
         assert [
             part for part in ("score of the first hit", "mean score of the first ten hits", "norm of vectors") if part not in text
         ] == []
+
+    @pytest.mark.parametrize("name", ["text", "markdown", "html", "summary-csv"])
+    def test_scores_that_were_made_of_those_of_arms_are_no_similarities(self, name: str) -> None:
+        text = render(report_of(FOUND, vectors=(replace(VECTORS, arm="v"),)), name)
+        assert ("norm of vectors of v" in text, "score of the first" in text) == (True, False)
 
     @pytest.mark.parametrize("name", ["text", "markdown"])
     def test_vectors_are_counted(self, name: str) -> None:
@@ -209,6 +218,20 @@ class TestNotes:
         assert (found.code, found.message) == (code, message)
         assert found.fix is not None
 
+    def test_zeros_are_no_vectors_of_length_one_and_not_unnormalised_either(self) -> None:
+        half = statistics_of([np.repeat(np.eye(2, dtype=np.float32), [40, 0], axis=0), np.zeros((40, 2), np.float32)], 2)
+        assert set(notes_of(replace(half, normalized=True, duplicates=0))) == {"zero-vectors"}
+        found = notes_of(replace(half, normalized=False, duplicates=0))
+        assert found["normalised-already"].message == "40 of 80 vectors have length one though normalize is false"
+        assert set(notes_of(replace(half, normalized=False, duplicates=0), "l2")) == {"zero-vectors", "normalised-already"}
+        text = to_text(report_of(FOUND, vectors=(half,)))
+        assert next(line.split()[-4:] for line in text.splitlines() if "norm of vectors" in line) == [
+            "0.5000",
+            "0.5000",
+            "80",
+            "vectors",
+        ]
+
     def test_a_vector_that_has_length_one_by_chance_is_not_double_normalised(self) -> None:
         assert notes_of(replace(VECTORS, duplicates=0, unit_before=7)) == {}
 
@@ -260,3 +283,14 @@ class TestComparison:
         (told,) = [each for each in price_sentences(run_of(FOUND), run_of(slower)) if "index alone" in each]
         assert told.startswith("latency of the index alone: 4.0x that of tool (p50 0.12 ms")
         assert [each for each in price_sentences(run_of(FOUND), run_of(cold)) if "index alone" in each] == []
+
+
+def test_the_values_of_a_filter_describe_no_agent() -> None:
+    said = {
+        **HNSW.description,
+        "filter": {"embedder": "other", "index": "exact", "model": "x", "chunking": ["y"]},
+    }
+    agent = replace(HNSW, description=said)
+    assert (one_model(said), indexes_of(agent)) == ("e5", ["hnsw"])
+    versions = next(iter(report_of(FOUND, agent=agent).agents.values())).versions
+    assert (versions.model_version, versions.chunking_config) == ("e5", None)

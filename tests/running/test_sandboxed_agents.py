@@ -16,7 +16,8 @@ from searchmark.agents.agent import AgentSpec
 from searchmark.agents.source import parse_source
 from searchmark.corpora.locations import Commit
 from searchmark.errors import UsageError
-from searchmark.running.sandbox.needs import needs_of, saved_index
+from searchmark.registry import check_spec
+from searchmark.running.sandbox.needs import Needs, needs_of, saved_index
 from searchmark.running.sandbox.view import view_of
 from tests.embedders.tiny_bert import write_folder
 from tests.support.sandboxes import mechanisms
@@ -35,6 +36,8 @@ SERVED = {"name": "openai", "model": "m"}
         ("semantic", {"embedder": SERVED | {"key_variable": "MINE"}}, True, {"MINE"}),
         ("hybrid", {"arms": ["bm25", {"name": "semantic", "config": {"embedder": SERVED}}]}, True, {"OPENAI_API_KEY"}),
         ("rerank", {"reranker": {"name": "http", "url": "http://localhost"}}, True, set()),
+        ("semantic", {"embedder": SERVED | {"url": "http://localhost:1/v1"}}, True, set()),
+        ("semantic", {"embedder": SERVED | {"name": "ollama", "url": "http://localhost:1/v1"}}, True, set()),
         ("spy.py:Spy", {"key_variable": "MINE", "embedder": SERVED}, False, {"MINE"}),
     ],
 )
@@ -43,6 +46,37 @@ def test_a_built_in_agent_that_asks_a_service_may_use_the_network_and_its_key(
 ) -> None:
     found = needs_of(AgentSpec("a", parse_source(source), config))
     assert (found.network, found.variables) == (network, variables)
+
+
+FILTERS: list[dict[str, Any]] = [
+    {"name": "openai"},
+    {"name": ["T1"]},
+    {"name": "pgvector"},
+    {"name": "http", "key_variable": "MINE"},
+    {"model": "readable.txt"},
+    {"dsn": "postgresql://${MINE}@host/db", "url": "http://host"},
+    {"database": "readable.txt", "vectors": "readable.txt", "index_file": "missing.npz"},
+]
+
+
+@pytest.mark.parametrize("values", FILTERS)
+@pytest.mark.parametrize("source", ["bm25", "fts5", "semantic", "hybrid", "vector-table"])
+def test_the_values_of_a_filter_grant_nothing(
+    source: str, values: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("readable.txt").touch()
+    Path("table.db").touch()
+    own: dict[str, Any] = {"filter": values}
+    options = {
+        "hybrid": {"arms": ["bm25", {"name": "semantic", "config": own}]},
+        "vector-table": own | {"table": "t", "database": "table.db"},
+    }
+    spec = AgentSpec("a", parse_source(source), options.get(source, own))
+    files = {"vector-table": (tmp_path / "table.db",)}
+    assert needs_of(spec) == Needs(network=False, variables=frozenset(), files=files.get(source, ()))
+    assert list(saved_index(spec)) == []
+    check_spec(spec, foreign=False, network=False)
 
 
 def test_an_index_that_is_not_there_cannot_be_made_in_a_sandbox(tmp_path: Path) -> None:

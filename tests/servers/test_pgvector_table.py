@@ -154,9 +154,9 @@ def test_statistics_are_those_of_the_stored_vectors(postgres: str, shop: Any) ->
     agent.start()
     (statistics,) = agent.vectors()
     assert (statistics.count, statistics.dimension, statistics.zero, statistics.duplicates) == (4, 2, 1, 1)
-    assert (statistics.norm_min, statistics.norm_max) == (1, 5)
-    assert statistics.norm_mean == pytest.approx(11 / 3)
-    assert statistics.norm_std == pytest.approx(float(np.std([5, 5, 1])))
+    assert (statistics.norm_min, statistics.norm_min_nonzero, statistics.norm_max) == (0, 1, 5)
+    assert statistics.norm_mean == pytest.approx(11 / 4)
+    assert statistics.norm_std == pytest.approx(float(np.std([5, 5, 1, 0])))
     assert set(agent.retrieve("anything", 10).files) == {"1", "2", "3", "4"}
     agent.close()
     shop.execute("DROP TABLE shop.odd")

@@ -37,7 +37,7 @@ class FileHit:
 
 @dataclass(frozen=True, eq=False)
 class FoundFiles:
-    """Files by the nearest chunks, those chunks, and how many of them the index was asked for."""
+    """Files by the nearest chunks, and the ``near`` of those that were ``asked`` for at first."""
 
     hits: list[FileHit]
     near: Neighbours
@@ -105,14 +105,15 @@ def files_of_nearest(index: VectorIndex, layout: ChunkLayout, query: Vectors, k:
 
     While these are of fewer files, twice as many are asked for, until there are no more; every chunk is never looked at.
     """
-    asked = max(k if candidates is None else candidates, 1)
+    asked = first_asked = max(k if candidates is None else candidates, 1)
+    near = first = index.search(query, asked)
     while True:
-        near = index.search(query, asked)
         where, scores = layout.found(near)
         scored = _scored(layout, where, scores, Pooling("max"))
         if len(scored.files) >= k or len(near) < asked:
-            return FoundFiles(scored.best(layout, k), near, asked)
+            return FoundFiles(scored.best(layout, k), first, first_asked)
         asked *= 2
+        near = index.search(query, asked)
 
 
 def _from_the_nearest(index: ScoringIndex, layout: ChunkLayout, query: Vectors, k: int, pooling: Pooling) -> _ScoredFiles | None:

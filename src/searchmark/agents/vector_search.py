@@ -90,7 +90,7 @@ def answered(stored: StoredVectors, table: ChunkTable, query: Vectors, k: int, o
     searched = TimedIndex(stored.searched)
     found = files_of_nearest(searched, layout, query, k, options.candidates)
     # Where files were too few, more chunks were asked for than a user of the index would have; recall is that of the first.
-    return VectorAnswer(query, found.hits, found.near, options.candidates or k, searched.spent_ns / 1e6)
+    return VectorAnswer(query, found.hits, found.near, found.asked, searched.spent_ns / 1e6)
 
 
 def measured_recall(stored: StoredVectors, chunks: int, last: VectorAnswer, recall_k: int) -> Usage:

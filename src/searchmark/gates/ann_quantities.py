@@ -50,6 +50,9 @@ class AnnRecallOf:
         measured = sorted({each.ann_k for each in details_at(scores, every) if each.ann_k is not None})
         others = [k for k in measured if k != self.k]
         known, answered = self._known(scores, every)
+        if not measured and len(arms := _arms_with_vectors(scores)) > 1:
+            named = ", ".join(arms)
+            return f"several arms have an index ({named}), and of several there is no single number; evaluate one of them alone"
         if not measured:
             return "the run says nothing about ANN recall; agents over vectors state it unless measure_recall is false"
         if known < answered and others:
@@ -59,6 +62,10 @@ class AnnRecallOf:
 
     def worst(self, scores: Scores, rows: Rows, *, high_is_bad: bool) -> tuple[str, ...]:
         return extreme_cases(scores, rows, lambda each: each.ann_recall, high_is_bad)
+
+
+def _arms_with_vectors(scores: Scores) -> list[str]:
+    return list(dict.fromkeys(each.arm for each in scores.judged.run.provenance.vectors if each.arm is not None))
 
 
 def _listed(numbers: Sequence[int]) -> str:

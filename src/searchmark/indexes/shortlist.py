@@ -56,7 +56,7 @@ class Shortlist:
         if np.count_nonzero(passed) > 4 * self._k * len(self._floors) + self._crowd:
             passing = np.bincount(queries, weights=np.count_nonzero(passed, axis=1), minlength=len(self._floors))
             self._leave_out(passing > self._crowd)
-            passed[self.crowded[queries]] = False
+            passed[self.crowded[queries]] = False  # their pairs would be left out later too, but take memory until then
         tile, column = np.divmod(np.flatnonzero(passed), tiles.shape[1])
         self._queries.append(queries[tile])
         self._numbers.append(firsts[tile] + column)

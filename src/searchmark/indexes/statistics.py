@@ -41,8 +41,9 @@ class VectorLedger:
     def statistics(self, *, normalized: bool | None = None) -> VectorStatistics:
         """Of those that are here. ``normalized``: whether they were meant to have length one."""
         here = self._lengths != GONE
-        sound = here & np.isfinite(self._lengths) & (self._lengths != 0)
-        lengths = self._lengths[sound]
+        finite = here & np.isfinite(self._lengths)
+        sound = finite & (self._lengths != 0)
+        lengths, others = self._lengths[finite], self._lengths[sound]
         return VectorStatistics(
             count=int(here.sum()),
             dimension=self._dimension,
@@ -50,9 +51,10 @@ class VectorLedger:
             norm_mean=float(lengths.mean()) if len(lengths) else None,
             norm_std=float(lengths.std()) if len(lengths) else None,
             norm_min=float(lengths.min()) if len(lengths) else None,
+            norm_min_nonzero=float(others.min()) if len(others) else None,
             norm_max=float(lengths.max()) if len(lengths) else None,
-            zero=int((here & (self._lengths == 0)).sum()),
-            duplicates=len(lengths) - len(np.unique(self._hashes[sound])),
+            zero=len(lengths) - len(others),
+            duplicates=len(others) - len(np.unique(self._hashes[sound])),
             not_finite=int((here & ~np.isfinite(self._lengths)).sum()),
         )
 

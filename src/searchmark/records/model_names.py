@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+VALUES = ("filter",)  # options that hold fields and values of documents, which describe no agent, whatever their names are
+
+
+def described(said: Any) -> Iterator[tuple[str, Any]]:
+    """What an agent says of itself, by name, where it says anything; what it searches for in documents is left out."""
+    return ((key, value) for key, value in said.items() if key not in VALUES) if isinstance(said, Mapping) else iter(())
+
 
 def models_in(said: Any) -> Iterator[str]:
     """Every embedding model that an agent, or one of its arms, says that it has; a model that reranks is none."""
-    if not isinstance(said, Mapping):
-        return
-    for key, value in said.items():
+    for key, value in described(said):
         if key == "embedder":
             yield from _of_embedder(value)
         else:

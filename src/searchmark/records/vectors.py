@@ -16,10 +16,11 @@ class VectorStatistics:
     """One set of vectors: how many, how long they are, and what is odd about them.
 
     ``normalized``: whether they were meant to have length one; None where that is not known. ``unit_before``: how many had that
-    length before they were normalised, so that it changed nothing; None where they were not, or it is not known. ``norm_std`` is
-    that of the whole set. ``zero`` vectors are near to nothing; ``duplicates`` have the same numbers as an earlier one and are
-    not zero; ``not_finite`` ones hold a NaN or an infinity; ``wrong_dimension`` ones have another length than most. Norms are
-    those of all other vectors, None if there are none. ``arm`` is the agent whose they are, where one asks several.
+    length before they were normalised, so that it changed nothing; None where they were not, or it is not known. ``zero`` vectors
+    are near to nothing; ``duplicates`` have the same numbers as an earlier one and are not zero; ``not_finite`` ones hold a NaN or
+    an infinity; ``wrong_dimension`` ones have another length than most. Norms are those of all ``finite`` vectors of the
+    dimension, None if there are none: that of a vector of zeros is 0, and ``norm_min_nonzero`` is the least of the others.
+    ``norm_std`` is that of the whole set. ``arm`` is the agent whose they are, where one asks several.
     """
 
     count: Count
@@ -29,9 +30,15 @@ class VectorStatistics:
     norm_mean: float | None = None
     norm_std: float | None = None
     norm_min: float | None = None
+    norm_min_nonzero: float | None = None
     norm_max: float | None = None
     zero: Count = 0
     duplicates: Count = 0
     not_finite: Count = 0
     wrong_dimension: Count = 0
     arm: str | None = None
+
+    @property
+    def finite(self) -> int:
+        """How many have a norm."""
+        return self.count - self.not_finite - self.wrong_dimension

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from searchmark.records import AgentIdentity
+from searchmark.records.model_names import described
 from searchmark.reports.report import AgentSummary
 
 # They show what a score is worth, and are not meant to get better.
@@ -53,7 +54,7 @@ def indexes_of(agent: AgentIdentity) -> list[str]:
 
 
 def _indexes_in(said: Any) -> Iterator[str]:
-    for key, value in said.items() if isinstance(said, Mapping) else ():
+    for key, value in described(said):
         name = value.get("name") if isinstance(value, Mapping) else value
         if key == "index" and isinstance(name, str):
             yield name

@@ -18,7 +18,7 @@ from searchmark.reports.notes import Note, told_apart
 from searchmark.reports.recommendations import recommend
 from searchmark.reports.report import AgentSummary, Report, SuiteSummary
 from searchmark.reports.run_notes import comparability_notes, corpus_difference, depth_notes, noise_notes, run_notes
-from searchmark.reports.score_notes import corpus_notes, score_notes, trust_notes
+from searchmark.reports.score_notes import corpus_notes, score_notes, segment_notes, trust_notes
 from searchmark.reports.snapshot_effect import snapshot_effects
 from searchmark.reports.summaries import agent_summary, suite_summary
 from searchmark.reports.versions import versions_of
@@ -37,11 +37,11 @@ def build_report(
 
     ``declared`` are the versions that its config names.
     """
-    suite = scores.judged.suite
+    suite, by = scores.judged.suite, tuple(by)
     (name,) = unique_names([scores])
     about = suite_summary(suite, corpus)
     agent = _versioned(agent_summary(scores, by, ExpectedTargets.of(suite), options, text_of), about, declared)
-    notes = (*_notes(scores, agent, corpus), *corpus_notes(corpus))
+    notes = (*_notes(scores, agent, corpus), *segment_notes(suite, by), *corpus_notes(corpus))
     return _advised(Report(about, {name: agent}, FactColumns(suite.table), gate, notes))
 
 
@@ -70,7 +70,7 @@ def build_comparison(
         agents=agents,
         cases=FactColumns(suite.table),
         gate=gate,
-        notes=(*comparability_notes(pairs), *notes, *noise_notes(runs, means), *corpus_notes(corpus)),
+        notes=(*comparability_notes(pairs), *notes, *noise_notes(runs, means), *segment_notes(suite, by), *corpus_notes(corpus)),
         pairs=tuple(pairs),
         decisions=tuple(decide(table, pairs, named) for table in tables),
         snapshot_effects=tuple(snapshot_effects(named)),

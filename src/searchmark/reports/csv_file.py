@@ -119,7 +119,7 @@ def _vector_rows(agent: AgentSummary) -> Iterator[tuple[str, Row]]:
     for name, spread in score_spreads(agent):
         yield name, _spread_cells(spread.mean, spread.std, spread.answers)
     for each in agent.vectors:
-        yield norm_name(each), _spread_cells(each.norm_mean, each.norm_std, each.count)
+        yield norm_name(each), _spread_cells(each.norm_mean, each.norm_std, each.finite)
 
 
 def _spread_cells(mean: float | None, std: float | None, count: int, unknown: int | None = None) -> Row:

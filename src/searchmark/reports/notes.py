@@ -211,6 +211,10 @@ _KINDS = (
         "undefined-values", "note", "Cases for which a measure is undefined.",
         "They are not in its mean; the reason is with each case in the JSON report.",
     ),
+    NoteKind(
+        "cases-not-in-one-segment", "note", "Cases that are in several segments of a split, or in none.",
+        "The means of the segments are of overlapping cases, or not of all, and do not add up to the mean of all.",
+    ),
     NoteKind("formula", "note", "What a formula with a name is made of."),
     NoteKind(
         "duplicate-hits", "warning", "Duplicate hits in an answer.",

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from searchmark.analysis.scores import Scores, Summary, distrust
+from searchmark.analysis.scores import Scores, Summary, distrust, segment_rows
 from searchmark.corpora.corpus import Survey
 from searchmark.judging.judge import Judged
 from searchmark.measures.grammar import AnyMeasure
-from searchmark.records import EMPTY, NOT_RUN
+from searchmark.records import EMPTY, NOT_RUN, Suite
 from searchmark.reports.notes import Note, note
 
 FEWEST_EMPTY = 2  # cases, all of them empty, that are worth a note
@@ -135,3 +135,13 @@ def corpus_notes(corpus: Survey | None) -> Iterator[Note]:
         ("skipped-files", "files of the corpus that hold no text, left out", corpus.skipped),
     )
     yield from (note(code, f"{what}: {count}") for code, what, count in counts if count)
+
+
+def segment_notes(suite: Suite, by: Iterable[str]) -> Iterator[Note]:
+    """What cannot be seen in a table of segments: that cases are in several of them, or in none."""
+    for name in by:
+        segments = np.bincount(np.concatenate(list(segment_rows(suite, name).values())), minlength=len(suite))
+        several, none = (int(np.count_nonzero(each)) for each in (segments > 1, segments == 0))
+        parts = [f"{count} of {len(suite)} in {where}" for count, where in ((several, "several"), (none, "none")) if count]
+        if parts:
+            yield note("cases-not-in-one-segment", f"cases by {name}: {', '.join(parts)} of the segments")

@@ -58,12 +58,13 @@ def _stability_rows(agent: AgentSummary) -> Iterator[Row]:
         yield Text(name), Number(spread.mean), Number(spread.std), Text(_counted(spread.answers, "answer"))
     for each in agent.vectors:
         if each.norm_mean is not None:
-            yield Text(norm_name(each)), Number(each.norm_mean), Number(each.norm_std), Text(_counted(each.count, "vector"))
+            yield Text(norm_name(each)), Number(each.norm_mean), Number(each.norm_std), Text(_counted(each.finite, "vector"))
 
 
 def score_spreads(agent: AgentSummary) -> Iterator[tuple[str, Spread]]:
-    """The scores of the first hits, of an agent over vectors alone: those of others have no scale that should stay."""
-    if agent.vectors or scores_by_vectors(agent):
+    """The scores of the first hits, where they are similarities: fused or reranked ones have no scale that should stay."""
+    own = bool(agent.vectors) and all(each.arm is None for each in agent.vectors)  # those of an arm are not what it answers by
+    if own or scores_by_vectors(agent):
         yield from ((SCORES[name], spread) for name, spread in agent.similarity.items())
 
 

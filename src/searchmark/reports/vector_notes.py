@@ -34,20 +34,22 @@ def _odd_ones(found: VectorStatistics) -> Iterator[Note]:
 
 
 def _lengths(found: VectorStatistics, *, by_length: bool) -> Iterator[Note]:
-    if found.norm_mean is None or found.norm_min is None or found.norm_max is None:
+    least = found.norm_min_nonzero if found.zero else found.norm_min  # zeros have a note of their own, and no scale helps them
+    if found.norm_mean is None or found.norm_min is None or found.norm_max is None or least is None:
         return
     written = f"{found.norm_min:.4g} to {found.norm_max:.4g}, mean {found.norm_mean:.4g}"
     vectors = f"{found.count:,} vectors{_of_arm(found)}"
-    is_one = max(abs(found.norm_min - 1), abs(found.norm_max - 1)) <= LENGTH_ONE
-    differ = found.norm_max - found.norm_min > ROUNDING * found.norm_mean
+    are_one = vectors if not found.zero else f"{found.finite - found.zero:,} of {vectors}"
+    is_one = max(abs(least - 1), abs(found.norm_max - 1)) <= LENGTH_ONE
+    differ = found.norm_max - least > ROUNDING * found.norm_mean
     if found.normalized and not is_one:
         yield note("unnormalised-vectors", f"{vectors} were to have length one, and have {written}")
     elif not found.normalized and not is_one and differ and by_length:
         yield note("unnormalised-vectors", f"{vectors} have lengths of {written}, and the distance goes by length")
     elif found.normalized is False and is_one:
-        yield note("normalised-already", f"{vectors} have length one though normalize is false")
+        yield note("normalised-already", f"{are_one} have length one though normalize is false")
     if found.unit_before and found.unit_before >= found.count - found.zero:
-        yield note("double-normalised", f"{vectors} had length one already and were normalised again, which changed nothing")
+        yield note("double-normalised", f"{are_one} had length one already and were normalised again, which changed nothing")
 
 
 def _of_arm(found: VectorStatistics) -> str:

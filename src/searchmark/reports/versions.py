@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from searchmark.records import AgentIdentity
-from searchmark.records.model_names import models_in
+from searchmark.records.model_names import described, models_in
 from searchmark.records.versions import Versions
 from searchmark.reports.report import RunSummary, SuiteSummary
 
@@ -67,7 +67,7 @@ def value_text(value: Any) -> str:
 
 def _under(said: Any, key: str) -> Iterator[Any]:
     """Every value of this name, in the arms of an agent too."""
-    for name, value in said.items() if isinstance(said, Mapping) else ():
+    for name, value in described(said):
         if name == key:
             yield value
         else:

@@ -42,9 +42,10 @@ WHERE distance IS NOT NULL ORDER BY distance, key LIMIT {k}
 """
 _STATISTICS = """
 SELECT count(*) FILTER (WHERE norm = 0), count(scalars) - count(DISTINCT scalars), count(*) FILTER (WHERE dims <> {dimension}),
-  avg(norm) FILTER (WHERE norm > 0), stddev_pop(norm) FILTER (WHERE norm > 0), min(norm) FILTER (WHERE norm > 0), max(norm)
+  avg(norm), stddev_pop(norm), min(norm), min(norm) FILTER (WHERE norm > 0), max(norm)
 FROM (SELECT {column} AS scalars, {norm}({column}) AS norm, vector_dims({column}) AS dims FROM {table}{where} LIMIT {k}) AS row
 """
+_NORM_NAMES = ("norm_mean", "norm_std", "norm_min", "norm_min_nonzero", "norm_max")  # as they are selected there
 _COUNT = "SELECT count({column}) FROM {table}{where}"
 _EXACT = ("enable_indexscan", "enable_bitmapscan", "enable_indexonlyscan")
 
@@ -114,10 +115,9 @@ class PostgresTable:
     def statistics(self) -> VectorStatistics:
         with explained("the vectors were looked at"):
             (count,) = self._one(_COUNT)
-            zero, duplicates, wrong, mean, deviation, least, most = self._one(_STATISTICS, SAMPLE)
-        norms = {"norm_mean": mean, "norm_std": deviation, "norm_min": least, "norm_max": most if mean is not None else None}
+            zero, duplicates, wrong, *norms = self._one(_STATISTICS, SAMPLE)
         odd = {"zero": zero, "duplicates": duplicates, "wrong_dimension": wrong}
-        return VectorStatistics(count=count, dimension=self.dimension, **odd, **norms)
+        return VectorStatistics(count=count, dimension=self.dimension, **odd, **dict(zip(_NORM_NAMES, norms, strict=True)))
 
     def describe(self) -> Mapping[str, Any]:
         with explained("the table was described"):

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from searchmark.agents.agent import AgentSpec
+from searchmark.agents.agent import AgentSpec, nested_options
 from searchmark.agents.outside.needs import asks_service, databases, filled_variables, program_files
 from searchmark.agents.source import BuiltIn, Http
+from searchmark.embedders.openai import OPENAI, OPENAI_KEY
 from searchmark.errors import UsageError
+from searchmark.options.sensitive import Sensitive, SensitiveValue, nested_values
 from searchmark.registry import with_arms
+from searchmark.services.own_keys import key_variable_for
 from searchmark.services.postgres import is_reached_by_socket
 
-SERVICES = {"openai": "OPENAI_API_KEY", "http": None}  # embedders and rerankers behind an address; the default variable of each
-_FILES = ("vectors", "ids", "queries", "model", "database")
+_FILES = ("vectors", "ids", "queries", "model", "database")  # files that an agent reads; others it makes
 _INDEX = "index_file"
+_KEY = "key_variable"
 
 
 @dataclass(frozen=True)
@@ -49,47 +52,60 @@ def _has_cache(config: Mapping[str, Any]) -> bool:
 def needs_of(spec: AgentSpec) -> Needs:
     """What the spec allows, and what the config of an agent of ours means: a service is asked through the network."""
     specs = list(with_arms(spec))
-    parts = [(each, part) for each in specs for part in _mappings(each.config)]
-    ours = [part for each, part in parts if isinstance(each.source, BuiltIn | Http)]
-    keys = [*(part.get("key_variable") for _, part in parts), *map(_default_key, ours)]
-    named = {*(name for each in specs for name in each.env), *(key for key in keys if isinstance(key, str) and key)}
+    ours = [value for each in specs if isinstance(each.source, BuiltIn | Http) for value in _reaching_out(each)]
+    addresses = [value for value in ours if value.kind is Sensitive.ADDRESS]
+    keys = {value.field: str(value.value) for value in ours if value.kind is Sensitive.KEY_VARIABLE}
+    named = {name for each in specs for name in (*each.env, *_named_key(each))}
     return Needs(
-        network=any(each.network or asks_service(each) or databases(each) for each in specs)
-        or any(part.get("name") in SERVICES for part in ours),
-        variables=frozenset(named.union(*map(filled_variables, specs))),
-        files=(*(path for part in ours for path in _files(part)), *(path for each in specs for path in program_files(each))),
+        network=bool(addresses) or any(each.network or asks_service(each) or databases(each) for each in specs),
+        variables=frozenset(named.union(keys.values(), _default_keys(addresses, keys), *map(filled_variables, specs))),
+        files=(
+            *dict.fromkeys(path for value in ours for path in _files(value)),
+            *(path for each in specs for path in program_files(each)),
+        ),
     )
 
 
-def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
-    if isinstance(value, Mapping):
-        yield value
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        for each in value:
-            yield from _mappings(each)
+def _reaching_out(spec: AgentSpec) -> Iterator[SensitiveValue]:
+    """By the types of the fields: whatever a filter or a text holds, it is a value and describes nothing."""
+    nested = nested_options(spec)
+    return nested_values(replace(nested, below=f"{spec.name}.{nested.below}"))
 
 
-def _default_key(part: Mapping[str, Any]) -> str | None:
-    return None if "key_variable" in part else SERVICES.get(str(part.get("name")))
+def _named_key(spec: AgentSpec) -> Iterator[str]:
+    """What the options of an agent mean that is not ours is known to its code alone, but for this one."""
+    key = spec.config.get(_KEY)
+    if isinstance(key, str) and key and not isinstance(spec.source, BuiltIn):
+        yield key
 
 
-def _files(part: Mapping[str, Any]) -> Iterator[Path]:
-    paths = [Path(os.path.expanduser(part[key])).absolute() for key in _FILES if isinstance(part.get(key), str)]  # noqa: PTH111  # a user that does not exist is no error
-    if isinstance(part.get("vectors"), str):  # the ids of an array lie beside it
-        paths.append(Path(part["vectors"]).absolute().with_suffix(".json"))
-    yield from (path for path in paths if path.exists())
+def _default_keys(addresses: Iterable[SensitiveValue], keys: Mapping[str, str]) -> Iterator[str]:
+    """The variables whose keys go to their own service, where none is named beside its address."""
+    for each in addresses:
+        key = key_variable_for(str(each.value), keys.get(f"{each.field.rpartition('.')[0]}.{_KEY}"), OPENAI, OPENAI_KEY)
+        if key is not None:
+            yield key
+
+
+def _files(found: SensitiveValue) -> Iterator[Path]:
+    name = found.field.rpartition(".")[2]
+    if found.kind not in (Sensitive.PATH, Sensitive.MODEL) or name not in _FILES:
+        return
+    path = Path(os.path.expanduser(str(found.value))).absolute()  # noqa: PTH111  # a user that does not exist is no error
+    beside = (path.with_suffix(".json"),) if name == "vectors" else ()  # the ids of an array lie beside it
+    yield from (each for each in (path, *beside) if each.exists())
 
 
 def saved_index(spec: AgentSpec) -> Iterator[Path]:
     """The files that keep the vectors of a corpus; a sandboxed agent reads one, and cannot make it."""
-    for part in (part for each in with_arms(spec) for part in _mappings(each.config) if isinstance(each.source, BuiltIn)):
-        if part.get("name") == "exact" and part.get("file") is not None:
+    ours = [value for each in with_arms(spec) if isinstance(each.source, BuiltIn) for value in _reaching_out(each)]
+    for value in ours:
+        if value.kind is Sensitive.WRITTEN_FILE and value.given and value.value is not None:
             raise UsageError(
-                f"the index exact writes its vectors to a file ({part['file']}), which a sandboxed agent cannot; set memory_mb"
+                f"the index exact writes its vectors to a file ({value.value}), which a sandboxed agent cannot; set memory_mb"
             )
-        if isinstance(part.get(_INDEX), str):
-            path = Path(part[_INDEX]).absolute()
+        if value.kind is Sensitive.PATH and value.field.rpartition(".")[2] == _INDEX:
+            path = Path(str(value.value)).absolute()
             if not path.exists():
                 raise UsageError(f"{path} does not exist, and a sandboxed agent cannot make it; make it without --sandbox first")
             yield path
