@@ -32,6 +32,15 @@ def test_words_whose_stem_is_another_thing_keep_their_ending(text: str, other: s
     assert phrase(text) != phrase(other)
 
 
+@pytest.mark.parametrize(
+    ("plural", "singular"),
+    [("Scarves", "scarf"), ("knives", "knife"), ("bookshelves", "bookshelf"), ("shelving", "shelf"), ("neckerchieves", "neckerchief")]
+    + [("gloves", "glove"), ("sleeves", "sleeve"), ("olives", "olive"), ("valves", "valve"), ("waves", "wave"), ("scarfs", "scarf")],
+)
+def test_plurals_in_ves_have_the_stem_of_their_singular(plural: str, singular: str) -> None:
+    assert phrase(plural) == phrase(singular)
+
+
 def found(text: str, *known: str) -> list[str]:
     lexicon = Lexicon()
     for each in known:

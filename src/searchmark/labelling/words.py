@@ -19,6 +19,9 @@ _POSSESSIVE = re.compile(r"(?<=\w)'s?\b|(?<=s)'")
 _WORD = re.compile(r"[^\W_]+")
 # Words whose stem is another thing: shorts are not short, glasses are not made of glass.
 _NO_PLURALS = frozenset({"shorts", "tights", "slacks", "flats", "pumps", "heels", "slides"})
+# Plurals whose stem is not that of the singular; not gloves and sleeves, so no rule does.
+_IN_VES = re.compile(r"(?:(\w*(?:scar|shel|wol|thie|kerchie))v(?:es|ing)|(cal|hal|lea|loa|el|hoo|dwar|shea|\w*sel)ves)")
+_IN_IVES = re.compile(r"(\w*(?:kni|wi)|li)ves")
 _NEGATING = frozenset({"no", "not", "non", "without", "never"})
 _NEGATED_BEHIND = "free"  # leather-free
 
@@ -96,7 +99,15 @@ def _is_negated(found: Sequence[str], span: PhraseSpan) -> bool:
 def _stem(word: str) -> str:
     if word in _NO_PLURALS or word.endswith("glasses"):
         return word
-    return _stemmer()(word) if word.isalpha() else word
+    return _stemmer()(_singular(word)) if word.isalpha() else word
+
+
+def _singular(word: str) -> str:
+    """Scarf for scarves, and knife for knives."""
+    if found := _IN_VES.fullmatch(word):
+        return f"{found[1] or found[2]}f"
+    found = _IN_IVES.fullmatch(word)
+    return word if found is None else f"{found[1]}fe"
 
 
 @cache
