@@ -86,6 +86,13 @@ def test_a_kind_of_the_category_counts_as_type_too_and_another_kind_not_at_all()
     assert verdict("white t-shirt", shirt) == (2, "category")
 
 
+def test_an_attribute_that_is_named_twice_counts_once() -> None:
+    boot = item("1", category="Boots", color="Red")
+    assert verdict("red red boots", boot) == (2, "category")
+    assert verdict("red red gloves", boot) == (1, "one attribute")
+    assert "grade 3 is out of reach for 1 of 1" in "\n".join(summary(labelled("red red boots", boot), None))
+
+
 def test_what_a_field_says_is_not_looked_for_in_the_title() -> None:
     assert verdict("red gloves", item("1", "Red Boots", color="blue"))[0] == 0
 

@@ -34,8 +34,21 @@ def test_words_whose_stem_is_another_thing_keep_their_ending(text: str, other: s
 
 @pytest.mark.parametrize(
     ("plural", "singular"),
-    [("Scarves", "scarf"), ("knives", "knife"), ("bookshelves", "bookshelf"), ("shelving", "shelf"), ("neckerchieves", "neckerchief")]
-    + [("gloves", "glove"), ("sleeves", "sleeve"), ("olives", "olive"), ("valves", "valve"), ("waves", "wave"), ("scarfs", "scarf")],
+    [
+        ("Scarves", "scarf"),
+        ("knives", "knife"),
+        ("bookshelves", "bookshelf"),
+        ("shelving", "shelf"),
+        ("neckerchieves", "neckerchief"),
+    ]
+    + [
+        ("gloves", "glove"),
+        ("sleeves", "sleeve"),
+        ("olives", "olive"),
+        ("valves", "valve"),
+        ("waves", "wave"),
+        ("scarfs", "scarf"),
+    ],
 )
 def test_plurals_in_ves_have_the_stem_of_their_singular(plural: str, singular: str) -> None:
     assert phrase(plural) == phrase(singular)

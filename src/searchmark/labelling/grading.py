@@ -165,7 +165,7 @@ def _verdict(matches: list[PhraseMatch]) -> RuleVerdict:
     category = [match for match in matches if match.role == CATEGORY]
     named = {match.phrase for match in category if not match.broader}
     others = [match for match in matches if match.role != CATEGORY and match.phrase not in named]
-    attributes = sum(match.role != BRAND for match in others)
+    attributes = len({(match.role, match.value) for match in others if match.role != BRAND})
     if category and attributes >= ENOUGH_ATTRIBUTES:
         rule = "category and attributes"
     elif category:

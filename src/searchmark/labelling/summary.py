@@ -70,11 +70,12 @@ def impossible(labels: Labels) -> Iterator[str]:
         yield f"grade 3 is out of reach for {among}, which do not name two attributes beside a category: {_listed(short)}"
 
 
-def _spans(labels: Labels, query: str) -> list[int]:
-    """The phrases of a query that may count, one that can be both category and kind counted twice."""
+def _spans(labels: Labels, query: str) -> list[str]:
+    """The different phrases of a query that may count, one that can be both category and kind counted twice."""
     asked, lexicon = labels.asked[query], labels.catalogue.lexicon
-    both = [row for row, span in enumerate(asked.spans) if CATEGORY in asked.roles[row] and lexicon.broader(lexicon.name(span.key))]
-    return [row for row, roles in enumerate(asked.roles) if roles and roles != {BRAND}] + both
+    named = {lexicon.name(span.key): roles for span, roles in zip(asked.spans, asked.roles, strict=True)}
+    both = [name for name, roles in named.items() if CATEGORY in roles and lexicon.broader(name)]
+    return [name for name, roles in named.items() if roles and roles != {BRAND}] + both
 
 
 def _unknown_words(labels: Labels) -> Iterator[str]:
