@@ -153,6 +153,13 @@ def test_missing_fields_are_counted_and_rules_that_cannot_fire_are_named() -> No
     assert "grade 3 is out of reach for 1 of 1 queries" in said
 
 
+def test_a_negated_phrase_is_called_negated_and_not_unknown() -> None:
+    said = "\n".join(summary(labelled("strappy boots without any leather not", BOOT), None))
+    assert "negated in queries, so that no item meets it there: leather\n" in said
+    assert "words of queries that no field and no list knows (2): not, strappy" in said
+    assert "knows (1): free" in "\n".join(summary(labelled("free boots, cotton-free", BOOT), None))
+
+
 def test_a_catalogue_without_items_is_refused() -> None:
     with pytest.raises(NothingEvaluated, match="holds no items"):
         labelled("boots")

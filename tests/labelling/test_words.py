@@ -73,6 +73,42 @@ def test_what_is_negated_is_not_found(text: str) -> None:
     assert found(f"shoes, {text}", "leather", "shoes") == ["shoe"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "without any cotton",
+        "not in leather",
+        "No leather or cotton used",
+        "no leather, and no real cotton",
+        "made without real leather",
+        "free of any leather",
+        "free from leather and cotton",
+        "without the use of leather",
+        "never made of leather nor cotton nor silk",
+    ],
+)
+def test_a_negation_reaches_over_small_words_and_lists(text: str) -> None:
+    assert found(f"shoes {text}", "leather", "cotton", "silk", "shoes") == ["shoe"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no-show cotton socks",
+        "non-iron cotton shirt",
+        "not only cotton",
+        "without a doubt cotton",
+        "no leather, cotton lining",
+        "leather-free and cotton",
+        "made of cotton, free of chemicals",
+        "without leather and lined with cotton",
+        "no, in the real genuine pure cotton",
+    ],
+)
+def test_a_negation_ends_at_other_words(text: str) -> None:
+    assert found(text, "leather", "cotton") == ["cotton"]
+
+
 def test_the_longest_phrase_is_found_and_nothing_inside_it() -> None:
     known = ("rose gold", "gold", "rose", "dress shoes", "dress", "shoes")
     assert found("rose gold dress shoes", *known) == ["rosegold", "dressshoe"]

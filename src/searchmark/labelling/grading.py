@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from searchmark.labelling.catalogue import ORIGINS, Catalogue, ItemValue, Origin
 from searchmark.labelling.roles import AUDIENCE, BRAND, CATEGORY, TYPE
-from searchmark.labelling.words import PhraseSpan, known_phrases, words, written_words
+from searchmark.labelling.words import PhraseSpan, all_phrases, words, written_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,10 +61,11 @@ class Graded:
 
 @dataclass(frozen=True)
 class Asked:
-    """A query, taken apart: the phrases that are known, and the words that are not."""
+    """A query, taken apart: the phrases that are known, those that are negated, and the words that are not known."""
 
     spans: tuple[PhraseSpan, ...]
     texts: tuple[str, ...]
+    negated: tuple[str, ...]
     unknown: tuple[str, ...]
     roles: tuple[frozenset[str], ...]
 
@@ -80,11 +81,13 @@ class Asked:
 def take_apart(text: str, catalogue: Catalogue) -> Asked:
     """The known phrases of a query, and what each of them may be: what no item could have is nothing."""
     found, written, lexicon = words(text), written_words(text), catalogue.lexicon
-    spans = tuple(known_phrases(found, lexicon))
-    covered = {row for span in spans for row in range(span.start, span.end)}
+    phrases = list(all_phrases(found, lexicon))
+    spans = tuple(span for span in phrases if span.negated_at is None)
+    negated = tuple(" ".join(written[span.start : span.end]) for span in phrases if span.negated_at is not None)
+    covered = {row for span in phrases for row in span.rows}
     unknown = tuple(word for row, word in enumerate(written) if row not in covered)
     roles = tuple(frozenset(lexicon.roles.get(lexicon.name(span.key), ())) for span in spans)
-    return Asked(spans, tuple(" ".join(written[span.start : span.end]) for span in spans), unknown, roles)
+    return Asked(spans, tuple(" ".join(written[span.start : span.end]) for span in spans), negated, unknown, roles)
 
 
 def grade(asked: Asked, catalogue: Catalogue) -> Graded:

@@ -80,6 +80,9 @@ def _spans(labels: Labels, query: str) -> list[str]:
 
 def _unknown_words(labels: Labels) -> Iterator[str]:
     unknown = sorted({word for asked in labels.asked.values() for word in asked.unknown})
+    negated = sorted({text for asked in labels.asked.values() for text in asked.negated})
+    if negated:
+        yield f"negated in queries, so that no item meets it there: {_listed(negated, 20)}"
     if unknown:
         yield f"words of queries that no field and no list knows ({len(unknown)}): {_listed(unknown, 20)}"
 
