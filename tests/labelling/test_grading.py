@@ -97,6 +97,23 @@ def test_what_a_field_says_is_not_looked_for_in_the_title() -> None:
     assert verdict("red gloves", item("1", "Red Boots", color="blue"))[0] == 0
 
 
+def test_values_of_many_words_are_kept_whole() -> None:
+    table = item("1", "Alpha", "a scarf", category="outdoor patio garden dining furniture", brand="The Very Big Outdoor Company")
+    assert verdict("outdoor patio garden dining furniture", table) == (2, "category")
+    assert verdict("the very big outdoor company", table) == (1, "brand")
+    assert verdict("scarf", table) == (1, "one attribute")  # the type, for which there is no field
+
+
+@pytest.mark.parametrize("category", [{"name": "shoes"}, "!!", "Women", "long " * 50, [True]])
+def test_a_filled_field_that_cannot_be_used_is_counted_and_not_looked_for_elsewhere(category: Any) -> None:
+    found = labelled("scarf", item("1", "Scarf", "a scarf", category=category), item("2", "Scarf", category={"name": ""}))
+    assert found.verdict(("1", "1")).rule == "one attribute"  # the type, for which there is no field
+    assert found.verdict(("1", "2")).rule == "category"
+    reasons = "(nested, longer than 100 letters, or no category)"
+    said = f"category: field category, not usable in 1 of 2 {reasons}, missing in 1 of 2; found in the title of 1,"
+    assert said in "\n".join(summary(found, None))
+
+
 def test_an_empty_field_is_looked_for_in_the_title_and_then_in_the_description() -> None:
     found = labelled(
         "red leather boots", item("1", "Red Boots with Belt", "Made of leather, goes with black jeans.", category="", color=None)

@@ -39,11 +39,10 @@ class Lexicon:
         return key
 
     def add(self, text: str, role: str | None = None) -> str:
-        """Make a phrase known, as a value of a role if one is given; its name, empty if it has no words or too many."""
-        found = words(text)
-        if not 0 < len(found) <= LONGEST_PHRASE:
+        """Make a phrase known, as a value of a role if one is given; its name, empty if it has no words or is too long."""
+        key = phrase(text)
+        if not 0 < len(key) <= LONGEST_PHRASE:
             return ""
-        key = "".join(found)
         if key not in self.same:
             self.same[key] = key
             self.beginnings.update(key[:end] for end in range(1, len(key) + 1))
@@ -71,8 +70,10 @@ class Lexicon:
     def add_value(self, text: str, role: str) -> str:
         """Add a value of a catalogue: "trail boots" are boots, where boots are known as something of the same role or a type."""
         name, found = self.add(text, role), words(text)
+        if not name:
+            return ""
         self.written.setdefault(name, " ".join(text.split()))
-        for start in range(1, len(found)) if name else ():
+        for start in range(1, len(found)):
             head = self.name("".join(found[start:]))
             if head != name and self.roles.get(head, set()) & {role, "type"}:
                 self.make_kind(name, head)
@@ -128,7 +129,7 @@ def _read_into(lexicon: Lexicon, path: Path) -> None:
     for number, role, parts, sign in _lines(path):
         names = [lexicon.add(text, role) for text in parts]
         if not all(names):
-            raise FormatError(path, f"line {number}", f"a phrase has 1 to {LONGEST_PHRASE} words")
+            raise FormatError(path, f"line {number}", f"a phrase has words, and at most {LONGEST_PHRASE} letters")
         for name, following in pairwise(names):
             if sign == "=":
                 lexicon.make_same(names[0], following)

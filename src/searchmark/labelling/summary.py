@@ -12,6 +12,7 @@ from searchmark.labelling.label import GRADES, Labels, Pair, rules_fired
 from searchmark.labelling.lexicon import SHIPPED, count_phrases
 from searchmark.labelling.review import Strata
 from searchmark.labelling.roles import BRAND, CATEGORY
+from searchmark.labelling.words import LONGEST_PHRASE
 
 FAR_APART = 2
 _SHOWN = 5
@@ -33,13 +34,16 @@ def field_sentence(catalogue: Catalogue, role: str) -> str:
     """Where the values of a role come from, and in how many items it is missing."""
     total, field, origins = len(catalogue.items), catalogue.roles.fields[role], catalogue.origins[role]
     source = "no field" if field is None else f"field {field}"
-    lacking = total - origins["field"]
+    unusable = catalogue.unusable[role]
+    lacking = total - origins["field"] - unusable
+    reasons = f"nested, longer than {LONGEST_PHRASE} letters, or no {role}"
+    said = [f"{role}: {source}", *([f"not usable in {unusable:,} of {total:,} ({reasons})"] if unusable else [])]
     if not lacking:
-        return f"{role}: {source}, in every item"
-    unknown = total - sum(origins.values())
+        return ", ".join(said if unusable else [*said, "in every item"])
+    unknown = lacking - origins["title"] - origins["description"]
     return (
-        f"{role}: {source}, missing in {lacking:,} of {total:,}; found in the title of {origins['title']:,}, in the description of "
-        f"{origins['description']:,}, unknown in {unknown:,}"
+        f"{', '.join(said)}, missing in {lacking:,} of {total:,}; found in the title of {origins['title']:,}, in the description "
+        f"of {origins['description']:,}, unknown in {unknown:,}"
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Protocol
 
-LONGEST_PHRASE = 4  # words
+LONGEST_PHRASE = 100  # letters; what is longer is a text
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'"})
 _POSSESSIVE = re.compile(r"(?<=\w)'s?\b|(?<=s)'")
 _WORD = re.compile(r"[^\W_]+")
@@ -98,7 +98,7 @@ def all_phrases(found: Sequence[str], known: Phrases) -> Iterator[PhraseSpan]:
 
 def _longest(found: Sequence[str], start: int, known: Phrases) -> PhraseSpan | None:
     longest, key = None, ""
-    for end in range(start + 1, min(start + LONGEST_PHRASE, len(found)) + 1):
+    for end in range(start + 1, len(found) + 1):
         key += found[end - 1]
         if key not in known.beginnings:
             break
