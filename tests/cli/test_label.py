@@ -56,6 +56,20 @@ def test_pairs_of_grade_0_are_written_if_asked_for() -> None:
     assert len(labels("--zeros")) == 8 * 10
 
 
+@pytest.mark.parametrize("suite", [".", "labels.jsonl"])
+def test_a_query_that_no_item_meets_is_a_case_that_scores_0(capsys: pytest.CaptureFixture[str], suite: str) -> None:
+    with Path("queries_shop.txt").open("a") as file:
+        file.write("unicorn\n")
+    *_, last = labels()
+    assert "of these, all items have grade 0 for 1; each has one line of grade 0, and is a case" in capsys.readouterr().err
+    assert {**last, "type": ""} == {
+        "query_id": "9", "query": "unicorn", "type": "", "item_id": "A1", "grade": 0, "rule": "none", "matched": {},
+    }  # fmt: skip
+    assert len(load_suite(suite).cases) == 9
+    assert main(["evaluate", "--suite", suite, "--agent", "bm25", "--corpus", "catalogue.jsonl", "--no-archive"]) == 0
+    assert "cases without a target of grade 2 or higher, which can only score 0: 2" in capsys.readouterr().out
+
+
 def test_labels_are_those_of_the_example_every_time() -> None:
     example = Path("labels.jsonl").read_text()
     assert labels() == labels()

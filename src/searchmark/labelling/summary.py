@@ -55,6 +55,12 @@ def _grades(labels: Labels) -> Iterator[str]:
     lacking = [labels.queries[query].text for query, counts in labels.counts.items() if not counts[2] + counts[3]]
     if lacking:
         yield f"no item has grade 2 or 3 for {len(lacking)} of {len(labels.queries)} queries: {_listed(lacking)}"
+    unmet = [labels.queries[query].text for query, counts in labels.counts.items() if not any(counts[1:])]
+    if unmet:
+        yield (
+            f"of these, all items have grade 0 for {len(unmet)}; each has one line of grade 0, and is a case that scores 0: "
+            f"{_listed(unmet)}"
+        )
 
 
 def impossible(labels: Labels) -> Iterator[str]:
