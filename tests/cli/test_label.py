@@ -139,6 +139,16 @@ def test_a_review_of_another_catalogue_says_nothing_about_all_pairs(capsys: pyte
     assert "weighted kappa of all pairs: not known" in capsys.readouterr().out
 
 
+def test_a_review_without_its_pairs_of_grade_0_says_nothing_about_all_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Path("review.csv").read_text().splitlines(keepends=True)
+    positive = {(each["query_id"], each["item_id"]) for each in labels()}
+    kept = [line for line, row in zip(lines[1:], csv.reader(lines[1:]), strict=True) if (row[0], row[2]) in positive]
+    Path("review.csv").write_text("".join([lines[0], *kept]))
+    assert main(["label", *SHOP, "--import", "review.csv"]) == 0
+    said = "weighted kappa of all pairs: not known; none was judged of grade 0 (53 pairs); 0, near miss (2 pairs)"
+    assert said in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("column", "text", "reason"),
     [

@@ -118,6 +118,9 @@ def agreement_lines(found: Agreement, strata: Strata, human: Mapping[Pair, int])
         yield f"weighted kappa of the sample, all its strata alike: {_shown(found.sample)}"
         if found.population is not None:
             yield f"weighted kappa of all pairs, each stratum weighted by its size: {_shown(found.population)}"
+        elif found.unjudged:
+            which = "; ".join(f"{stratum.name} ({stratum.size:,} pairs)" for stratum in found.unjudged)
+            yield f"weighted kappa of all pairs: not known; none was judged of grade {which}"
         else:
             yield "weighted kappa of all pairs: not known; the sample is of another catalogue, other queries or another rule"
     yield ""
