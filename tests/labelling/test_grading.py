@@ -182,6 +182,34 @@ def test_a_catalogue_without_items_is_refused() -> None:
         labelled("boots")
 
 
+SHOE = item("A", category="shoes", gender="M", color="black")
+SANDAL = item("A", category="sandals", gender="M", color="black")
+HAT = item("A", category="hats", gender="M")
+
+
+@pytest.mark.parametrize(("first", "grade"), [(SHOE, 3), (SANDAL, 3), (HAT, 1)])
+@pytest.mark.parametrize("category", ["mens shoes", "men's trail shoes", "black shoes", "black mens shoes", "dress shoes"])
+def test_grades_of_an_item_do_not_depend_on_the_category_of_another(first: Document, grade: int, category: str) -> None:
+    other = item("B", category=category, gender="M", color="white")
+    alone, beside = labelled("black men's shoes", first), labelled("black men's shoes", first, other)
+    assert (alone.verdict(("1", "A")), alone.type_of("1")) == (beside.verdict(("1", "A")), beside.type_of("1"))
+    assert alone.verdict(("1", "A")).grade == grade
+
+
+def test_a_category_for_other_people_is_another_one() -> None:
+    mens, womens = item("1", category="mens shoes", color="black"), item("2", category="womens shoes")
+    assert verdict("men's shoes", mens, womens) == (2, "category")
+    assert verdict("men's shoes", womens, mens) == verdict("men's shoes", womens) == (0, "none")
+    assert verdict("shoes", womens, mens) == (2, "category")
+
+
+def test_a_compound_with_words_of_its_own_stays_one() -> None:
+    trail, plain = item("1", category="mens trail shoes", gender="M", color="red"), item("2", category="shoes", gender="M")
+    assert verdict("red men's trail shoes", trail, plain) == (3, "category and attributes")
+    assert verdict("red men's trail shoes", plain, trail) == (2, "category")
+    assert verdict("men's trail hats", plain, trail) == (1, "one attribute")
+
+
 def test_grades_do_not_depend_on_the_order_of_items() -> None:
     items = [BOOT, item("2", "Black Tee", category="shirt"), item("3", "Leather Boots")]
     there, back = (sorted(labelled("black leather boots", *order).lines(zeros=True)) for order in (items, items[::-1]))

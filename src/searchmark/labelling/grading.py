@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from searchmark.labelling.catalogue import ORIGINS, Catalogue, ItemValue, Origin
+from searchmark.labelling.compounds import by_role, contradicts, unfolded
 from searchmark.labelling.roles import AUDIENCE, BRAND, CATEGORY, TYPE
 from searchmark.labelling.words import PhraseSpan, all_phrases, words, written_words
 
@@ -82,7 +83,7 @@ def take_apart(text: str, catalogue: Catalogue) -> Asked:
     """The known phrases of a query, and what each of them may be: what no item could have is nothing."""
     found, written, lexicon = words(text), written_words(text), catalogue.lexicon
     phrases = list(all_phrases(found, lexicon))
-    spans = tuple(span for span in phrases if span.negated_at is None)
+    spans = tuple(part for span in phrases if span.negated_at is None for part in unfolded(span, found, lexicon))
     negated = tuple(" ".join(written[span.start : span.end]) for span in phrases if span.negated_at is not None)
     covered = {row for span in phrases for row in span.rows}
     unknown = tuple(word for row, word in enumerate(written) if row not in covered)
@@ -133,7 +134,8 @@ def _slots(asked: Asked, row: int, catalogue: Catalogue) -> Iterator[_Counted]:
     """A phrase as category, and as anything else."""
     lexicon, text = catalogue.lexicon, asked.texts[row]
     name = lexicon.name(asked.spans[row].key)
-    same = [name, *sorted(lexicon.narrower(name))]
+    said = by_role((lexicon.name(span.key) for span in asked.spans), lexicon)
+    same = [name, *(each for each in sorted(lexicon.narrower(name)) if not contradicts(each, said, lexicon))]
     broader = sorted(lexicon.broader(name))
     other_kinds = _of_other_kinds({*same, *broader}, catalogue)
     as_category = [(CATEGORY, each, each in broader) for each in (*same, *broader)]

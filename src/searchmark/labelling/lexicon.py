@@ -30,6 +30,7 @@ class Lexicon:
     roles: dict[str, set[str]] = field(default_factory=dict)  # of one name per group of synonyms
     same: dict[str, str] = field(default_factory=dict)  # every known phrase, and a synonym of it that is nearer to the one name
     beginnings: set[str] = field(default_factory=set)
+    of_catalogue: set[str] = field(default_factory=set)  # phrases that no file names
     _broader: dict[str, set[str]] = field(default_factory=dict)
 
     def name(self, key: str) -> str:
@@ -69,9 +70,13 @@ class Lexicon:
 
     def add_value(self, text: str, role: str) -> str:
         """Add a value of a catalogue: "trail boots" are boots, where boots are known as something of the same role or a type."""
-        name, found = self.add(text, role), words(text)
+        found = words(text)
+        is_new = (key := "".join(found)) not in self.same
+        name = self.add(text, role)
         if not name:
             return ""
+        if is_new:
+            self.of_catalogue.add(key)
         self.written.setdefault(name, " ".join(text.split()))
         for start in range(1, len(found)):
             head = self.name("".join(found[start:]))
