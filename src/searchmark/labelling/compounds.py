@@ -61,8 +61,7 @@ def _compound(found: Sequence[str], lexicon: Lexicon) -> Compound | None:
     name = lexicon.name(key)
     if key not in lexicon.of_catalogue or CATEGORY not in lexicon.roles.get(name, ()):
         return None
-    broader = lexicon.broader(name)
-    head = next((row for row in range(1, len(found)) if lexicon.name("".join(found[row:])) in broader), 0)
+    head = next((row for row in range(1, len(found)) if lexicon.is_kind(name, lexicon.name("".join(found[row:])))), 0)
     spans = known_phrases(found[:head], lexicon)
     attributes = tuple(span for span in spans if _is_attribute(lexicon.roles.get(lexicon.name(span.key), set())))
     return Compound(head, attributes) if attributes else None

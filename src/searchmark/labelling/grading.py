@@ -12,7 +12,7 @@ kind (a polo shirt), it does not count at all, and if nothing says of which kind
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -95,7 +95,8 @@ def grade(asked: Asked, catalogue: Catalogue) -> Graded:
     """The grades of all items that meet any phrase of the query."""
     import numpy as np
 
-    slots = [slot for row in range(len(asked.spans)) for slot in _slots(asked, row, catalogue) if slot.matches]
+    said = by_role((catalogue.lexicon.name(span.key) for span in asked.spans), catalogue.lexicon)
+    slots = [slot for row in range(len(asked.spans)) for slot in _slots(asked, row, said, catalogue) if slot.matches]
     codes = np.zeros((len(slots), len(catalogue.items)), np.int32)
     for each, slot in zip(codes, slots, strict=True):
         for code in range(len(slot.matches), 0, -1):  # the best is written last
@@ -130,11 +131,10 @@ class _Counted:
     rows: list[NDArray[np.int64]]
 
 
-def _slots(asked: Asked, row: int, catalogue: Catalogue) -> Iterator[_Counted]:
+def _slots(asked: Asked, row: int, said: Mapping[str, set[str]], catalogue: Catalogue) -> Iterator[_Counted]:
     """A phrase as category, and as anything else."""
     lexicon, text = catalogue.lexicon, asked.texts[row]
     name = lexicon.name(asked.spans[row].key)
-    said = by_role((lexicon.name(span.key) for span in asked.spans), lexicon)
     same = [name, *(each for each in sorted(lexicon.narrower(name)) if not contradicts(each, said, lexicon))]
     broader = sorted(lexicon.broader(name))
     other_kinds = _of_other_kinds({*same, *broader}, catalogue)
