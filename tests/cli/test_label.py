@@ -56,6 +56,20 @@ def test_pairs_of_grade_0_are_written_if_asked_for() -> None:
     assert len(labels("--zeros")) == 8 * 10
 
 
+@pytest.mark.parametrize("suite", [".", "labels.jsonl"])
+def test_a_query_that_no_item_meets_is_a_case_that_scores_0(capsys: pytest.CaptureFixture[str], suite: str) -> None:
+    with Path("queries_shop.txt").open("a") as file:
+        file.write("unicorn\n")
+    *_, last = labels()
+    assert "of these, all items have grade 0 for 1; each has one line of grade 0, and is a case" in capsys.readouterr().err
+    assert {**last, "type": ""} == {
+        "query_id": "9", "query": "unicorn", "type": "", "item_id": "A1", "grade": 0, "rule": "none", "matched": {},
+    }  # fmt: skip
+    assert len(load_suite(suite).cases) == 9
+    assert main(["evaluate", "--suite", suite, "--agent", "bm25", "--corpus", "catalogue.jsonl", "--no-archive"]) == 0
+    assert "cases without a target of grade 2 or higher, which can only score 0 in R(rel=2)@10, P(rel=2)@10, RR(rel=2)@10: 2" in capsys.readouterr().out
+
+
 def test_labels_are_those_of_the_example_every_time() -> None:
     example = Path("labels.jsonl").read_text()
     assert labels() == labels()
@@ -123,6 +137,16 @@ def test_a_review_of_another_catalogue_says_nothing_about_all_pairs(capsys: pyte
     Path("catalogue.jsonl").write_text("".join(items) + items[0].replace('"A1"', '"A9"'))
     assert main(["label", *SHOP, "--import", "review.csv"]) == 0
     assert "weighted kappa of all pairs: not known" in capsys.readouterr().out
+
+
+def test_a_review_without_its_pairs_of_grade_0_says_nothing_about_all_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Path("review.csv").read_text().splitlines(keepends=True)
+    positive = {(each["query_id"], each["item_id"]) for each in labels()}
+    kept = [line for line, row in zip(lines[1:], csv.reader(lines[1:]), strict=True) if (row[0], row[2]) in positive]
+    Path("review.csv").write_text("".join([lines[0], *kept]))
+    assert main(["label", *SHOP, "--import", "review.csv"]) == 0
+    said = "weighted kappa of all pairs: not known; none was judged of grade 0 (53 pairs); 0, near miss (2 pairs)"
+    assert said in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,12 @@ def test_kappa_of_all_pairs_weights_each_stratum_by_its_size() -> None:
     assert agreement(STRATA, GRADES, weighted=False).population is None
 
 
+def test_kappa_of_all_pairs_is_not_known_where_a_stratum_was_not_judged() -> None:
+    found = agreement(STRATA, {name: grades for name, grades in GRADES.items() if name not in ("0", "2")})
+    assert found.sample.value is not None
+    assert (found.population, [stratum.name for stratum in found.unjudged]) == (None, ["0", "2"])
+
+
 def test_full_agreement_is_one_with_an_interval_below_it() -> None:
     found = agreement(STRATA, {stratum.name: [stratum.rule] * 12 for stratum in STRATA}).sample
     assert (found.value, found.high) == (1, 1)

@@ -86,8 +86,32 @@ def test_a_kind_of_the_category_counts_as_type_too_and_another_kind_not_at_all()
     assert verdict("white t-shirt", shirt) == (2, "category")
 
 
+def test_an_attribute_that_is_named_twice_counts_once() -> None:
+    boot = item("1", category="Boots", color="Red")
+    assert verdict("red red boots", boot) == (2, "category")
+    assert verdict("red red gloves", boot) == (1, "one attribute")
+    assert "grade 3 is out of reach for 1 of 1" in "\n".join(summary(labelled("red red boots", boot), None))
+
+
 def test_what_a_field_says_is_not_looked_for_in_the_title() -> None:
     assert verdict("red gloves", item("1", "Red Boots", color="blue"))[0] == 0
+
+
+def test_values_of_many_words_are_kept_whole() -> None:
+    table = item("1", "Alpha", "a scarf", category="outdoor patio garden dining furniture", brand="The Very Big Outdoor Company")
+    assert verdict("outdoor patio garden dining furniture", table) == (2, "category")
+    assert verdict("the very big outdoor company", table) == (1, "brand")
+    assert verdict("scarf", table) == (1, "one attribute")  # the type, for which there is no field
+
+
+@pytest.mark.parametrize("category", [{"name": "shoes"}, "!!", "Women", "long " * 50, [True]])
+def test_a_filled_field_that_cannot_be_used_is_counted_and_not_looked_for_elsewhere(category: Any) -> None:
+    found = labelled("scarf", item("1", "Scarf", "a scarf", category=category), item("2", "Scarf", category={"name": ""}))
+    assert found.verdict(("1", "1")).rule == "one attribute"  # the type, for which there is no field
+    assert found.verdict(("1", "2")).rule == "category"
+    reasons = "(nested, longer than 100 letters, or no category)"
+    said = f"category: field category, not usable in 1 of 2 {reasons}, missing in 1 of 2; found in the title of 1,"
+    assert said in "\n".join(summary(found, None))
 
 
 def test_an_empty_field_is_looked_for_in_the_title_and_then_in_the_description() -> None:
@@ -152,9 +176,44 @@ def test_grade_3_is_out_of_reach_for_whoever_names_attributes_but_no_category_of
     assert "grade 3 is out of reach for 1 of 1 queries" in said
 
 
+def test_a_negated_phrase_is_called_negated_and_not_unknown() -> None:
+    said = "\n".join(summary(labelled("strappy boots without any leather not", BOOT), None))
+    assert "negated in queries, so that no item meets it there: leather\n" in said
+    assert "words of queries that no field and no list knows (2): not, strappy" in said
+    assert "knows (1): free" in "\n".join(summary(labelled("free boots, cotton-free", BOOT), None))
+
+
 def test_a_catalogue_without_items_is_refused() -> None:
     with pytest.raises(NothingEvaluated, match="holds no items"):
         labelled("boots")
+
+
+SHOE = item("A", category="shoes", gender="M", color="black")
+SANDAL = item("A", category="sandals", gender="M", color="black")
+HAT = item("A", category="hats", gender="M")
+
+
+@pytest.mark.parametrize(("first", "grade"), [(SHOE, 3), (SANDAL, 3), (HAT, 1)])
+@pytest.mark.parametrize("category", ["mens shoes", "men's trail shoes", "black shoes", "black mens shoes", "dress shoes"])
+def test_grades_of_an_item_do_not_depend_on_the_category_of_another(first: Document, grade: int, category: str) -> None:
+    other = item("B", category=category, gender="M", color="white")
+    alone, beside = labelled("black men's shoes", first), labelled("black men's shoes", first, other)
+    assert (alone.verdict(("1", "A")), alone.type_of("1")) == (beside.verdict(("1", "A")), beside.type_of("1"))
+    assert alone.verdict(("1", "A")).grade == grade
+
+
+def test_a_category_for_other_people_is_another_one() -> None:
+    mens, womens = item("1", category="mens shoes", color="black"), item("2", category="womens shoes")
+    assert verdict("men's shoes", mens, womens) == (2, "category")
+    assert verdict("men's shoes", womens, mens) == verdict("men's shoes", womens) == (0, "none")
+    assert verdict("shoes", womens, mens) == (2, "category")
+
+
+def test_a_compound_with_words_of_its_own_stays_one() -> None:
+    trail, plain = item("1", category="mens trail shoes", gender="M", color="red"), item("2", category="shoes", gender="M")
+    assert verdict("red men's trail shoes", trail, plain) == (3, "category and attributes")
+    assert verdict("red men's trail shoes", plain, trail) == (2, "category")
+    assert verdict("men's trail hats", plain, trail) == (1, "one attribute")
 
 
 def test_grades_do_not_depend_on_the_order_of_items() -> None:

@@ -32,6 +32,28 @@ def test_words_whose_stem_is_another_thing_keep_their_ending(text: str, other: s
     assert phrase(text) != phrase(other)
 
 
+@pytest.mark.parametrize(
+    ("plural", "singular"),
+    [
+        ("Scarves", "scarf"),
+        ("knives", "knife"),
+        ("bookshelves", "bookshelf"),
+        ("shelving", "shelf"),
+        ("neckerchieves", "neckerchief"),
+    ]
+    + [
+        ("gloves", "glove"),
+        ("sleeves", "sleeve"),
+        ("olives", "olive"),
+        ("valves", "valve"),
+        ("waves", "wave"),
+        ("scarfs", "scarf"),
+    ],
+)
+def test_plurals_in_ves_have_the_stem_of_their_singular(plural: str, singular: str) -> None:
+    assert phrase(plural) == phrase(singular)
+
+
 def found(text: str, *known: str) -> list[str]:
     lexicon = Lexicon()
     for each in known:
@@ -49,6 +71,42 @@ def test_a_word_inside_another_is_not_found(text: str, known: str) -> None:
 @pytest.mark.parametrize("text", ["no leather", "non-leather", "leather-free", "without leather", "not leather"])
 def test_what_is_negated_is_not_found(text: str) -> None:
     assert found(f"shoes, {text}", "leather", "shoes") == ["shoe"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "without any cotton",
+        "not in leather",
+        "No leather or cotton used",
+        "no leather, and no real cotton",
+        "made without real leather",
+        "free of any leather",
+        "free from leather and cotton",
+        "without the use of leather",
+        "never made of leather nor cotton nor silk",
+    ],
+)
+def test_a_negation_reaches_over_small_words_and_lists(text: str) -> None:
+    assert found(f"shoes {text}", "leather", "cotton", "silk", "shoes") == ["shoe"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no-show cotton socks",
+        "non-iron cotton shirt",
+        "not only cotton",
+        "without a doubt cotton",
+        "no leather, cotton lining",
+        "leather-free and cotton",
+        "made of cotton, free of chemicals",
+        "without leather and lined with cotton",
+        "no, in the real genuine pure cotton",
+    ],
+)
+def test_a_negation_ends_at_other_words(text: str) -> None:
+    assert found(text, "leather", "cotton") == ["cotton"]
 
 
 def test_the_longest_phrase_is_found_and_nothing_inside_it() -> None:

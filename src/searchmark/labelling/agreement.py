@@ -50,8 +50,9 @@ class Agreement:
 
     confusion: tuple[tuple[int, ...], ...]
     sample: Kappa
-    population: Kappa | None  # None where the sample was not drawn from these strata
+    population: Kappa | None  # None where the sample was not drawn from these strata, or not from all of them
     undefined: str | None = None
+    unjudged: tuple[Stratum, ...] = ()  # that hold pairs, of which none was judged
 
     @property
     def pairs(self) -> int:
@@ -69,7 +70,7 @@ class Agreement:
 def agreement(strata: Sequence[Stratum], grades: Mapping[str, Sequence[int]], *, weighted: bool = True) -> Agreement:
     """Compare the grades that people gave to pairs of each stratum with the rule's.
 
-    ``weighted`` also says what all pairs would show: it needs a sample that was drawn from these strata.
+    ``weighted`` also says what all pairs would show: it needs a sample that was drawn from these strata, and from each of them.
     """
     import numpy as np
 
@@ -83,8 +84,9 @@ def agreement(strata: Sequence[Stratum], grades: Mapping[str, Sequence[int]], *,
         return Agreement(table, Kappa(None), None, undefined)
     in_sample = counts.sum(axis=1) / counts.sum()
     sizes = np.array([stratum.size for stratum in drawn], float)
-    population = kappa(counts, rules, sizes / sizes.sum()) if weighted else None
-    return Agreement(table, kappa(counts, rules, in_sample), population)
+    unjudged = tuple(stratum for stratum in strata if stratum not in drawn) if weighted else ()
+    population = kappa(counts, rules, sizes / sizes.sum()) if weighted and not unjudged else None
+    return Agreement(table, kappa(counts, rules, in_sample), population, unjudged=unjudged)
 
 
 def _undefined(confusion: NDArray[np.int64]) -> str | None:

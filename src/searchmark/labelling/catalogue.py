@@ -44,6 +44,7 @@ class Catalogue:
     roles: Roles
     postings: Mapping[ItemValue, NDArray[np.int64]]
     origins: Mapping[str, Mapping[Origin, int]]  # per role, how many items have it from where
+    unusable: Mapping[str, int]  # per role, in how many items its field is filled with what is no value
 
     @cached_property
     def ids(self) -> list[str]:
@@ -77,19 +78,19 @@ def read_catalogue(documents: Iterable[Document], lexicon: Lexicon, roles: Roles
         for role, origin in {(value.role, value.origin) for value in found}:
             origins[role][origin] += 1
     arrays = {value: np.array(postings[value], np.int64) for value in sorted(postings, key=lambda v: (v.role, v.name, v.origin))}
-    return Catalogue(items, lexicon, roles, arrays, origins)
+    unusable = {role: sum(known.get(role) == [] for known in from_fields) for role in roles.fields}
+    return Catalogue(items, lexicon, roles, arrays, origins, unusable)
 
 
 def _from_fields(item: Document, lexicon: Lexicon, roles: Roles, named: dict[tuple[str, str], list[str]]) -> dict[str, list[str]]:
-    """The names of all values that the fields of an item have; ``named`` remembers them, since few are different."""
-    found: dict[str, list[str]] = {}
-    for role in roles.fields:
+    """The names of all values that the filled fields of an item have; ``named`` remembers them, since few are different."""
+    found: dict[str, list[str]] = {role: [] for role in roles.fields if roles.is_filled(role, item.fields)}
+    for role in found:
         for text in roles.values(role, item.fields):
             names = named.get((role, text))
             if names is None:
                 names = named[role, text] = _names(text, role, lexicon)
-            if names:
-                found.setdefault(role, []).extend(names)
+            found[role] += names
     return found
 
 

@@ -12,13 +12,14 @@ kind (a polo shirt), it does not count at all, and if nothing says of which kind
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from searchmark.labelling.catalogue import ORIGINS, Catalogue, ItemValue, Origin
+from searchmark.labelling.compounds import by_role, contradicts, unfolded
 from searchmark.labelling.roles import AUDIENCE, BRAND, CATEGORY, TYPE
-from searchmark.labelling.words import PhraseSpan, known_phrases, words, written_words
+from searchmark.labelling.words import PhraseSpan, all_phrases, words, written_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,10 +62,11 @@ class Graded:
 
 @dataclass(frozen=True)
 class Asked:
-    """A query, taken apart: the phrases that are known, and the words that are not."""
+    """A query, taken apart: the phrases that are known, those that are negated, and the words that are not known."""
 
     spans: tuple[PhraseSpan, ...]
     texts: tuple[str, ...]
+    negated: tuple[str, ...]
     unknown: tuple[str, ...]
     roles: tuple[frozenset[str], ...]
 
@@ -80,18 +82,21 @@ class Asked:
 def take_apart(text: str, catalogue: Catalogue) -> Asked:
     """The known phrases of a query, and what each of them may be: what no item could have is nothing."""
     found, written, lexicon = words(text), written_words(text), catalogue.lexicon
-    spans = tuple(known_phrases(found, lexicon))
-    covered = {row for span in spans for row in range(span.start, span.end)}
+    phrases = list(all_phrases(found, lexicon))
+    spans = tuple(part for span in phrases if span.negated_at is None for part in unfolded(span, found, lexicon))
+    negated = tuple(" ".join(written[span.start : span.end]) for span in phrases if span.negated_at is not None)
+    covered = {row for span in phrases for row in span.rows}
     unknown = tuple(word for row, word in enumerate(written) if row not in covered)
     roles = tuple(frozenset(lexicon.roles.get(lexicon.name(span.key), ())) for span in spans)
-    return Asked(spans, tuple(" ".join(written[span.start : span.end]) for span in spans), unknown, roles)
+    return Asked(spans, tuple(" ".join(written[span.start : span.end]) for span in spans), negated, unknown, roles)
 
 
 def grade(asked: Asked, catalogue: Catalogue) -> Graded:
     """The grades of all items that meet any phrase of the query."""
     import numpy as np
 
-    slots = [slot for row in range(len(asked.spans)) for slot in _slots(asked, row, catalogue) if slot.matches]
+    said = by_role((catalogue.lexicon.name(span.key) for span in asked.spans), catalogue.lexicon)
+    slots = [slot for row in range(len(asked.spans)) for slot in _slots(asked, row, said, catalogue) if slot.matches]
     codes = np.zeros((len(slots), len(catalogue.items)), np.int32)
     for each, slot in zip(codes, slots, strict=True):
         for code in range(len(slot.matches), 0, -1):  # the best is written last
@@ -126,11 +131,11 @@ class _Counted:
     rows: list[NDArray[np.int64]]
 
 
-def _slots(asked: Asked, row: int, catalogue: Catalogue) -> Iterator[_Counted]:
+def _slots(asked: Asked, row: int, said: Mapping[str, set[str]], catalogue: Catalogue) -> Iterator[_Counted]:
     """A phrase as category, and as anything else."""
     lexicon, text = catalogue.lexicon, asked.texts[row]
     name = lexicon.name(asked.spans[row].key)
-    same = [name, *sorted(lexicon.narrower(name))]
+    same = [name, *(each for each in sorted(lexicon.narrower(name)) if not contradicts(each, said, lexicon))]
     broader = sorted(lexicon.broader(name))
     other_kinds = _of_other_kinds({*same, *broader}, catalogue)
     as_category = [(CATEGORY, each, each in broader) for each in (*same, *broader)]
@@ -165,7 +170,7 @@ def _verdict(matches: list[PhraseMatch]) -> RuleVerdict:
     category = [match for match in matches if match.role == CATEGORY]
     named = {match.phrase for match in category if not match.broader}
     others = [match for match in matches if match.role != CATEGORY and match.phrase not in named]
-    attributes = sum(match.role != BRAND for match in others)
+    attributes = len({(match.role, match.value) for match in others if match.role != BRAND})
     if category and attributes >= ENOUGH_ATTRIBUTES:
         rule = "category and attributes"
     elif category:

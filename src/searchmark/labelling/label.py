@@ -77,7 +77,8 @@ class Labels:
         begin = f'{_json(about)[:-1]}, "item_id": '
         ends = [f", {_json(_said(verdict))[1:]}\n" for verdict in (*graded.verdicts, NOTHING)]
         verdict_of = dict(zip(graded.rows.tolist(), graded.verdict_of.tolist(), strict=True))
-        for row in range(len(ids)) if zeros else sorted({*verdict_of, *judged}):
+        # A query that no item meets is judged too: without any line it would be no case, and its score of 0 would not count.
+        for row in range(len(ids)) if zeros else sorted({*verdict_of, *judged}) or [0]:
             if row in judged:
                 yield f"{begin}{ids[row]}, {_json({'grade': judged[row], 'rule': HUMAN})[1:]}\n"
             else:

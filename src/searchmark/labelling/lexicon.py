@@ -18,7 +18,6 @@ from searchmark.files.store import read_text
 from searchmark.labelling.words import LONGEST_PHRASE, phrase, words
 
 SHIPPED = Path(__file__).with_name("fashion.txt")
-LONGEST_KEY = 200  # characters of a phrase; whatever is longer is no value that a query could name
 _SECTION = re.compile(r"\[\s*([\w-]+)\s*\]")
 
 
@@ -31,6 +30,7 @@ class Lexicon:
     roles: dict[str, set[str]] = field(default_factory=dict)  # of one name per group of synonyms
     same: dict[str, str] = field(default_factory=dict)  # every known phrase, and a synonym of it that is nearer to the one name
     beginnings: set[str] = field(default_factory=set)
+    of_catalogue: set[str] = field(default_factory=set)  # phrases that no file names
     _broader: dict[str, set[str]] = field(default_factory=dict)
 
     def name(self, key: str) -> str:
@@ -40,12 +40,9 @@ class Lexicon:
         return key
 
     def add(self, text: str, role: str | None = None) -> str:
-        """Make a phrase known, as a value of a role if one is given; its name, empty if it is too long or has no words."""
-        found = words(text)
-        if not 0 < len(found) <= LONGEST_PHRASE:
-            return ""
-        key = "".join(found)
-        if len(key) > LONGEST_KEY:  # its beginnings would take as much room as its square
+        """Make a phrase known, as a value of a role if one is given; its name, empty if it has no words or is too long."""
+        key = phrase(text)
+        if not 0 < len(key) <= LONGEST_PHRASE:
             return ""
         if key not in self.same:
             self.same[key] = key
@@ -73,10 +70,15 @@ class Lexicon:
 
     def add_value(self, text: str, role: str) -> str:
         """Add a value of a catalogue: "trail boots" are boots, where boots are known as something of the same role or a type."""
-        name, found = self.add(text, role), words(text)
-        if name:
-            self.written.setdefault(name, " ".join(text.split()))
-        for start in range(1, len(found)) if name else ():
+        found = words(text)
+        is_new = (key := "".join(found)) not in self.same
+        name = self.add(text, role)
+        if not name:
+            return ""
+        if is_new:
+            self.of_catalogue.add(key)
+        self.written.setdefault(name, " ".join(text.split()))
+        for start in range(1, len(found)):
             head = self.name("".join(found[start:]))
             if head != name and self.roles.get(head, set()) & {role, "type"}:
                 self.make_kind(name, head)
@@ -94,6 +96,10 @@ class Lexicon:
             for parent in parents:
                 children.setdefault(parent, set()).add(child)
         return _reached(name, children)
+
+    def is_kind(self, name: str, head: str) -> bool:
+        """Whether it was said of a phrase that it is a kind of this one; cheaper than all that follows from that."""
+        return head in map(self.name, self._broader.get(name, ()))
 
     def _parents(self) -> dict[str, set[str]]:
         """By the names of today: synonyms may have been joined since a relation was noted."""
@@ -132,7 +138,7 @@ def _read_into(lexicon: Lexicon, path: Path) -> None:
     for number, role, parts, sign in _lines(path):
         names = [lexicon.add(text, role) for text in parts]
         if not all(names):
-            raise FormatError(path, f"line {number}", f"a phrase has 1 to {LONGEST_PHRASE} words")
+            raise FormatError(path, f"line {number}", f"a phrase has words, and at most {LONGEST_PHRASE} letters")
         for name, following in pairwise(names):
             if sign == "=":
                 lexicon.make_same(names[0], following)

@@ -38,6 +38,11 @@ class Roles:
     def attributes(self) -> tuple[str, ...]:
         return tuple(role for role in self.fields if role not in (CATEGORY, BRAND))
 
+    def is_filled(self, role: str, record: Mapping[str, Any]) -> bool:
+        """Whether an item's field says anything, even if that cannot be read."""
+        field = self.fields[role]
+        return field is not None and _says_something(record.get(field))
+
     def values(self, role: str, record: Mapping[str, Any]) -> list[str]:
         """What an item's field says, part by part; nothing if it is empty or absent."""
         field = self.fields[role]
@@ -68,6 +73,14 @@ def _chosen(given: tuple[str, ...], known: set[str]) -> Iterator[tuple[str, str 
             listed = shortened(", ".join(sorted(known)), 300)
             raise UsageError(f"--fields {item}: no item has the field {name!r}; the fields are {listed}")
         yield role.lower(), name or None
+
+
+def _says_something(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_says_something, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(_says_something, value))
+    return value is not None and str(value).strip().lower() not in _NOTHING
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -12,6 +12,7 @@ from searchmark.labelling.label import GRADES, Labels, Pair, rules_fired
 from searchmark.labelling.lexicon import SHIPPED, count_phrases
 from searchmark.labelling.review import Strata
 from searchmark.labelling.roles import BRAND, CATEGORY
+from searchmark.labelling.words import LONGEST_PHRASE
 
 FAR_APART = 2
 _SHOWN = 5
@@ -33,13 +34,16 @@ def field_sentence(catalogue: Catalogue, role: str) -> str:
     """Where the values of a role come from, and in how many items it is missing."""
     total, field, origins = len(catalogue.items), catalogue.roles.fields[role], catalogue.origins[role]
     source = "no field" if field is None else f"field {field}"
-    lacking = total - origins["field"]
+    unusable = catalogue.unusable[role]
+    lacking = total - origins["field"] - unusable
+    reasons = f"nested, longer than {LONGEST_PHRASE} letters, or no {role}"
+    said = [f"{role}: {source}", *([f"not usable in {unusable:,} of {total:,} ({reasons})"] if unusable else [])]
     if not lacking:
-        return f"{role}: {source}, in every item"
-    unknown = total - sum(origins.values())
+        return ", ".join(said if unusable else [*said, "in every item"])
+    unknown = lacking - origins["title"] - origins["description"]
     return (
-        f"{role}: {source}, missing in {lacking:,} of {total:,}; found in the title of {origins['title']:,}, in the description of "
-        f"{origins['description']:,}, unknown in {unknown:,}"
+        f"{', '.join(said)}, missing in {lacking:,} of {total:,}; found in the title of {origins['title']:,}, in the description "
+        f"of {origins['description']:,}, unknown in {unknown:,}"
     )
 
 
@@ -51,6 +55,12 @@ def _grades(labels: Labels) -> Iterator[str]:
     lacking = [labels.queries[query].text for query, counts in labels.counts.items() if not counts[2] + counts[3]]
     if lacking:
         yield f"no item has grade 2 or 3 for {len(lacking)} of {len(labels.queries)} queries: {_listed(lacking)}"
+    unmet = [labels.queries[query].text for query, counts in labels.counts.items() if not any(counts[1:])]
+    if unmet:
+        yield (
+            f"of these, all items have grade 0 for {len(unmet)}; each has one line of grade 0, and is a case that scores 0: "
+            f"{_listed(unmet)}"
+        )
 
 
 def impossible(labels: Labels) -> Iterator[str]:
@@ -79,15 +89,19 @@ def _meets_category(labels: Labels, query: str) -> bool:
     return any(match.role == CATEGORY for verdict in labels.all[query].verdicts for match in verdict.matches)
 
 
-def _spans(labels: Labels, query: str) -> list[int]:
-    """The phrases of a query that may count, one that can be both category and kind counted twice."""
+def _spans(labels: Labels, query: str) -> list[str]:
+    """The different phrases of a query that may count, one that can be both category and kind counted twice."""
     asked, lexicon = labels.asked[query], labels.catalogue.lexicon
-    both = [row for row, span in enumerate(asked.spans) if CATEGORY in asked.roles[row] and lexicon.broader(lexicon.name(span.key))]
-    return [row for row, roles in enumerate(asked.roles) if roles and roles != {BRAND}] + both
+    named = {lexicon.name(span.key): roles for span, roles in zip(asked.spans, asked.roles, strict=True)}
+    both = [name for name, roles in named.items() if CATEGORY in roles and lexicon.broader(name)]
+    return [name for name, roles in named.items() if roles and roles != {BRAND}] + both
 
 
 def _unknown_words(labels: Labels) -> Iterator[str]:
     unknown = sorted({word for asked in labels.asked.values() for word in asked.unknown})
+    negated = sorted({text for asked in labels.asked.values() for text in asked.negated})
+    if negated:
+        yield f"negated in queries, so that no item meets it there: {_listed(negated, 20)}"
     if unknown:
         yield f"words of queries that no field and no list knows ({len(unknown)}): {_listed(unknown, 20)}"
 
@@ -113,6 +127,9 @@ def agreement_lines(found: Agreement, strata: Strata, human: Mapping[Pair, int])
         yield f"weighted kappa of the sample, all its strata alike: {_shown(found.sample)}"
         if found.population is not None:
             yield f"weighted kappa of all pairs, each stratum weighted by its size: {_shown(found.population)}"
+        elif found.unjudged:
+            which = "; ".join(f"{stratum.name} ({stratum.size:,} pairs)" for stratum in found.unjudged)
+            yield f"weighted kappa of all pairs: not known; none was judged of grade {which}"
         else:
             yield "weighted kappa of all pairs: not known; the sample is of another catalogue, other queries or another rule"
     yield ""

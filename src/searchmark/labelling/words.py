@@ -9,18 +9,26 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Protocol
 
-LONGEST_PHRASE = 4  # words
+LONGEST_PHRASE = 100  # letters; what is longer is a text
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'"})
 _POSSESSIVE = re.compile(r"(?<=\w)'s?\b|(?<=s)'")
 _WORD = re.compile(r"[^\W_]+")
 # Words whose stem is another thing: shorts are not short, glasses are not made of glass.
 _NO_PLURALS = frozenset({"shorts", "tights", "slacks", "flats", "pumps", "heels", "slides"})
+# Plurals whose stem is not that of the singular; not gloves and sleeves, so no rule does.
+_IN_VES = re.compile(r"(?:(\w*(?:scar|shel|wol|thie|kerchie))v(?:es|ing)|(cal|hal|lea|loa|el|hoo|dwar|shea|\w*sel)ves)")
+_IN_IVES = re.compile(r"(\w*(?:kni|wi)|li)ves")
 _NEGATING = frozenset({"no", "not", "non", "without", "never"})
-_NEGATED_BEHIND = "free"  # leather-free
+_FREE = "free"  # leather-free, free of leather, free from leather
+_FREE_OF = frozenset({"of", "from"})
+_LISTING = frozenset({"and", "or", "nor"})
+# All that may stand between "not" and what it negates: in "no-show cotton socks" the cotton is not negated.
+_BETWEEN = "a an any the in of for from with made real genuine pure animal added use"
+_FARTHEST = 3  # words between
 
 
 def words(text: str) -> list[str]:
@@ -53,6 +61,13 @@ class PhraseSpan:
     start: int
     end: int
     key: str
+    negated_at: int | None = None  # where the word is that negates it
+
+    @property
+    def rows(self) -> range:
+        """Its words, those that negate it and those between."""
+        rows = (self.start, self.end - 1, self.start if self.negated_at is None else self.negated_at)
+        return range(min(rows), max(rows) + 1)
 
 
 class Phrases(Protocol):
@@ -64,21 +79,26 @@ class Phrases(Protocol):
 
 def known_phrases(found: Sequence[str], known: Phrases) -> Iterator[PhraseSpan]:
     """The known phrases from left to right, each as long as possible, none inside another and none that is negated."""
-    start = 0
+    return (span for span in all_phrases(found, known) if span.negated_at is None)
+
+
+def all_phrases(found: Sequence[str], known: Phrases) -> Iterator[PhraseSpan]:
+    """The known phrases, and those among them that are negated."""
+    start, last = 0, None
     while start < len(found):
         # Most words begin no known phrase, and texts are long.
         span = _longest(found, start, known) if found[start] in known.beginnings else None
         if span is None:
             start += 1
             continue
-        if not _is_negated(found, span):
-            yield span
+        last = replace(span, negated_at=_negated_at(found, span, last))
+        yield last
         start = span.end
 
 
 def _longest(found: Sequence[str], start: int, known: Phrases) -> PhraseSpan | None:
     longest, key = None, ""
-    for end in range(start + 1, min(start + LONGEST_PHRASE, len(found)) + 1):
+    for end in range(start + 1, len(found) + 1):
         key += found[end - 1]
         if key not in known.beginnings:
             break
@@ -87,16 +107,40 @@ def _longest(found: Sequence[str], start: int, known: Phrases) -> PhraseSpan | N
     return longest
 
 
-def _is_negated(found: Sequence[str], span: PhraseSpan) -> bool:
-    before = span.start > 0 and found[span.start - 1] in _NEGATING
-    return before or (span.end < len(found) and found[span.end] == _NEGATED_BEHIND)
+def _negated_at(found: Sequence[str], span: PhraseSpan, last: PhraseSpan | None) -> int | None:
+    """Where a phrase is negated: right behind it, or before it with few words between."""
+    if found[span.end : span.end + 1] == [_FREE] and not _FREE_OF & {*found[span.end + 1 : span.end + 2]}:
+        return span.end
+    for row in range(span.start - 1, max(span.start - 2 - _FARTHEST, -1), -1):
+        if found[row] in _NEGATING:
+            return row
+        if found[row] == _FREE:
+            return row if found[row + 1] in _FREE_OF else None
+        if last is not None and row == last.end - 1:
+            return last.negated_at if found[row + 1] in _LISTING else None
+        if found[row] not in _between():
+            return None
+    return None
+
+
+@cache
+def _between() -> frozenset[str]:
+    return _LISTING | frozenset(words(_BETWEEN))
 
 
 @cache
 def _stem(word: str) -> str:
     if word in _NO_PLURALS or word.endswith("glasses"):
         return word
-    return _stemmer()(word) if word.isalpha() else word
+    return _stemmer()(_singular(word)) if word.isalpha() else word
+
+
+def _singular(word: str) -> str:
+    """Scarf for scarves, and knife for knives."""
+    if found := _IN_VES.fullmatch(word):
+        return f"{found[1] or found[2]}f"
+    found = _IN_IVES.fullmatch(word)
+    return word if found is None else f"{found[1]}fe"
 
 
 @cache
