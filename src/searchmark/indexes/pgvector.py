@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -35,6 +35,7 @@ REBUILT_ABOVE = 0.2  # share of the vectors that changed since the index was mad
 BUILD_MEMORY = "256MB"
 _WALKED_ON = {"iterative_scan": "strict_order", "max_scan_tuples": str(2**31 - 1), "scan_mem_multiplier": "100"}
 _NOT_WALKED_ON = {"iterative_scan": "off"}
+_OF_METHODS = frozenset({"lists", "probes", "m", "ef_construction", "ef_search", "iterative_scan"})
 IterativeScan = Literal["off", "strict_order", "relaxed_order"]
 
 
@@ -61,6 +62,12 @@ class PgvectorOptions(IndexOptions):
     ef_search: Annotated[int, Ge(1), Le(LARGEST_EF)] = 40
     iterative_scan: IterativeScan = "off"
     schema: str = "searchmark"
+
+    def __post_init__(self) -> None:
+        heeded = {*self.parameters, *self.reach}
+        for field in fields(self):
+            if field.name in _OF_METHODS - heeded and getattr(self, field.name) != field.default:
+                raise UsageError(f"{field.name} has no effect with method: {self.method}; leave it out")
 
     def open(self, dimension: int, distance: Distance) -> PgvectorIndex:
         self._check(dimension)
