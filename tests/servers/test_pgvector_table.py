@@ -231,3 +231,12 @@ def test_a_filter_chooses_the_rows_of_one_dimension(postgres: str, shop: Any) ->
     assert agent.usage_of_last().ann_recall == 1
     agent.close()
     shop.execute("DROP TABLE shop.odd")
+
+
+def test_every_search_after_a_lost_session_is_an_error_that_says_so(postgres: str, shop: Any) -> None:
+    agent = started(postgres)
+    shop.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'searchmark'")
+    for _ in range(2):
+        with pytest.raises(ServiceError, match="the connection to PostgreSQL was lost while the table was searched"):
+            agent.retrieve("login", 5)
+    agent.close()
