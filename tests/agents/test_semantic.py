@@ -222,6 +222,12 @@ def test_an_index_is_chosen_by_name_or_with_options() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
+        ({"index": {"m": 3}}, "index: name is missing; write {name: hnsw, ...}, with one of exact, hnsw, sqlite_vec, pgvector"),
+        (
+            {"index": {"name": "pgvector", "method": "none", "ef_search": 9}},
+            "ef_search has no effect with method: none; leave it out",
+        ),
+        ({"index": {"name": "pgvector", "probes": 9}}, "probes has no effect with method: hnsw; leave it out"),
         ({"index": "annoy"}, "there is no index 'annoy'; available: exact, hnsw, sqlite_vec, pgvector"),
         ({"index": {"name": "hnsw", "m": 1}}, "index hnsw, m: "),
         ({"index": "hnsw", "pooling": "mean"}, "pooling 'mean' needs every chunk of a file: use index: exact, or pooling: max"),

@@ -20,7 +20,7 @@ from searchmark.agents.vector_table import VectorTableAgent
 from searchmark.embedders import load_embedder
 from searchmark.errors import UsageError
 from searchmark.files.sqlite import load_vector_functions
-from searchmark.registry import check_spec
+from searchmark.registry import check_spec, create
 from searchmark.services.secret_forms import passwords_in
 from tests.support.commands import searchmark
 
@@ -98,14 +98,14 @@ def test_a_file_is_evaluated_and_not_written(database: Path, tmp_path: Path) -> 
 def test_statistics_are_those_of_the_stored_vectors(tmp_path: Path) -> None:
     database = made(tmp_path, TABLES["blobs"])
     connection = apsw.Connection(str(database))
-    odd = [np.zeros(32, "<f4"), np.full(32, np.nan, "<f4"), np.ones(31, "<f4"), np.ones(32, "<f4"), np.ones(32, "<f4")]
+    odd = [np.zeros(32, "<f4"), np.full(32, np.nan, "<f4"), np.ones(32, "<f4"), np.ones(32, "<f4")]
     connection.executemany(
         "INSERT INTO items (id, embedding) VALUES (?, ?)", [(str(n), row.tobytes()) for n, row in enumerate(odd)]
     )
     connection.close()
     agent = started(database)
     (known,) = agent.vectors()
-    assert (known.count, known.zero, known.not_finite, known.wrong_dimension, known.duplicates) == (8, 1, 1, 1, 1)
+    assert (known.count, known.zero, known.not_finite, known.duplicates) == (7, 1, 1, 1)
     assert (known.norm_min, known.norm_min_nonzero, known.norm_max) == (0, pytest.approx(1), pytest.approx(32**0.5))
     assert (known.finite, known.norm_mean) == (6, pytest.approx((3 + 2 * 32**0.5) / 6))
     agent.close()
@@ -126,6 +126,44 @@ def test_what_cannot_be_searched_is_said_before_the_first_query(options: dict[st
     database = made(tmp_path, TABLES["vec0"])
     with pytest.raises(UsageError, match=reason):
         started(database, **options)
+
+
+@pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        ((None, np.ones(32, "<f4")), "1 of 4 rows with a vector have no id in the column 'id' of items; give them one"),
+        ((b"\xff", np.ones(32, "<f4")), "1 of 4 rows with a vector have no id"),
+        (("a", np.ones(31, "<f4")), "1 of 4 vectors of items do not have 32 numbers as the first one has; choose rows"),
+    ],
+    ids=["null", "blob", "dimension"],
+)
+def test_rows_that_cannot_be_named_or_compared_are_counted_before_the_first_query(odd: Any, reason: str, tmp_path: Path) -> None:
+    database = made(tmp_path, TABLES["blobs"].replace(" primary key", ""))
+    with apsw.Connection(str(database)) as connection:
+        connection.execute("INSERT INTO items (id, kind, embedding) VALUES (?, 'odd', ?)", (odd[0], odd[1].tobytes()))
+        connection.execute("INSERT INTO items (id, embedding) VALUES (NULL, NULL)")
+    with pytest.raises(UsageError, match=reason):
+        started(database)
+    agent = started(database, filter={"kind": ("0", "1")})
+    assert sorted(agent.retrieve("users", 10).files) == sorted(TEXTS)
+    agent.close()
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({"database": "x.db", "probes": 3}, "probes would have no effect in SQLite .database.; leave it out"),
+        ({"database": "x.db", "filter": {"id": []}}, "filter id: no row has one of no values"),
+        (
+            {"filter": {"id": [1, "a"]}},
+            "filter id: the values .1, 'a'. are of different types; write all as text or all as numbers",
+        ),
+        ({"filter": {"id": [1, True]}}, "filter id: the values .1, True. are of different types"),
+    ],
+)
+def test_a_config_that_means_nothing_is_refused_in_one_sentence(config: dict[str, Any], reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        create(spec("vector-table", {"table": "items", **config}))
 
 
 def spec(source: str, config: dict[str, Any]) -> AgentSpec:

@@ -259,8 +259,9 @@ IDS, HIDDEN = integers("input_ids"), floats("last_hidden_state")
             graph_of([integers("input_ids", shape=(1, 128))], [HIDDEN], [cast("input_ids", "last_hidden_state")]),
             "with dynamic axes",
         ),
+        (graph_of([IDS], [HIDDEN], [cast("input_ids", "last_hidden_state")]), r"of shape \(1, \d+\) where"),
     ],
-    ids=["operator", "output", "input", "shape"],
+    ids=["operator", "output", "input", "shape", "rank"],
 )
 def test_a_graph_that_cannot_be_used_is_one_sentence(tmp_path: Path, model, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint) as caught:
@@ -280,6 +281,16 @@ def test_a_graph_that_cannot_be_used_is_one_sentence(tmp_path: Path, model, comp
         ("modules.json", b'[{"type": "x.Transformer", "path": "../.."}]', "is outside of the folder"),
         ("1_Pooling/config.json", b'{"pooling_mode": "attention"}', "the pooling 'attention' is not supported; known are cls, max"),
         ("1_Pooling/config.json", b'{"pooling_mode_magic": true}', "the pooling 'pooling_mode_magic' is not supported"),
+        (
+            "config.json",
+            b'{"hidden_size": 5}',
+            "config.json says 5 numbers per token, and the graph gives 8; export the model again",
+        ),
+        ("1_Pooling/config.json", b'{"word_embedding_dimension": 9}', "says 9 numbers per token, and the graph gives 8"),
+        ("config.json", b'{"hidden_size": "x"}', "hidden_size: must be a whole number of at least 1, and is 'x'"),
+        ("config.json", b'{"max_position_embeddings": -5}', "max_position_embeddings: must be a whole number .*, and is -5"),
+        ("sentence_bert_config.json", b'{"max_seq_length": "long"}', "max_seq_length: must be a whole number .*, and is 'long'"),
+        ("tokenizer_config.json", b'{"model_max_length": true}', "model_max_length: must be a whole number .*, and is True"),
         ("config_sentence_transformers.json", b'{"default_prompt_name": "q", "prompts": {}}', "there is no prompt 'q'"),
     ],
 )
@@ -324,6 +335,15 @@ def test_wrong_options_are_one_sentence(mean_folder: Path, options: dict, compla
 def test_a_folder_without_the_usual_graph_says_which_there_are(tmp_path: Path) -> None:
     (write_folder(tmp_path) / "model.onnx").rename(tmp_path / "model_O4.onnx")
     with pytest.raises(UsageError, match=r"has no model\.onnx or onnx/model\.onnx; choose one with file: model_O4\.onnx"):
+        embedded(tmp_path, ["red sky"])
+
+
+def test_graphs_are_looked_for_in_the_folder_and_in_onnx_only(tmp_path: Path) -> None:
+    (write_folder(tmp_path) / "onnx").mkdir()
+    (tmp_path / "model.onnx").rename(tmp_path / "onnx" / "model_O4.onnx")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "other.onnx").touch()
+    with pytest.raises(UsageError, match=r"choose one with file: onnx/model_O4\.onnx$"):
         embedded(tmp_path, ["red sky"])
 
 

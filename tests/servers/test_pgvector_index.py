@@ -118,9 +118,12 @@ def test_recall_grows_with_probes_and_with_ef_search(opened: Opening, vectors: A
     assert by_ef[0] < by_ef[1] < by_ef[2]
 
 
+REACH: dict[str, dict[str, int]] = {"none": {}, "ivfflat": {"lists": 5, "probes": 5}, "hnsw": {"ef_search": 200}}
+
+
 @pytest.mark.parametrize("method", ["none", "ivfflat", "hnsw"])
 def test_vectors_are_put_overwritten_and_dropped(opened: Opening, vectors: Any, method: str) -> None:
-    index = filled(opened("l2", method=method, lists=5, probes=5, ef_search=200), vectors[:300])
+    index = filled(opened("l2", method=method, **REACH[method]), vectors[:300])
     index.put(np.array([7, 300]), vectors[1000:1002])
     index.drop(np.array([8, 9]))
     index.build()
@@ -151,7 +154,7 @@ def test_more_than_the_graph_gives_at_once_are_found_all_the_same(opened: Openin
 
 @pytest.mark.parametrize("method", ["none", "ivfflat", "hnsw"])
 def test_zeros_are_near_to_nothing(opened: Opening, vectors: Any, method: str) -> None:
-    index = opened(method=method, lists=2, probes=2)
+    index = opened(method=method, **(REACH["ivfflat"] if method == "ivfflat" else {}))
     index.put(np.arange(3), np.vstack([np.zeros(DIMENSION, dtype=np.float32), vectors[:1], -vectors[:1]]))
     index.build()
     assert len(index.search(np.zeros(DIMENSION, dtype=np.float32), 3)) == 0

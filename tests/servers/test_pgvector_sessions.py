@@ -166,6 +166,14 @@ def test_who_may_not_create_a_schema_is_told_what_to_grant(postgres: str, monkey
         check_index({"name": "pgvector", "schema": "private"}).open(4, "cosine")
 
 
+def test_who_may_not_create_tables_is_told_what_to_grant(postgres: str, database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEARCHMARK_DSN", keeper(postgres, PASSWORD))
+    database.execute("CREATE SCHEMA closed")
+    with pytest.raises(UsageError, match=r"'keeper' may not create tables in the schema 'closed'; .* GRANT USAGE"):
+        check_index({"name": "pgvector", "schema": "closed"}).open(4, "cosine")
+    database.execute("DROP SCHEMA closed")
+
+
 def test_a_database_without_the_extension_is_told(postgres: str, database: Any) -> None:
     database.execute("CREATE DATABASE bare")
     try:

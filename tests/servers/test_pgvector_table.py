@@ -169,6 +169,11 @@ def test_statistics_are_those_of_the_stored_vectors(postgres: str, shop: Any) ->
         ({"table": "shop.nothing"}, "the database 'postgres' has no table shop.nothing"),
         ({"id_column": "sku"}, "the table shop.the items has no column 'sku'; it has id, category, number, embedding"),
         ({"vector_column": "number"}, "the column 'number' of shop.the items is of type int4; it must be vector or halfvec"),
+        ({"filter": {"number": "abc"}}, 'filter number: invalid input syntax for type integer: "abc"'),
+        ({"filter": {"category": 7}}, "filter category: operator does not exist: text = "),
+        ({"filter": {"category": "a\0b"}}, "filter category: PostgreSQL text fields cannot contain NUL"),
+        ({"ef_search": 100}, "ef_search has no effect: the table shop.the items has no index of hnsw; leave it out"),
+        ({"probes": 3}, "probes has no effect: the table shop.the items has no index of ivfflat; leave it out"),
         ({"database": "x.db"}, "in PostgreSQL .dsn. or in SQLite .database.; leave out one of the two"),
         ({"dsn": "postgresql://keeper:secret@localhost/x"}, "dsn holds a password"),
         ({"dsn": "postgresql://localhost:1/x"}, "no PostgreSQL answers at localhost:1; is it running, and is dsn right"),
@@ -180,3 +185,58 @@ def test_what_cannot_be_searched_is_said_in_one_sentence_before_the_first_query(
     assert shop is not None
     with pytest.raises((UsageError, ServiceError), match=reason):
         started(postgres, **options)
+
+
+def test_numbers_of_a_filter_may_be_whole_or_not(postgres: str, shop: Any) -> None:
+    assert shop is not None
+    agent = started(postgres, filter={"number": (7, 7.5, 8)})
+    assert sorted(agent.retrieve("login session", 50).files) == ["item-7", "item-8"]
+    agent.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "reason"),
+    [
+        (
+            "vector(2)",
+            "('1', '[1,2]'), (NULL, '[1,3]'), (NULL, NULL)",
+            "1 of 2 rows with a vector have no id in the column 'id' of shop.odd",
+        ),
+        (
+            "vector",
+            "('1', '[1,2]'), ('2', '[1,3]'), ('3', '[1]')",
+            "1 of 3 vectors of shop.odd do not have 2 numbers as the first one has",
+        ),
+        ("vector", "('1', NULL)", "the table shop.odd holds no vectors"),
+        ("vector(2)", "('1', NULL)", "the table shop.odd holds no vectors"),
+    ],
+)
+def test_rows_that_cannot_be_named_or_compared_are_counted_at_the_start(
+    kind: str, rows: str, reason: str, postgres: str, shop: Any
+) -> None:
+    shop.execute(f"CREATE TABLE shop.odd (id text, v {kind})")
+    shop.execute(f"INSERT INTO shop.odd VALUES {rows}")  # noqa: S608  # of this file
+    try:
+        with pytest.raises(UsageError, match=reason):
+            started(postgres, table="shop.odd", embedder={"name": "hashing", "size": 2})
+    finally:
+        shop.execute("DROP TABLE shop.odd")
+
+
+def test_a_filter_chooses_the_rows_of_one_dimension(postgres: str, shop: Any) -> None:
+    shop.execute("CREATE TABLE shop.odd (id text, model text, v vector)")
+    shop.execute("INSERT INTO shop.odd VALUES ('1', 'old', '[1]'), ('2', 'new', '[1,3]'), ('3', 'new', '[1,2]')")
+    agent = started(postgres, table="shop.odd", embedder={"name": "hashing", "size": 2}, filter={"model": "new"})
+    assert sorted(agent.retrieve("login", 10).files) == ["2", "3"]
+    assert agent.usage_of_last().ann_recall == 1
+    agent.close()
+    shop.execute("DROP TABLE shop.odd")
+
+
+def test_every_search_after_a_lost_session_is_an_error_that_says_so(postgres: str, shop: Any) -> None:
+    agent = started(postgres)
+    shop.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'searchmark'")
+    for _ in range(2):
+        with pytest.raises(ServiceError, match="the connection to PostgreSQL was lost while the table was searched"):
+            agent.retrieve("login", 5)
+    agent.close()

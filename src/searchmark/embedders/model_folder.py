@@ -93,7 +93,9 @@ class ModelFolder:
             return self._chosen_file(name)
         found = [self.path / usual for usual in ("model.onnx", "onnx/model.onnx") if (self.path / usual).is_file()]
         if not found:
-            others = sorted(str(each.relative_to(self.path)) for each in self.path.rglob("*.onnx"))
+            others = sorted(
+                str(each.relative_to(self.path)) for folder in ("*.onnx", "onnx/*.onnx") for each in self.path.glob(folder)
+            )
             advice = f"choose one with file: {', '.join(others)}" if others else "export it to ONNX, or take a folder that has it"
             raise UsageError(f"{self.path} has no model.onnx or onnx/model.onnx; {advice}")
         return found[0]
@@ -109,13 +111,14 @@ class ModelFolder:
 
     def recipe(self, *, pooled_in_graph: bool) -> Recipe:
         """All settings, checked; what we cannot do as sentence-transformers does it is refused."""
-        limits = next((_mapping(self._base / name) for name in _LIMITS if (self._base / name).is_file()), {})
+        limits_file = next((self._base / name for name in _LIMITS if (self._base / name).is_file()), self._base / _LIMITS[0])
+        limits = _mapping_if_any(limits_file)
         tokenizer = _mapping_if_any(self._base / "tokenizer_config.json")
         prompt = self._prompt()
         return Recipe(
             pooling=() if pooled_in_graph else self._pooling(prompt),
             normalize=any(module.kind == "Normalize" for module in self._modules),
-            longest=self._longest(limits, tokenizer),
+            longest=self._longest(limits_file, limits, tokenizer),
             cut_left=tokenizer.get("truncation_side") == "left",
             lower_case=bool(limits.get("do_lower_case")),
             bert_normalizer=_bert_normalizer(tokenizer),
@@ -137,12 +140,21 @@ class ModelFolder:
             raise UsageError(f"{config} leaves the prompt out of the pooling, which is not supported; {_ADVICE}")
         return tuple(_known_modes(config, said))
 
-    def _longest(self, limits: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> int | None:
-        if limits.get("max_seq_length") is not None:
-            return int(limits["max_seq_length"])
-        said = [tokenizer.get("model_max_length"), _mapping_if_any(self._base / "config.json").get("max_position_embeddings")]
-        numbers = [int(each) for each in said if isinstance(each, int | float) and 0 < each < _NO_LIMIT]
-        return min(numbers, default=None)
+    def _longest(self, limits_file: Path, limits: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> int | None:
+        config = self._base / "config.json"
+        positions = _count(config, _mapping_if_any(config), "max_position_embeddings")
+        most = _count(self._base / "tokenizer_config.json", tokenizer, "model_max_length")
+        own = _count(limits_file, limits, "max_seq_length")
+        return own if own is not None else min((each for each in (most, positions) if each and each < _NO_LIMIT), default=None)
+
+    def widths(self) -> Iterator[tuple[Path, int]]:
+        """How many numbers the vector of a token has, by each file that says it."""
+        pooling = (module.folder / "config.json" for module in self._modules if module.kind == "Pooling")
+        names = ((self._base / "config.json", "hidden_size"), *((path, "word_embedding_dimension") for path in pooling))
+        for path, name in names:
+            width = _count(path, _mapping_if_any(path), name)
+            if width is not None:
+                yield path, width
 
     def _prompt(self) -> str:
         """The one that sentence-transformers puts before every text unless told otherwise."""
@@ -174,6 +186,16 @@ def _known_modes(config: Path, said: Mapping[str, Any]) -> Iterator[str]:
         if mode not in POOLINGS:
             raise FormatError(config, None, f"the pooling {mode!r} is not supported; known are {', '.join(POOLINGS)}")
         yield mode
+
+
+def _count(path: Path, said: Mapping[str, Any], name: str) -> int | None:
+    """A number of things that a file may state; a tokenizer's may be written with an exponent."""
+    value = said.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 1 or value != value // 1:
+        raise FormatError(path, name, f"must be a whole number of at least 1, and is {value!r}")
+    return int(value)
 
 
 def _mapping_if_any(path: Path) -> Mapping[str, Any]:

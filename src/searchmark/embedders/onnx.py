@@ -72,9 +72,18 @@ class OnnxModel(Model):
         self.name = f"onnx/{folder.path.resolve().name}" + (f"/{options.file}" if options.file else "")
         self.revision = revision_of((*weights, folder.tokenizer_file()), recipe)
         self.dimension = self._encoder.dimension()
+        _check_width(folder, recipe, self.dimension)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         return self._encoder.encode(texts)
+
+
+def _check_width(folder: ModelFolder, recipe: Recipe, dimension: int) -> None:
+    """Hold what the graph gives against what the folder says of it: with another graph than it is about, all else is wrong too."""
+    for path, width in folder.widths() if recipe.pooling else ():
+        if dimension != width * len(recipe.pooling):
+            given = dimension // len(recipe.pooling)
+            raise UsageError(f"{path} says {width} numbers per token, and the graph gives {given}; export the model again")
 
 
 def read_tokenizer(path: Path) -> Any:

@@ -62,6 +62,7 @@ class TextEncoder:
         self._recipe = recipe
         self._name = name
         self._output = output_of(session, name)
+        self._declared = _declared_width(session, self._output)
         self._types = _input_types(session, name)
         _prepare(tokenizer, recipe)
 
@@ -96,7 +97,14 @@ class TextEncoder:
             found = np.asarray(self._session.run([self._output], feeds)[0], dtype=np.float32)
         except Exception as error:  # as above
             raise UsageError(f"{self._name} failed on a text of {shape[1]} tokens: {_first_line(error)}") from error
+        self._check_shape(found, shape)
         return pooled(self._recipe.pooling, found, lengths) if self._recipe.pooling else found
+
+    def _check_shape(self, found: Vectors, given: tuple[int, int]) -> None:
+        """Hold what came against what went in, and against what the graph declares."""
+        expected = (*(given if self._recipe.pooling else given[:1]), self._declared or (found.shape[-1] if found.ndim else 0))
+        if found.shape != expected:
+            raise UsageError(f"{self._name} gives {self._output} of shape {found.shape} where {expected} is right; export it again")
 
 
 def output_of(session: Any, name: str) -> str:
@@ -106,6 +114,12 @@ def output_of(session: Any, name: str) -> str:
         if known in available:
             return known
     raise UsageError(f"{name} gives {', '.join(available)}, and none of {', '.join((*TOKEN_OUTPUTS, TEXT_OUTPUT))}")
+
+
+def _declared_width(session: Any, output: str) -> int | None:
+    """The numbers of a vector as the graph declares them; None if it leaves that open."""
+    (shape,) = (each.shape for each in session.get_outputs() if each.name == output)
+    return shape[-1] if shape and isinstance(shape[-1], int) else None
 
 
 def _input_types(session: Any, name: str) -> dict[str, Any]:

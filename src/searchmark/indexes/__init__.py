@@ -30,6 +30,8 @@ __all__ = ["INDEXES", "IndexChoice", "check_index", "index_options_class"]
 def check_index(choice: str | Mapping[str, Any]) -> IndexOptions:
     """The options of an index that was named (``hnsw``) or described (``{name: hnsw, m: 16}``)."""
     name, options = _name_and_options(choice)
+    if name is None:
+        raise UsageError(f"index: name is missing; write {{name: hnsw, ...}}, with one of {', '.join(INDEXES)}")
     if name not in INDEXES:
         raise UsageError(f"there is no index {name!r}; available: {', '.join(INDEXES)}")
     from pydantic import TypeAdapter

@@ -53,6 +53,7 @@ def new_table(connection: Connection, schema: str, vector_type: sql.Composable) 
     from psycopg import sql
 
     _make_schema(connection, schema)
+    _check_rights(connection, schema)
     _remove_abandoned(connection, schema)
     table = OwnTable(schema, f"{PREFIX}{secrets.token_hex(8)}")
     connection.execute("SELECT pg_advisory_lock(%s)", [table.lock])  # before the table is there to be found
@@ -61,6 +62,18 @@ def new_table(connection: Connection, schema: str, vector_type: sql.Composable) 
         connection.execute(made.format(table.identifier, vector_type))
         connection.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(table.identifier, sql.Literal(COMMENT)))
     return table
+
+
+def _check_rights(connection: Connection, schema: str) -> None:
+    row = connection.execute(
+        "SELECT has_schema_privilege(%s, 'USAGE') AND has_schema_privilege(%s, 'CREATE')", [schema] * 2
+    ).fetchone()
+    if row is None or not row[0]:
+        user = connection.info.user
+        raise UsageError(
+            f"the user {user!r} may not create tables in the schema {schema!r}; let its owner run "
+            f'GRANT USAGE, CREATE ON SCHEMA "{schema}" TO "{user}", or name a schema of yours as the option schema'
+        )
 
 
 def _make_schema(connection: Connection, schema: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -37,6 +37,7 @@ BUILD_MEMORY = "256MB"
 _WALKED_ON = {"iterative_scan": "strict_order", "max_scan_tuples": str(2**31 - 1), "scan_mem_multiplier": "100"}
 _NOT_WALKED_ON = {"iterative_scan": "off"}
 _SCHEMA_NAME = re.compile(r"(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,62}")
+_OF_METHODS = frozenset({"lists", "probes", "m", "ef_construction", "ef_search", "iterative_scan"})
 IterativeScan = Literal["off", "strict_order", "relaxed_order"]
 
 
@@ -67,6 +68,10 @@ class PgvectorOptions(IndexOptions, UsesUnasked):
     def __post_init__(self) -> None:
         if not _SCHEMA_NAME.fullmatch(self.schema):
             raise ValueError(f"schema is {self.schema[:80]!r}, and must be up to 63 small letters, digits and _, not pg_ first")
+        heeded = {*self.parameters, *self.reach}
+        for field in fields(self):
+            if field.name in _OF_METHODS - heeded and getattr(self, field.name) != field.default:
+                raise UsageError(f"{field.name} has no effect with method: {self.method}; leave it out")
 
     @classmethod
     def used_unasked(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG003  # always

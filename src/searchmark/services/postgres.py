@@ -93,9 +93,15 @@ def explained(doing: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        lost = error.sqlstate is None or error.sqlstate[:2] in ("08", "57")
-        failed = "the connection to PostgreSQL was lost" if lost else "PostgreSQL failed"
-        raise ServiceError(f"{failed} while {doing}", excerpt=_said(error)) from None
+        failed = "the connection to PostgreSQL was lost" if is_lost(error) else "PostgreSQL failed"
+        raise ServiceError(f"{failed} while {doing}", excerpt=said_by(error)) from None
+
+
+def is_lost(error: Any) -> bool:
+    """By the server's own word; the library says nothing about states, neither of lost connections nor of values it cannot send."""
+    if error.sqlstate is None:
+        return isinstance(error, _imported().OperationalError | _imported().InterfaceError)
+    return bool(error.sqlstate.startswith(("08", "57P")))
 
 
 def _imported() -> Any:
@@ -125,7 +131,7 @@ def _address(dsn: str) -> str:
 
 
 def _refused(error: Exception, parts: dict[str, Any], address: str) -> ServiceError:
-    said = _without_passwords(_said(error), address)
+    said = _without_passwords(said_by(error), address)
     where = f"{parts.get('host') or 'localhost'}:{parts.get('port') or 5432}"
     if _PASSWORD_REFUSED.search(said):
         return ServiceError(f"PostgreSQL at {where} refuses the user or the password of dsn", excerpt=said)
@@ -134,7 +140,7 @@ def _refused(error: Exception, parts: dict[str, Any], address: str) -> ServiceEr
     return ServiceError(f"PostgreSQL at {where} refuses the connection", excerpt=said)
 
 
-def _said(error: Exception) -> str:
+def said_by(error: Exception) -> str:
     """The first line of what a server or its library says; others repeat the statement."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 

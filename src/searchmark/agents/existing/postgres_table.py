@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from math import inf, isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from searchmark.agents.existing.table import SAMPLE, Rows, VectorTableConfig, no_column, only_vector_column
+from searchmark.agents.existing.table import SAMPLE, Rows, VectorTableConfig, check_rows, no_column, no_vectors, only_vector_column
 from searchmark.embedders.embedder import Vectors
 from searchmark.errors import UsageError
 from searchmark.indexes.pg_distances import DISTANCES, vector_text
 from searchmark.indexes.recall import NeighbourRecall
 from searchmark.records import VectorStatistics
-from searchmark.services.postgres import connected, explained, vector_extension
+from searchmark.services.postgres import connected, explained, is_lost, said_by, vector_extension
 from searchmark.services.variables import DEFAULT_DSN
 
 if TYPE_CHECKING:
@@ -35,10 +36,12 @@ SELECT pg_get_indexdef(i.indexrelid), pg_relation_size(i.indexrelid) FROM pg_ind
 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey) WHERE i.indrelid = %s AND a.attname = %s
 """
 _NEAREST = "SELECT {key}::text, {column} {operator} %s::{type} AS distance FROM {table}{where} ORDER BY distance LIMIT {k}"
-# By the id as well: no index has that order, and it makes the truth one of its kind where rows are equally near.
+# By the id as well: no index has that order, and it makes the truth one of its kind where rows are equally near. No condition is
+# on the distance: it could be computed before the filter, of vectors that it leaves out.
 _TRUE_NEAREST = """
-SELECT * FROM (SELECT {key}::text AS key, {column} {operator} %s::{type} AS distance FROM {table}{where}) AS row
-WHERE distance IS NOT NULL ORDER BY distance, key LIMIT {k}
+SELECT key, distance FROM (
+  SELECT {key}::text AS key, {column} {operator} %s::{type} AS distance, {column} IS NOT NULL AS given FROM {table}{where}
+) AS row WHERE given ORDER BY distance, key LIMIT {k}
 """
 _STATISTICS = """
 SELECT count(*) FILTER (WHERE norm = 0), count(scalars) - count(DISTINCT scalars), count(*) FILTER (WHERE dims <> {dimension}),
@@ -46,6 +49,14 @@ SELECT count(*) FILTER (WHERE norm = 0), count(scalars) - count(DISTINCT scalars
 FROM (SELECT {column} AS scalars, {norm}({column}) AS norm, vector_dims({column}) AS dims FROM {table}{where} LIMIT {k}) AS row
 """
 _NORM_NAMES = ("norm_mean", "norm_std", "norm_min", "norm_min_nonzero", "norm_max")  # as they are selected there
+_ODD_ROWS = """
+SELECT count({column}), count(*) FILTER (WHERE vector_dims({column}) <> {dimension}),
+  count(*) FILTER (WHERE {key} IS NULL AND {column} IS NOT NULL) FROM {table}{where}
+"""
+_METHODS = """
+SELECT array(SELECT m.amname::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
+  WHERE i.indrelid = t.oid) FROM pg_class t WHERE t.oid = %s AND t.relkind IN ('r', 'm') AND NOT t.relhassubclass
+"""
 _COUNT = "SELECT count({column}) FROM {table}{where}"
 _EXACT = ("enable_indexscan", "enable_bitmapscan", "enable_indexonlyscan")
 
@@ -84,9 +95,34 @@ class PostgresTable:
             "SELECT set_config('search_path', concat_ws(', ', nullif(current_setting('search_path'), ''), quote_ident(%s)), false)",
             [self._extension.schema],
         )
-        self.dimension = self._column.dimension if self._column.dimension > 0 else self._measured_dimension()
+        self.dimension = max(self._column.dimension, 0)
+        self._check_filter()
+        self._check_settings()
+        self.dimension = self.dimension or self._measured_dimension()
+        check_rows(self._options, self.dimension, *self._one(_ODD_ROWS))
         for name, value in _settings(self._options).items():
             self._connection.execute("SELECT set_config(%s, %s, false)", [name, value])
+
+    def _check_filter(self) -> None:
+        """Each value by itself, so that it is known which one its column cannot be compared with."""
+        from psycopg import Error
+
+        for name, value in (self._options.filter or {}).items():
+            one = replace(self._options, filter={name: value})
+            try:
+                self._connection.execute(self._sql("SELECT FROM {table}{where} LIMIT 0", options=one), _values(one))
+            except Error as error:
+                if is_lost(error):
+                    raise
+                raise UsageError(f"filter {name}: {said_by(error)}") from None
+
+    def _check_settings(self) -> None:
+        """What no index of the table heeds is refused; those behind a view or of partitions are not known here."""
+        found = self._connection.execute(_METHODS, [self._column.oid]).fetchone()
+        for setting in () if found is None else _settings(self._options):
+            method, _, option = setting.partition(".")
+            if found is not None and method not in found[0]:
+                raise UsageError(f"{option} has no effect: the table {self._options.table} has no index of {method}; leave it out")
 
     def nearest(self, query: Vectors, k: int) -> Rows:
         with explained("the table was searched"):
@@ -135,7 +171,7 @@ class PostgresTable:
         self._connection.close()
 
     def _rows(self, text: str, query: Vectors, k: int) -> Rows:
-        found = self._connection.execute(self._sql(text, k), [vector_text(query), *self._values()]).fetchall()
+        found = self._connection.execute(self._sql(text, k), [vector_text(query), *_values(self._options)]).fetchall()
         rows = [(key, distance) for key, distance in found if distance is not None]  # an empty vector is far from everything
         return Rows([key for key, _ in rows], [distance for _, distance in rows])
 
@@ -153,27 +189,24 @@ class PostgresTable:
         return self._connection.execute(_INDEXES, [self._column.oid, self._column.name]).fetchall()
 
     def _measured_dimension(self) -> int:
-        self.dimension = 0
-        row = self._connection.execute(
-            self._sql("SELECT vector_dims({column}) FROM {table} WHERE {column} IS NOT NULL LIMIT 1")
-        ).fetchone()
+        first = "SELECT dims FROM (SELECT vector_dims({column}) AS dims FROM {table}{where}) AS row WHERE dims IS NOT NULL LIMIT 1"
+        row = self._one(first)
+        if row is None:  # no row has the values of the filter
+            row = self._connection.execute(self._sql(first, options=replace(self._options, filter=None))).fetchone()
         if row is None:
-            raise UsageError(f"the table {self._options.table} holds no vectors")
+            raise no_vectors(self._options.table)
         return int(row[0])
 
     def _one(self, text: str, k: int = 0, *values: Any) -> Any:
-        return self._connection.execute(self._sql(text, k), [*values, *self._values()]).fetchone()
+        return self._connection.execute(self._sql(text, k), [*values, *_values(self._options)]).fetchone()
 
-    def _values(self) -> list[Any]:
-        return [list(each) if isinstance(each, tuple) else each for each in (self._options.filter or {}).values()]
-
-    def _sql(self, text: str, k: int = 0) -> sql.Composed:
+    def _sql(self, text: str, k: int = 0, options: VectorTableConfig | None = None) -> sql.Composed:
         """A statement whose names are quoted and whose values are parameters."""
         from psycopg import sql
 
         conditions = [
             sql.SQL("{} = ANY(%s)" if isinstance(value, tuple) else "{} = %s").format(sql.Identifier(name))
-            for name, value in (self._options.filter or {}).items()
+            for name, value in ((options or self._options).filter or {}).items()
         ]
         return sql.SQL(text).format(
             key=sql.Identifier(self._options.id_column),
@@ -191,6 +224,15 @@ class PostgresTable:
 def _far_if_unknown(distance: float) -> float:
     """The distance to a vector of zeros, which pgvector does not know under cosine."""
     return inf if isnan(distance) else distance
+
+
+def _values(options: VectorTableConfig) -> list[Any]:
+    return [_one_type(each) if isinstance(each, tuple) else each for each in (options.filter or {}).values()]
+
+
+def _one_type(values: tuple[Any, ...]) -> list[Any]:
+    """Whole numbers beside others are sent as decimals, since a list has one type."""
+    return list(values) if len({type(each) for each in values}) == 1 else [Decimal(str(each)) for each in values]
 
 
 def _settings(options: VectorTableConfig) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from searchmark.agents.existing.table import SAMPLE, Rows, VectorTableConfig, no_column, only_vector_column
+from searchmark.agents.existing.table import SAMPLE, Rows, VectorTableConfig, check_rows, no_column, no_vectors, only_vector_column
 from searchmark.embedders.embedder import Vectors
 from searchmark.errors import UsageError
 from searchmark.files.sqlite import load_vector_functions
@@ -64,6 +64,16 @@ class SqliteTable:
         metric = _METRIC.search(rest)
         self._metric = (metric[1].lower() if metric else "l2") if self._is_vec0 else None
         self.dimension = self._measured_dimension()
+        self._check_rows()
+
+    def _check_rows(self) -> None:
+        column, chosen = _quoted(self._column), " AND ".join([f"{_quoted(self._column)} IS NOT NULL", *self._where()])
+        odd = f"count(*), total(length({column}) <> {4 * self.dimension}), total(typeof({self._key}) IN ('null', 'blob'))"
+        counted: Any = self._connection.execute(
+            f"SELECT {odd} FROM {_quoted(self._options.table)} WHERE {chosen}",  # noqa: S608  # names are quoted
+            self._values(),
+        ).fetchone()
+        check_rows(self._options, self.dimension, *map(int, counted))
 
     def nearest(self, query: Vectors, k: int) -> Rows:
         column, table, where = _quoted(self._column), _quoted(self._options.table), self._where()
@@ -141,10 +151,12 @@ class SqliteTable:
 
     def _measured_dimension(self) -> int:
         column = _quoted(self._column)
-        first = f"SELECT {column} FROM {_quoted(self._options.table)} WHERE {column} IS NOT NULL LIMIT 1"  # noqa: S608  # names are quoted
-        row = self._connection.execute(first).fetchone()
+        first = f"SELECT {column} FROM {_quoted(self._options.table)} WHERE {column} IS NOT NULL"  # noqa: S608  # names are quoted
+        chosen = " AND ".join([first, *self._where()])
+        row: Any = self._connection.execute(f"{chosen} LIMIT 1", self._values()).fetchone()
+        row = row or self._connection.execute(f"{first} LIMIT 1").fetchone()  # no row has the values of the filter
         if row is None:
-            raise UsageError(f"the table {self._options.table} holds no vectors")
+            raise no_vectors(self._options.table)
         if not isinstance(row[0], bytes) or len(row[0]) % 4:
             raise UsageError(f"the column {self._column!r} of {self._options.table} does not hold vectors of float32")
         return len(row[0]) // 4

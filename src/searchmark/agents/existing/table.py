@@ -20,6 +20,7 @@ from searchmark.services.variables import DEFAULT_DSN
 
 SAMPLE = 100_000  # rows whose vectors are looked at for statistics
 Scalar = str | int | float | bool
+_OF_PGVECTOR = ("probes", "ef_search", "iterative_scan")
 
 
 @strict_record
@@ -51,6 +52,10 @@ class VectorTableConfig(UsesUnasked):
     def __post_init__(self) -> None:
         if self.dsn is not None and self.database is not None:
             raise UsageError("a table is in PostgreSQL (dsn) or in SQLite (database); leave out one of the two")
+        if self.database is not None and (given := [name for name in _OF_PGVECTOR if getattr(self, name) is not None]):
+            raise UsageError(f"{' and '.join(given)} would have no effect in SQLite (database); leave it out")
+        for column, values in (self.filter or {}).items():
+            _check_filter(column, values, typed=self.database is None)
 
     @classmethod
     def used_unasked(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -90,6 +95,39 @@ class ExistingTable(Protocol):
 
     def close(self) -> None:
         """End the session."""
+
+
+def _check_filter(column: str, values: Scalar | tuple[Scalar, ...], *, typed: bool) -> None:
+    """Columns of PostgreSQL are typed; one of SQLite can hold whatever there is."""
+    several = values if isinstance(values, tuple) else (values,)
+    if not several:
+        raise UsageError(f"filter {column}: no row has one of no values; name some, or leave the filter out")
+    if typed and len({_kind(each) for each in several}) > 1:
+        raise UsageError(f"filter {column}: the values {list(several)} are of different types; write all as text or all as numbers")
+
+
+def _kind(value: Scalar) -> type:
+    return float if isinstance(value, int) and not isinstance(value, bool) else type(value)
+
+
+def check_rows(options: VectorTableConfig, dimension: int, count: int, other_dimension: int, without_id: int) -> None:
+    """Refuse a table whose rows cannot be searched or named, before the first search does."""
+    if not count and not options.filter:
+        raise no_vectors(options.table)
+    if other_dimension:
+        raise UsageError(
+            f"{other_dimension:,} of {count:,} vectors of {options.table} do not have {dimension} numbers as the first one has; "
+            "choose rows of one dimension with the option filter, or another vector_column"
+        )
+    if without_id:
+        raise UsageError(
+            f"{without_id:,} of {count:,} rows with a vector have no id in the column {options.id_column!r} of {options.table}; "
+            "give them one, leave them out with the option filter, or name another id_column"
+        )
+
+
+def no_vectors(table: str) -> UsageError:
+    return UsageError(f"the table {table} holds no vectors")
 
 
 def no_column(table: str, column: str, known: Sequence[str]) -> UsageError:
