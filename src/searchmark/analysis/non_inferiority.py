@@ -56,7 +56,7 @@ def non_inferiorities(
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _DifferenceShares:
     """Differences as shares of the range, how many cases they are of, and the margin as such a share."""
 
     found: Observations
@@ -68,31 +68,31 @@ class _Part:
         return float(difference_intervals(self.found, Level(tail, LEAN))[0][0]) + self.margin
 
 
-def _result(parts: Sequence[_Part], p: float | None, p_holm: float | None, family: int) -> NonInferiority:
+def _result(parts: Sequence[_DifferenceShares], p: float | None, p_holm: float | None, family: int) -> NonInferiority:
     shown = p_holm is not None and p_holm < SIGNIFICANT
     needed = [] if p is None or shown else [_needed(each, family) for each in parts]
     known = [each for each in needed if each is not None]
     return NonInferiority(p, p_holm, family, shown, max(known) if known and len(known) == len(needed) else None)
 
 
-def _parts(baseline: Scores, candidate: Scores, column: int, margin: float) -> list[_Part]:
+def _parts(baseline: Scores, candidate: Scores, column: int, margin: float) -> list[_DifferenceShares]:
     """All cases, and those that neither side failed on: failures of a baseline prove nothing."""
     rows = np.flatnonzero(~np.isnan(baseline.values[:, column] - candidate.values[:, column]))
     failed = np.isin(baseline.judged.status[rows], (ERROR, TIMEOUT)) | np.isin(candidate.judged.status[rows], (ERROR, TIMEOUT))
     return [_part(baseline, candidate, column, margin, each) for each in ([rows, rows[~failed]] if failed.any() else [rows])]
 
 
-def _part(baseline: Scores, candidate: Scores, column: int, margin: float, rows: Rows) -> _Part:
+def _part(baseline: Scores, candidate: Scores, column: int, margin: float, rows: Rows) -> _DifferenceShares:
     before, after = (each.values[rows, column] for each in (baseline, candidate))
     span = measure_span(baseline.measures[column], before, after) if len(rows) else 1.0
     return _of_differences(after - before, clusters_of(baseline.judged.suite.table, rows), margin, span)
 
 
-def _of_differences(differences: Floats, clusters: Sequence[str] | None, margin: float, span: float) -> _Part:
-    return _Part(observations(differences[:, None] / span, clusters), len(differences), margin / span)
+def _of_differences(differences: Floats, clusters: Sequence[str] | None, margin: float, span: float) -> _DifferenceShares:
+    return _DifferenceShares(observations(differences[:, None] / span, clusters), len(differences), margin / span)
 
 
-def _p(parts: Sequence[_Part]) -> float | None:
+def _p(parts: Sequence[_DifferenceShares]) -> float | None:
     found = [_p_of_part(each) for each in parts]
     known = [p for p in found if p is not None]
     return max(known) if len(known) == len(found) else None
@@ -103,7 +103,7 @@ def non_inferiority_p(differences: Floats, clusters: Sequence[str] | None, margi
     return _p_of_part(_of_differences(differences, clusters, margin, span))
 
 
-def _p_of_part(part: _Part) -> float | None:
+def _p_of_part(part: _DifferenceShares) -> float | None:
     if not part.found.enough:
         return None
     low, high = log(SMALLEST_TAIL), log(LARGEST_TAIL)
@@ -129,7 +129,7 @@ def cases_for_margin(differences: Floats, clusters: Sequence[str] | None, margin
     return _needed(_of_differences(differences, clusters, margin, 1.0), family)
 
 
-def _needed(part: _Part, family: int) -> int | None:
+def _needed(part: _DifferenceShares, family: int) -> int | None:
     """By the interval that decides, of more observations with the same distribution."""
     here, tail = len(part.found), SIGNIFICANT / 2 / max(1, family)
     if float(part.found.means[0]) + part.margin <= SAME:
@@ -137,7 +137,7 @@ def _needed(part: _Part, family: int) -> int | None:
 
     def shows(count: int) -> bool:
         more = _more_alike(part.found, count)
-        return _Part(more, count, part.margin).room(tail) > _SPARE * float(standard_errors(more)[0])
+        return _DifferenceShares(more, count, part.margin).room(tail) > _SPARE * float(standard_errors(more)[0])
 
     low, high = here, 2 * here
     while not shows(high):

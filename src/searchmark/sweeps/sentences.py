@@ -94,6 +94,7 @@ def _about(cases: int) -> int:
 
 
 def _notes(sweep: Sweep) -> Iterator[str]:
+    yield from sweep.notes
     if sweep.duplicates:
         yield f"{counted(sweep.duplicates, 'duplicate combination')} dropped"
     if sweep.baseline.added:
