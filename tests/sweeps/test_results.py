@@ -115,6 +115,43 @@ def test_no_fewer_cases_are_needed_than_there_are_where_they_did_not_show_it():
     assert "40 cases are too few, about " in sweep.sentence
 
 
+def test_a_second_sentence_says_whether_the_best_setting_is_worth_its_price():
+    grid = {"embedder": [{"name": "hashing", "dimension": [64, 128, 256]}]}
+    base = {"lost": 60, "index_ms": 2.0, "size": 1000}
+    sweep = swept(grid, [base, {"lost": 20, "index_ms": 4.0, "size": 3000}, {"lost": 58, "index_ms": 1.0}])
+    assert sweep.best == "hashing dimension=128"
+    assert "Best nDCG@10: hashing dimension=128, nDCG@10 +0.1000, interval +0.0" in sweep.sentence
+    assert sweep.sentence.endswith(
+        "after Holm's correction for 2 comparisons: IMPROVED, at 1 times the p95 and 3 times the bytes of the baseline."
+    )
+    unclear = swept(grid, [base, {"lost": 58, "index_ms": 4.0}, {"lost": 61, "index_ms": 1.0}]).sentence
+    assert "nDCG@10 +0.0050" in unclear
+    assert "IMPROVED" not in unclear
+
+
+def test_there_is_no_second_sentence_where_the_baseline_is_the_best():
+    sweep = four(*({"lost": lost, "index_ms": 0.1} for lost in (0, 10, 20)))
+    assert sweep.best is None
+    assert "Best" not in sweep.sentence
+
+
+def test_recall_is_compared_among_settings_that_search_the_same_vectors():
+    grid = {"index": ["exact", "hnsw"], "fields": [["title"], ["title", "text"]]}
+    sweep = swept(
+        grid,
+        [
+            {"lost": 0, "index_ms": 1.0},
+            {"lost": 0, "index_ms": 3.0},
+            {"lost": 90, "index_ms": 0.5, "recall": 0.9},
+            {"lost": 0, "index_ms": 2.0, "recall": 0.8},
+        ],
+        baseline={"fields": ["title"], "distance": "cosine", "index": "exact"},
+    )
+    assert [row.vectors_group for row in sweep.rows] == [1, 2, 1, 2]
+    assert [row.on_frontier for row in sweep.rows] == [True, True, True, True]
+    assert [row.on_quality_frontier for row in sweep.rows] == [True, False, True, False]
+
+
 def test_a_setting_that_failed_is_a_row_with_its_reason():
     sweep = four("no server at localhost:5432", {"lost": 0, "index_ms": 1.0}, {"lost": 0, "index_ms": 2.0})
     assert sweep.rows[1].failure == "no server at localhost:5432"

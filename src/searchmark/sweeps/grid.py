@@ -30,17 +30,23 @@ from searchmark.sweeps.sweep_config import SweepConfig
 
 LITERAL = ("fields", "filter")
 NORMALIZE, EMBEDDER, INDEX, EXACT = "normalize", "embedder", "index", "exact"
+# What the vectors of an agent and their distances depend on, and so which ones are the true neighbours of a query.
+VECTORS = (EMBEDDER, "model", "chunking", "fields", "filter", "paths", "distance", "dsn", "database", "table", "vector_column")
 MOST_SETTINGS = 10_000
 
 
 @dataclass(frozen=True)
 class GridSetting:
-    """One combination of choices. ``key`` tells it from every other one, whatever else is in the grid."""
+    """One combination of choices. ``key`` tells it from every other one, whatever else is in the grid.
+
+    ``vectors`` is the same for settings that search the same vectors by the same distance, and so have the same true neighbours.
+    """
 
     name: str
     choices: Mapping[str, Any]
     options: Mapping[str, Any]
     key: str
+    vectors: str = ""
     is_baseline: bool = False
     added: bool = False
 
@@ -80,7 +86,7 @@ def grid_of(config: SweepConfig) -> Grid:
         found, keys = {base_key: base, **found}, [base_key, *keys]
     names = setting_names([found[key] for key in keys])
     settings = tuple(
-        GridSetting(name, found[key], shape.options(found[key]), key, key == base_key, added and key == base_key)
+        shape.setting(name, found[key], is_baseline=key == base_key, added=added and key == base_key)
         for name, key in zip(names, keys, strict=True)
     )
     notes = dict.fromkeys(note for each in written if shape.has_index(each) for note in shape.index(each).notes)
@@ -198,15 +204,27 @@ class _Shape:
         described = {"name": embedder} if isinstance(embedder, str) else dict(embedder)
         return {**made, EMBEDDER: {**described, NORMALIZE: choices[NORMALIZE]}}
 
+    def setting(self, name: str, choices: Mapping[str, Any], *, is_baseline: bool, added: bool) -> GridSetting:
+        whole = self._whole(choices)
+        vectors = _digest({each: whole.get(each) for each in VECTORS})
+        return GridSetting(name, choices, self.options(choices), self.key(choices), vectors, is_baseline, added)
+
     def key(self, choices: Mapping[str, Any]) -> str:
         """The same for what means the same: defaults are written out."""
+        return _digest([self.spec.source.text, self._whole(choices)])
+
+    def _whole(self, choices: Mapping[str, Any]) -> dict[str, Any]:
         whole = {**(self.known or {}), **self.options(choices)}
         if INDEX in whole:
             whole[INDEX] = self.index(choices).in_full
         if EMBEDDER in whole:
             whole[EMBEDDER] = embedder_in_full(whole[EMBEDDER])
-        text = json.dumps([self.spec.source.text, whole], sort_keys=True, default=repr)
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return whole
+
+
+def _digest(what: Any) -> str:
+    text = json.dumps(what, sort_keys=True, default=repr)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def embedder_in_full(choice: Any) -> Any:

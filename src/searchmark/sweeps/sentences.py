@@ -1,4 +1,4 @@
-"""What a sweep means, in words: the cheapest setting that was shown to lose less than the margin.
+"""What a sweep means, in words: the cheapest setting that was shown to lose less than the margin, and what the best one gains.
 
 Only the quality is a claim, corrected for the whole grid. Which setting is cheapest is read off the times of this sweep.
 """
@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import inf
 
+from searchmark.analysis.intervals import SAME
 from searchmark.records.shown import counted
-from searchmark.reports.cells import Bytes, Milliseconds, PValue
+from searchmark.reports.cells import Bytes, Milliseconds, PValue, three_digits
 from searchmark.sweeps.result import AgainstBaseline, Sweep, SweepRow
 
 _CLAIM = "only the quality is a claim; which one is cheapest is what this sweep measured"
@@ -23,7 +24,14 @@ def concluded(sweep: Sweep) -> Sweep:
     if sweep.baseline.failure is not None or (not shown and cheapest is sweep.baseline):
         cheapest = None
     sentence = _no_baseline(sweep) if sweep.baseline.failure is not None else _sentence(sweep, shown, cheapest)
-    return replace(sweep, cheapest=None if cheapest is None else cheapest.name, sentence=sentence, notes=tuple(_notes(sweep)))
+    best = _best(sweep)
+    return replace(
+        sweep,
+        cheapest=None if cheapest is None else cheapest.name,
+        best=None if best is None else best.name,
+        sentence=sentence if best is None else f"{sentence} {_gain(sweep, best)}",
+        notes=tuple(_notes(sweep)),
+    )
 
 
 def _is_shown(row: SweepRow) -> bool:
@@ -34,6 +42,33 @@ def _price(sweep: Sweep, row: SweepRow) -> tuple[float, float]:
     """What is not known is dear."""
     p95 = sweep.p95(row)
     return inf if p95 is None else p95, inf if row.index_bytes is None else row.index_bytes
+
+
+def _best(sweep: Sweep) -> SweepRow | None:
+    """The setting with the highest mean; None if that is the baseline, or none was compared with it."""
+    compared = [(found, row) for row in sweep.rows if (found := row.against_baseline) is not None and found.low is not None]
+    gains = [(found.difference or 0.0, row) for found, row in compared]
+    gain, row = max(gains, key=lambda each: each[0], default=(0.0, None))
+    return row if gain > SAME else None
+
+
+def _gain(sweep: Sweep, best: SweepRow) -> str:
+    """What the best setting is worth, by the verdict of the comparison, and what it costs."""
+    found = best.against_baseline
+    if found is None:
+        return ""
+    p = f"p {PValue(found.p_holm).text} after Holm's correction for {counted(found.family, 'comparison')}"
+    why = "" if found.verdict == "IMPROVED" else f" ({found.reason})"
+    dearer = _factors(sweep, best)
+    price = f", at {dearer}" if dearer else ""
+    return f"Best {sweep.measure}: {best.name}, {_interval(sweep, found)}, {p}: {found.verdict}{why}{price}."
+
+
+def _factors(sweep: Sweep, row: SweepRow) -> str:
+    """What a setting costs, as multiples of the baseline; what is not known of either is left out."""
+    costs = {"p95": (sweep.p95(row), sweep.p95(sweep.baseline)), "bytes": (row.index_bytes, sweep.baseline.index_bytes)}
+    known = [f"{three_digits(one / other)} times the {name}" for name, (one, other) in costs.items() if one is not None and other]
+    return f"{' and '.join(known)} of the baseline" if known else ""
 
 
 def _no_baseline(sweep: Sweep) -> str:
