@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -26,17 +27,31 @@ CASES = 400
 SUITE = Suite.from_cases("shop", [Case(f"c{i}", f"q{i}", judgments=(Judgment(f"d{i}"),)) for i in range(CASES)])
 
 
-def run(name: str, lost: int, index_ms: float | None, *, recall: float | None = 1.0, size: int = 1000, swapped: int = 0) -> Run:
-    """One that loses the target of the first cases, takes so long, and ranks some cases in another order."""
+def run(
+    name: str,
+    lost: int,
+    index_ms: float | None,
+    *,
+    recall: float | None = 1.0,
+    size: int = 1000,
+    swapped: int = 0,
+    slow: float | None = None,
+    hour: int = 12,
+) -> Run:
+    """One that loses the target of the first cases, takes so long, and ranks some cases in another order.
+
+    ``slow``: what each tenth search takes.
+    """
     answers = []
     for i in range(CASES):
         ids = ["nothing" if i < lost else f"d{i}", *(("a", "b") if i >= swapped else ("b", "a"))]
         answers.append(Answer(f"c{i}", "ok", tuple(Hit(each, rank) for rank, each in enumerate(ids, 1))))
     told = {} if recall is None else {"ann_k": 10, "ann_recall": recall, "ann_overlap": recall}
-    details = tuple(AnswerDetails(cold_ms=(5.0,), warm_ms=(3.0, 3.0), index_cold_ms=index_ms, **told) for _ in range(CASES))
-    return replace(
-        Run.from_answers(name, answers), details=details, provenance=Provenance(index=IndexBuild(seconds=1.5, bytes=size))
-    )
+    times = [slow if slow is not None and i % 10 == 0 else index_ms for i in range(CASES)]
+    details = tuple(AnswerDetails(cold_ms=(5.0,), warm_ms=(3.0, 3.0), index_cold_ms=each, **told) for each in times)
+    started = datetime(2026, 3, 1, hour, tzinfo=UTC)
+    provenance = Provenance(started=started, ended=started + timedelta(minutes=5), index=IndexBuild(seconds=1.5, bytes=size))
+    return replace(Run.from_answers(name, answers), details=details, provenance=provenance)
 
 
 def swept(grid: dict[str, Any], runs: Sequence[dict[str, Any] | str], **more: Any) -> Sweep:
@@ -193,3 +208,36 @@ def test_a_password_in_a_choice_is_in_no_output():
     sweep = swept({"embedder": [described]}, [{"lost": 0, "index_ms": 1.0}] * 2)
     for text in (to_text(sweep), to_markdown(sweep), to_json(sweep), to_csv(sweep), "".join(to_html(sweep))):
         assert "hunter2secret" not in text
+
+
+FINE = {"lost": 0, "index_ms": 1.0}
+
+
+def test_rows_of_an_earlier_session_are_named_with_their_time():
+    sweep = swept(FOUR, [FINE, {**FINE, "hour": 15}, FINE, {**FINE, "hour": 15}])
+    said = (
+        "rows 1, 3 were measured on 2026-03-01 12:00 UTC, the last ones on 2026-03-01 15:00 UTC: times may not be comparable; "
+        "--fresh measures all again"
+    )
+    assert said in sweep.notes
+    assert [row["started"] for row in json.loads(to_json(sweep))["rows"]][:2] == [
+        "2026-03-01T12:00:00+00:00",
+        "2026-03-01T15:00:00+00:00",
+    ]
+    assert next(csv.DictReader(io.StringIO(to_csv(sweep))))["started"] == "2026-03-01T12:00:00+00:00"
+
+
+def test_rows_of_one_session_need_no_note_about_their_time():
+    assert swept(FOUR, [FINE] * 4).notes == ()
+
+
+def test_a_row_whose_times_vary_more_than_tenfold_is_named():
+    sweep = swept(FOUR, [{**FINE, "slow": 20.0}, {**FINE, "slow": 9.0}, FINE, FINE])
+    assert sweep.notes == (
+        "in the index, p95 is far above p50 in row 1 (20-fold): was the machine busy? --fresh measures all again",
+    )
+
+
+def test_rows_that_failed_for_one_reason_are_one_note():
+    sweep = swept(FOUR, [FINE, "no server", "no server", "it burned"])
+    assert sweep.notes == ("2 settings have no numbers: no server", "hnsw ef_search=160 has no numbers: it burned")

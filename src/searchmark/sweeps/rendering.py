@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 
 from searchmark.errors import UsageError
@@ -70,7 +71,8 @@ def to_markdown(sweep: Sweep) -> str:
 
 def to_json(sweep: Sweep) -> str:
     """All of it; what was not measured is null."""
-    return json.dumps({**SWEEP_SCHEMA.header(), **asdict(sweep)}, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+    data = {**SWEEP_SCHEMA.header(), **asdict(sweep)}
+    return json.dumps(data, indent=1, ensure_ascii=True, allow_nan=False, default=datetime.isoformat) + "\n"
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,7 @@ def _cells(sweep: Sweep, number: int, row: SweepRow, measures: Iterable[str]) ->
         cells |= {shown: mean.mean, f"{shown} low": mean.low, f"{shown} high": mean.high}
     cells |= {"build_seconds": row.build_seconds, "index_bytes": row.index_bytes, "vectors": row.vectors}
     cells |= {"cases": row.cases, "failures": row.failures}
+    cells |= {name: None if when is None else when.isoformat() for name, when in (("started", row.started), ("ended", row.ended))}
     cells |= {
         name: None if against is None else getattr(against, name) for name in ("difference", "low", "high", "p_holm", "verdict")
     }
