@@ -241,3 +241,54 @@ def test_a_row_whose_times_vary_more_than_tenfold_is_named():
 def test_rows_that_failed_for_one_reason_are_one_note():
     sweep = swept(FOUR, [FINE, "no server", "no server", "it burned"])
     assert sweep.notes == ("2 settings have no numbers: no server", "hnsw ef_search=160 has no numbers: it burned")
+
+
+@pytest.fixture
+def worse() -> Sweep:
+    some = [{"lost": 60, "index_ms": 0.1, "recall": 0.7}, {"lost": 0, "index_ms": 0.5, "recall": 0.95}, FINE]
+    return swept(FOUR, [{"lost": 0, "index_ms": 4.0}, *some], measure="nDCG(gain=exp)@10", measures=("RR",))
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_difference_and_its_interval_are_in_the_table_on_every_terminal(worse, width):
+    text = to_text(worse, width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "-0.1500" in text
+    against = worse.rows[1].against_baseline
+    assert f"{against.low:+.4f} to {against.high:+.4f}" in text
+    assert "not shown" in text
+    assert " verdict" not in text
+
+
+def test_the_frontier_is_called_so_and_explained(worse):
+    said = "frontier of recall and p95: 2, 3, 4; of nDCG@10 and p95: 2, 3 (no other setting is both quicker and better"
+    assert said in " ".join(to_text(worse).split())
+    assert "best in" not in to_text(worse)
+
+
+def test_a_long_measure_is_short_in_the_header_and_whole_below_it(worse):
+    header = next(line for line in to_text(worse, width=200).splitlines() if "setting" in line and "#" in line)
+    assert "nDCG@10" in header
+    assert "gain" not in header
+    assert "nDCG@10 is nDCG(gain=exp)@10" in to_text(worse)
+
+
+def test_measures_beside_the_deciding_one_are_shown(worse):
+    found = worse.rows[1].measures["RR"]
+    for text in (to_text(worse), to_markdown(worse), "".join(to_html(worse))):
+        assert "Other measures" in text
+        assert "RR" in text
+        assert f"{found.low:.4f} to {found.high:.4f}" in text
+
+
+def test_what_building_took_compares_nothing_and_is_in_the_data_alone(worse):
+    assert "build" not in to_text(worse)
+    assert json.loads(to_json(worse))["rows"][0]["build_seconds"] == 1.5
+
+
+def test_the_page_says_one_thing_at_a_time_and_marks_the_baseline_and_the_cheapest(worse):
+    page = "".join(to_html(worse))
+    assert "<dt>Time</dt><dd>p95 0.5 ms instead of 4 ms, index only</dd>" in page
+    assert "<dt>Quality</dt><dd>nDCG(gain=exp)@10 +0.0000, interval " in page
+    assert ">1 baseline</text>" in page
+    assert ">3 cheapest</text>" in page
