@@ -268,3 +268,11 @@ def test_two_sweeps_do_not_work_in_one_folder(shop, capsys):
     finally:
         process.kill()
         process.communicate()
+
+
+def test_the_help_tells_the_defaults_of_a_sweep_and_has_no_option_without_effect(capsys):
+    assert main(["sweep", "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "that of the sweep file, or 10" in said
+    assert "that of the sweep file, or 3" in said
+    assert "--block" not in said

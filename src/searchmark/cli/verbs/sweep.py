@@ -66,7 +66,14 @@ MINUTE = 60
     help="Fields of the corpus: id=asin, title=name, text=a,b; repeatable.",
 )
 @dsn_option(WHAT_TO_SEARCH)
-@config_options(RunOptions, "given", HOW_TO_RUN, "evaluation")
+@config_options(
+    RunOptions,
+    "given",
+    HOW_TO_RUN,
+    "evaluation",
+    left_out=("block",),  # one agent is asked at a time
+    defaults={"depth": "that of the sweep file, or 10", "num_runs": "that of the sweep file, or 3"},
+)
 @option(RESUME, "--fresh", is_flag=True, help="Run every setting again, also those that are finished.")
 @option(
     RESUME,
