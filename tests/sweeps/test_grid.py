@@ -86,7 +86,7 @@ def test_the_key_of_a_setting_does_not_depend_on_the_rest_of_the_grid():
         ({"index": []}, {}, "grid.index has no choice"),
         ({"indx": ["exact"]}, {}, "grid.indx: semantic has no such option; it has"),
         ({"index": ["hsnw"]}, {}, "grid.index: there is no index 'hsnw'"),
-        ({"index": [{"name": "hnsw", "ef": 10}]}, {}, "ef: is not a known field"),
+        ({"index": [{"name": "hnsw", "ef": 10}]}, {}, "ef: is not a known field; available: m, ef_construction, ef_search"),
         ({"index": [{"name": "hnsw", "m": []}]}, {}, "m has an empty list"),
         ({"index": [["exact"]]}, {}, "a list inside a list"),
         ({"index": [7]}, {}, "a choice is a name or {name: ..., option: ...}, not 7"),
@@ -120,6 +120,9 @@ def test_a_name_has_no_secret_of_a_choice():
         ("grid: {index: [exact]}\nmargn: 0.1\n", "margn: is not a known field"),
         ("agent: semantic\n", "grid: is missing"),
         ("grid: [\n", "not valid YAML"),
+        ("agents:\n  - {name: a, source: bm25}\n", "is an agents file; a sweep file has a grid"),
+        ("grid: {index: [exact]}\nbaseline: pgvector\n", "write baseline: {index: pgvector}"),
+        ("grid: {index: [exact]}\nmargin: 2%\n", "write 0.02 for 2%"),
     ],
 )
 def test_a_file_that_is_no_sweep_is_refused_with_its_field(tmp_path: Path, text, said):
