@@ -87,7 +87,7 @@ def test_indexes_in_the_database_are_held_against_an_exact_search_there():
     found = grid({"index": [described]})
     assert found.baseline.added
     assert found.baseline.options["index"] == {"name": "pgvector", "method": "none", "dsn": "postgresql://host/shop"}
-    assert names(found) == ["pgvector method=none", "pgvector ef_search=10", "pgvector ef_search=40"]
+    assert names(found) == ["pgvector method=none", "pgvector method=hnsw ef_search=10", "pgvector method=hnsw ef_search=40"]
     assert grid({"index": ["hnsw", described]}).baseline.options["index"] == "exact"
     assert grid({"distance": ["cosine"]}, options={"index": "pgvector"}).baseline.options["index"]["method"] == "none"
 
@@ -148,7 +148,7 @@ def test_the_key_of_a_setting_does_not_depend_on_the_rest_of_the_grid():
         ({"index": []}, {}, "grid.index has no choice"),
         ({"indx": ["exact"]}, {}, "grid.indx: semantic has no such option; it has"),
         ({"index": ["hsnw"]}, {}, "grid.index: there is no index 'hsnw'"),
-        ({"index": [{"name": "hnsw", "ef": 10}]}, {}, "ef: is not a known field"),
+        ({"index": [{"name": "hnsw", "ef": 10}]}, {}, "ef: is not a known field; available: m, ef_construction, ef_search"),
         ({"index": [{"name": "hnsw", "m": []}]}, {}, "m has an empty list"),
         ({"index": [["exact"]]}, {}, "a list inside a list"),
         ({"index": [7]}, {}, "a choice is a name or {name: ..., option: ...}, not 7"),
@@ -182,6 +182,9 @@ def test_a_name_has_no_secret_of_a_choice():
         ("grid: {index: [exact]}\nmargn: 0.1\n", "margn: is not a known field"),
         ("agent: semantic\n", "grid: is missing"),
         ("grid: [\n", "not valid YAML"),
+        ("agents:\n  - {name: a, source: bm25}\n", "is an agents file; a sweep file has a grid"),
+        ("grid: {index: [exact]}\nbaseline: pgvector\n", "write baseline: {index: pgvector}"),
+        ("grid: {index: [exact]}\nmargin: 2%\n", "write 0.02 for 2%"),
     ],
 )
 def test_a_file_that_is_no_sweep_is_refused_with_its_field(tmp_path: Path, text, said):
@@ -189,3 +192,33 @@ def test_a_file_that_is_no_sweep_is_refused_with_its_field(tmp_path: Path, text,
     with pytest.raises(UsageError, match=r"sweep\.yaml") as error:
         load_sweep(tmp_path / "sweep.yaml")
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [
+        ({"index": ["exact", "hnsw", {"name": "hnsw", "m": 8}]}, ["exact", "hnsw m=16", "hnsw m=8"]),
+        ({"index": ["exact", {"name": "hnsw", "m": 8}]}, ["exact", "hnsw m=8"]),
+        ({"index": ["exact", {"name": "hnsw", "m": 16}]}, ["exact", "hnsw"]),
+        (
+            {"index": ["exact", "sqlite_vec", {"name": "sqlite_vec", "scalar": "i8"}]},
+            ["exact", "sqlite_vec scalar=f32", "sqlite_vec scalar=i8"],
+        ),
+        (
+            {"index": ["exact"], "embedder": ["wordllama", {"name": "wordllama", "dimension": 64}]},
+            ["wordllama", "wordllama dimension=64"],
+        ),
+        ({"index": ["exact"], "fields": [None, ["title"]]}, ["all fields", "fields title"]),
+        ({"index": ["exact"], "filter": [None, {"brand": "a"}]}, ["no filter", "filter brand=a"]),
+        (
+            {"index": ["exact"], "chunking": ["whole", "lines", {"tokens": 300}]},
+            ["chunking whole", "chunking lines", "chunking tokens=300"],
+        ),
+    ],
+)
+def test_a_name_says_every_option_that_is_not_the_default_or_not_that_of_a_sibling(choices, said):
+    assert names(grid(choices)) == said
+
+
+def test_a_setting_without_the_option_that_tells_others_apart_has_a_name_too():
+    assert "" not in names(grid({"distance": ["cosine"]}, options={"index": "hnsw"}))

@@ -27,7 +27,7 @@ def effective_index(choice: Any, asked: int) -> EffectiveIndex:
     """A choice without what its method ignores, and with what it raises."""
     given = {NAME: choice} if isinstance(choice, str) else dict(choice)
     options = check_index(choice)
-    ignored, least = _ignored(options), _least_reach(options, asked)
+    ignored, least = ignored_options(options), _least_reach(options, asked)
     left_out = [key for key in given if key in ignored]
     kept = {key: value for key, value in given.items() if key not in ignored}
     whole = {NAME: given[NAME], **{key: value for key, value in asdict(options).items() if key not in ignored}}
@@ -40,7 +40,8 @@ def effective_index(choice: Any, asked: int) -> EffectiveIndex:
     return EffectiveIndex(choice if isinstance(choice, str) else kept, whole, tuple(notes))
 
 
-def _ignored(options: IndexOptions) -> set[str]:
+def ignored_options(options: IndexOptions) -> set[str]:
+    """What the method of an index has no use for."""
     if not isinstance(options, PgvectorOptions):
         return set()
     return asdict(options).keys() - {"dsn", "method", "type", "schema", *options.parameters, *options.reach}
