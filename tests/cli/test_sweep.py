@@ -143,7 +143,7 @@ def test_fresh_runs_everything_again(shop, capsys):
 
 def test_a_dry_run_lists_the_settings_and_runs_none(shop, capsys):
     assert main([*COMMAND, "--dry-run"]) == 0
-    assert capsys.readouterr().out == "1  exact  (baseline)\n2  hnsw m=2 ef_construction=2 ef_search=1\n"
+    assert capsys.readouterr().out == "1  exact  (baseline)\n2  hnsw m=2 ef_construction=2 ef_search=10\n"
     assert not Path(".searchmark").exists()
 
 
