@@ -97,7 +97,7 @@ def test_a_sweep_measures_every_setting_and_says_what_the_worse_ones_cost(shop, 
 
 def test_a_second_call_reads_what_is_finished_and_runs_only_what_is_new(shop, capsys):
     first = swept()
-    Path("sweep.yaml").write_text(SWEEP.replace("ef_search: 1", "ef_search: [1, 2]"))
+    Path("sweep.yaml").write_text(SWEEP.replace("ef_search: 1", "ef_search: [1, 11]"))
     capsys.readouterr()
     second = swept()
     printed = capsys.readouterr().err
@@ -119,6 +119,21 @@ def test_what_a_row_depends_on_makes_it_new(shop, capsys):
         assert "0 finished already" in capsys.readouterr().err
 
 
+def test_what_has_no_effect_is_one_row_and_a_note(shop, capsys):
+    Path("sweep.yaml").write_text(SWEEP.replace("ef_search: 1", "ef_search: [1, 5, 20]"))
+    data = swept("--depth", "20")
+    assert len(data["rows"]) == 2
+    assert data["duplicates"] == 2
+    assert "ef_search 5 of hnsw is raised to 20, as many vectors as are asked for" in data["notes"]
+    assert "note: ef_search 1 of hnsw is raised to 20" in capsys.readouterr().out
+
+
+def test_an_agent_without_an_exact_index_needs_a_baseline(shop, capsys):
+    Path("sweep.yaml").write_text("agent: bm25\ngrid: {k1: [0.9, 1.2]}\n")
+    assert main(COMMAND) == 4
+    assert "such as baseline: {k1: 1.2}" in capsys.readouterr().err
+
+
 def test_fresh_runs_everything_again(shop, capsys):
     swept()
     capsys.readouterr()
@@ -128,7 +143,7 @@ def test_fresh_runs_everything_again(shop, capsys):
 
 def test_a_dry_run_lists_the_settings_and_runs_none(shop, capsys):
     assert main([*COMMAND, "--dry-run"]) == 0
-    assert capsys.readouterr().out == "1  exact  (baseline)\n2  hnsw\n"
+    assert capsys.readouterr().out == "1  exact  (baseline)\n2  hnsw m=2 ef_construction=2 ef_search=10\n"
     assert not Path(".searchmark").exists()
 
 
@@ -140,7 +155,39 @@ def test_a_setting_that_cannot_be_started_is_a_row_and_the_others_are_measured(s
     exact, refused = json.loads(Path("sweep.json").read_text())["rows"]
     assert exact["failure"] is None
     assert "pooling" in refused["failure"]
-    assert "no numbers for hnsw" in capsys.readouterr().err
+    assert "hnsw cannot be run: " in capsys.readouterr().err
+
+
+def test_a_suite_without_documents_needs_a_corpus_which_is_said_once_and_at_once(shop, capsys):
+    for more in ([], ["--dry-run"]):
+        assert main(["sweep", "--gold-set", "suite.json", "--config", "sweep.yaml", *more]) == 4
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert "name them with --corpus" in said
+        assert "--repo" not in said
+
+
+@pytest.mark.parametrize(
+    ("grid", "said"),
+    [
+        ("{index: [exact, pgvector]}", "pgvector cannot be run: no database is named: give --dsn, set SEARCHMARK_DSN"),
+        ("{index: [exact], fields: [null, [titel]]}", "fields titel cannot be run: no document of docs has the field 'titel'"),
+        ("{index: [exact, hnsw], filter: [null, {brand: a}]}", "2 of 4 settings cannot be run: no document of docs has"),
+    ],
+)
+def test_what_cannot_be_run_is_known_before_the_first_row(shop, capsys, monkeypatch, grid, said):
+    monkeypatch.delenv("SEARCHMARK_DSN", raising=False)
+    Path("sweep.yaml").write_text(f"options: {{embedder: {{name: hashing}}}}\ngrid: {grid}\n")
+    assert main([*COMMAND, "--dry-run"]) == 2
+    printed = capsys.readouterr()
+    assert printed.err.count(said) == 1
+    assert "(cannot be run)" in printed.out
+
+
+def test_a_sweep_of_which_nothing_can_be_run_is_refused(shop, capsys):
+    Path("sweep.yaml").write_text("options: {embedder: {name: hashing}, fields: [titel]}\ngrid: {index: [exact, hnsw]}\n")
+    assert main(COMMAND) == 4
+    assert "no setting can be run: no document of docs has the field 'titel'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -211,7 +258,7 @@ def test_killed_at_any_moment_it_ends_with_the_rankings_of_an_undisturbed_one(sh
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 8))
 def test_killed_many_times_it_ends_with_the_rankings_of_an_undisturbed_one(shop, seed):
-    Path("sweep.yaml").write_text(SWEEP.replace("ef_search: 1", "ef_search: [1, 2, 4]").replace("num_runs: 2", "num_runs: 8"))
+    Path("sweep.yaml").write_text(SWEEP.replace("ef_search: 1", "ef_search: [10, 12, 14]").replace("num_runs: 2", "num_runs: 8"))
     check_kills(KILLS, seed)
 
 
@@ -259,3 +306,11 @@ def test_nothing_is_written_through_a_link(shop, capsys, named):
 def test_rows_are_for_the_owner_alone(shop):
     swept("--folder", "kept")
     assert {path.stat().st_mode & 0o077 for path in Path("kept/rows").iterdir()} == {0}
+
+
+def test_the_help_tells_the_defaults_of_a_sweep_and_has_no_option_without_effect(capsys):
+    assert main(["sweep", "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "that of the sweep file, or 10" in said
+    assert "that of the sweep file, or 3" in said
+    assert "--block" not in said

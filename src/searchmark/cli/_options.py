@@ -89,9 +89,14 @@ def option_group(record: type, argument: str, section: str) -> Callable[[Command
     return decorated
 
 
-def config_options(record: type, argument: str, section: str, table: str) -> Callable[[Command], Command]:
-    """Options for all fields of a section of the config file; the command gets those that are `Given`."""
-    described = option_fields(record)
+def config_options(
+    record: type, argument: str, section: str, table: str, *, left_out: Collection[str] = (), defaults: Mapping[str, str] = {}
+) -> Callable[[Command], Command]:
+    """Options for all fields of a section of the config file; the command gets those that are `Given`.
+
+    ``left_out``: fields that mean nothing to this command. ``defaults``: what its help says of those that it has others for.
+    """
+    described = [_with_default(each, defaults) for each in option_fields(record) if each.name not in left_out]
 
     def decorated(command: Command) -> Command:
         def collected(**arguments: Any) -> Any:
@@ -102,6 +107,11 @@ def config_options(record: type, argument: str, section: str, table: str) -> Cal
         return with_options(collected, command, *(_click_option(each, section, table) for each in described))
 
     return decorated
+
+
+def _with_default(described: OptionField, defaults: Mapping[str, str]) -> OptionField:
+    shown = defaults.get(described.name, described.option.default)
+    return replace(described, option=replace(described.option, default=shown))
 
 
 def is_given(name: str, sources: Collection[ParameterSource | None] = SAID) -> bool:

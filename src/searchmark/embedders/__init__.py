@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
 from searchmark.errors import UsageError
-from searchmark.files.store import check_shape
+from searchmark.files.store import check_shape, refuse_unknown_fields
 from searchmark.options.sensitive import Described, Nested
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def check_embedder(choice: str | Mapping[str, Any]) -> EmbedderOptions:
         raise UsageError(f"there is no embedder {name!r}; available: {', '.join(EMBEDDERS)}")
     from pydantic import TypeAdapter
 
-    return check_shape(f"embedder {name}", TypeAdapter(options_class(known)), options)
+    record = options_class(known)
+    refuse_unknown_fields(f"embedder {name}", record, options)
+    return check_shape(f"embedder {name}", TypeAdapter(record), options)
 
 
 def _name_and_options(choice: str | Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -264,6 +264,14 @@ def check_shape(path: str | PathLike[str], adapter: TypeAdapter[T], data: Any, p
         raise FormatError(path, prefix or None, "nested too deeply") from error
 
 
+def refuse_unknown_fields(path: str | PathLike[str], record: type, data: Mapping[str, Any]) -> None:
+    """Name the fields that there are where one is given that is not among them."""
+    known = [each.name for each in fields(record)]
+    unknown = next((name for name in data if name not in known), None)
+    if unknown is not None:
+        raise FormatError(path, str(unknown), f"is not a known field; available: {', '.join(known)}")
+
+
 def _shape_error(path: str | PathLike[str], error: ValidationError, prefix: str) -> FormatError:
     first, *others = error.errors(include_url=False, include_context=False)
     place = ".".join(filter(None, [prefix, *map(str, first["loc"])]))

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
 from searchmark.errors import UsageError
-from searchmark.files.store import check_shape
+from searchmark.files.store import check_shape, refuse_unknown_fields
 from searchmark.options.sensitive import Described, Nested
 
 if TYPE_CHECKING:
@@ -36,7 +36,9 @@ def check_index(choice: str | Mapping[str, Any]) -> IndexOptions:
         raise UsageError(f"there is no index {name!r}; available: {', '.join(INDEXES)}")
     from pydantic import TypeAdapter
 
-    return check_shape(f"index {name}", TypeAdapter(index_options_class(name)), options)
+    record = index_options_class(name)
+    refuse_unknown_fields(f"index {name}", record, options)
+    return check_shape(f"index {name}", TypeAdapter(record), options)
 
 
 def index_options_class(name: str) -> type[IndexOptions]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from searchmark.reports.charts.drawing import drawn
 from searchmark.reports.charts.picture import Picture, shown, whiskers
 from searchmark.reports.frontier import Frontier
-from searchmark.reports.page.figures import time_scale
+from searchmark.reports.page.figures import WHOLE, labels, time_scale
 from searchmark.sweeps.layout import pictures
 from searchmark.sweeps.result import Sweep
 
@@ -52,12 +52,25 @@ def _plain_ticks(axes: Axes, times: list[float]) -> None:
 def _draw_panel(axes: Axes, found: Frontier) -> None:
     axes.set_xscale("log")
     axes.set_ylabel(f"{shown(found.measure)}   (up is better)")
-    kept = sorted({(max(each.latency_ms, SHORTEST_MS), each.quality) for each in found.points if each.on_frontier})
-    axes.step([x for x, _ in kept], [y for _, y in kept], where="post", color="0.45", linestyle="dashed", linewidth=1.2, zorder=1)
+    for group in {each.group for each in found.points}:
+        best = [each for each in found.points if each.on_frontier and each.group == group]
+        kept = sorted({(max(each.latency_ms, SHORTEST_MS), each.quality) for each in best})
+        corners = [x for x, _ in kept], [y for _, y in kept]
+        axes.step(*corners, where="post", color="0.45", linestyle="dashed", linewidth=1.2, zorder=1)
     for each in found.points:
         x = max(each.latency_ms, SHORTEST_MS)
         axes.errorbar(
             [x], [each.quality], whiskers(each.quality, each.low, each.high), marker="o", markersize=7, capsize=3, elinewidth=0.8,
             color="#0072B2", markeredgecolor="black", markerfacecolor="#0072B2" if each.on_frontier else "white", ecolor="0.6",
         )  # fmt: skip
-        axes.annotate(each.run, (x, each.quality), textcoords="offset points", xytext=(6, 4), fontsize=8)
+    _write_labels(axes, found)
+
+
+def _write_labels(axes: Axes, found: Frontier) -> None:
+    """Beside each point, where neither a point nor another label is, as on the page."""
+    at = [axes.transData.transform((max(each.latency_ms, SHORTEST_MS), each.quality)) for each in found.points]
+    inside = axes.transAxes.inverted().transform(at) * WHOLE
+    beside = labels([(x, WHOLE - y, each.run) for (x, y), each in zip(inside.tolist(), found.points, strict=True)])
+    for each, label in zip(found.points, beside, strict=True):
+        where, side = (label.x / WHOLE, 1 - label.y / WHOLE), "right" if label.anchor == "end" else "left"
+        axes.annotate(each.run, where, xycoords="axes fraction", ha=side, va="center", fontsize=8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from os import PathLike
@@ -14,6 +15,8 @@ from searchmark.errors import FormatError
 from searchmark.files.store import check_readable, check_shape, read_text
 from searchmark.options.run_options import DEEPEST
 from searchmark.options.strict import strict_record
+
+_PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")
 
 
 @strict_record
@@ -48,4 +51,16 @@ def load_sweep(path: str | PathLike[str]) -> SweepConfig:
     data = parse_yaml(file, read_text(file), numbers=True)
     if not isinstance(data, Mapping):
         raise FormatError(file, None, "is not a sweep file: it needs a mapping with 'grid', such as grid: {index: [exact, hnsw]}")
+    _refuse_other_forms(file, data)
     return check_shape(file, TypeAdapter(SweepConfig), dict(data))
+
+
+def _refuse_other_forms(file: Path, data: Mapping[str, Any]) -> None:
+    """What is easily written in its stead, with the form that is right."""
+    if "agents" in data and "grid" not in data:
+        raise FormatError(file, None, "is an agents file; a sweep file has a grid, such as grid: {index: [exact, hnsw]}")
+    baseline, margin = data.get("baseline"), data.get("margin")
+    if isinstance(baseline, str):
+        raise FormatError(file, "baseline", f"names choices by their options: write baseline: {{index: {baseline}}}")
+    if isinstance(margin, str) and (percent := _PERCENT.fullmatch(margin)):
+        raise FormatError(file, "margin", f"is a share: write {float(percent[1]) / 100:g} for {margin}")

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +30,10 @@ from searchmark.cli._options import (
 )
 from searchmark.cli._output import STDOUT, show, tell
 from searchmark.cli._progress import progress_bars
-from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED
+from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.options.run_options import CHANGE_NO_ANSWER, RunOptions
 from searchmark.records import RunLabel
+from searchmark.records.shown import counted
 
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Survey
@@ -65,7 +66,14 @@ MINUTE = 60
     help="Fields of the corpus: id=asin, title=name, text=a,b; repeatable.",
 )
 @dsn_option(WHAT_TO_SEARCH)
-@config_options(RunOptions, "given", HOW_TO_RUN, "evaluation")
+@config_options(
+    RunOptions,
+    "given",
+    HOW_TO_RUN,
+    "evaluation",
+    left_out=("block",),  # one agent is asked at a time
+    defaults={"depth": "that of the sweep file, or 10", "num_runs": "that of the sweep file, or 3"},
+)
 @option(RESUME, "--fresh", is_flag=True, help="Run every setting again, also those that are finished.")
 @option(
     RESUME,
@@ -129,26 +137,29 @@ def command(
     from searchmark.sweeps.folder import SweepFolder, default_folder
     from searchmark.sweeps.grid import grid_of
     from searchmark.sweeps.measuring import sweep_result
+    from searchmark.sweeps.preflight import refuse_nothing_to_search, refused_settings
     from searchmark.sweeps.rendering import check_output
     from searchmark.sweeps.running import SweepRequest, run_sweep
     from searchmark.sweeps.sweep_config import load_sweep
 
     config = load_sweep(config_path)
-    grid = grid_of(config)
+    options = given.over(RunOptions(depth=config.depth, num_runs=config.num_runs))
+    grid = grid_of(replace(config, depth=options.depth))
     for path in outputs:
         if path != STDOUT:
             check_output(path)
     suite = load_suite(source.path, format=source.format, topics=source.topics)
     parse_measures([config.measure, *config.measures], suite.defaults)  # a wrong name is noticed before hours of searching
-    options = given.over(RunOptions(depth=config.depth, num_runs=config.num_runs))
     survey = survey_of(suite, corpus, mapping)
     kept = Path(folder) if folder else default_folder(_depends_on(suite, survey, options))
     hidden = tuple(Path(each).absolute() for each in (source.path, source.topics, *outputs) if each and each != STDOUT)
     request = SweepRequest(suite, grid, Where(corpus=corpus, mapping=mapping), options, SweepFolder(kept), fresh, hidden)
+    refuse_nothing_to_search(request)
+    request = replace(request, refused=refused_settings(request))
     _announce(request)
     if dry_run:
         _list_settings(request)
-        return EXIT_OK
+        return EXIT_UNTRUSTED if request.refused else EXIT_OK
     with _resumable():
         outcomes = run_sweep(request, _RowDisplay(request))
     sweep = sweep_result(suite, config, grid, outcomes, options.depth, survey)
@@ -170,7 +181,22 @@ def _announce(request: SweepRequest) -> None:
     grid, finished = request.grid, len(finished_rows(request))
     dropped = f", {grid.duplicates} duplicates dropped" if grid.duplicates else ""
     added = ", the baseline among them, which was added" if grid.baseline.added else ""
-    tell(f"{len(grid.settings)} settings{added}{dropped}; {finished} finished already; {len(request.suite)} cases each")
+    settings, cases = counted(len(grid.settings), "setting"), counted(len(request.suite), "case")
+    tell(f"{settings}{added}{dropped}; {finished} finished already; {cases} each")
+    for reason, names in _by_reason(request).items():
+        if len(names) == len(grid.settings):
+            raise UsageError(f"no setting can be run: {reason}")
+        which = f"{names[0]} cannot" if len(names) == 1 else f"{len(names)} of {settings} cannot"
+        tell(f"{which} be run: {reason}")
+
+
+def _by_reason(request: SweepRequest) -> dict[str, list[str]]:
+    """The names of the settings that cannot be run, by why."""
+    found: dict[str, list[str]] = {}
+    for setting in request.grid.settings:
+        if setting.key in request.refused:
+            found.setdefault(request.refused[setting.key], []).append(setting.name)
+    return found
 
 
 def _list_settings(request: SweepRequest) -> None:
@@ -181,6 +207,7 @@ def _list_settings(request: SweepRequest) -> None:
     lines = []
     for number, setting in enumerate(request.grid.settings, 1):
         roles = {"baseline": setting.is_baseline, "added": setting.added, "finished": setting.key in finished}
+        roles |= {"cannot be run": setting.key in request.refused}
         told = ", ".join(role for role, has in roles.items() if has)
         lines.append(f"{number}  {visible(setting.name)}{f'  ({told})' if told else ''}\n")
     show("".join(lines))
@@ -204,6 +231,7 @@ class _RowDisplay:
         self._report: Any = None
         self._begun: float | None = None
         self._seconds: list[float] = []
+        self._told = set(request.refused.values())
 
     def row(self, number: int, of: int, setting: GridSetting) -> None:
         rest = f", about {_duration(self._mean * (of - number + 1))} left" if self._seconds else ""
@@ -221,7 +249,8 @@ class _RowDisplay:
         self._bars.__exit__(None, None, None)
         self._seconds.append(time.monotonic() - self._begun)
         self._bars = self._begun = None
-        if outcome.failure is not None:
+        if outcome.failure is not None and outcome.failure not in self._told:
+            self._told.add(outcome.failure)
             tell(f"no numbers for {outcome.setting.name}: {outcome.failure}")
 
     @property
