@@ -2,7 +2,7 @@
 
 A grid of twelve settings: the baseline, and eleven that are held against it. Values are those of nDCG@10 with one target: 0, 1 or
 what a lower rank gives, most of them unchanged by a setting. Settings that are worse lose exactly the margin in the mean, and are
-the cheapest, so that every mistake is named. `--trials N` makes it shorter.
+the cheapest, so that every mistake is named. `--grids N` and `--world NAME` make it shorter.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import argparse
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
+from searchmark.analysis.distributions import NORMAL
 from searchmark.analysis.intervals import LEAN, Level, observations
 from searchmark.analysis.paired_statistics import difference_intervals
 from searchmark.analysis.verdicts import SIGNIFICANT
@@ -76,15 +78,15 @@ WORLDS = [
 ]
 
 
-def named(world: World, cases: int, trials: int) -> list[int | None]:
-    """The setting that the sentence names in each trial, the worse ones being the first and cheapest; None if it names none."""
+def named(world: World, cases: int, grids: int) -> list[int | None]:
+    """The setting that the sentence names in each grid, the worse ones being the first and cheapest; None if it names none."""
     random = np.random.default_rng([SEED, cases, world.bad])
     draws = [world.worse] * world.bad + [nearly_exact] * (OTHERS - world.bad)
     columns = []
-    for _ in range(trials):
+    for _ in range(grids):
         before = baseline(random, cases)
         columns += [draw(random, before) - before for draw in draws]
-    shown = shown_by_holm(np.column_stack(columns)).reshape(trials, OTHERS)
+    shown = shown_by_holm(np.column_stack(columns)).reshape(grids, OTHERS)
     return [int(row.argmax()) if row.any() else None for row in shown]
 
 
@@ -97,7 +99,7 @@ def shown_by_holm(differences: Floats) -> Floats:
     found = observations(differences, None)
     levels = [SIGNIFICANT / left for left in range(OTHERS, 0, -1)]
     passed = np.array([difference_intervals(found, Level(level / 2, LEAN))[0] > -MARGIN for level in levels])
-    passed = passed.reshape(len(levels), -1, OTHERS)  # step, trial, setting
+    passed = passed.reshape(len(levels), -1, OTHERS)  # step, grid, setting
     shown = np.zeros(passed.shape[1:], bool)
     for step in range(OTHERS):  # a step is taken where as many are shown as steps were taken
         reached = shown.sum(axis=1) >= step
@@ -107,19 +109,38 @@ def shown_by_holm(differences: Floats) -> Floats:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=1000)
-    trials, failed = parser.parse_args().trials, 0
-    for world in WORLDS:
+    parser.add_argument("--grids", type=int, default=1000, help="of each line")
+    parser.add_argument("--world", metavar="NAME", help="only those whose name contains this")
+    asked = parser.parse_args()
+    worlds = [world for world in WORLDS if asked.world is None or asked.world in world.name]
+    if not worlds or asked.grids < 1:
+        parser.error(f"grids are 1 or more, and worlds are {'; '.join(world.name for world in WORLDS)}")
+    failed = 0
+    for world in worlds:
         for cases in (100, 400, 1500):
-            found = named(world, cases, trials)
-            wrong = sum(each is not None and each < world.bad for each in found) / trials
-            right = sum(each is not None and each >= world.bad for each in found) / trials
-            slack = 2 * float(np.sqrt(BAR * (1 - BAR) / trials))
-            failed += wrong > BAR + slack
+            found = named(world, cases, asked.grids)
+            wrong = sum(each is not None and each < world.bad for each in found)
+            right = sum(each is not None and each >= world.bad for each in found)
+            low, _ = limits(wrong, asked.grids)
+            failed += low > BAR
             print(
-                f"{world.name}, {cases} cases: a worse one is named in {wrong:.2%} (bar {BAR:.0%} ± {slack:.2%}), a good one in {right:.1%}"
+                f"{world.name}, {cases} cases, {asked.grids} grids: a worse one is named in {share(wrong, asked.grids)}, "
+                f"bar {BAR:.0%}; a good one in {share(right, asked.grids)}",
+                flush=True,
             )
     return 1 if failed else 0
+
+
+def limits(count: int, grids: int) -> tuple[float, float]:
+    """The 95 % interval of a share (Wilson, 1927)."""
+    z, rate = NORMAL.inv_cdf(0.975), count / grids
+    middle, half = rate + z * z / (2 * grids), z * sqrt(rate * (1 - rate) / grids + (z / (2 * grids)) ** 2)
+    return (middle - half) / (1 + z * z / grids), (middle + half) / (1 + z * z / grids)
+
+
+def share(count: int, grids: int) -> str:
+    low, high = limits(count, grids)
+    return f"{count / grids:.1%} ({low:.1%} to {high:.1%})"
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ FEWEST = 2
 class FrontierPoint:
     """One run: its mean with the interval, where there is one, and its median latency.
 
-    ``on_frontier``: no other run is at least as good and as fast, and better in one of them. Equal runs share that.
+    ``on_frontier``: no other run of its ``group`` is at least as good and as fast, and better in one of them. Equal runs
+    share that.
     """
 
     run: str
@@ -24,6 +25,7 @@ class FrontierPoint:
     high: float | None
     latency_ms: float
     on_frontier: bool
+    group: int = 1
 
 
 @dataclass(frozen=True)

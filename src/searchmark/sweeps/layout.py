@@ -211,7 +211,7 @@ def pictures(sweep: Sweep) -> list[tuple[Frontier, str]]:
 
 def _recall_points(sweep: Sweep) -> tuple[FrontierPoint, ...]:
     return tuple(
-        FrontierPoint(_label(sweep, number, row), row.ann_recall, None, None, p95, bool(row.on_frontier))
+        FrontierPoint(_label(sweep, number, row), row.ann_recall, None, None, p95, bool(row.on_frontier), row.vectors_group)
         for number, row in enumerate(sweep.rows, 1)
         if row.ann_recall is not None and (p95 := sweep.p95(row)) is not None
     )

@@ -46,7 +46,8 @@ def sweep_result(
     measured = _measured(suite, config, outcomes, survey)
     baseline = grid.baseline
     compared = _compared(measured, baseline, config.margin)
-    rows = [_row(each, measured, compared.get(each.setting.key)) for each in outcomes]
+    groups = {each: number for number, each in enumerate(dict.fromkeys(each.vectors for each in grid.settings), 1)}
+    rows = [_row(each, measured, compared.get(each.setting.key), groups[each.setting.vectors]) for each in outcomes]
     decided_by = _decided_by(grid, rows)
     found = Sweep(
         suite=SweepSuite(suite.name, len(suite), None if survey is None else survey.digest),
@@ -60,6 +61,7 @@ def sweep_result(
         rows=(),
         cheapest=None,
         sentence="",
+        notes=grid.notes,
         equivalences=tuple(equivalences([(each.setting, each.run) for each in outcomes if each.run is not None])),
         version=_version(),
     )
@@ -117,9 +119,10 @@ def _against(found: Difference, shown: NonInferiority) -> AgainstBaseline:
     )
 
 
-def _row(outcome: RowOutcome, measured: _Measured, against: AgainstBaseline | None) -> SweepRow:
+def _row(outcome: RowOutcome, measured: _Measured, against: AgainstBaseline | None, group: int) -> SweepRow:
     setting, run = outcome.setting, outcome.run
-    row = SweepRow(setting.name, _shown(setting.choices), setting.is_baseline, setting.added, failure=outcome.failure)
+    named = SweepRow(setting.name, _shown(setting.choices), setting.is_baseline, setting.added)
+    row = replace(named, failure=outcome.failure, vectors_group=group)
     if run is None:
         return row
     times, index = latencies_of(run), run.provenance.index
@@ -172,6 +175,8 @@ def _unnormalized(setting: GridSetting) -> GridSetting:
 
 def _with_frontiers(rows: Sequence[SweepRow], sweep: Sweep) -> list[SweepRow]:
     means = {row.name: row.measures[sweep.measure].mean for row in rows if sweep.measure in row.measures}
-    by_recall = beaten_by_none({row.name: (row.ann_recall, sweep.p95(row)) for row in rows})
+    by_recall: dict[str, bool] = {}
+    for group in {row.vectors_group for row in rows}:  # recall of other neighbours is no more and no less
+        by_recall |= beaten_by_none({row.name: (row.ann_recall, sweep.p95(row)) for row in rows if row.vectors_group == group})
     by_quality = beaten_by_none({row.name: (means.get(row.name), sweep.p95(row)) for row in rows})
     return [replace(row, on_frontier=by_recall.get(row.name), on_quality_frontier=by_quality.get(row.name)) for row in rows]

@@ -56,8 +56,11 @@ def _plain_ticks(axes: Axes, times: list[float]) -> None:
 def _draw_panel(axes: Axes, found: Frontier) -> None:
     axes.set_xscale("log")
     axes.set_ylabel(f"{shown(found.measure)}   (up is better)")
-    kept = sorted({(max(each.latency_ms, SHORTEST_MS), each.quality) for each in found.points if each.on_frontier})
-    axes.step([x for x, _ in kept], [y for _, y in kept], where="post", color="0.45", linestyle="dashed", linewidth=1.2, zorder=1)
+    for group in {each.group for each in found.points}:
+        best = [each for each in found.points if each.on_frontier and each.group == group]
+        kept = sorted({(max(each.latency_ms, SHORTEST_MS), each.quality) for each in best})
+        corners = [x for x, _ in kept], [y for _, y in kept]
+        axes.step(*corners, where="post", color="0.45", linestyle="dashed", linewidth=1.2, zorder=1)
     for each in found.points:
         x = max(each.latency_ms, SHORTEST_MS)
         axes.errorbar(

@@ -51,8 +51,9 @@ class SweepRow:
     ``index_ms`` is the time in the index alone; ``cold_ms`` and ``warm_ms`` are end to end. ``failures`` counts
     the cases that ended in an error or a time-out. ``started``, ``ended``: when it was measured, which may have been in an
     earlier sweep. ``build_seconds`` is what making the index ready took; vectors that are in the cache are not embedded again.
-    ``on_frontier``: no other setting has as much recall as quickly, and more of
-    one of them; ``on_quality_frontier``: the same by the deciding measure.
+    ``on_frontier``: of the settings that search the same vectors, those with the
+    same number in ``vectors_group``, none has as much recall as quickly, and more of one of them; ``on_quality_frontier``: the same
+    by the deciding measure, of all settings.
     """
 
     name: str
@@ -75,6 +76,7 @@ class SweepRow:
     started: datetime | None = None
     ended: datetime | None = None
     against_baseline: AgainstBaseline | None = None
+    vectors_group: int = 1
     on_frontier: bool | None = None
     on_quality_frontier: bool | None = None
 
@@ -111,7 +113,8 @@ class SweepSuite:
 class Sweep:
     """All rows, in the order of the grid. ``decided_by`` says whose p95 tells which setting is cheaper.
 
-    ``cheapest`` is the name of the setting that the sentence is about; None if there is none.
+    ``cheapest`` is the name of the setting that the sentence is about, ``best`` that of the one with the highest mean, if that is
+    not the baseline; None if there is none.
     """
 
     suite: SweepSuite
@@ -125,6 +128,7 @@ class Sweep:
     rows: tuple[SweepRow, ...]
     cheapest: str | None
     sentence: str
+    best: str | None = None
     notes: tuple[str, ...] = ()
     equivalences: tuple[Equivalence, ...] = ()
     version: str | None = None

@@ -12,6 +12,7 @@ from searchmark.indexes import INDEXES, index_options_class
 from searchmark.options.sensitive import sensitive_values
 from searchmark.services.redaction import distinct, without_secrets
 from searchmark.services.secret_forms import without_credentials
+from searchmark.sweeps.effective import effective_index
 
 SEPARATOR = ", "
 LONGEST = 100
@@ -58,7 +59,8 @@ def _with_options(choice: Any, record: type, alike: Sequence[Any]) -> str:
     telling = [key for key in values if any(_written(values[key]) != _written(each.get(key)) for each in (default, *siblings))]
     given = {key: value for key, value in choice.items() if key != NAME} if isinstance(choice, Mapping) else {}
     sensitive = {found.field for found in sensitive_values(record, given) if found.kind.name != "MODEL"}
-    options = _pairs({key: values[key] for key in telling if key not in sensitive and values[key] is not None})
+    used = values if record not in map(index_options_class, INDEXES) else effective_index(choice, 1).in_full
+    options = _pairs({key: values[key] for key in telling if key in used and key not in sensitive and values[key] is not None})
     return " ".join(filter(None, [without_credentials(_kind(choice)), options]))
 
 

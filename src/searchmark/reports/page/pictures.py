@@ -110,7 +110,13 @@ def scatter_of(found: Frontier) -> Scatter | None:
         return None
     y_ticks = tuple(Tick(round(100 - tick.at, 2), tick.text) for tick in upwards.ticks)
     points = _points(found, across, upwards)
-    return Scatter(found.measure, found.latency, points, across.ticks, y_ticks, _steps(points))
+    groups = [[at for at, point in zip(points, found.points, strict=True) if point.group == group] for group in _groups(found)]
+    steps = tuple(line for group in groups for line in _steps(group))
+    return Scatter(found.measure, found.latency, points, across.ticks, y_ticks, steps)
+
+
+def _groups(found: Frontier) -> list[int]:
+    return list(dict.fromkeys(point.group for point in found.points))
 
 
 def _points(found: Frontier, across: Scale, upwards: Scale) -> tuple[ScatterPoint, ...]:

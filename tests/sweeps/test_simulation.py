@@ -1,0 +1,36 @@
+"""The simulation of sweeps decides by intervals at Holm's levels, which is quicker; a sweep decides by p. Both must agree."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from searchmark.analysis.non_inferiority import non_inferiority_p
+from searchmark.analysis.paired_statistics import holm
+
+SIMULATION = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "sweeps.py"), run_name="simulation")
+
+
+def by_p(differences: np.ndarray) -> list[bool]:
+    """As a sweep does it, for one family."""
+    return [p < 0.05 for p in holm([non_inferiority_p(column, None, SIMULATION["MARGIN"]) for column in differences.T])]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("worse", ["lost_targets", "one_lower", "other_vectors"])
+def test_intervals_at_the_levels_of_holm_show_what_p_shows(seed, worse):
+    random = np.random.default_rng(seed)
+    before = SIMULATION["baseline"](random, 320)
+    draws = [SIMULATION[worse]] * 4 + [SIMULATION["nearly_exact"]] * 7
+    differences = np.column_stack([draw(random, before) - before for draw in draws])
+    assert SIMULATION["shown_by_holm"](differences).tolist() == by_p(differences)
+
+
+def test_the_grids_that_are_compared_show_some_settings_and_not_others():
+    random = np.random.default_rng(0)
+    before = SIMULATION["baseline"](random, 320)
+    shown = by_p(np.column_stack([SIMULATION["nearly_exact"](random, before) - before for _ in range(11)]))
+    assert 0 < sum(shown) < 11
