@@ -15,6 +15,7 @@ import pytest
 from searchmark import Case, Judgment, Run, Suite
 from searchmark.errors import NothingEvaluated
 from searchmark.records import Answer, AnswerDetails, Hit, IndexBuild, Provenance
+from searchmark.reports.page.figures import labels
 from searchmark.sweeps.frontiers import beaten_by_none
 from searchmark.sweeps.grid import grid_of
 from searchmark.sweeps.measuring import sweep_result
@@ -347,3 +348,9 @@ def test_the_page_says_one_thing_at_a_time_and_marks_the_baseline_and_the_cheape
     assert "<dt>Quality</dt><dd>nDCG(gain=exp)@10 +0.0000, interval " in page
     assert ">1 baseline</text>" in page
     assert ">3 cheapest</text>" in page
+
+
+def test_no_label_of_a_chart_lies_on_another_point():
+    first, second = labels([(50.0, 50.0, "1"), (52.0, 50.0, "2")])
+    assert (first.x, first.anchor) == (48.4, "end")
+    assert (second.x, second.anchor) == (53.6, "start")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from searchmark.reports.charts.drawing import drawn
 from searchmark.reports.charts.picture import Picture, shown, whiskers
 from searchmark.reports.frontier import Frontier
+from searchmark.reports.page.figures import LINE as LINE_HEIGHT
 from searchmark.reports.page.figures import WHOLE, labels, time_scale
 from searchmark.sweeps.layout import pictures
 from searchmark.sweeps.result import Sweep
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 PANEL, LINE, MARGIN = 2.8, 0.17, 0.8  # inches
 LONGEST_KEY = 100
 SHORTEST_MS = 1e-4
+ASIDE_POINTS, LINE_POINTS = 7, 12  # from a point to its label, and from line to line
 
 
 def drawn_sweep(sweep: Sweep, format: str) -> bytes:  # noqa: A002  # the word that users know
@@ -35,6 +37,8 @@ def _draw(figure: Figure, sweep: Sweep, panels: list[Frontier]) -> None:
     for axes, found in zip(every, panels, strict=False):
         _draw_panel(axes, found)
     _plain_ticks(every[-1], [each.latency_ms for found in panels for each in found.points])
+    for axes, found in zip(every, panels, strict=False):
+        _write_labels(axes, found)
     every[-1].set_xlabel(f"p95 in ms, {sweep.decided_by}, log scale   (left is faster)")
     for number, row in enumerate(sweep.rows, 1):
         every[0].plot([], [], linestyle="none", label=shown(f"{number}: {row.name}", LONGEST_KEY))
@@ -63,14 +67,17 @@ def _draw_panel(axes: Axes, found: Frontier) -> None:
             [x], [each.quality], whiskers(each.quality, each.low, each.high), marker="o", markersize=7, capsize=3, elinewidth=0.8,
             color="#0072B2", markeredgecolor="black", markerfacecolor="#0072B2" if each.on_frontier else "white", ecolor="0.6",
         )  # fmt: skip
-    _write_labels(axes, found)
 
 
 def _write_labels(axes: Axes, found: Frontier) -> None:
-    """Beside each point, where neither a point nor another label is, as on the page."""
-    at = [axes.transData.transform((max(each.latency_ms, SHORTEST_MS), each.quality)) for each in found.points]
-    inside = axes.transAxes.inverted().transform(at) * WHOLE
-    beside = labels([(x, WHOLE - y, each.run) for (x, y), each in zip(inside.tolist(), found.points, strict=True)])
-    for each, label in zip(found.points, beside, strict=True):
-        where, side = (label.x / WHOLE, 1 - label.y / WHOLE), "right" if label.anchor == "end" else "left"
-        axes.annotate(each.run, where, xycoords="axes fraction", ha=side, va="center", fontsize=8)
+    """Beside each point, where neither a point nor another label is, as on the page; the axes have their last limits."""
+    axes.autoscale_view()
+    points = [(max(each.latency_ms, SHORTEST_MS), each.quality) for each in found.points]
+    inside = (axes.transData + axes.transAxes.inverted()).transform(points) * WHOLE
+    at = [(x, WHOLE - y, each.run) for (x, y), each in zip(inside.tolist(), found.points, strict=True)]
+    for point, (_, y, text), label in zip(points, at, labels(at), strict=True):
+        left = label.anchor == "end"
+        offset = (-ASIDE_POINTS if left else ASIDE_POINTS, (y - label.y) / LINE_HEIGHT * LINE_POINTS)
+        axes.annotate(
+            text, point, textcoords="offset points", xytext=offset, ha="right" if left else "left", va="center", fontsize=8
+        )
