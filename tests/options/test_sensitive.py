@@ -113,6 +113,13 @@ def test_a_text_in_a_config_is_marked_or_known_to_be_harmless() -> None:
     """Whoever adds a text decides here, or by its type, what it can reach."""
     sections = [hint for hint in get_type_hints(Config).values() if is_dataclass(hint)]
     agents = [BuiltIn(name).load().Config for name in BUILT_IN]
-    records = [*sections, RewriterConfig, *filter(None, agents), *map(options_class, EMBEDDERS), *map(index_options_class, INDEXES), *RERANKERS.values()]
+    records = [
+        *sections,
+        RewriterConfig,
+        *filter(None, agents),
+        *map(options_class, EMBEDDERS),
+        *map(index_options_class, INDEXES),
+        *RERANKERS.values(),
+    ]
     found = {record.__name__: set(unmarked_texts(record)) for record in records}
     assert {name: texts for name, texts in found.items() if texts} == HARMLESS

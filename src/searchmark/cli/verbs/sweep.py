@@ -144,7 +144,8 @@ def command(
     survey = survey_of(suite, corpus, mapping)
     kept = Path(folder) if folder else default_folder(_depends_on(suite, survey, options))
     hidden = tuple(Path(each).absolute() for each in (source.path, source.topics, *outputs) if each and each != STDOUT)
-    request = SweepRequest(suite, grid, Where(corpus=corpus, mapping=mapping), options, SweepFolder(kept), fresh, hidden)
+    digest = None if survey is None else survey.digest
+    request = SweepRequest(suite, grid, Where(corpus=corpus, mapping=mapping), options, SweepFolder(kept), fresh, hidden, digest)
     _announce(request)
     if dry_run:
         _list_settings(request)
@@ -165,12 +166,14 @@ def _depends_on(suite: Suite, survey: Survey | None, options: RunOptions) -> dic
 
 
 def _announce(request: SweepRequest) -> None:
-    from searchmark.sweeps.running import finished_rows
+    from searchmark.sweeps.running import finished_rows, outdated_rows
 
     grid, finished = request.grid, len(finished_rows(request))
     dropped = f", {grid.duplicates} duplicates dropped" if grid.duplicates else ""
     added = ", the baseline among them, which was added" if grid.baseline.added else ""
     tell(f"{len(grid.settings)} settings{added}{dropped}; {finished} finished already; {len(request.suite)} cases each")
+    for reasons, rows in outdated_rows(request).items():
+        tell(f"{rows} finished {'row is' if rows == 1 else 'rows are'} run again: {'; '.join(reasons)}")
 
 
 def _list_settings(request: SweepRequest) -> None:
