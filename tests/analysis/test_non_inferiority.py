@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from searchmark import Case, Judgment, Run, Suite, judge, score
-from searchmark.analysis.intervals import SHOWN, observations
-from searchmark.analysis.non_inferiority import non_inferiorities, non_inferiority_p
+from searchmark.analysis.intervals import LEAN, SHOWN, Level, observations
+from searchmark.analysis.non_inferiority import cases_for_margin, non_inferiorities, non_inferiority_p
 from searchmark.analysis.paired_statistics import difference_intervals
 from searchmark.records import Answer, Hit
 
@@ -73,6 +73,22 @@ def test_how_many_ties_would_show_it_is_right():
     enough = non_inferiorities(scored([[True] * 40] * 4), 0, [1, 2, 3], 0, 0.02)[1].cases_needed
     assert non_inferiorities(scored([[True] * enough] * 4), 0, [1, 2, 3], 0, 0.02)[1].shown
     assert not non_inferiorities(scored([[True] * (enough - 1)] * 4), 0, [1, 2, 3], 0, 0.02)[1].shown
+
+
+@pytest.mark.parametrize(("seed", "shift", "margin", "family"), [(1, 0.0, 0.02, 1), (2, -0.02, 0.03, 7), (4, 0.0, 0.03, 7)])
+def test_the_cases_that_are_needed_show_it_four_times_in_five(seed, shift, margin, family):
+    values = differences(60, seed, shift)
+    needed = cases_for_margin(values, None, margin, family)
+    assert needed > 60
+    drawn = np.random.default_rng(seed).choice(values, (needed, 1000))
+    low, _ = difference_intervals(observations(drawn, None), Level(0.025 / family, LEAN))
+    assert 0.7 < np.mean(low > -margin) < 0.9
+
+
+def test_where_cases_come_in_groups_whole_groups_more_are_needed():
+    values, groups = np.repeat(differences(60, 1), 3), [str(i // 3) for i in range(180)]
+    alone, grouped = cases_for_margin(values[::3], None, 0.02), cases_for_margin(values, groups, 0.02)
+    assert grouped == pytest.approx(3 * alone, rel=0.02)
 
 
 def test_a_loss_beyond_the_margin_is_never_shown_by_more_cases():

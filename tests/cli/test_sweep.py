@@ -97,7 +97,7 @@ def test_a_sweep_measures_every_setting_and_says_what_the_worse_ones_cost(shop, 
 
 def test_a_second_call_reads_what_is_finished_and_runs_only_what_is_new(shop, capsys):
     first = swept()
-    Path("sweep.yaml").write_text(SWEEP.replace("ef_search: 1", "ef_search: [1, 2]"))
+    Path("sweep.yaml").write_text(SWEEP.replace("ef_search: 1", "ef_search: [1, 11]"))
     capsys.readouterr()
     second = swept()
     printed = capsys.readouterr().err
@@ -117,6 +117,21 @@ def test_what_a_row_depends_on_makes_it_new(shop, capsys):
         capsys.readouterr()
         assert main([*COMMAND, "--dry-run"]) == 0
         assert "0 finished already" in capsys.readouterr().err
+
+
+def test_what_has_no_effect_is_one_row_and_a_note(shop, capsys):
+    Path("sweep.yaml").write_text(SWEEP.replace("ef_search: 1", "ef_search: [1, 5, 20]"))
+    data = swept("--depth", "20")
+    assert len(data["rows"]) == 2
+    assert data["duplicates"] == 2
+    assert "ef_search 5 of hnsw is raised to 20, as many vectors as are asked for" in data["notes"]
+    assert "note: ef_search 1 of hnsw is raised to 20" in capsys.readouterr().out
+
+
+def test_an_agent_without_an_exact_index_needs_a_baseline(shop, capsys):
+    Path("sweep.yaml").write_text("agent: bm25\ngrid: {k1: [0.9, 1.2]}\n")
+    assert main(COMMAND) == 4
+    assert "such as baseline: {k1: 1.2}" in capsys.readouterr().err
 
 
 def test_fresh_runs_everything_again(shop, capsys):
@@ -211,7 +226,7 @@ def test_killed_at_any_moment_it_ends_with_the_rankings_of_an_undisturbed_one(sh
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 8))
 def test_killed_many_times_it_ends_with_the_rankings_of_an_undisturbed_one(shop, seed):
-    Path("sweep.yaml").write_text(SWEEP.replace("ef_search: 1", "ef_search: [1, 2, 4]").replace("num_runs: 2", "num_runs: 8"))
+    Path("sweep.yaml").write_text(SWEEP.replace("ef_search: 1", "ef_search: [10, 12, 14]").replace("num_runs: 2", "num_runs: 8"))
     check_kills(KILLS, seed)
 
 

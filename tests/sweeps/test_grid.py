@@ -68,6 +68,68 @@ def test_the_file_may_name_another_baseline():
     assert found.baseline.name == "exact, ip"
 
 
+@pytest.mark.parametrize(
+    ("agent", "choices", "example"),
+    [("vector-table", {"probes": [1, 5, 30]}, "baseline: {probes: 30}"), ("bm25", {"k1": [0.9, 1.2]}, "baseline: {k1: 1.2}")],
+)
+def test_an_agent_without_an_exact_index_needs_a_baseline_in_the_file(agent, choices, example):
+    with pytest.raises(UsageError, match=f"{agent} has no exact index that settings could be held against") as error:
+        grid(choices, agent=agent)
+    assert example in str(error.value)
+    name, values = next(iter(choices.items()))
+    found = grid(choices, agent=agent, baseline={name: values[-1]})
+    assert found.baseline.options == {name: values[-1]}
+    assert not found.baseline.added
+
+
+def test_indexes_in_the_database_are_held_against_an_exact_search_there():
+    described = {"name": "pgvector", "dsn": "postgresql://host/shop", "ef_search": [10, 40]}
+    found = grid({"index": [described]})
+    assert found.baseline.added
+    assert found.baseline.options["index"] == {"name": "pgvector", "method": "none", "dsn": "postgresql://host/shop"}
+    assert names(found) == ["pgvector method=none", "pgvector ef_search=10", "pgvector ef_search=40"]
+    assert grid({"index": ["hnsw", described]}).baseline.options["index"] == "exact"
+    assert grid({"distance": ["cosine"]}, options={"index": "pgvector"}).baseline.options["index"]["method"] == "none"
+
+
+def test_an_exact_search_in_the_database_that_is_in_the_grid_is_the_baseline():
+    found = grid({"index": [{"name": "pgvector", "method": ["hnsw", "none"], "m": [8, 16]}]})
+    assert names(found) == ["pgvector method=hnsw m=8", "pgvector method=hnsw m=16", "pgvector method=none"]
+    assert found.baseline.name == "pgvector method=none"
+    assert (found.baseline.added, found.duplicates) == (False, 1)
+
+
+def test_what_the_method_of_an_index_ignores_makes_no_other_setting():
+    described = {"name": "pgvector", "method": ["hnsw", "ivfflat"], "probes": [1, 5], "ef_search": [40, 80]}
+    found = grid({"index": ["exact", described]})
+    assert [each.options["index"] for each in found.settings[1:]] == [
+        {"name": "pgvector", "method": "hnsw", "ef_search": 40},
+        {"name": "pgvector", "method": "hnsw", "ef_search": 80},
+        {"name": "pgvector", "method": "ivfflat", "probes": 1},
+        {"name": "pgvector", "method": "ivfflat", "probes": 5},
+    ]
+    assert found.duplicates == 4
+    assert found.notes == (
+        "pgvector with method hnsw has no use for probes",
+        "pgvector with method ivfflat has no use for ef_search",
+    )
+
+
+@pytest.mark.parametrize("index", ["hnsw", "pgvector"])
+def test_a_reach_below_what_is_asked_for_is_what_is_asked_for(index):
+    found = grid({"index": ["exact", {"name": index, "ef_search": [1, 5, 10, 20]}]})
+    assert names(found) == ["exact", f"{index} ef_search=10", f"{index} ef_search=20"]
+    assert found.duplicates == 2
+    assert found.notes == tuple(f"ef_search {each} of {index} is raised to 10, as many vectors as are asked for" for each in (1, 5))
+
+
+def test_how_many_vectors_are_asked_for_depends_on_depth_candidates_and_top_k():
+    described = {"index": ["exact", {"name": "hnsw", "ef_search": [5, 30, 100]}, "hnsw"]}
+    assert len(grid(described, depth=100).settings) == 2
+    assert len(grid(described, options={"candidates": 50}).settings) == 4
+    assert len(grid(described, options={"top_k": 3}).settings) == 5
+
+
 def test_normalize_is_that_of_the_embedder():
     found = grid({"normalize": [True, False]}, options={"embedder": {"name": "hashing", "dimension": 64}})
     assert [each.options["embedder"]["normalize"] for each in found.settings] == [True, False]

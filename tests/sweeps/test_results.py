@@ -89,12 +89,30 @@ def test_the_baseline_stays_where_nothing_that_is_as_good_is_cheaper():
 def test_where_nothing_is_shown_the_sentence_says_what_is_missing():
     worse = four(*({"lost": 40, "index_ms": 0.1},) * 3)
     assert worse.cheapest is None
-    assert worse.sentence == (
-        "No setting was shown to lose less than 0.02 nDCG@10 against exact: none comes close enough for more cases to show it."
+    assert worse.sentence.startswith(
+        "No setting was shown to lose less than 0.02 nDCG@10 against exact: more cases like these would not show it either. "
+        "Nearest so far: hnsw ef_search=10, nDCG@10 -0.1000, interval -0.13"
     )
-    close = four(*({"lost": 6, "index_ms": 0.1},) * 3)
+    close = four({"lost": 6, "index_ms": 0.1}, {"lost": 5, "index_ms": 0.1}, {"lost": 7, "index_ms": 0.1})
     assert close.cheapest is None
-    assert "independent cases, and there are 400" in close.sentence
+    assert "400 cases are too few, about 2900 are needed. Nearest so far: hnsw ef_search=40" in close.sentence
+
+
+def test_no_fewer_cases_are_needed_than_there_are_where_they_did_not_show_it():
+    """Two gains and one loss in 40 cases: the mean is nearly 0, and its interval is wide."""
+    suite = Suite.from_cases("few", list(SUITE.cases[:40]))
+    found = grid_of(SweepConfig({"index": ["exact", "hnsw", "sqlite_vec"]}))
+    ranks = [{0: 2, 1: 2}, {2: 2}, {}]
+    runs = [
+        Run.from_answers(
+            setting.name, [Answer(f"c{i}", "ok", (Hit("a" if i in rank else f"d{i}", 1), Hit(f"d{i}", 2))) for i in range(40)]
+        )
+        for setting, rank in zip(found.settings, ranks, strict=True)
+    ]
+    sweep = sweep_result(suite, SweepConfig({}), found, [RowOutcome(*each) for each in zip(found.settings, runs, strict=True)], 10)
+    needed = [row.against_baseline.non_inferior.cases_needed for row in sweep.rows[1:]]
+    assert all(each > 100 for each in needed)
+    assert "40 cases are too few, about " in sweep.sentence
 
 
 def test_a_setting_that_failed_is_a_row_with_its_reason():

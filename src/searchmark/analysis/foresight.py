@@ -294,10 +294,7 @@ def _why_not_shown(column: _Column, margin: float) -> str | None:
     return f"{ties}; {_needed(_singles_until(needed, column.values))}, or a margin above {room:.2g}"
 
 
-def ties_for_margin(margin: float, span: float = 1.0, family: int = 1) -> int:
-    """How many independent ties show, by the 95 % interval, that the mean is lower by less than ``margin``.
-
-    Of ``family`` comparisons each needs as many as if it were the first to be shown.
-    """
+def ties_for_margin(margin: float, span: float = 1.0) -> int:
+    """How many independent ties show, by the 95 % interval, that the mean is lower by less than ``margin``."""
     share = margin / span
-    return FEWEST_CASES if share >= 1 else max(FEWEST_CASES, floor(log(SHOWN.tail / family) / log1p(-share)) + 1)
+    return FEWEST_CASES if share >= 1 else max(FEWEST_CASES, floor(log(SHOWN.tail) / log1p(-share)) + 1)

@@ -23,6 +23,8 @@ from searchmark.indexes import check_index
 from searchmark.registry import agent_class_of, named_spec
 from searchmark.registry.checking import is_code
 from searchmark.registry.known import refuse_unavailable
+from searchmark.services.secret_forms import without_credentials
+from searchmark.sweeps.effective import EffectiveIndex, effective_index, exact_for
 from searchmark.sweeps.setting_names import setting_names
 from searchmark.sweeps.sweep_config import SweepConfig
 
@@ -45,11 +47,12 @@ class GridSetting:
 
 @dataclass(frozen=True)
 class Grid:
-    """All settings, in the order of the file, and how many combinations were duplicates of others."""
+    """All settings, in the order of the file, how many combinations were duplicates of others, and which values have no effect."""
 
     agent: AgentSpec
     settings: tuple[GridSetting, ...]
     duplicates: int
+    notes: tuple[str, ...] = ()
 
     @property
     def baseline(self) -> GridSetting:
@@ -66,10 +69,11 @@ def grid_of(config: SweepConfig) -> Grid:
     size = _size(choices.values())
     if size > MOST_SETTINGS:
         raise UsageError(f"the grid has {size} combinations, and at most {MOST_SETTINGS} are run; vary fewer options at a time")
-    combined = [dict(zip(choices, each, strict=True)) for each in product(*choices.values())]
+    written = [dict(zip(choices, each, strict=True)) for each in product(*choices.values())]
+    combined = list(map(shape.effective, written))
     found = {shape.key(each): each for each in reversed(combined)}  # the first of equal ones stays
     keys = list(dict.fromkeys(map(shape.key, combined)))
-    base = shape.baseline({name: each[0] for name, each in choices.items()}, config.baseline)
+    base = shape.effective(shape.baseline(choices, config.baseline))
     base_key = shape.key(base)
     added = base_key not in found
     if added:
@@ -79,7 +83,8 @@ def grid_of(config: SweepConfig) -> Grid:
         GridSetting(name, found[key], shape.options(found[key]), key, key == base_key, added and key == base_key)
         for name, key in zip(names, keys, strict=True)
     )
-    return Grid(shape.spec, settings, len(combined) - len(keys) + added)
+    notes = dict.fromkeys(note for each in written if shape.has_index(each) for note in shape.index(each).notes)
+    return Grid(shape.spec, settings, len(combined) - len(keys) + added, tuple(notes))
 
 
 def _size(choices: Iterable[Sequence[Any]]) -> int:
@@ -126,6 +131,7 @@ class _Shape:
     spec: AgentSpec
     fixed: Mapping[str, Any]
     known: Mapping[str, Any] | None
+    depth: int
 
     @classmethod
     def of(cls, config: SweepConfig) -> _Shape:
@@ -133,7 +139,7 @@ class _Shape:
         refuse_unavailable(spec.source)
         if is_code(spec.source):
             raise UsageError(f"the agent of a sweep is a built-in one or one of a plug-in, not code: {config.agent}")
-        return cls(spec, config.options, _defaults(spec))
+        return cls(spec, config.options, _defaults(spec), config.depth)
 
     def check(self, choices: Mapping[str, Sequence[Any]], config: SweepConfig) -> None:
         for section, names in (("options", config.options), ("grid", choices), ("baseline", config.baseline or {})):
@@ -156,11 +162,30 @@ class _Shape:
             return
         raise UsageError(f"{section}.{name}: {self.spec.name} has no such option; it has {', '.join(sorted(self.known))}")
 
-    def baseline(self, first: Mapping[str, Any], named: Mapping[str, Any] | None) -> dict[str, Any]:
-        """What the file names over the first choices; without that an exact index, where the agent has indexes."""
+    def baseline(self, choices: Mapping[str, Sequence[Any]], named: Mapping[str, Any] | None) -> dict[str, Any]:
+        """What the file names over the first choices; without that an exact index, which the agent must have."""
+        first = {name: each[0] for name, each in choices.items()}
         if named is not None:
             return {**first, **named}
-        return {INDEX: EXACT} | dict(first) | {INDEX: EXACT} if self.known is not None and INDEX in self.known else dict(first)
+        if self.known is None or INDEX not in self.known:
+            raise UsageError(
+                f"{self.spec.name} has no exact index that settings could be held against; name the setting that they are held "
+                f"against, such as baseline: {{{_example(choices)}}}"
+            )
+        exact = exact_for(choices.get(INDEX) or [self.fixed.get(INDEX, EXACT)], EXACT)
+        return {INDEX: exact} | first | {INDEX: exact}
+
+    def index(self, choices: Mapping[str, Any]) -> EffectiveIndex:
+        """The index of a setting, as it is asked for so many vectors."""
+        whole = {**(self.known or {}), **self.options(choices)}
+        return effective_index(whole[INDEX], whole.get("candidates") or min(self.depth, whole.get("top_k") or self.depth))
+
+    def has_index(self, choices: Mapping[str, Any]) -> bool:
+        return INDEX in choices or INDEX in self.fixed or INDEX in (self.known or {})
+
+    def effective(self, choices: Mapping[str, Any]) -> dict[str, Any]:
+        """The choices without what has no effect."""
+        return {**choices, INDEX: self.index(choices).chosen} if INDEX in choices else dict(choices)
 
     def options(self, choices: Mapping[str, Any]) -> dict[str, Any]:
         """What the agent is made with."""
@@ -177,16 +202,11 @@ class _Shape:
         """The same for what means the same: defaults are written out."""
         whole = {**(self.known or {}), **self.options(choices)}
         if INDEX in whole:
-            whole[INDEX] = index_in_full(whole[INDEX])
+            whole[INDEX] = self.index(choices).in_full
         if EMBEDDER in whole:
             whole[EMBEDDER] = embedder_in_full(whole[EMBEDDER])
         text = json.dumps([self.spec.source.text, whole], sort_keys=True, default=repr)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def index_in_full(choice: Any) -> Any:
-    """An index with its options, defaults included."""
-    return {"name": choice if isinstance(choice, str) else choice["name"], **asdict(check_index(choice))}
 
 
 def embedder_in_full(choice: Any) -> Any:
@@ -205,6 +225,12 @@ def _check_described(section: str, index: Any, embedder: Any) -> None:
             check(choice)
         except UsageError as error:
             raise UsageError(f"{section}.{name}: {error}") from None
+
+
+def _example(choices: Mapping[str, Sequence[Any]]) -> str:
+    """The last choice of an option, which is often the most thorough one."""
+    name, values = next(iter(choices.items()))
+    return f"{name}: {without_credentials(str(values[-1])) if isinstance(values[-1], str | int | float) else '...'}"
 
 
 def _defaults(spec: AgentSpec) -> dict[str, Any] | None:

@@ -60,6 +60,7 @@ def sweep_result(
         rows=(),
         cheapest=None,
         sentence="",
+        notes=grid.notes,
         equivalences=tuple(equivalences([(each.setting, each.run) for each in outcomes if each.run is not None])),
         version=_version(),
     )

@@ -47,7 +47,7 @@ def _sentence(sweep: Sweep, shown: list[SweepRow], cheapest: SweepRow | None) ->
     if not tested:
         return f"There is no other setting to hold against the baseline ({base.name})."
     if cheapest is None:
-        return f"No setting was shown to lose {loss} against {base.name}: {_what_is_missing(sweep, tested)}."
+        return f"No setting was shown to lose {loss} against {base.name}: {_what_is_missing(sweep, tested)}"
     if cheapest is base:
         among = f"of {counted(len(shown), 'setting')} shown to lose {loss} against it, none is cheaper"
         return f"Keep {base.name} ({_cost(sweep, base)}): {among} ({_CLAIM})."
@@ -67,25 +67,34 @@ def _evidence(sweep: Sweep, found: AgainstBaseline | None) -> str:
     if found is None or found.difference is None or found.low is None or found.high is None:
         return ""
     tested = counted(found.non_inferior.family, "setting")
-    return (
-        f"{sweep.measure} {found.difference:+.4f}, interval {found.low:+.4f} to {found.high:+.4f}, "
-        f"p {PValue(found.non_inferior.p_holm).text} after Holm's correction for {tested}"
-    )
+    return f"{_interval(sweep, found)}, p {PValue(found.non_inferior.p_holm).text} after Holm's correction for {tested}"
 
 
 def _what_is_missing(sweep: Sweep, tested: list[SweepRow]) -> str:
-    """How many cases would show it of the setting that is closest to it, if any number would."""
-    needed = [(found.non_inferior.cases_needed, row) for row in tested if (found := row.against_baseline) is not None]
-    possible = sorted(((cases, row.name) for cases, row in needed if cases is not None))
-    if not possible:
-        return "none comes close enough for more cases to show it" if sweep.suite.cases else "there are no cases"
-    cases, name = possible[0]
-    if cases <= sweep.suite.cases:
-        return f"{name} came closest, and {cases} independent cases like these show a difference like its own only 4 times in 5"
-    return f"{name} would need about {cases} independent cases, and there are {sweep.suite.cases}"
+    """How many cases would show it of the setting that needs the fewest, or that no number would."""
+    known = [(found, row) for row in tested if (found := row.against_baseline) is not None and found.low is not None]
+    if not known:
+        return f"{counted(sweep.suite.cases, 'case')} are too few to say anything."
+    found, nearest = min(known, key=lambda each: (each[0].non_inferior.cases_needed or inf, -(each[0].low or 0.0)))
+    so_far = f"Nearest so far: {nearest.name}, {_interval(sweep, found)}."
+    if found.non_inferior.cases_needed is None:
+        return f"more cases like these would not show it either. {so_far}"
+    needed = _about(found.non_inferior.cases_needed)
+    return f"{counted(sweep.suite.cases, 'case')} are too few, about {needed} are needed. {so_far}"
+
+
+def _interval(sweep: Sweep, found: AgainstBaseline) -> str:
+    return f"{sweep.measure} {found.difference:+.4f}, interval {found.low:+.4f} to {found.high:+.4f}"
+
+
+def _about(cases: int) -> int:
+    """Two digits of it, not less."""
+    unit = int(10 ** max(0, len(str(cases)) - 2))
+    return -(-cases // unit) * unit
 
 
 def _notes(sweep: Sweep) -> Iterator[str]:
+    yield from sweep.notes
     if sweep.duplicates:
         yield f"{counted(sweep.duplicates, 'duplicate combination')} dropped"
     if sweep.baseline.added:

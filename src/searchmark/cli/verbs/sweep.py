@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,13 +134,13 @@ def command(
     from searchmark.sweeps.sweep_config import load_sweep
 
     config = load_sweep(config_path)
-    grid = grid_of(config)
+    options = given.over(RunOptions(depth=config.depth, num_runs=config.num_runs))
+    grid = grid_of(replace(config, depth=options.depth))
     for path in outputs:
         if path != STDOUT:
             check_output(path)
     suite = load_suite(source.path, format=source.format, topics=source.topics)
     parse_measures([config.measure, *config.measures], suite.defaults)  # a wrong name is noticed before hours of searching
-    options = given.over(RunOptions(depth=config.depth, num_runs=config.num_runs))
     survey = survey_of(suite, corpus, mapping)
     kept = Path(folder) if folder else default_folder(_depends_on(suite, survey, options))
     hidden = tuple(Path(each).absolute() for each in (source.path, source.topics, *outputs) if each and each != STDOUT)
