@@ -143,7 +143,7 @@ def test_fresh_runs_everything_again(shop, capsys):
 
 def test_a_dry_run_lists_the_settings_and_runs_none(shop, capsys):
     assert main([*COMMAND, "--dry-run"]) == 0
-    assert capsys.readouterr().out == "1  exact  (baseline)\n2  hnsw\n"
+    assert capsys.readouterr().out == "1  exact  (baseline)\n2  hnsw m=2 ef_construction=2 ef_search=1\n"
     assert not Path(".searchmark").exists()
 
 
@@ -155,7 +155,39 @@ def test_a_setting_that_cannot_be_started_is_a_row_and_the_others_are_measured(s
     exact, refused = json.loads(Path("sweep.json").read_text())["rows"]
     assert exact["failure"] is None
     assert "pooling" in refused["failure"]
-    assert "no numbers for hnsw" in capsys.readouterr().err
+    assert "hnsw cannot be run: " in capsys.readouterr().err
+
+
+def test_a_suite_without_documents_needs_a_corpus_which_is_said_once_and_at_once(shop, capsys):
+    for more in ([], ["--dry-run"]):
+        assert main(["sweep", "--gold-set", "suite.json", "--config", "sweep.yaml", *more]) == 4
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert "name them with --corpus" in said
+        assert "--repo" not in said
+
+
+@pytest.mark.parametrize(
+    ("grid", "said"),
+    [
+        ("{index: [exact, pgvector]}", "pgvector cannot be run: no database is named: give --dsn, set SEARCHMARK_DSN"),
+        ("{index: [exact], fields: [null, [titel]]}", "fields titel cannot be run: no document of docs has the field 'titel'"),
+        ("{index: [exact, hnsw], filter: [null, {brand: a}]}", "2 of 4 settings cannot be run: no document of docs has"),
+    ],
+)
+def test_what_cannot_be_run_is_known_before_the_first_row(shop, capsys, monkeypatch, grid, said):
+    monkeypatch.delenv("SEARCHMARK_DSN", raising=False)
+    Path("sweep.yaml").write_text(f"options: {{embedder: {{name: hashing}}}}\ngrid: {grid}\n")
+    assert main([*COMMAND, "--dry-run"]) == 2
+    printed = capsys.readouterr()
+    assert printed.err.count(said) == 1
+    assert "(cannot be run)" in printed.out
+
+
+def test_a_sweep_of_which_nothing_can_be_run_is_refused(shop, capsys):
+    Path("sweep.yaml").write_text("options: {embedder: {name: hashing}, fields: [titel]}\ngrid: {index: [exact, hnsw]}\n")
+    assert main(COMMAND) == 4
+    assert "no setting can be run: no document of docs has the field 'titel'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

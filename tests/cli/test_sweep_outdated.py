@@ -147,7 +147,7 @@ def test_rows_of_a_database_that_has_changed_are_run_again(shop, capsys):
     write_database()
     Path("sweep.yaml").write_text(
         "agent: vector-table\noptions: {database: t.db, table: items, embedder: {name: precomputed, vectors: v.npy, queries: q.npy}}\n"
-        "grid: {distance: [cosine, l2]}\nnum_runs: 1\n"
+        "grid: {distance: [cosine, l2]}\nbaseline: {distance: cosine}\nnum_runs: 1\n"
     )
     quality()
     assert "2 finished already" in said(capsys)

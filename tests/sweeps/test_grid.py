@@ -189,3 +189,33 @@ def test_a_file_that_is_no_sweep_is_refused_with_its_field(tmp_path: Path, text,
     with pytest.raises(UsageError, match=r"sweep\.yaml") as error:
         load_sweep(tmp_path / "sweep.yaml")
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [
+        ({"index": ["exact", "hnsw", {"name": "hnsw", "m": 8}]}, ["exact", "hnsw m=16", "hnsw m=8"]),
+        ({"index": ["exact", {"name": "hnsw", "m": 8}]}, ["exact", "hnsw m=8"]),
+        ({"index": ["exact", {"name": "hnsw", "m": 16}]}, ["exact", "hnsw"]),
+        (
+            {"index": ["exact", "sqlite_vec", {"name": "sqlite_vec", "scalar": "i8"}]},
+            ["exact", "sqlite_vec scalar=f32", "sqlite_vec scalar=i8"],
+        ),
+        (
+            {"index": ["exact"], "embedder": ["wordllama", {"name": "wordllama", "dimension": 64}]},
+            ["wordllama", "wordllama dimension=64"],
+        ),
+        ({"index": ["exact"], "fields": [None, ["title"]]}, ["all fields", "fields title"]),
+        ({"index": ["exact"], "filter": [None, {"brand": "a"}]}, ["no filter", "filter brand=a"]),
+        (
+            {"index": ["exact"], "chunking": ["whole", "lines", {"tokens": 300}]},
+            ["chunking whole", "chunking lines", "chunking tokens=300"],
+        ),
+    ],
+)
+def test_a_name_says_every_option_that_is_not_the_default_or_not_that_of_a_sibling(choices, said):
+    assert names(grid(choices)) == said
+
+
+def test_a_setting_without_the_option_that_tells_others_apart_has_a_name_too():
+    assert "" not in names(grid({"distance": ["cosine"]}, options={"index": "hnsw"}))

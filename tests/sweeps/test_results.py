@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -26,17 +27,31 @@ CASES = 400
 SUITE = Suite.from_cases("shop", [Case(f"c{i}", f"q{i}", judgments=(Judgment(f"d{i}"),)) for i in range(CASES)])
 
 
-def run(name: str, lost: int, index_ms: float | None, *, recall: float | None = 1.0, size: int = 1000, swapped: int = 0) -> Run:
-    """One that loses the target of the first cases, takes so long, and ranks some cases in another order."""
+def run(
+    name: str,
+    lost: int,
+    index_ms: float | None,
+    *,
+    recall: float | None = 1.0,
+    size: int = 1000,
+    swapped: int = 0,
+    slow: float | None = None,
+    hour: int = 12,
+) -> Run:
+    """One that loses the target of the first cases, takes so long, and ranks some cases in another order.
+
+    ``slow``: what each tenth search takes.
+    """
     answers = []
     for i in range(CASES):
         ids = ["nothing" if i < lost else f"d{i}", *(("a", "b") if i >= swapped else ("b", "a"))]
         answers.append(Answer(f"c{i}", "ok", tuple(Hit(each, rank) for rank, each in enumerate(ids, 1))))
     told = {} if recall is None else {"ann_k": 10, "ann_recall": recall, "ann_overlap": recall}
-    details = tuple(AnswerDetails(cold_ms=(5.0,), warm_ms=(3.0, 3.0), index_cold_ms=index_ms, **told) for _ in range(CASES))
-    return replace(
-        Run.from_answers(name, answers), details=details, provenance=Provenance(index=IndexBuild(seconds=1.5, bytes=size))
-    )
+    times = [slow if slow is not None and i % 10 == 0 else index_ms for i in range(CASES)]
+    details = tuple(AnswerDetails(cold_ms=(5.0,), warm_ms=(3.0, 3.0), index_cold_ms=each, **told) for each in times)
+    started = datetime(2026, 3, 1, hour, tzinfo=UTC)
+    provenance = Provenance(started=started, ended=started + timedelta(minutes=5), index=IndexBuild(seconds=1.5, bytes=size))
+    return replace(Run.from_answers(name, answers), details=details, provenance=provenance)
 
 
 def swept(grid: dict[str, Any], runs: Sequence[dict[str, Any] | str], **more: Any) -> Sweep:
@@ -211,3 +226,87 @@ def test_a_password_in_a_choice_is_in_no_output():
     sweep = swept({"embedder": [described]}, [{"lost": 0, "index_ms": 1.0}] * 2)
     for text in (to_text(sweep), to_markdown(sweep), to_json(sweep), to_csv(sweep), "".join(to_html(sweep))):
         assert "hunter2secret" not in text
+
+
+FINE = {"lost": 0, "index_ms": 1.0}
+
+
+def test_rows_of_an_earlier_session_are_named_with_their_time():
+    sweep = swept(FOUR, [FINE, {**FINE, "hour": 15}, FINE, {**FINE, "hour": 15}])
+    said = (
+        "rows 1, 3 were measured on 2026-03-01 12:00 UTC, the last ones on 2026-03-01 15:00 UTC: times may not be comparable; "
+        "--fresh measures all again"
+    )
+    assert said in sweep.notes
+    assert [row["started"] for row in json.loads(to_json(sweep))["rows"]][:2] == [
+        "2026-03-01T12:00:00+00:00",
+        "2026-03-01T15:00:00+00:00",
+    ]
+    assert next(csv.DictReader(io.StringIO(to_csv(sweep))))["started"] == "2026-03-01T12:00:00+00:00"
+
+
+def test_rows_of_one_session_need_no_note_about_their_time():
+    assert swept(FOUR, [FINE] * 4).notes == ()
+
+
+def test_a_row_whose_times_vary_more_than_tenfold_is_named():
+    sweep = swept(FOUR, [{**FINE, "slow": 20.0}, {**FINE, "slow": 9.0}, FINE, FINE])
+    assert sweep.notes == (
+        "in the index, p95 is far above p50 in row 1 (20-fold): was the machine busy? --fresh measures all again",
+    )
+
+
+def test_rows_that_failed_for_one_reason_are_one_note():
+    sweep = swept(FOUR, [FINE, "no server", "no server", "it burned"])
+    assert sweep.notes == ("2 settings have no numbers: no server", "hnsw ef_search=160 has no numbers: it burned")
+
+
+@pytest.fixture
+def worse() -> Sweep:
+    some = [{"lost": 60, "index_ms": 0.1, "recall": 0.7}, {"lost": 0, "index_ms": 0.5, "recall": 0.95}, FINE]
+    return swept(FOUR, [{"lost": 0, "index_ms": 4.0}, *some], measure="nDCG(gain=exp)@10", measures=("RR",))
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_difference_and_its_interval_are_in_the_table_on_every_terminal(worse, width):
+    text = to_text(worse, width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "-0.1500" in text
+    against = worse.rows[1].against_baseline
+    assert f"{against.low:+.4f} to {against.high:+.4f}" in text
+    assert "not shown" in text
+    assert " verdict" not in text
+
+
+def test_the_frontier_is_called_so_and_explained(worse):
+    said = "frontier of recall and p95: 2, 3, 4; of nDCG@10 and p95: 2, 3 (no other setting is both quicker and better"
+    assert said in " ".join(to_text(worse).split())
+    assert "best in" not in to_text(worse)
+
+
+def test_a_long_measure_is_short_in_the_header_and_whole_below_it(worse):
+    header = next(line for line in to_text(worse, width=200).splitlines() if "setting" in line and "#" in line)
+    assert "nDCG@10" in header
+    assert "gain" not in header
+    assert "nDCG@10 is nDCG(gain=exp)@10" in to_text(worse)
+
+
+def test_measures_beside_the_deciding_one_are_shown(worse):
+    found = worse.rows[1].measures["RR"]
+    for text in (to_text(worse), to_markdown(worse), "".join(to_html(worse))):
+        assert "Other measures" in text
+        assert "RR" in text
+        assert f"{found.low:.4f} to {found.high:.4f}" in text
+
+
+def test_what_building_took_compares_nothing_and_is_in_the_data_alone(worse):
+    assert "build" not in to_text(worse)
+    assert json.loads(to_json(worse))["rows"][0]["build_seconds"] == 1.5
+
+
+def test_the_page_says_one_thing_at_a_time_and_marks_the_baseline_and_the_cheapest(worse):
+    page = "".join(to_html(worse))
+    assert "<dt>Time</dt><dd>p95 0.5 ms instead of 4 ms, index only</dd>" in page
+    assert "<dt>Quality</dt><dd>nDCG(gain=exp)@10 +0.0000, interval " in page
+    assert ">1 baseline</text>" in page
+    assert ">3 cheapest</text>" in page

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from searchmark.analysis.latencies import Latency
@@ -15,7 +17,6 @@ from searchmark.reports.cells import (
     Milliseconds,
     Number,
     PValue,
-    Seconds,
     Table,
     Text,
     Verdict,
@@ -23,8 +24,12 @@ from searchmark.reports.cells import (
     three_digits,
 )
 from searchmark.reports.frontier import Frontier, FrontierPoint
-from searchmark.sweeps.result import AgainstBaseline, Sweep, SweepRow
+from searchmark.sweeps.result import AgainstBaseline, MeanValue, Sweep, SweepRow
 
+LONGEST_HEADER = 12
+MEASURES_TITLE = "Other measures"
+NOT_MEASURED = MeanValue(None, None, None, 0)
+_PARAMETERS = re.compile(r"\([^)]*\)")
 COST_TITLE = "Cost: p50 / p95 / p99 in ms, in the index alone and end to end"
 
 
@@ -32,9 +37,55 @@ def quality_title(sweep: Sweep) -> str:
     return f"Recall of neighbours and {sweep.measure}; p95 is {sweep.decided_by}"
 
 
+def short_measure(name: str) -> str:
+    """For a header: without the parameters, which a line below the table has."""
+    return _PARAMETERS.sub("", name) if len(name) > LONGEST_HEADER else name
+
+
+def legend(sweep: Sweep) -> list[str]:
+    """What the tables do not say themselves."""
+    shortened = {short_measure(name): name for name in _measures(sweep) if short_measure(name) != name}
+    recall = _numbers(row.on_frontier for row in sweep.rows)
+    quality = _numbers(row.on_quality_frontier for row in sweep.rows)
+    frontier = f"frontier of recall and p95: {recall}; of {short_measure(sweep.measure)} and p95: {quality}"
+    meaning = "no other setting is both quicker and better; the quickest one is always on it, however bad"
+    return [*(f"{short} is {name}" for short, name in shortened.items()), f"{frontier} ({meaning})"]
+
+
+def _numbers(marks: Iterable[bool | None]) -> str:
+    return ", ".join(str(number) for number, on in enumerate(marks, 1) if on) or "none"
+
+
+def _measures(sweep: Sweep) -> list[str]:
+    return list(dict.fromkeys(name for row in sweep.rows for name in row.measures))
+
+
 def headline(sweep: Sweep) -> str:
     """Which setting, in few words."""
     return "No cheaper setting was shown to be as good" if sweep.cheapest is None else f"Cheapest: {sweep.cheapest}"
+
+
+def facts(sweep: Sweep) -> list[tuple[str, str]]:
+    """What is behind the headline, one by one; nothing where no setting is cheaper than the baseline."""
+    found = next((row for row in sweep.rows if row.name == sweep.cheapest), sweep.baseline)
+    base, against = sweep.baseline, found.against_baseline
+    if against is None:
+        return []
+    time = f"p95 {Milliseconds(sweep.p95(found)).text} instead of {Milliseconds(sweep.p95(base)).text}, {sweep.decided_by}"
+    interval = Interval(against.low, against.high, signed=True).text
+    return [
+        ("Instead of", base.name),
+        ("Time", time),
+        ("Size", f"{Bytes(found.index_bytes).text} instead of {Bytes(base.index_bytes).text}"),
+        ("Quality", f"{sweep.measure} {Number(against.difference, signed=True).text}, interval {interval}"),
+        ("Shown", f"a loss below {sweep.margin:g}, {_correction(against)}"),
+        ("Caveat", "Only the quality is a claim. Which setting is cheapest is what this sweep measured."),
+    ]
+
+
+def _correction(against: AgainstBaseline) -> str:
+    tested = counted(against.non_inferior.family, "setting")
+    return f"p {PValue(against.non_inferior.p_holm).text} after Holm's correction for {tested}"
 
 
 def about(sweep: Sweep) -> str:
@@ -46,9 +97,9 @@ def quality_table(sweep: Sweep) -> Table:
     """What each setting finds and how good that is, beside the p95 that decides."""
     recall = f"recall@{k}" if (k := max((row.ann_k or 0 for row in sweep.rows), default=0)) else "recall"
     margin = f"loss < {sweep.margin:g}"
-    columns = ("#", "setting", recall, "p95", sweep.measure, "difference", "interval", "p", margin, "verdict", "best in")
+    columns = ("#", "setting", recall, "p95", short_measure(sweep.measure), "difference", "interval", margin, "p", "verdict")
     rows = (_quality_row(sweep, number, row) for number, row in enumerate(sweep.rows, 1))
-    return table(columns, rows, keys=2, secondary=("verdict", "interval"))
+    return table(columns, rows, keys=2, secondary=("verdict", "p"))
 
 
 def _quality_row(sweep: Sweep, number: int, row: SweepRow) -> tuple[Cell, ...]:
@@ -60,32 +111,56 @@ def _quality_row(sweep: Sweep, number: int, row: SweepRow) -> tuple[Cell, ...]:
         Milliseconds(sweep.p95(row)),
         Number(None if mean is None else mean.mean),
         *_against(row.against_baseline),
-        Verdict(_best_in(row)),
     )
+
+
+def measures_table(sweep: Sweep) -> Table | None:
+    """The measures beside the one that decides, each with its interval; None where there are none."""
+    names = [name for name in _measures(sweep) if name != sweep.measure]
+    if not names:
+        return None
+    columns = ["#", *(column for name in names for column in (short_measure(name), "interval"))]
+    rows = [(Count(number), *_means(row, names)) for number, row in enumerate(sweep.rows, 1)]
+    return table(columns, rows)
+
+
+def _means(row: SweepRow, names: Iterable[str]) -> Iterator[Cell]:
+    for name in names:
+        mean = row.measures.get(name, NOT_MEASURED)
+        yield Number(mean.mean)
+        yield Interval(mean.low, mean.high)
+
+
+def tables(sweep: Sweep) -> list[tuple[Table, str]]:
+    """All of them with their titles."""
+    more = measures_table(sweep)
+    return [
+        (quality_table(sweep), quality_title(sweep)),
+        *([] if more is None else [(more, MEASURES_TITLE)]),
+        (cost_table(sweep), COST_TITLE),
+    ]
 
 
 def _against(found: AgainstBaseline | None) -> tuple[Cell, ...]:
     if found is None:
-        return Number(None), Interval(None, None), PValue(None), Verdict(UNDEFINED), Verdict(UNDEFINED)
+        return Number(None), Interval(None, None), Verdict(UNDEFINED), PValue(None), Verdict(UNDEFINED)
     return (
         Number(found.difference, signed=True),
         Interval(found.low, found.high, signed=True),
-        PValue(found.non_inferior.p_holm),
         Verdict("shown" if found.non_inferior.shown else "not shown"),
+        PValue(found.non_inferior.p_holm),
         Verdict(found.verdict),
     )
 
 
 def _named(sweep: Sweep, row: SweepRow) -> str:
-    roles = {"baseline": row.is_baseline, "failed": row.failure is not None, "cheapest": row.name == sweep.cheapest}
-    told = ", ".join(role for role, has in roles.items() if has)
+    told = _roles(sweep, row)
     return f"{row.name} ({told})" if told else row.name
 
 
-def _best_in(row: SweepRow) -> str:
-    """The frontiers that it is on."""
-    frontiers = {"recall": row.on_frontier, "quality": row.on_quality_frontier}
-    return " + ".join(name for name, on in frontiers.items() if on) or UNDEFINED
+def _roles(sweep: Sweep, row: SweepRow) -> str:
+    roles = {"baseline": row.is_baseline, "failed": row.failure is not None, "cheapest": row.name == sweep.cheapest}
+    return ", ".join(role for role, has in roles.items() if has)
 
 
 @dataclass(frozen=True)
@@ -106,8 +181,11 @@ class Percentiles(Cell):
 
 
 def cost_table(sweep: Sweep) -> Table:
-    """What each setting costs: times of the index alone and end to end, what building takes, and how large it is."""
-    columns = ("#", "index", "cold", "warm", "build", "size", "vectors", "overlap", "failed")
+    """What each setting costs: times of the index alone and end to end, and how large it is.
+
+    What building took is left out: whichever setting comes first embeds for all, so that it compares nothing.
+    """
+    columns = ("#", "index", "cold", "warm", "size", "vectors", "overlap", "failed")
     rows = (_cost_row(number, row) for number, row in enumerate(sweep.rows, 1))
     return table(columns, rows, secondary=("overlap", "failed"))
 
@@ -116,7 +194,6 @@ def _cost_row(number: int, row: SweepRow) -> tuple[Cell, ...]:
     return (
         Count(number),
         *map(Percentiles, (row.index_ms, row.cold_ms, row.warm_ms)),
-        Seconds(row.build_seconds),
         Bytes(row.index_bytes),
         Count(row.vectors),
         Number(row.ann_overlap),
@@ -134,7 +211,7 @@ def pictures(sweep: Sweep) -> list[tuple[Frontier, str]]:
 
 def _recall_points(sweep: Sweep) -> tuple[FrontierPoint, ...]:
     return tuple(
-        FrontierPoint(str(number), row.ann_recall, None, None, p95, bool(row.on_frontier))
+        FrontierPoint(_label(sweep, number, row), row.ann_recall, None, None, p95, bool(row.on_frontier))
         for number, row in enumerate(sweep.rows, 1)
         if row.ann_recall is not None and (p95 := sweep.p95(row)) is not None
     )
@@ -145,5 +222,10 @@ def _quality_points(sweep: Sweep) -> tuple[FrontierPoint, ...]:
     for number, row in enumerate(sweep.rows, 1):
         mean, p95 = row.measures.get(sweep.measure), sweep.p95(row)
         if mean is not None and mean.mean is not None and p95 is not None:
-            found.append(FrontierPoint(str(number), mean.mean, mean.low, mean.high, p95, bool(row.on_quality_frontier)))
+            label = _label(sweep, number, row)
+            found.append(FrontierPoint(label, mean.mean, mean.low, mean.high, p95, bool(row.on_quality_frontier)))
     return tuple(found)
+
+
+def _label(sweep: Sweep, number: int, row: SweepRow) -> str:
+    return f"{number} {_roles(sweep, row)}".strip()

@@ -136,6 +136,8 @@ def _row(outcome: RowOutcome, measured: _Measured, against: AgainstBaseline | No
         vectors=sum(each.count for each in run.provenance.vectors) if run.provenance.vectors else None,
         cases=len(run),
         failures=sum(status in (ERROR, TIMEOUT) for status in run.status.tolist()),
+        started=run.provenance.started,
+        ended=run.provenance.ended,
         against_baseline=against,
     )
 

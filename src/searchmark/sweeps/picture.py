@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from searchmark.reports.charts.drawing import drawn
 from searchmark.reports.charts.picture import Picture, shown, whiskers
 from searchmark.reports.frontier import Frontier
-from searchmark.reports.page.figures import time_scale
+from searchmark.reports.page.figures import WHOLE, labels, time_scale
 from searchmark.sweeps.layout import pictures
 from searchmark.sweeps.result import Sweep
 
@@ -60,4 +60,14 @@ def _draw_panel(axes: Axes, found: Frontier) -> None:
             [x], [each.quality], whiskers(each.quality, each.low, each.high), marker="o", markersize=7, capsize=3, elinewidth=0.8,
             color="#0072B2", markeredgecolor="black", markerfacecolor="#0072B2" if each.on_frontier else "white", ecolor="0.6",
         )  # fmt: skip
-        axes.annotate(each.run, (x, each.quality), textcoords="offset points", xytext=(6, 4), fontsize=8)
+    _write_labels(axes, found)
+
+
+def _write_labels(axes: Axes, found: Frontier) -> None:
+    """Beside each point, where neither a point nor another label is, as on the page."""
+    at = [axes.transData.transform((max(each.latency_ms, SHORTEST_MS), each.quality)) for each in found.points]
+    inside = axes.transAxes.inverted().transform(at) * WHOLE
+    beside = labels([(x, WHOLE - y, each.run) for (x, y), each in zip(inside.tolist(), found.points, strict=True)])
+    for each, label in zip(found.points, beside, strict=True):
+        where, side = (label.x / WHOLE, 1 - label.y / WHOLE), "right" if label.anchor == "end" else "left"
+        axes.annotate(each.run, where, xycoords="axes fraction", ha=side, va="center", fontsize=8)

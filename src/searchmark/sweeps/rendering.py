@@ -7,14 +7,16 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 
 from searchmark.errors import UsageError
 from searchmark.files.store import atomic_write, write_text
+from searchmark.reports.cells import Table
 from searchmark.reports.quoting import LONGEST_SENTENCE, csv_text, markdown_line, markdown_text, visible, without_commands
 from searchmark.services.environment_secrets import environment_secrets
 from searchmark.services.redaction import scrubbed
-from searchmark.sweeps.layout import COST_TITLE, about, cost_table, headline, pictures, quality_table, quality_title
+from searchmark.sweeps.layout import about, facts, headline, legend, pictures, tables
 from searchmark.sweeps.result import SWEEP_SCHEMA, MeanValue, Sweep, SweepRow
 
 PICTURES = ("png", "svg")
@@ -41,10 +43,8 @@ def to_text(sweep: Sweep, *, colour: bool = False, width: int | None = None) -> 
     notes = (line(f"note: {note}", "yellow") for note in sweep.notes)
     parts: list[Part] = [
         line(about(sweep), "bold"),
-        line(quality_title(sweep)),
-        quality_table(sweep),
-        line(COST_TITLE),
-        cost_table(sweep),
+        *(part for found, caption in tables(sweep) for part in (line(caption), found)),
+        *map(line, legend(sweep)),
         *notes,
         line(sweep.sentence, "bold"),
     ]
@@ -61,8 +61,8 @@ def to_markdown(sweep: Sweep) -> str:
         "",
         f"{markdown_line(about(sweep), LONGEST_SENTENCE)}.",
         "",
-        *table_lines(quality_table(sweep), quality_title(sweep)),
-        *table_lines(cost_table(sweep), COST_TITLE),
+        *(each for found, caption in tables(sweep) for each in table_lines(found, caption)),
+        *(f"- {markdown_line(each, LONGEST_SENTENCE)}" for each in legend(sweep)),
         *(f"- {markdown_line(note, LONGEST_SENTENCE)}" for note in sweep.notes),
     ]
     return without_commands("\n".join(lines).rstrip() + "\n")
@@ -70,7 +70,8 @@ def to_markdown(sweep: Sweep) -> str:
 
 def to_json(sweep: Sweep) -> str:
     """All of it; what was not measured is null."""
-    return json.dumps({**SWEEP_SCHEMA.header(), **asdict(sweep)}, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+    data = {**SWEEP_SCHEMA.header(), **asdict(sweep)}
+    return json.dumps(data, indent=1, ensure_ascii=True, allow_nan=False, default=datetime.isoformat) + "\n"
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,9 @@ class _SweepPage:
     about: str
     headline: str
     sentence: str
-    tables: list[tuple[object, str]]
+    facts: list[tuple[str, str]]
+    tables: list[tuple[Table, str]]
+    legend: list[str]
     pictures: list[tuple[object, str]]
     notes: tuple[str, ...]
 
@@ -91,8 +94,17 @@ def to_html(sweep: Sweep) -> Iterator[str]:
     from searchmark.reports.page.pictures import scatter_of
 
     drawn = [(scatter_of(found), caption) for found, caption in pictures(sweep)]
-    tables: list[tuple[object, str]] = [(quality_table(sweep), quality_title(sweep)), (cost_table(sweep), COST_TITLE)]
-    page = _SweepPage(title(sweep), about(sweep), headline(sweep), sweep.sentence, tables, list(drawn), sweep.notes)
+    page = _SweepPage(
+        title=title(sweep),
+        about=about(sweep),
+        headline=headline(sweep),
+        sentence=sweep.sentence,
+        facts=facts(sweep),
+        tables=tables(sweep),
+        legend=legend(sweep),
+        pictures=list(drawn),
+        notes=sweep.notes,
+    )
     return filled("sweep.html", page=page)
 
 
@@ -130,6 +142,7 @@ def _cells(sweep: Sweep, number: int, row: SweepRow, measures: Iterable[str]) ->
         cells |= {shown: mean.mean, f"{shown} low": mean.low, f"{shown} high": mean.high}
     cells |= {"build_seconds": row.build_seconds, "index_bytes": row.index_bytes, "vectors": row.vectors}
     cells |= {"cases": row.cases, "failures": row.failures}
+    cells |= {name: None if when is None else when.isoformat() for name, when in (("started", row.started), ("ended", row.ended))}
     cells |= {
         name: None if against is None else getattr(against, name) for name in ("difference", "low", "high", "p_holm", "verdict")
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal
 
 from searchmark.analysis.latencies import Latency
@@ -48,7 +49,9 @@ class SweepRow:
 
     ``failure`` says why it has no numbers. ``ann_recall`` and ``ann_overlap``, at ``ann_k``, are means over cases.
     ``index_ms`` is the time in the index alone; ``cold_ms`` and ``warm_ms`` are end to end. ``failures`` counts
-    the cases that ended in an error or a time-out. ``on_frontier``: no other setting has as much recall as quickly, and more of
+    the cases that ended in an error or a time-out. ``started``, ``ended``: when it was measured, which may have been in an
+    earlier sweep. ``build_seconds`` is what making the index ready took; vectors that are in the cache are not embedded again.
+    ``on_frontier``: no other setting has as much recall as quickly, and more of
     one of them; ``on_quality_frontier``: the same by the deciding measure.
     """
 
@@ -69,6 +72,8 @@ class SweepRow:
     vectors: int | None = None
     cases: int = 0
     failures: int = 0
+    started: datetime | None = None
+    ended: datetime | None = None
     against_baseline: AgainstBaseline | None = None
     on_frontier: bool | None = None
     on_quality_frontier: bool | None = None

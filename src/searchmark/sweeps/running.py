@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -30,6 +30,7 @@ class SweepRequest:
     """What is to be run, on what, and where rows are kept.
 
     ``hidden``: files that a sandboxed agent must not see. ``corpus``: the digest of what is searched.
+    ``refused``: by key of a setting why it cannot be run, as far as that is known before.
     """
 
     suite: Suite
@@ -40,6 +41,7 @@ class SweepRequest:
     fresh: bool = False
     hidden: tuple[Path, ...] = ()
     corpus: str | None = None
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +101,8 @@ def _outcome(request: SweepRequest, watcher: SweepWatcher, number: int) -> RowOu
     known = _kept(request, setting)
     if known is not None and known.run is not None:
         outcome = RowOutcome(setting, known.run, reused=True)
+    elif setting.key in request.refused:
+        outcome = RowOutcome(setting, None, request.refused[setting.key])
     else:
         watcher.row(number + 1, len(request.grid.settings), setting)
         outcome = _made(request, setting, watcher)
@@ -114,11 +118,11 @@ def _made(request: SweepRequest, setting: GridSetting, watcher: SweepWatcher) ->
     try:
         run = _run(request, setting, inputs, told)
     except SearchmarkError as error:
-        return RowOutcome(setting, None, _own_words(str(error), request.grid, setting))
+        return RowOutcome(setting, None, own_words(str(error), request.grid, setting))
     failure = _failure(run)
     if failure is not None:
         _remove_journal(request, setting)
-        return RowOutcome(setting, None, _own_words(failure, request.grid, setting))
+        return RowOutcome(setting, None, own_words(failure, request.grid, setting))
     made_from = with_made_files(inputs, row_inputs(spec_of_setting(request.grid, setting)))
     request.folder.keep(setting, run, made_from, request.corpus)
     _remove_journal(request, setting)
@@ -173,6 +177,6 @@ def _failure(run: Run) -> str | None:
     return None
 
 
-def _own_words(sentence: str, grid: Grid, setting: GridSetting) -> str:
+def own_words(sentence: str, grid: Grid, setting: GridSetting) -> str:
     """The reason without the name that the agent has for us alone."""
     return sentence.replace(spec_of_setting(grid, setting).name, grid.agent.name)

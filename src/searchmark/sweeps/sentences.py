@@ -11,6 +11,7 @@ from math import inf
 
 from searchmark.records.shown import counted
 from searchmark.reports.cells import Bytes, Milliseconds, PValue
+from searchmark.sweeps.notes import row_notes
 from searchmark.sweeps.result import AgainstBaseline, Sweep, SweepRow
 
 _CLAIM = "only the quality is a claim; which one is cheapest is what this sweep measured"
@@ -101,5 +102,5 @@ def _notes(sweep: Sweep) -> Iterator[str]:
         yield f"the baseline ({sweep.baseline.name}) is not in the grid and was added"
     if sweep.decided_by != "index only":
         yield "the end-to-end cold p95 decides: settings differ in their embedder, or not all of them time their index alone"
-    yield from (f"{row.name} has no numbers: {row.failure}" for row in sweep.rows if row.failure is not None)
+    yield from row_notes(sweep)
     yield from (each.sentence for each in sweep.equivalences)

@@ -30,9 +30,10 @@ from searchmark.cli._options import (
 )
 from searchmark.cli._output import STDOUT, show, tell
 from searchmark.cli._progress import progress_bars
-from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED
+from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.options.run_options import CHANGE_NO_ANSWER, RunOptions
 from searchmark.records import RunLabel
+from searchmark.records.shown import counted
 
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Survey
@@ -129,6 +130,7 @@ def command(
     from searchmark.sweeps.folder import SweepFolder, default_folder
     from searchmark.sweeps.grid import grid_of
     from searchmark.sweeps.measuring import sweep_result
+    from searchmark.sweeps.preflight import refuse_nothing_to_search, refused_settings
     from searchmark.sweeps.rendering import check_output
     from searchmark.sweeps.running import SweepRequest, run_sweep
     from searchmark.sweeps.sweep_config import load_sweep
@@ -146,10 +148,12 @@ def command(
     hidden = tuple(Path(each).absolute() for each in (source.path, source.topics, *outputs) if each and each != STDOUT)
     digest = None if survey is None else survey.digest
     request = SweepRequest(suite, grid, Where(corpus=corpus, mapping=mapping), options, SweepFolder(kept), fresh, hidden, digest)
+    refuse_nothing_to_search(request)
+    request = replace(request, refused=refused_settings(request))
     _announce(request)
     if dry_run:
         _list_settings(request)
-        return EXIT_OK
+        return EXIT_UNTRUSTED if request.refused else EXIT_OK
     with _resumable():
         outcomes = run_sweep(request, _RowDisplay(request))
     sweep = sweep_result(suite, config, grid, outcomes, options.depth, survey)
@@ -171,9 +175,24 @@ def _announce(request: SweepRequest) -> None:
     grid, finished = request.grid, len(finished_rows(request))
     dropped = f", {grid.duplicates} duplicates dropped" if grid.duplicates else ""
     added = ", the baseline among them, which was added" if grid.baseline.added else ""
-    tell(f"{len(grid.settings)} settings{added}{dropped}; {finished} finished already; {len(request.suite)} cases each")
+    settings, cases = counted(len(grid.settings), "setting"), counted(len(request.suite), "case")
+    tell(f"{settings}{added}{dropped}; {finished} finished already; {cases} each")
     for reasons, rows in outdated_rows(request).items():
         tell(f"{rows} finished {'row is' if rows == 1 else 'rows are'} run again: {'; '.join(reasons)}")
+    for reason, names in _by_reason(request).items():
+        if len(names) == len(grid.settings):
+            raise UsageError(f"no setting can be run: {reason}")
+        which = f"{names[0]} cannot" if len(names) == 1 else f"{len(names)} of {settings} cannot"
+        tell(f"{which} be run: {reason}")
+
+
+def _by_reason(request: SweepRequest) -> dict[str, list[str]]:
+    """The names of the settings that cannot be run, by why."""
+    found: dict[str, list[str]] = {}
+    for setting in request.grid.settings:
+        if setting.key in request.refused:
+            found.setdefault(request.refused[setting.key], []).append(setting.name)
+    return found
 
 
 def _list_settings(request: SweepRequest) -> None:
@@ -184,6 +203,7 @@ def _list_settings(request: SweepRequest) -> None:
     lines = []
     for number, setting in enumerate(request.grid.settings, 1):
         roles = {"baseline": setting.is_baseline, "added": setting.added, "finished": setting.key in finished}
+        roles |= {"cannot be run": setting.key in request.refused}
         told = ", ".join(role for role, has in roles.items() if has)
         lines.append(f"{number}  {visible(setting.name)}{f'  ({told})' if told else ''}\n")
     show("".join(lines))
@@ -207,6 +227,7 @@ class _RowDisplay:
         self._report: Any = None
         self._begun: float | None = None
         self._seconds: list[float] = []
+        self._told = set(request.refused.values())
 
     def row(self, number: int, of: int, setting: GridSetting) -> None:
         rest = f", about {_duration(self._mean * (of - number + 1))} left" if self._seconds else ""
@@ -224,7 +245,8 @@ class _RowDisplay:
         self._bars.__exit__(None, None, None)
         self._seconds.append(time.monotonic() - self._begun)
         self._bars = self._begun = None
-        if outcome.failure is not None:
+        if outcome.failure is not None and outcome.failure not in self._told:
+            self._told.add(outcome.failure)
             tell(f"no numbers for {outcome.setting.name}: {outcome.failure}")
 
     @property

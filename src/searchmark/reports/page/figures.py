@@ -15,6 +15,7 @@ _FLAT = 1e-12  # a range below this has no inside
 _SHORTEST_MS = 1e-3
 # Of labels, in per cent of a drawing on a wide screen: from the point to its text, a letter, a line.
 ASIDE, LETTER, LINE = 1.6, 1.1, 6.0
+DOT = 1.2
 
 
 @dataclass(frozen=True)
@@ -164,10 +165,12 @@ class Label:
 def labels(points: Sequence[tuple[float, float, str]]) -> list[Label]:
     """A label for each point, to its right or left, as high as the point or a little above or below, where there is room."""
     placed: list[tuple[Label, float]] = []
-    for x, y, text in points:
+    dots = [(Label(x - DOT / 2, y, "start"), DOT) for x, y, _ in points]
+    for number, (x, y, text) in enumerate(points):
         width = LETTER * len(text)
         found = list(_possible(x, y, width))
-        free = (label for label in found if not any(label.covers(other, width, taken) for other, taken in placed))
+        taken = [*placed, *dots[:number], *dots[number + 1 :]]
+        free = (label for label in found if not any(label.covers(other, width, other_width) for other, other_width in taken))
         placed.append((next(free, found[0]), width))
     return [label for label, _ in placed]
 
