@@ -222,3 +222,29 @@ def test_a_name_says_every_option_that_is_not_the_default_or_not_that_of_a_sibli
 
 def test_a_setting_without_the_option_that_tells_others_apart_has_a_name_too():
     assert "" not in names(grid({"distance": ["cosine"]}, options={"index": "hnsw"}))
+
+
+def test_filters_that_let_the_same_through_are_one_setting():
+    found = grid_of(
+        SweepConfig(
+            {
+                "filter": [
+                    None,
+                    {},
+                    {"brand": "a"},
+                    {"brand": ["a"]},
+                    {"brand": ["a", "b"]},
+                    {"brand": ["b", "a", "b"]},
+                    {"brand": 1},
+                ]
+            }
+        )
+    )
+    assert [each.choices["filter"] for each in found.settings] == [None, {"brand": "a"}, {"brand": ["a", "b"]}, {"brand": 1}]
+    assert found.duplicates == 3
+
+
+def test_a_baseline_that_names_no_index_keeps_the_exact_one():
+    grid = {"index": ["hnsw", "exact"], "distance": ["cosine", "ip"]}
+    assert grid_of(SweepConfig(grid, baseline={"distance": "ip"})).baseline.choices == {"index": "exact", "distance": "ip"}
+    assert grid_of(SweepConfig(grid, baseline={"index": "hnsw"})).baseline.choices == {"index": "hnsw", "distance": "cosine"}

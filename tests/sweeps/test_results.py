@@ -14,7 +14,7 @@ import pytest
 
 from searchmark import Case, Judgment, Run, Suite
 from searchmark.errors import NothingEvaluated
-from searchmark.records import Answer, AnswerDetails, Hit, IndexBuild, Provenance
+from searchmark.records import Answer, AnswerDetails, Hit, IndexBuild, Provenance, VectorStatistics
 from searchmark.reports.page.figures import labels
 from searchmark.sweeps.frontiers import beaten_by_none
 from searchmark.sweeps.grid import grid_of
@@ -38,20 +38,24 @@ def run(
     swapped: int = 0,
     slow: float | None = None,
     hour: int = 12,
+    warm: tuple[float, ...] = (),
+    vectors: VectorStatistics | None = None,
 ) -> Run:
     """One that loses the target of the first cases, takes so long, and ranks some cases in another order.
 
-    ``slow``: what each tenth search takes.
+    ``slow``: what each tenth search takes; ``warm``: what the index takes in repeats.
     """
     answers = []
     for i in range(CASES):
         ids = ["nothing" if i < lost else f"d{i}", *(("a", "b") if i >= swapped else ("b", "a"))]
         answers.append(Answer(f"c{i}", "ok", tuple(Hit(each, rank) for rank, each in enumerate(ids, 1))))
-    told = {} if recall is None else {"ann_k": 10, "ann_recall": recall, "ann_overlap": recall}
+    told: dict[str, Any] = {} if recall is None else {"ann_k": 10, "ann_recall": recall, "ann_overlap": recall}
     times = [slow if slow is not None and i % 10 == 0 else index_ms for i in range(CASES)]
+    told["index_warm_ms"] = warm
     details = tuple(AnswerDetails(cold_ms=(5.0,), warm_ms=(3.0, 3.0), index_cold_ms=each, **told) for each in times)
     started = datetime(2026, 3, 1, hour, tzinfo=UTC)
     provenance = Provenance(started=started, ended=started + timedelta(minutes=5), index=IndexBuild(seconds=1.5, bytes=size))
+    provenance = replace(provenance, vectors=() if vectors is None else (vectors,))
     return replace(Run.from_answers(name, answers), details=details, provenance=provenance)
 
 
@@ -205,18 +209,42 @@ def test_normalising_does_not_make_another_embedder():
     assert sweep.decided_by == "index only"
 
 
+def test_where_models_differ_the_whole_search_decides():
+    sweep = swept({"model": ["small", "large"]}, [{"lost": 0, "index_ms": 1.0}, {"lost": 0, "index_ms": 0.5}])
+    assert sweep.decided_by == "end to end, cold"
+
+
+def test_cold_times_of_an_index_are_not_held_against_warm_ones():
+    first, second = {"lost": 0, "index_ms": 1.0}, {"lost": 0, "index_ms": 1.0, "warm": (0.5,)}
+    assert swept({"distance": ["cosine", "ip"]}, [first, second]).decided_by == "end to end, cold"
+    assert swept({"distance": ["cosine", "ip"]}, [second, second]).decided_by == "index only"
+
+
+UNIT = VectorStatistics(10, 4, norm_mean=1.0, norm_std=0.0, norm_min=0.9999, norm_max=1.0001)
+
+
 def test_rankings_that_should_be_equal_are_compared_and_not_assumed():
     grid = {"distance": ["cosine", "ip", "l2"]}
-    same, other = {"lost": 0, "index_ms": 1.0}, {"lost": 0, "index_ms": 1.0, "swapped": 3}
+    same, other = ({"lost": 0, "index_ms": 1.0, "swapped": swapped, "vectors": UNIT} for swapped in (0, 3))
     first, second, third = swept(grid, [same, same, other]).equivalences
     assert first.sentence == "cosine and ip on normalised vectors: same ranking in 400 of 400 cases"
     assert second.sentence == "cosine and l2 on normalised vectors: same ranking in 397 of 400 cases; different in c0, c1, c2"
     assert third.same == 397
 
 
-def test_distances_on_vectors_of_any_length_are_not_expected_to_rank_alike():
-    grid = {"distance": ["cosine", "ip"], "normalize": [False]}
-    assert swept(grid, [{"lost": 0, "index_ms": 1.0}] * 2).equivalences == ()
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        None,
+        replace(UNIT, norm_max=1.01),
+        replace(UNIT, norm_min=0.5),
+        replace(UNIT, zero=1),
+        replace(UNIT, norm_min=None, norm_max=None),
+    ],
+)
+def test_distances_on_vectors_not_measured_to_have_length_one_are_not_expected_to_rank_alike(vectors):
+    grid = {"distance": ["cosine", "ip"]}
+    assert swept(grid, [{"lost": 0, "index_ms": 1.0, "vectors": vectors}] * 2).equivalences == ()
 
 
 def test_the_frontier_has_what_none_beats_in_both():

@@ -47,6 +47,7 @@ class SemanticAgent(RetrievalAgent):
         self._options = check_embedder(chosen)
         self._index_options = check_index(self._config.index)
         self._index_options.check_distance(self._config.distance)
+        self._index_options.refuse_without_effect()
         if self._config.pooling != "max" and not isinstance(self._index_options, ExactOptions):
             raise UsageError(f"pooling {self._config.pooling!r} needs every chunk of a file: use index: exact, or pooling: max")
         self._embedder: Embedder | None = None

@@ -50,6 +50,9 @@ class IndexOptions:
     def check_distance(self, distance: Distance) -> None:
         """Refuse a distance that such an index does not have; most have all."""
 
+    def refuse_without_effect(self) -> None:
+        """Refuse options that are set and that nothing heeds; most indexes heed all of theirs."""
+
     def open(self, dimension: int, distance: Distance) -> VectorIndex:
         """An empty index."""
         raise NotImplementedError

@@ -68,6 +68,8 @@ class PgvectorOptions(IndexOptions, UsesUnasked):
     def __post_init__(self) -> None:
         if not _SCHEMA_NAME.fullmatch(self.schema):
             raise ValueError(f"schema is {self.schema[:80]!r}, and must be up to 63 small letters, digits and _, not pg_ first")
+
+    def refuse_without_effect(self) -> None:
         heeded = {*self.parameters, *self.reach}
         for field in fields(self):
             if field.name in _OF_METHODS - heeded and getattr(self, field.name) != field.default:

@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any
 
-from searchmark.embedders import check_embedder
-from searchmark.records import Run
-from searchmark.sweeps.grid import EMBEDDER, GridSetting
+from searchmark.records import Run, VectorStatistics
+from searchmark.sweeps.grid import GridSetting
 from searchmark.sweeps.result import Equivalence
 
 DISTANCE = "distance"
 MOST_NAMED = 20
+TOLERANCE = 1e-3
 
 
 def equivalences(runs: Sequence[tuple[GridSetting, Run]]) -> Iterator[Equivalence]:
-    """Every pair of settings that differ in the distance alone, and whose vectors have length one."""
+    """Every pair of settings that differ in the distance alone, and whose vectors were measured to have length one."""
     groups: dict[str, list[tuple[str, Run]]] = {}
     for setting, run in runs:
-        if DISTANCE in setting.choices and _normalized(setting.options):
+        if DISTANCE in setting.choices and _of_length_one(run):
             groups.setdefault(_apart_from_distance(setting), []).append((setting.name, run))
     for members in groups.values():
         for (first, one), (second, other) in combinations(members, 2):
             yield _compared(first, second, one, other)
 
 
-def _normalized(options: Mapping[str, Any]) -> bool:
-    return bool(check_embedder(options.get(EMBEDDER, "wordllama")).normalize)
+def _of_length_one(run: Run) -> bool:
+    """Whether all vectors were measured to have length one; those of zeros are near to nothing by one distance alone."""
+    found = run.provenance.vectors
+    return bool(found) and all(map(_all_of_length_one, found))
+
+
+def _all_of_length_one(vectors: VectorStatistics) -> bool:
+    lengths = (vectors.norm_min, vectors.norm_max)
+    odd = vectors.zero or vectors.not_finite or vectors.wrong_dimension
+    return not odd and all(each is not None and abs(each - 1) <= TOLERANCE for each in lengths)
 
 
 def _apart_from_distance(setting: GridSetting) -> str:

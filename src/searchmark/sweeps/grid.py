@@ -28,7 +28,8 @@ from searchmark.sweeps.effective import EffectiveIndex, effective_index, exact_f
 from searchmark.sweeps.setting_names import setting_names
 from searchmark.sweeps.sweep_config import SweepConfig
 
-LITERAL = ("fields", "filter")
+FILTER = "filter"
+LITERAL = ("fields", FILTER)
 NORMALIZE, EMBEDDER, INDEX, EXACT = "normalize", "embedder", "index", "exact"
 # What the vectors of an agent and their distances depend on, and so which ones are the true neighbours of a query.
 VECTORS = (EMBEDDER, "model", "chunking", "fields", "filter", "paths", "distance", "dsn", "database", "table", "vector_column")
@@ -169,9 +170,9 @@ class _Shape:
         raise UsageError(f"{section}.{name}: {self.spec.name} has no such option; it has {', '.join(sorted(self.known))}")
 
     def baseline(self, choices: Mapping[str, Sequence[Any]], named: Mapping[str, Any] | None) -> dict[str, Any]:
-        """What the file names over the first choices; without that an exact index, which the agent must have."""
+        """What the file names over the first choices; with an exact index, which the agent must have, unless it names one."""
         first = {name: each[0] for name, each in choices.items()}
-        if named is not None:
+        if named is not None and (INDEX in named or INDEX not in (self.known or {})):
             return {**first, **named}
         if self.known is None or INDEX not in self.known:
             raise UsageError(
@@ -179,7 +180,7 @@ class _Shape:
                 f"against, such as baseline: {{{_example(choices)}}}"
             )
         exact = exact_for(choices.get(INDEX) or [self.fixed.get(INDEX, EXACT)], EXACT)
-        return {INDEX: exact} | first | {INDEX: exact}
+        return {INDEX: exact} | first | {INDEX: exact} | dict(named or {})
 
     def index(self, choices: Mapping[str, Any]) -> EffectiveIndex:
         """The index of a setting, as it is asked for so many vectors."""
@@ -219,12 +220,22 @@ class _Shape:
             whole[INDEX] = self.index(choices).in_full
         if EMBEDDER in whole:
             whole[EMBEDDER] = embedder_in_full(whole[EMBEDDER])
+        if FILTER in (self.known or {}):
+            whole[FILTER] = _filter_in_full(whole[FILTER])
         return whole
 
 
 def _digest(what: Any) -> str:
     text = json.dumps(what, sort_keys=True, default=repr)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _filter_in_full(choice: Any) -> Any:
+    """A filter with a list for each field, in which neither order nor repetition means anything."""
+    if not isinstance(choice, Mapping):
+        return {}
+    values = {name: value if isinstance(value, list | tuple) else [value] for name, value in choice.items()}
+    return {name: sorted({json.dumps(each, default=repr) for each in listed}) for name, listed in values.items()}
 
 
 def embedder_in_full(choice: Any) -> Any:

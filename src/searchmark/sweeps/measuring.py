@@ -26,6 +26,8 @@ from searchmark.sweeps.running import RowOutcome
 from searchmark.sweeps.sentences import concluded
 from searchmark.sweeps.sweep_config import SweepConfig
 
+MODEL = "model"  # an embedder by the name of its model alone
+
 
 @dataclass(frozen=True, eq=False)
 class _Measured:
@@ -159,10 +161,10 @@ def _neighbours(run: Run) -> dict[str, Any]:
 
 
 def _decided_by(grid: Grid, rows: Sequence[SweepRow]) -> Deciding:
-    """The index alone, where every row states it and all have one model: another one takes another time for the query."""
-    models = varied([_unnormalized(each) for each in grid.settings], EMBEDDER)
-    known = all(row.index_ms is not None for row in rows if row.failure is None)
-    return "index only" if known and not models else "end to end, cold"
+    """The index alone, where every row states it of the same searches and all have one model: another one takes another time."""
+    models = varied([_unnormalized(each) for each in grid.settings], EMBEDDER) or varied(grid.settings, MODEL)
+    kinds = {None if row.index_ms is None else row.index_ms.of for row in rows if row.failure is None}
+    return "index only" if len(kinds) == 1 and None not in kinds and not models else "end to end, cold"
 
 
 def _unnormalized(setting: GridSetting) -> GridSetting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -14,8 +15,9 @@ from searchmark.experiments import Experiment
 from searchmark.options.experiment_options import CaseSelection, Resumption
 from searchmark.options.run_options import RunOptions
 from searchmark.records import ERROR, NOT_RUN, TIMEOUT, Run, RunLabel, Suite
-from searchmark.sweeps.folder import SweepFolder
+from searchmark.sweeps.folder import ExpectedRow, KeptRow, SweepFolder
 from searchmark.sweeps.grid import Grid, GridSetting, spec_of_setting
+from searchmark.sweeps.row_inputs import RowInputs, row_inputs, with_made_files
 
 if TYPE_CHECKING:
     from searchmark.running.agent_run import Progress
@@ -25,8 +27,9 @@ OnProgress: TypeAlias = "Callable[[Progress], None]"
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """What is to be run, on what, and where rows are kept. ``hidden``: files that a sandboxed agent must not see.
+    """What is to be run, on what, and where rows are kept.
 
+    ``hidden``: files that a sandboxed agent must not see. ``corpus``: the digest of what is searched.
     ``refused``: by key of a setting why it cannot be run, as far as that is known before.
     """
 
@@ -37,6 +40,7 @@ class SweepRequest:
     folder: SweepFolder
     fresh: bool = False
     hidden: tuple[Path, ...] = ()
+    corpus: str | None = None
     refused: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -74,14 +78,29 @@ def run_sweep(request: SweepRequest, watcher: SweepWatcher) -> list[RowOutcome]:
 
 def finished_rows(request: SweepRequest) -> list[GridSetting]:
     """The settings that need not be run again."""
-    return [each for each in request.grid.settings if not request.fresh and request.folder.row_file(each).exists()]
+    return [each for each in request.grid.settings if (kept := _kept(request, each)) is not None and kept.run is not None]
+
+
+def outdated_rows(request: SweepRequest) -> dict[tuple[str, ...], int]:
+    """How many finished rows are run again, by the reasons for it."""
+    rows = [kept for each in request.grid.settings if (kept := _kept(request, each)) is not None]
+    return dict(Counter(kept.reasons for kept in rows if kept.run is None))
+
+
+def _kept(request: SweepRequest, setting: GridSetting) -> KeptRow | None:
+    return None if request.fresh else request.folder.kept(setting, _expected(request, setting))
+
+
+def _expected(request: SweepRequest, setting: GridSetting) -> ExpectedRow:
+    spec = spec_of_setting(request.grid, setting)
+    return ExpectedRow(spec.name, request.suite.hashes["queries"], request.corpus, request.options, row_inputs(spec))
 
 
 def _outcome(request: SweepRequest, watcher: SweepWatcher, number: int) -> RowOutcome:
     setting = request.grid.settings[number]
-    known = request.folder.finished(setting)
-    if known is not None:
-        outcome = RowOutcome(setting, known, reused=True)
+    known = _kept(request, setting)
+    if known is not None and known.run is not None:
+        outcome = RowOutcome(setting, known.run, reused=True)
     elif setting.key in request.refused:
         outcome = RowOutcome(setting, None, request.refused[setting.key])
     else:
@@ -95,25 +114,29 @@ def _made(request: SweepRequest, setting: GridSetting, watcher: SweepWatcher) ->
     def told(progress: Progress) -> None:
         watcher.progress(replace(progress, label=RunLabel(setting.name)))
 
+    inputs = row_inputs(spec_of_setting(request.grid, setting))
     try:
-        run = _run(request, setting, told)
+        run = _run(request, setting, inputs, told)
     except SearchmarkError as error:
         return RowOutcome(setting, None, own_words(str(error), request.grid, setting))
     failure = _failure(run)
     if failure is not None:
         _remove_journal(request, setting)
         return RowOutcome(setting, None, own_words(failure, request.grid, setting))
-    request.folder.keep(setting, run)
+    made_from = with_made_files(inputs, row_inputs(spec_of_setting(request.grid, setting)))
+    request.folder.keep(setting, run, made_from, request.corpus)
     _remove_journal(request, setting)
     return RowOutcome(setting, replace(run, label=RunLabel(setting.name)))
 
 
-def _run(request: SweepRequest, setting: GridSetting, on_progress: OnProgress) -> Run:
+def _run(request: SweepRequest, setting: GridSetting, inputs: RowInputs, on_progress: OnProgress) -> Run:
     begun = _journal(request, setting)
-    if begun.exists() and begun.stat().st_size:
+    if begun.exists() and begun.stat().st_size and request.folder.begun(setting) == inputs:
         # A journal of what has changed since cannot be resumed; then the row is begun again.
         with suppress(UsageError):
             return _experiment(request, setting, resume=True).run(on_progress).runs[0]
+    request.folder.forget(setting)
+    request.folder.begin(setting, inputs)
     return _experiment(request, setting, resume=False).run(on_progress).runs[0]
 
 

@@ -153,7 +153,8 @@ def command(
     survey = survey_of(suite, corpus, mapping)
     kept = Path(folder) if folder else default_folder(_depends_on(suite, survey, options))
     hidden = tuple(Path(each).absolute() for each in (source.path, source.topics, *outputs) if each and each != STDOUT)
-    request = SweepRequest(suite, grid, Where(corpus=corpus, mapping=mapping), options, SweepFolder(kept), fresh, hidden)
+    digest = None if survey is None else survey.digest
+    request = SweepRequest(suite, grid, Where(corpus=corpus, mapping=mapping), options, SweepFolder(kept), fresh, hidden, digest)
     refuse_nothing_to_search(request)
     request = replace(request, refused=refused_settings(request))
     _announce(request)
@@ -176,13 +177,15 @@ def _depends_on(suite: Suite, survey: Survey | None, options: RunOptions) -> dic
 
 
 def _announce(request: SweepRequest) -> None:
-    from searchmark.sweeps.running import finished_rows
+    from searchmark.sweeps.running import finished_rows, outdated_rows
 
     grid, finished = request.grid, len(finished_rows(request))
     dropped = f", {grid.duplicates} duplicates dropped" if grid.duplicates else ""
     added = ", the baseline among them, which was added" if grid.baseline.added else ""
     settings, cases = counted(len(grid.settings), "setting"), counted(len(request.suite), "case")
     tell(f"{settings}{added}{dropped}; {finished} finished already; {cases} each")
+    for reasons, rows in outdated_rows(request).items():
+        tell(f"{rows} finished {'row is' if rows == 1 else 'rows are'} run again: {'; '.join(reasons)}")
     for reason, names in _by_reason(request).items():
         if len(names) == len(grid.settings):
             raise UsageError(f"no setting can be run: {reason}")
