@@ -252,6 +252,7 @@ def test_without_the_network_no_database_is_asked(spelling: str, flag: str, proj
     assert_untouched(project, listener, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spelling", ["index", "mode", "table"])
 def test_a_config_that_was_named_asks_the_database_of_the_environment(spelling: str, project: Path, listener: Listener) -> None:
     before, entry = listener.connections, DATABASES[spelling]

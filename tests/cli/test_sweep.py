@@ -106,6 +106,7 @@ def test_a_second_call_reads_what_is_finished_and_runs_only_what_is_new(shop, ca
     assert [row["cold_ms"] for row in second["rows"][:2]] == [row["cold_ms"] for row in first["rows"]]
 
 
+@pytest.mark.slow
 def test_what_a_row_depends_on_makes_it_new(shop, capsys):
     swept()
     for change in (
@@ -119,6 +120,7 @@ def test_what_a_row_depends_on_makes_it_new(shop, capsys):
         assert "0 finished already" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_has_no_effect_is_one_row_and_a_note(shop, capsys):
     Path("sweep.yaml").write_text(SWEEP.replace("ef_search: 1", "ef_search: [1, 5, 20]"))
     data = swept("--depth", "20")
@@ -134,6 +136,7 @@ def test_an_agent_without_an_exact_index_needs_a_baseline(shop, capsys):
     assert "such as baseline: {k1: 1.2}" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_fresh_runs_everything_again(shop, capsys):
     swept()
     capsys.readouterr()
@@ -257,6 +260,7 @@ def check_kills(kills: int, seed: int) -> list[int]:
     return done
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_it_ends_with_the_rankings_of_an_undisturbed_one(shop):
     check_kills(2, seed=1)
 
@@ -281,6 +285,7 @@ def test_ctrl_c_says_how_to_resume_and_loses_no_finished_row(shop):
     assert finished.items() <= {path: path.stat().st_mtime_ns for path in Path(".searchmark/sweeps").glob("*/rows/*.jsonl")}.items()
 
 
+@pytest.mark.slow
 def test_two_sweeps_do_not_work_in_one_folder(shop, capsys):
     process = started()
     end_at(process, 1, signal.SIGSTOP)

@@ -91,6 +91,7 @@ def add_fingerprint() -> None:
     Path("v.npy.fingerprint.json").write_text(json.dumps({"model": "other"}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -119,6 +120,7 @@ def test_a_file_that_was_only_touched_changes_nothing(shop, capsys):
     assert "2 finished already" in said(capsys)
 
 
+@pytest.mark.slow
 def test_an_index_file_that_a_row_makes_is_no_change_of_it(shop, capsys):
     Path("sweep.yaml").write_text(HASHING.replace("options: {", "options: {index_file: kept.idx, "))
     quality()
@@ -127,6 +129,7 @@ def test_an_index_file_that_a_row_makes_is_no_change_of_it(shop, capsys):
     assert "2 finished rows are run again: kept.idx has changed" in said(capsys)
 
 
+@pytest.mark.slow
 def test_a_file_that_an_exact_index_fills_is_no_change_of_it(shop, capsys):
     Path("sweep.yaml").write_text(PRECOMPUTED.replace("exact, hnsw", "{name: exact, file: room.bin}"))
     quality()
@@ -143,6 +146,7 @@ def write_database() -> None:
     database.close()
 
 
+@pytest.mark.slow
 def test_rows_of_a_database_that_has_changed_are_run_again(shop, capsys):
     write_database()
     Path("sweep.yaml").write_text(
@@ -181,6 +185,7 @@ def test_rows_of_another_corpus_in_one_folder_are_run_again(shop, capsys):
     assert quality(*HASHED, "--corpus", "other.json") != before
 
 
+@pytest.mark.slow
 def test_rows_that_were_asked_otherwise_are_run_again(shop, capsys):
     printed = said(capsys, *HASHED, "--depth", "3", "--num-runs", "2")
     assert "2 finished rows are run again: num_runs was 1 and is 2; depth was 10 and is 3" in printed

@@ -461,6 +461,7 @@ def test_an_interrupt_leaves_no_file_and_no_process(tmp_path: Path, repositories
     assert not [line for line in Path("/proc").glob("[0-9]*/cmdline") if _mentions(line, str(tmp_path))]
 
 
+@pytest.mark.slow
 def test_several_processes_make_the_file_that_one_makes(tmp_path: Path) -> None:
     run(tmp_path, "init", "-q", "--bare", "-b", "main", "long.git")
     stream = b"".join(long_history(3_000, files=50))

@@ -195,6 +195,7 @@ def damaged_later(history: list[str]) -> str:
     return blob
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_content_that_is_lost_later_is_an_error_of_its_case_for_every_agent(jobs: str, damaged_later: str) -> None:
     names = ["bm25", "keyword", "fts5", "path-match", "random", "popular"]

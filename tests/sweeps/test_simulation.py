@@ -29,6 +29,7 @@ def check(seed: int, worse: str) -> None:
     assert 0 < sum(shown) < len(draws)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "worse"), [(1, "lost_targets"), (2, "other_vectors")])
 def test_intervals_at_the_levels_of_holm_show_what_p_shows(seed, worse):
     check(seed, worse)

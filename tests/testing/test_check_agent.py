@@ -100,6 +100,7 @@ def test_options_reach_the_agent() -> None:
         check_agent("in-memory", {"answers": {"add_item": ["ghost"]}})
 
 
+@pytest.mark.slow
 def test_an_agent_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "import time\n\n\nclass Mine:\n    def initialize(self, corpus): time.sleep(3600)\n    def retrieve(self, query): return []\n"

@@ -90,6 +90,7 @@ def test_a_key_in_the_config_is_refused_with_how_to_write_it(agent: Make, option
     assert "hidden" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_command_tells_the_service_a_key_and_no_file(peer: Peer, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "red.txt").write_text("red")
