@@ -66,6 +66,7 @@ def assert_equal(found: list[tuple[str, float]], expected: list[tuple[str, float
     assert sorted(found) == [(key, pytest.approx(score, rel=1e-12)) for key, score in sorted(expected)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "config",
     [
@@ -118,6 +119,7 @@ def _assert_updates_equal_scratch(states: list[dict[str, str]], *, versions: boo
         assert answers(agent, queries) == answers(ready(corpus_of(after)), queries)
 
 
+@pytest.mark.slow
 def test_hundreds_of_random_edits_of_real_files_equal_an_index_from_scratch() -> None:
     texts = {document.id: document.text for document in load_corpus(ROOT / "src")}
     chosen, agent = random.Random(5), ready(corpus_of(texts))

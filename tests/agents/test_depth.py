@@ -18,6 +18,7 @@ SEMANTIC = {"name": "semantic", "config": {"embedder": {"name": "hashing", "cach
 BM25 = {"name": "bm25", "config": {"cache": False}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent", "config"),
     [

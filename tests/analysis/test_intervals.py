@@ -51,6 +51,7 @@ def test_every_proportion_is_covered_at_least_93_percent_of_the_time(trials: int
     assert covered.min() >= 0.93
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cases", [10, 30, 200])
 @pytest.mark.parametrize("population", [*NULLS, *EFFECTS], ids=lambda each: f"{each.name} {each.difference:.3f}")
 def test_intervals_of_differences_cover(population: Population, cases: int) -> None:

@@ -289,6 +289,7 @@ class TestRefused:
         assert (code, "name the author with --author" in sentence) == (4, True)
         assert refused(suite, "--run", run, "--yes", "--author", " ")[0] == 4
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("content", "complaint"),
         [

@@ -78,6 +78,7 @@ class TestExamples:
         ]
         assert load_suite(path).model == "all-MiniLM-L6-v2"
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("name", "complaint"),
         [

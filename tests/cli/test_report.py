@@ -43,6 +43,7 @@ SPOILED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spoil", "sentence"), SPOILED.values(), ids=SPOILED)
 def test_a_file_that_contradicts_itself_is_refused_in_one_sentence(spoil: Callable[[dict[str, Any]], Any], sentence: str) -> None:
     data = json.loads(Path("out.json").read_text())
@@ -65,6 +66,7 @@ def test_the_summary_of_an_entry_alone_is_refused() -> None:
     assert "alone.json has no cases: it is the summary of an entry of an archive" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [("--hits", "3"), ("-m", "RR"), ("--by", "tag"), ("--hit-texts",), ("--run-format", "trec")])
 @pytest.mark.parametrize("source", ["out.json", "latest"])
 def test_what_a_saved_run_is_judged_by_is_refused_for_a_report(source: str, flags: tuple[str, ...]) -> None:

@@ -109,6 +109,7 @@ def test_rows_from_files_that_have_changed_are_run_again(shop, capsys, change: C
     assert f"2 finished rows are run again: {named} has changed" in printed
 
 
+@pytest.mark.slow
 def test_numbers_are_those_of_the_vectors_of_today(shop, capsys):
     reverse_vectors()
     assert max(quality()) < 0.5

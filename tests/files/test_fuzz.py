@@ -90,6 +90,7 @@ def target(tmp_path: Path, file: str) -> Path:
     return folder / Path(file).name
 
 
+@pytest.mark.slow
 @everywhere
 @given(content=st.binary(max_size=300))
 def test_random_bytes(tmp_path: Path, name: str, content: bytes) -> None:
@@ -99,6 +100,7 @@ def test_random_bytes(tmp_path: Path, name: str, content: bytes) -> None:
     read_or_refuse(read, path)
 
 
+@pytest.mark.slow
 @everywhere
 @given(data=st.data())
 def test_truncation_and_changed_bytes(tmp_path: Path, name: str, data: st.DataObject) -> None:
@@ -128,6 +130,7 @@ def replaced(value: object, place: tuple[object, ...], new: object) -> object:
 STRUCTURED = [name for name, (_, file) in READERS.items() if file.endswith((".json", ".jsonl"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRUCTURED)
 @given(data=st.data())
 def test_wrong_types_anywhere(tmp_path: Path, name: str, data: st.DataObject) -> None:
@@ -142,6 +145,7 @@ def test_wrong_types_anywhere(tmp_path: Path, name: str, data: st.DataObject) ->
     read_or_refuse(read, path)
 
 
+@pytest.mark.slow
 @everywhere
 @pytest.mark.parametrize(
     "content",

@@ -19,6 +19,7 @@ PAGE = (ROOT / "docs" / "baselines.md").read_text(encoding="utf-8")
 SHOWN = re.findall(r"```console\n\$ searchmark (.*)\n(?:\.\.\.\n)?((?:.*\n)*?)(?:\$ echo \$\?\n(\d)\n)?```", PAGE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "output", "code"), SHOWN)
 def test_the_output_on_the_page_is_the_output_printed(tmp_path: Path, arguments: str, output: str, code: str) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")

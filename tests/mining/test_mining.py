@@ -435,6 +435,7 @@ class TestCommandLine:
         assert list(here.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to see processes")
 @pytest.mark.parametrize("repositories", [1, 2])
 def test_an_interrupt_leaves_no_file_and_no_process(tmp_path: Path, repositories: int) -> None:

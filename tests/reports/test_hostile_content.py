@@ -170,6 +170,7 @@ CHECKS: dict[str, Callable[[str, Report], None]] = {
 REPORTS = [hostile_report, hostile_comparison]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("report_of", REPORTS)
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
 @pytest.mark.parametrize("name", RENDERERS)

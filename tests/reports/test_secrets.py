@@ -70,6 +70,7 @@ def test_it_is_in_no_format(secret: str, name: str, build) -> None:
     assert not shows(render(build(secret), name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RENDERERS)
 def test_it_is_in_no_format_of_a_report_that_was_read(
     secret: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -146,6 +146,7 @@ def _lives(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not LINUX, reason="looks for processes by /proc")
 @pytest.mark.parametrize(("fault", "status", "hits", "reason"), OUTCOMES, ids=[row[0] for row in OUTCOMES])
 def test_a_fault_costs_its_own_case_and_nothing_else(fault, status, hits, reason, corpus: Path, monkeypatch) -> None:

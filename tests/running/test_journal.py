@@ -154,6 +154,7 @@ def test_a_repeated_answer_that_was_written_counts(tmp_path: Path) -> None:
     assert journal_entries(path)["c"].outcome.status == "ok"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "resuming"),
     [

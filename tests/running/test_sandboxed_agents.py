@@ -171,6 +171,7 @@ def history_cases(commits: list[str]) -> list[Case]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [60, -60])
 @pytest.mark.parametrize("agent", ["ReadsDocuments", "ReadsFiles"])
 def test_an_agent_that_is_shown_only_files_answers_as_without_a_sandbox(agent: str, seconds: int, tmp_path: Path) -> None:
