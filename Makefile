@@ -84,7 +84,7 @@ test-servers: servers-env  ## ask real search systems: Datasette, Chroma, Groong
 
 test-semantic-real: test-models  ## run semantic search with real embeddings (all-MiniLM-L6-v2), as CI does on pull requests and on main
 
-test-slow: $(READY)  ## what takes long: sessions of pytest, sandboxes, forged pipes, programs and servers that end badly, histories, charts
+test-slow: $(READY)  ## what takes long: sessions of pytest, sandboxes, faults of agents, fuzzed files, hostile text, histories, charts, killed sweeps
 	$(BIN)/python -m pytest -n 2 -m slow
 
 test-hostile: $(READY)  ## attack it: agents, kills, full disks, repositories, fuzzed files (under ten minutes)
