@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from searchmark.embedders.embedder import Vectors, normalized
 from searchmark.errors import SearchmarkError, UsageError
 from searchmark.indexes.index import Distance, IndexOptions, Neighbours, Numbers, check_same_build
-from searchmark.indexes.lengths import near_unit
+from searchmark.indexes.lengths import is_near_to_nothing, near_unit
 from searchmark.indexes.pg_distances import DISTANCES, in_order
 from searchmark.indexes.pg_rows import VectorType, copied_rows
 from searchmark.indexes.pg_search import VectorRows
@@ -221,7 +221,7 @@ class PgvectorIndex:
 
     def search(self, query: Vectors, k: int) -> Neighbours:
         k = min(k, int(np.count_nonzero(self._live)))
-        if k < 1 or not query.any():
+        if k < 1 or is_near_to_nothing(query, self.distance):
             return Neighbours(np.empty(0, dtype=np.int64), np.empty(0))
         with explained("vectors were searched"):
             return self._search(near_unit(query) if self._of_unit_length else query, k)
