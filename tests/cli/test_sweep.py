@@ -297,7 +297,7 @@ def test_two_sweeps_do_not_work_in_one_folder(shop, capsys):
         process.communicate()
 
 
-@pytest.mark.parametrize("named", ["rows", "journals", "row"])
+@pytest.mark.parametrize("named", ["rows", "inputs", "journals", "row"])
 def test_nothing_is_written_through_a_link(shop, capsys, named):
     """A folder may come with a stranger's project."""
     elsewhere = shop / "elsewhere"

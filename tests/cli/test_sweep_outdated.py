@@ -243,7 +243,6 @@ DAMAGES: dict[str, Callable[[list[Path]], Any]] = {
     "cut": cut_in_half,
     "flipped": a_flipped_byte,
     "other setting": other_setting,
-    "dangling link": lambda rows: (rows[0].unlink(), rows[0].symlink_to("nowhere")),
     "no inputs": lambda rows: next(iter((rows[0].parent.parent / "inputs").glob(f"{rows[0].stem}.json"))).unlink(),
     "odd inputs": lambda rows: (rows[0].parent.parent / "inputs" / f"{rows[0].stem}.json").write_text('{"inputs": [1]}'),
     "deep inputs": lambda rows: (rows[0].parent.parent / "inputs" / f"{rows[0].stem}.json").write_text("[" * 100_000),

@@ -164,7 +164,7 @@ class SweepFolder:
 
     def _refuse_links(self) -> None:
         """A folder may come with a stranger's project, and what is written through a link lies elsewhere."""
-        for folder in (self.path / "rows", self.journals):
+        for folder in (self.path / "rows", self.path / "inputs", self.journals):
             link = next((each for each in (folder, *folder.glob("*")) if each.is_symlink()), None)
             if link is not None:
                 raise UsageError(f"{link} is a link, and a sweep writes to none; remove it, or name a different folder (--folder)")
