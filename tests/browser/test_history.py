@@ -49,7 +49,7 @@ def test_the_back_button_leads_to_the_case_in_the_list(open_page: Open) -> None:
 def test_what_is_done_on_the_way_back_is_not_lost(open_page: Open) -> None:
     opened = open_page()
     opened.page.evaluate("openCase(1); byId('case').close(); caseClosed(); changeState({ leaky: true }); openCase(2)")
-    opened.page.wait_for_function("location.hash.includes('leaky=1') && history.state?.opened")
+    opened.page.wait_for_function("() => location.hash.includes('leaky=1') && history.state?.opened")
     assert opened.page.locator("#case-title").inner_text() == IDS[2]
     _closed(opened, "leaky=1")
 
@@ -57,7 +57,7 @@ def test_what_is_done_on_the_way_back_is_not_lost(open_page: Open) -> None:
 def test_a_case_of_a_shared_link_is_closed_on_the_spot(open_page: Open) -> None:
     opened = open_page(f"#case={IDS[4]}")
     opened.page.keyboard.press("Escape")
-    opened.page.wait_for_function("location.hash === ''")
+    opened.page.wait_for_function("() => location.hash === ''")
     assert opened.page.evaluate("history.length") == 2
 
 
