@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from searchmark.experiments import evaluate_run as evaluate_run
     from searchmark.experiments import run_suite as run_suite
     from searchmark.experiments import score_runs as score_runs
+    from searchmark.findings import Finding as Finding
     from searchmark.gates.baselines import Baseline as Baseline
     from searchmark.gates.baselines import load_baseline as load_baseline
     from searchmark.gates.baselines import named_baseline as named_baseline
@@ -72,7 +73,6 @@ if TYPE_CHECKING:
     from searchmark.records import RunLabel as RunLabel
     from searchmark.records import Suite as Suite
     from searchmark.registry import load_agent as load_agent
-    from searchmark.reports import Note as Note
     from searchmark.reports import Report as Report
     from searchmark.reports import build_comparison as build_comparison
     from searchmark.reports import build_report as build_report
@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from searchmark.runs import save_run as save_run
     from searchmark.runs import save_runs as save_runs
     from searchmark.runs.join import joined as joined
+    from searchmark.suite_audit import audit_suite as audit_suite
     from searchmark.suites import load_suite as load_suite
     from searchmark.suites import save_suite as save_suite
     from searchmark.suites.baseline_metrics import load_baseline_metrics as load_baseline_metrics
@@ -101,6 +102,7 @@ _HOMES = {
     "corpora.corpus": ("Changes", "Corpus", "FieldMapping", "load_corpus"),
     "errors": ("FormatError", "Incomparable", "NothingEvaluated", "SearchmarkError", "UnknownMeasure", "UsageError"),
     "experiments": ("compare_runs", "evaluate_run", "Experiment", "run_suite", "score_runs"),
+    "findings": ("Finding",),
     "gates.baselines": ("Baseline", "load_baseline", "named_baseline"),
     "gates.bounds": ("mean_bound", "parse_threshold"),
     "gates.reading": ("rules_of",),
@@ -117,10 +119,11 @@ _HOMES = {
         "Answer", "AnswerDetails", "Case", "Defaults", "Document", "Hit", "Judgment", "Provenance", "Run", "RunLabel", "Suite",
     ),
     "registry": ("load_agent",),
-    "reports": ("build_comparison", "build_report", "Note", "read_report", "render", "Report"),
+    "reports": ("build_comparison", "build_report", "read_report", "render", "Report"),
     "reports.charts": ("Chart", "write_charts"),
     "runs": ("load_run", "save_run", "save_runs"),
     "runs.join": ("joined",),
+    "suite_audit": ("audit_suite",),
     "suites": ("load_suite", "save_suite"),
     "suites.baseline_metrics": ("load_baseline_metrics",),
 }  # fmt: skip

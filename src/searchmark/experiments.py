@@ -25,6 +25,8 @@ from searchmark.analysis.decision_presets import measures_of_tables
 from searchmark.analysis.decisions import tables_about
 from searchmark.analysis.foresight import Foresight
 from searchmark.analysis.scores import Scores, default_measures, default_splits, score
+from searchmark.audit.auditing import short_audit
+from searchmark.audit.subject import Subject
 from searchmark.comparability import comparable
 from searchmark.corpora.case_locations import Where, locations_of, snapshots_of, where_of
 from searchmark.corpora.corpus import Survey
@@ -208,7 +210,8 @@ def evaluate_run(
     A baseline may have rules of its own, which are checked as well. ``versions`` are those that are declared.
     """
     scores, gate = gate_run(suite, parts, rules, measures, baseline=baseline, looks=looks, options=options, corpus=corpus)
-    return build_report(scores, by or default_splits(suite), gate, corpus, detail, text_of, versions)
+    audited = short_audit(_subject(suite, [scores], corpus, [*rules, *baseline.rules], baseline, options))
+    return build_report(scores, by or default_splits(suite), gate, corpus, detail, text_of, versions, audited)
 
 
 def gate_run(
@@ -269,7 +272,23 @@ def compare_runs(
     among = _Held(scores, _baseline_of(scores, rules, options))
     held = among if baseline is NO_BASELINE else _held(scores, baseline, rules, scored)
     gate = _gate(held, rules, options, corpus, looks)
-    return build_comparison(scores, pairs, splits, decided, corpus, gate, detail, text_of, versions)
+    audited = short_audit(_subject(suite, scores, corpus, rules, baseline, options, decided))
+    return build_comparison(scores, pairs, splits, decided, corpus, gate, detail, text_of, versions, audited)
+
+
+def _subject(
+    suite: Suite,
+    scores: Sequence[Scores],
+    corpus: Survey | None,
+    rules: Sequence[Rule],
+    baseline: Baseline,
+    options: CompareOptions,
+    decisions: Sequence[DecisionTable] = (),
+) -> Subject:
+    """What is audited with every report; of the suite only the cases that were scored."""
+    asked = suite.only(scores[0].judged.suite.table.index.keys())
+    named = dict(zip(unique_names(scores), scores, strict=True))
+    return Subject(asked, corpus, scores=named, rules=rules, baseline=baseline, decisions=decisions, options=options)
 
 
 def foresee_gate(

@@ -510,7 +510,7 @@ class TestCommand:
         assert main([*arguments, "--intersect"]) == 0
         report = json.loads(capsys.readouterr().out)
         assert report["comparisons"][0]["cases"] == 12
-        assert "all runs: cases of the suite that not all runs answer, left out: 8" in [note["message"] for note in report["notes"]]
+        assert "all runs: cases of the suite that not all runs answer, left out: 8" in [note["message"] for note in report["audit"]]
 
     def test_an_untrusted_run_exits_with_2(self, file, tmp_path: Path) -> None:
         from searchmark import save_run

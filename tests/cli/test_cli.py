@@ -166,7 +166,7 @@ class TestCorpus:
         assert agent["measures"]["R"]["mean"] == 0.5
         assert agent["dropped"]["invalid"] == 1
         assert len(report["suite"]["hashes"]["corpus"]) == 64
-        assert "documents of the corpus without any text: 1" in [note["message"] for note in report["notes"]]
+        assert "documents of the corpus without any text: 1" in [note["message"] for note in report["audit"]]
 
     def test_what_a_suite_brings_along_is_its_corpus(self, file, capsys) -> None:
         run = file("r.json", '{"close_and_far": ["bread", "invented"]}')

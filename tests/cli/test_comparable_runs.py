@@ -73,7 +73,7 @@ def verdicts(report: dict[str, Any]) -> dict[str, tuple[str, str]]:
 
 
 def notes(report: dict[str, Any], code: str) -> list[str]:
-    return [note["message"] for note in report["notes"] if note["code"] == code]
+    return [note["message"] for note in report["audit"] if note["code"] == code]
 
 
 @pytest.mark.parametrize("first", ["full.jsonl", "sampled_too.jsonl"])
@@ -84,7 +84,7 @@ def test_cases_that_were_never_asked_are_no_zeros(folder: Path, first: str) -> N
     assert (code, verdict) == (2, "INVALID")
     assert "bm25#2 (8 of 20 cases were not run)" in reason
     assert report["agents"]["bm25#2"]["counts"]["not_run"] == 8
-    assert "--intersect" in next(note["fix"] for note in report["notes"] if note["code"] == "cases-not-run")
+    assert "--intersect" in next(note["fix"] for note in report["audit"] if note["code"] == "cases-not-run")
 
 
 def test_on_request_samples_are_compared_on_the_cases_that_both_were_asked(folder: Path) -> None:

@@ -29,7 +29,7 @@ from searchmark import (
 )
 from searchmark.measures.words import in_words, with_words
 from searchmark.records import AnswerDetails
-from searchmark.reports import Note, Report
+from searchmark.reports import Finding, Report
 from searchmark.reports.json_file import read_report
 from searchmark.reports.text import to_text
 from tests.reports.samples import WATCHED_SUITE, comparison_of, report_of, watched_run
@@ -213,7 +213,7 @@ class TestSummary:
         assert "not shown: the means of run4, run5, run6" in shown
 
     def test_it_has_every_note_that_makes_it_untrusted(self) -> None:
-        notes = tuple(Note("failed", "error", f"wrong in way {number}") for number in range(9))
+        notes = tuple(Finding("failed", "error", f"wrong in way {number}") for number in range(9))
         shown = render(replace(one(), notes=notes), "summary")
         assert [note for note in notes if f"note: {note.message}" not in shown] == []
 

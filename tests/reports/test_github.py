@@ -112,7 +112,7 @@ def test_a_summary_is_never_larger_than_github_shows(tmp_path: Path, before: int
     file = tmp_path / "summary.md"
     file.write_bytes(b"x" * before)
     report = gated(GateOptions(thresholds={"RR": 0.99}))
-    (note,) = [each for each in report_of().notes if each.severity == "error"]
+    (note,) = [each for each in report_of().audit if each.severity == "error"]
     append_summary(replace(report, notes=(replace(note, message="é" * 1000),) * 1200), file)
     assert before <= file.stat().st_size <= LARGEST_SUMMARY
     text = file.read_text()[before:]

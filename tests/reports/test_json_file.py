@@ -54,7 +54,7 @@ class TestJson:
             {"target": "a", "match": "id", "grade": 2, "rank": 1},
             {"target": "b", "match": "id", "grade": 1, "rank": 2},
         ]
-        assert all(list(note) == ["code", "severity", "message", "cases", "why", "fix"] for note in data["notes"])
+        assert all(list(note) == ["code", "severity", "message", "cases", "why", "fix"] for note in data["audit"])
 
     def test_undefined_is_null_with_a_reason(self) -> None:
         case = json.loads(render(report_of(), "json"))["agents"]["agent"]["cases"]["c2"]

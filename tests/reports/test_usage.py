@@ -46,7 +46,7 @@ def report_of(*details: AnswerDetails, **known: object) -> Report:
 
 
 def notes_of(report: Report) -> dict[str, Note]:
-    return {each.code: each for each in report.notes}
+    return {each.code: each for each in report.audit}
 
 
 def searched(query: str, k: int) -> RetrievalResult:

@@ -66,7 +66,7 @@ def report_of(*details: AnswerDetails, **known: object) -> Report:
 
 def notes_of(vectors: VectorStatistics, distance: str = "cosine") -> dict[str, Note]:
     agent = AgentIdentity("mine", description={"distance": distance})
-    return {each.code: each for each in report_of(FOUND, vectors=(vectors,), agent=agent).notes}
+    return {each.code: each for each in report_of(FOUND, vectors=(vectors,), agent=agent).audit}
 
 
 class TestFormats:

@@ -103,7 +103,7 @@ def test_pairs_that_cross_agents_and_snapshots_have_no_verdict(history: list[str
     report = json.loads(Path("out.json").read_text())
     crossing = [{found["baseline"], found["candidate"]} for found in report["comparisons"] if found["verdict"] == "INVALID"]
     assert crossing == [{"bm25@parent", "random@head"}, {"bm25@head", "random@parent"}]
-    assert [note["severity"] for note in report["notes"] if note["code"] == "different-snapshots"] == ["note", "note"]
+    assert [note["severity"] for note in report["audit"] if note["code"] == "different-snapshots"] == ["note", "note"]
 
 
 def test_any_revision_and_the_work_tree_can_be_searched(history: list[str]) -> None:
@@ -181,7 +181,7 @@ def test_a_partial_clone_that_lacks_contents_has_no_scores_to_trust(history: lis
     git(Path(), "clone", "-q", "--bare", "--filter=blob:none", f"file://{Path('shop').resolve()}", "partial.git")
     assert main(["evaluate", "--gold-set", "gold.json", "--agent", "bm25", "--repo", "partial.git", "-o", "out.json"]) == 2
     report = json.loads(Path("out.json").read_text())
-    (note,) = (note for note in report["notes"] if note["code"] == "not-whole")
+    (note,) = (note for note in report["audit"] if note["code"] == "not-whole")
     assert note["message"].startswith("untrusted: 2 of 2 cases were not searched: the repository is not whole: ")
     assert "partial.git lacks 1 of 1 contents" in note["message"]
     assert "fetch the contents first (git -C " in note["message"]

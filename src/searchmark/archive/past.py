@@ -13,10 +13,10 @@ from searchmark.analysis.trends import Trend, trends_of
 from searchmark.archive.entries import new_entry
 from searchmark.archive.listing import EntrySelection, Warn, summaries
 from searchmark.archive.store import Archive
+from searchmark.findings import finding
 from searchmark.options.drift_options import DRIFT_LIMIT
 from searchmark.records.shown import counted
 from searchmark.reports import without_known_secrets
-from searchmark.reports.notes import note
 from searchmark.reports.past_runs import past_runs
 from searchmark.reports.report import Report
 
@@ -40,7 +40,7 @@ def with_history(
         report,
         trends=tuple(_still_followed(current, past)),
         drifts=tuple(drift for name, run in named for drift in drifts_of(name, run, [*past, *current], limit)),
-        notes=(*report.notes, *(note("earlier-runs-differ", sentence) for sentence in apart)),
+        audit=(*report.audit, *(finding("earlier-runs-differ", sentence) for sentence in apart)),
     )
 
 

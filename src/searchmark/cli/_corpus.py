@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from searchmark.corpora.case_locations import Where
-from searchmark.corpora.corpus import FieldMapping, Survey, corpus_of, load_corpus
+from searchmark.corpora.corpus import Corpus, FieldMapping, Survey, corpus_of, load_corpus
 from searchmark.errors import UsageError
 from searchmark.options.report_options import ReportOptions
 from searchmark.records import Run, Suite
@@ -18,12 +18,18 @@ if TYPE_CHECKING:
 
 def survey_of(suite: Suite, path: str | None, mapping: tuple[str, ...]) -> Survey | None:
     """The corpus that was named, or what the suite brings along, or nothing."""
+    corpus = corpus_named(suite, path, mapping)
+    return None if corpus is None else corpus.survey
+
+
+def corpus_named(suite: Suite, path: str | None, mapping: tuple[str, ...]) -> Corpus | None:
+    """The same, to be read."""
     fields = FieldMapping.parse(mapping)
     if path is not None:
-        return load_corpus(path, fields).survey
+        return load_corpus(path, fields)
     if mapping:
         raise UsageError("--map names the fields of a corpus; it needs --corpus")
-    return None if suite.table.documents is None else corpus_of(suite).survey
+    return None if suite.table.documents is None else corpus_of(suite)
 
 
 def with_fields_of_targets(

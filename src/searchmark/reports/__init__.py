@@ -15,11 +15,10 @@ from typing import cast
 from searchmark.errors import UsageError
 from searchmark.reports.building import build_comparison, build_report
 from searchmark.reports.json_file import read_report
-from searchmark.reports.notes import Note
 from searchmark.reports.report import Report
 
 __all__ = [
-    "RENDERERS", "Note", "Renderer", "Report", "build_comparison", "build_report", "format_of", "pieces_of", "read_report",
+    "RENDERERS", "Renderer", "Report", "build_comparison", "build_report", "format_of", "pieces_of", "read_report",
     "render", "renderer_of", "suffixes", "without_known_secrets", "write_report",
 ]  # fmt: skip
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from searchmark.findings.sentences import counted
 from searchmark.gates.sentences import SIGNS, told_apart
 from searchmark.measures.words import with_words
 from searchmark.reports.advice import Recommendation
 from searchmark.reports.cells import Amount, Bytes, Interval, Milliseconds, Number, Quantity, Seconds, Table, Text, table
 from searchmark.reports.failed import FailedCase, count_failed, failed_cases
-from searchmark.reports.layout import Row, came_text, counted, expected_text, listed
+from searchmark.reports.layout import Row, came_text, expected_text, listed
 from searchmark.reports.report import Report
 from searchmark.reports.targets import TargetLine, TargetState, targets
 

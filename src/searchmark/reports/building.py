@@ -8,17 +8,18 @@ from dataclasses import replace
 from searchmark.analysis.comparison import Pair, unique_names
 from searchmark.analysis.decisions import decide
 from searchmark.analysis.scores import Scores
+from searchmark.audit.about_runs import about_run, told_apart
+from searchmark.audit.run_findings import comparability_findings, noise_findings
+from searchmark.audit.score_findings import corpus_findings, segment_findings
 from searchmark.corpora.corpus import Survey
+from searchmark.findings import Finding, by_severity
 from searchmark.gates.rules import Gate
 from searchmark.options.compare_options import DecisionTable
 from searchmark.options.report_options import ReportOptions
 from searchmark.records.versions import Versions
 from searchmark.reports.case_columns import ExpectedTargets, FactColumns, HitText
-from searchmark.reports.notes import Note, told_apart
 from searchmark.reports.recommendations import recommend
 from searchmark.reports.report import AgentSummary, Report, SuiteSummary
-from searchmark.reports.run_notes import comparability_notes, corpus_difference, depth_notes, noise_notes, run_notes
-from searchmark.reports.score_notes import corpus_notes, score_notes, segment_notes, trust_notes
 from searchmark.reports.snapshot_effect import snapshot_effects
 from searchmark.reports.summaries import agent_summary, suite_summary
 from searchmark.reports.versions import versions_of
@@ -32,17 +33,19 @@ def build_report(
     options: ReportOptions = ReportOptions(),  # noqa: B008  # frozen
     text_of: HitText | None = None,
     declared: Versions = Versions(),  # noqa: B008  # frozen
+    audited: Iterable[Finding] = (),
 ) -> Report:
     """Everything to be said about one agent's scores; ``by`` names what the cases are split by, ``text_of`` reads documents.
 
-    ``declared`` are the versions that its config names.
+    ``declared`` are the versions that its config names, ``audited`` what an audit of the suite has found.
     """
     suite, by = scores.judged.suite, tuple(by)
     (name,) = unique_names([scores])
     about = suite_summary(suite, corpus)
     agent = _versioned(agent_summary(scores, by, ExpectedTargets.of(suite), options, text_of), about, declared)
-    notes = (*_notes(scores, agent, corpus), *segment_notes(suite, by), *corpus_notes(corpus))
-    return _advised(Report(about, {name: agent}, FactColumns(suite.table), gate, notes))
+    of_run = about_run(scores, corpus, agent.dropped, agent.measures)
+    found = (*of_run, *segment_findings(suite, by), *corpus_findings(corpus), *audited)
+    return _advised(Report(about, {name: agent}, FactColumns(suite.table), gate, tuple(by_severity(found))))
 
 
 def build_comparison(
@@ -55,6 +58,7 @@ def build_comparison(
     options: ReportOptions = ReportOptions(),  # noqa: B008  # frozen
     text_of: HitText | None = None,
     declared: Versions = Versions(),  # noqa: B008  # frozen
+    audited: Iterable[Finding] = (),
 ) -> Report:
     """Everything to be said about several runs on one suite, decisions by ``tables`` included."""
     suite, by = scores[0].judged.suite, tuple(by)
@@ -64,13 +68,15 @@ def build_comparison(
     agents = {name: _versioned(each, about, declared) for name, each in summaries.items()}
     runs = {name: each.judged.run for name, each in named.items()}
     means = {name: {key: summary.mean for key, summary in agent.measures.items()} for name, agent in agents.items()}
-    notes = told_apart({name: list(_notes(each, agents[name], corpus)) for name, each in named.items()})
+    of_runs = {name: list(about_run(each, corpus, agents[name].dropped, agents[name].measures)) for name, each in named.items()}
+    of_all = (*noise_findings(runs, means), *segment_findings(suite, by), *corpus_findings(corpus))
+    found = (*comparability_findings(pairs), *told_apart(of_runs), *of_all, *audited)
     report = Report(
         suite=about,
         agents=agents,
         cases=FactColumns(suite.table),
         gate=gate,
-        notes=(*comparability_notes(pairs), *notes, *noise_notes(runs, means), *segment_notes(suite, by), *corpus_notes(corpus)),
+        audit=tuple(by_severity(found)),
         pairs=tuple(pairs),
         decisions=tuple(decide(table, pairs, named) for table in tables),
         snapshot_effects=tuple(snapshot_effects(named)),
@@ -84,12 +90,3 @@ def _advised(report: Report) -> Report:
 
 def _versioned(agent: AgentSummary, suite: SuiteSummary, declared: Versions) -> AgentSummary:
     return replace(agent, versions=versions_of(suite, agent.run, declared))
-
-
-def _notes(scores: Scores, agent: AgentSummary, corpus: Survey | None) -> Iterable[Note]:
-    judged = scores.judged
-    yield from trust_notes(scores)
-    yield from run_notes(judged.run, judged.suite.table.index)
-    yield from depth_notes(scores)
-    yield from corpus_difference(judged.run, corpus)
-    yield from score_notes(scores, agent.dropped.items(), agent.measures.items())

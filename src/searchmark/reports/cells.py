@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from searchmark.findings.sentences import seconds_text, three_digits
+
 UNDEFINED = "–"
 SMALLEST_P = 0.0001
 # Sizes in steps of a thousand, as disks and networks are sold.
@@ -130,8 +132,7 @@ class Seconds(Quantity):
     """A time to get ready; what is next to nothing is in a unit that shows it."""
 
     def written(self, number: float) -> str:
-        scale, unit = (1.0, "s") if number >= 1e-3 or not number else (1e3, "ms") if number >= 1e-6 else (1e6, "µs")  # noqa: PLR2004  # units
-        return f"{three_digits(number * scale)} {unit}"
+        return seconds_text(number)
 
 
 @dataclass(frozen=True)
@@ -252,11 +253,6 @@ class MedianAndTail(Cell):
         if self.median is None or self.tail is None:
             return UNDEFINED
         return f"{three_digits(self.median)} / {Milliseconds(self.tail).text}"
-
-
-def three_digits(number: float) -> str:
-    """Three significant digits, or all before the point, never an exponent for what is large."""
-    return f"{number:.3g}" if number < 100 else f"{number:.0f}"  # noqa: PLR2004  # three digits either way
 
 
 @dataclass(frozen=True)

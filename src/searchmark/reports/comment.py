@@ -53,10 +53,10 @@ def _tables(report: Report) -> Iterator[str]:
 
 def _causes(report: Report) -> Iterator[str]:
     """What else a gate has to say, and what takes the trust from a result."""
-    doubts = [note.message for note in report.notes if note.severity == "error"]
+    doubts = [found.message for found in report.audit if found.severity == "error"]
     lines = [f"- {markdown_line(line, _SENTENCE)}" for line in (*gate_layout.gate_lines(report), *doubts)]
     if lines:
-        yield "<details><summary>Cases and notes</summary>"
+        yield "<details><summary>Cases and findings</summary>"
         yield ""
         yield from _shortened(lines, _CAUSES)
         yield ""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from searchmark.findings.sentences import counted
 from searchmark.gates.quantities import MOST_CASES
 from searchmark.gates.rules import RuleResult
 from searchmark.reports.case_records import CaseSummary
 from searchmark.reports.gate_rows import rule_notes
-from searchmark.reports.layout import counted, listed
+from searchmark.reports.layout import listed
 from searchmark.reports.report import Report
 
 CAUSES_SHOWN = 3

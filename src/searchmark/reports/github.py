@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from searchmark.errors import UsageError
+from searchmark.findings import spoils
 from searchmark.reports import render
 from searchmark.reports.gate_layout import cause_lines
 from searchmark.reports.gate_rows import rule_notes
@@ -100,9 +101,9 @@ def _errors(report: Report, line_of: Callable[[str], SuiteLine | None]) -> Itera
             lines = (rule.message, *cause_lines(report, rule))
             at = next(filter(None, map(line_of, rule.cases)), None)
             yield Annotation("error", f"Search gate {rule.verdict}", "\n".join(lines), at)
-    for note in report.notes:
-        if note.severity == "error":
-            yield Annotation("error", "Search result untrusted", "\n".join(filter(None, (note.message, note.fix))))
+    for found in report.audit:
+        if spoils(found):
+            yield Annotation("error", "Search result untrusted", "\n".join(filter(None, (found.message, found.fix))))
     if outcome_of(report) == "nothing evaluated":
         yield Annotation("error", "Search quality", "not a single case has a value")
 
@@ -110,9 +111,9 @@ def _errors(report: Report, line_of: Callable[[str], SuiteLine | None]) -> Itera
 def _warnings(report: Report) -> Iterator[Annotation]:
     for text in rule_notes(report):
         yield Annotation("warning", "Search gate", text)
-    for note in report.notes:
-        if note.severity == "warning":
-            yield Annotation("warning", "Search quality", note.message)
+    for found in report.audit:
+        if found.severity != "note" and not spoils(found):
+            yield Annotation("warning", "Search quality", found.message)
 
 
 def summary_file() -> Path:

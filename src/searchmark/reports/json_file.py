@@ -35,7 +35,7 @@ def to_json(report: Report) -> Iterator[str]:
         "suite": asdict(report.suite),
         **({"cases": fact_entries(report.cases)} if report.cases else {}),
         "agents": {name: _agent_data(agent) for name, agent in report.agents.items()},
-        "notes": [asdict(note) for note in report.notes],
+        "audit": [asdict(found) for found in report.audit],
     }
     optional = {
         "gate": None if report.gate is None else asdict(report.gate),

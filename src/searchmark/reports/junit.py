@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from typing import Literal, NamedTuple
 
+from searchmark.findings import spoils
 from searchmark.gates.pins import EVERY_CASE
 from searchmark.gates.rules import RuleResult
 from searchmark.gates.sentences import SIGNS, told_apart, within
@@ -63,10 +64,10 @@ def _gate_tests(report: Report) -> Iterator[_JunitTest]:
     """A test per rule, and one for everything else that takes the trust from the result."""
     for rule in report.gate.rules if report.gate else ():
         yield _JunitTest(rule_name(rule), _rule_found(report, rule))
-    for note in report.notes:
-        if note.severity == "error":
-            lines = tuple(text for text in (note.why, note.fix) if text)
-            yield _JunitTest(f"trusted: {note.code}", _TestResult("error", note.code, note.message, lines))
+    for found in report.audit:
+        if spoils(found):
+            lines = tuple(text for text in (found.why, found.fix) if text)
+            yield _JunitTest(f"trusted: {found.code}", _TestResult("error", found.code, found.message, lines))
     if outcome_of(report) == "nothing evaluated":
         yield _JunitTest("something was evaluated", _TestResult("error", "nothing evaluated", "not a single case has a value"))
 

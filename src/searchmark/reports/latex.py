@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from searchmark.findings.sentences import counted
 from searchmark.reports.cells import Cell, RankedMean, Table, Text
 from searchmark.reports.comparison_layout import standing_table
-from searchmark.reports.layout import counted, measure_table
+from searchmark.reports.layout import measure_table
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible
 from searchmark.reports.report import Report
 from searchmark.reports.usage_layout import token_lines

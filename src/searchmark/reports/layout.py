@@ -7,6 +7,7 @@ from dataclasses import fields
 
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.scores import Summary
+from searchmark.findings.sentences import counted
 from searchmark.measures.words import with_words
 from searchmark.records.versions import Versions
 from searchmark.reports.case_records import CaseSummary, ExpectedTarget
@@ -100,10 +101,6 @@ def _unknown_parts(agent: AgentSummary) -> list[str]:
     if not agent.run.own_corpus or not agent.latency_ms:
         return []
     return ["index", *(["peak memory"] if agent.run.memory_bytes is None else [])]
-
-
-def counted(count: int, noun: str, plural: str | None = None) -> str:
-    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def worst_table(agent: AgentSummary) -> Table:

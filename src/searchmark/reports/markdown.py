@@ -124,12 +124,12 @@ def _history(report: Report) -> Iterator[str]:
     yield from _titled_list("Since earlier runs", (line.text for line in history_lines(report)))
 
 
-def _notes(report: Report) -> Iterator[str]:
-    yield from _titled_list("Notes", (note.message for note in report.notes))
+def _findings(report: Report) -> Iterator[str]:
+    yield from _titled_list("Findings", (f"{found.severity}: {found.message}" for found in report.audit))
 
 
 # In the order in which they are read; a section that has nothing to say gives no line.
-SECTIONS: tuple[Section, ...] = (_verdict, _summary, _comparison, _runs, _recommendations, _history, _notes, _versions)
+SECTIONS: tuple[Section, ...] = (_verdict, _summary, _comparison, _runs, _recommendations, _history, _findings, _versions)
 
 
 def _titled_list(title: str, sentences: Iterable[str]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from searchmark.findings import spoils
 from searchmark.reports.report import Report
 
 Outcome = Literal["measured", "passed", "failed", "unresolvable", "untrusted", "nothing evaluated"]
@@ -21,6 +22,6 @@ def outcome_of(report: Report) -> Outcome:
     """How it ended; ``measured`` is a result that can be trusted and that no gate asked anything of."""
     if not any(summary.cases for agent in report.agents.values() for summary in agent.measures.values()):
         return "nothing evaluated"
-    if any(note.severity == "error" for note in report.notes):
+    if any(map(spoils, report.audit)):
         return "untrusted"
     return "measured" if report.gate is None else report.gate.verdict

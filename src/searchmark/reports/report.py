@@ -17,13 +17,13 @@ from searchmark.analysis.similarity import Spread
 from searchmark.analysis.trends import Trend
 from searchmark.analysis.usage import NOTHING_STATED, UsageSummary
 from searchmark.files.schemas import Schema
+from searchmark.findings import Finding
 from searchmark.gates.rules import Gate
 from searchmark.records import AgentIdentity, Environment, IndexBuild, SearchedRepository, VectorStatistics
 from searchmark.records.shown import NotebookRecord, counted, listed, quoted
 from searchmark.records.versions import Versions
 from searchmark.reports.advice import Recommendation
 from searchmark.reports.case_records import CaseFacts, CaseSummary
-from searchmark.reports.notes import Note
 from searchmark.reports.snapshot_effect import SnapshotEffect
 
 REPORT_SCHEMA = Schema("report", 1)
@@ -106,7 +106,7 @@ class AgentSummary:
 class Report(NotebookRecord):
     """All that is known about one evaluation or comparison. The keys of ``agents`` are display names, each unique.
 
-    ``cases`` is what the suite says of each case, where it says anything. ``notes`` are the sentences that a reader must not
+    ``cases`` is what the suite says of each case, where it says anything. ``audit`` are the findings that a reader must not
     miss, and ``next_step`` is the command that shows every case of a gate that is not passed. ``drifts`` and ``trends`` are
     what the archive tells of earlier runs.
     """
@@ -115,7 +115,7 @@ class Report(NotebookRecord):
     agents: Mapping[str, AgentSummary]
     cases: Mapping[str, CaseFacts] = field(default_factory=dict)
     gate: Gate | None = None
-    notes: tuple[Note, ...] = ()
+    audit: tuple[Finding, ...] = ()
     pairs: tuple[Pair, ...] = ()
     decisions: tuple[Decision, ...] = ()
     snapshot_effects: tuple[SnapshotEffect, ...] = ()

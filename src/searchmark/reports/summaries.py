@@ -13,13 +13,13 @@ from searchmark.analysis.prices import total_cost
 from searchmark.analysis.scores import Scores, segment_rows, untrusted_because
 from searchmark.analysis.similarity import similarity_of
 from searchmark.analysis.usage import usage_of
+from searchmark.audit.score_findings import DROPPED
 from searchmark.corpora.corpus import Survey
 from searchmark.options.report_options import ReportOptions
 from searchmark.records import Run, Suite
 from searchmark.reports.case_columns import CaseColumns, ExpectedTargets, HitText
 from searchmark.reports.past_runs import answers_digest
 from searchmark.reports.report import AgentSummary, RunSummary, SuiteSummary, Summaries
-from searchmark.reports.score_notes import DROPPED
 
 EXAMPLES = 5  # the worst and the best
 

@@ -8,13 +8,14 @@ from itertools import islice
 
 from rich.console import Console
 
+from searchmark.findings.sentences import counted
 from searchmark.measures.words import with_words
 from searchmark.reports.advice_layout import STATES, GatedValue, asked, recommendation_sentences, target_subject
 from searchmark.reports.cells import Cell, Count, Interval, Number, Table, Text, table
 from searchmark.reports.fitting import fitted
 from searchmark.reports.gate_layout import gate_sentence
 from searchmark.reports.history_layout import history_lines
-from searchmark.reports.layout import Row, case_counts, counted, listed
+from searchmark.reports.layout import Row, case_counts, listed
 from searchmark.reports.outcome import MEANINGS, outcome_of
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
 from searchmark.reports.report import AgentSummary, Report
@@ -127,7 +128,7 @@ def _meaning(report: Report) -> Iterator[str]:
     yield from _first(
         [line.text for line in history_lines(report)], "more line about earlier runs", "more lines about earlier runs"
     )
-    yield from (f"note: {note.message}" for note in report.notes if note.severity == "error")  # all: they make it untrusted
+    yield from (f"error: {found.message}" for found in report.audit if found.severity == "error")  # all of them
 
 
 def _first(sentences: list[str], noun: str, plural: str | None = None) -> Iterator[str]:

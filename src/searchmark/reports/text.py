@@ -22,6 +22,7 @@ from searchmark.reports.usage_layout import usage_table, usages_table
 from searchmark.reports.vector_layout import ann_table, anns_table, stabilities_table, stability_table, vector_lines
 
 WIDTH = 120
+SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "note": ""}
 # Blanks that fill a table up to its edge: they would make a line wider than a narrow terminal.
 _LINE_END = re.compile(r" +((?:\x1b\[0m)?)$", re.MULTILINE)
 
@@ -66,8 +67,8 @@ def _parts(report: Report, brief: bool) -> Iterator[Part]:
     if not brief:
         yield from (_line(f"recommended: {sentence}") for sentence in recommendation_sentences(report))
         yield from (_line(line.text, "yellow") for line in history_lines(report))
-    for note in report.notes:
-        yield _line(f"note: {note.message}", "yellow")
+    for found in report.audit:
+        yield _line(f"{found.severity}: {found.message}", SEVERITY_STYLES[found.severity])
     gate = gate_layout.gate_sentence(report)
     if gate:
         yield _line(gate, "bold green" if report.gate and report.gate.verdict == "passed" else "bold red")

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.usage import Stated, UsageSummary
-from searchmark.reports.cells import Amount, Count, Milliseconds, OutOf, Quantity, Table, Text, table, three_digits
+from searchmark.findings.sentences import three_digits
+from searchmark.reports.cells import Amount, Count, Milliseconds, OutOf, Quantity, Table, Text, table
 from searchmark.reports.report import AgentSummary
 
 STATED = "as the agent states it"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from searchmark.analysis.latencies import Latency
+from searchmark.findings.sentences import three_digits
 from searchmark.records.shown import counted
 from searchmark.reports.cells import (
     UNDEFINED,
@@ -21,7 +22,6 @@ from searchmark.reports.cells import (
     Text,
     Verdict,
     table,
-    three_digits,
 )
 from searchmark.reports.frontier import Frontier, FrontierPoint
 from searchmark.sweeps.result import AgainstBaseline, MeanValue, Sweep, SweepRow

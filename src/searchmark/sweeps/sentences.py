@@ -10,8 +10,9 @@ from dataclasses import replace
 from math import inf
 
 from searchmark.analysis.intervals import SAME
+from searchmark.findings.sentences import three_digits
 from searchmark.records.shown import counted
-from searchmark.reports.cells import Bytes, Milliseconds, PValue, three_digits
+from searchmark.reports.cells import Bytes, Milliseconds, PValue
 from searchmark.sweeps.notes import row_notes
 from searchmark.sweeps.result import AgainstBaseline, Sweep, SweepRow
 

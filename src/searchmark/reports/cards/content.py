@@ -150,7 +150,7 @@ def _report_card(report: Report) -> NotebookCard:
     outcome = outcome_of(report)
     verdict, pairs = _pairs(report.pairs)
     headline = gate_sentence(report) or (verdict if outcome == "measured" else None) or page_of(report).headline
-    doubts = [note.message for note in report.notes if note.severity == "error"]
+    doubts = [found.message for found in report.audit if found.severity == "error"]
     said = (verdict, *(decision.sentence for decision in report.decisions), *doubts)
     lines = CardSection(tuple(line for line in said if line and line != headline))
     runs = () if report.pairs else tuple(islice(_runs(report), PAIRS_SHOWN))

@@ -10,10 +10,10 @@ from statistics import median
 from typing import Any
 
 from searchmark.analysis.usage import counter_of
+from searchmark.findings.sentences import three_digits
 from searchmark.measures.words import with_words
 from searchmark.records import MATCHES, STATUSES, AnswerDetails
 from searchmark.reports.case_records import CaseSummary, ShownHit
-from searchmark.reports.cells import three_digits
 from searchmark.reports.failed import failed_because
 from searchmark.reports.measured import measure_names
 from searchmark.reports.page.differences import Differences

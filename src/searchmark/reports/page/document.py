@@ -9,8 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from searchmark.findings.sentences import counted
 from searchmark.measures.words import in_words, with_words
-from searchmark.reports.layout import counted
 from searchmark.reports.page.case_data import case_data
 from searchmark.reports.page.sections import page_of
 from searchmark.reports.quoting import visible

@@ -8,6 +8,8 @@ from functools import cached_property
 
 from searchmark.analysis.comparison import Pair
 from searchmark.analysis.verdicts import Difference
+from searchmark.findings import Finding
+from searchmark.findings.sentences import counted
 from searchmark.measures.words import with_words
 from searchmark.reports import comparison_layout, gate_layout, layout
 from searchmark.reports.advice_layout import STATES, GatedValue, asked, target_subject
@@ -15,7 +17,6 @@ from searchmark.reports.cells import Interval, Number, SegmentMean, Table
 from searchmark.reports.gate_rows import rule_table
 from searchmark.reports.history_layout import HistoryLine, history_lines
 from searchmark.reports.measured import leading_measure, measure_names
-from searchmark.reports.notes import Note
 from searchmark.reports.outcome import Outcome, outcome_of
 from searchmark.reports.page.figures import Tick, Whisker, scale_of, whisker
 from searchmark.reports.page.heat import HeatMap, heat_maps, leakage_maps
@@ -138,7 +139,7 @@ class Page:
             said = gate.removeprefix(f"gate {self.outcome}: ")  # the headline says that already
             return f"{said[0].upper()}{said[1:].removesuffix('.')}."
         count = len(self.verdicts)
-        compared = f"{layout.counted(count, 'comparison')} by {with_words(self.report.pairs[0].primary)}. " if count else ""
+        compared = f"{counted(count, 'comparison')} by {with_words(self.report.pairs[0].primary)}. " if count else ""
         return f"{compared}No gate was asked for."
 
     @property
@@ -147,7 +148,7 @@ class Page:
         runs = len(self.report.agents)
         started = min((agent.run.started for agent in self.report.agents.values() if agent.run.started), default=None)
         when = [] if started is None else [f"{started:%Y-%m-%d %H:%M} {started.tzname() or ''}".strip()]
-        return " · ".join([layout.counted(self.report.suite.cases, "case"), layout.counted(runs, "run"), *when])
+        return " · ".join([counted(self.report.suite.cases, "case"), counted(runs, "run"), *when])
 
     @property
     def gate_lines(self) -> list[str]:
@@ -158,12 +159,12 @@ class Page:
         return rule_table(self.report)
 
     @property
-    def errors(self) -> list[Note]:
-        return [note for note in self.report.notes if note.severity == "error"]
+    def errors(self) -> list[Finding]:
+        return [found for found in self.report.audit if found.severity == "error"]
 
     @property
-    def other_notes(self) -> list[Note]:
-        return [note for note in self.report.notes if note.severity != "error"]
+    def other_findings(self) -> list[Finding]:
+        return [found for found in self.report.audit if found.severity != "error"]
 
     @property
     def verdicts(self) -> list[VerdictRow]:

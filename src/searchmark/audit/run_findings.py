@@ -1,4 +1,4 @@
-"""Notes on how a run went: what failed, under which conditions times were taken, and what two runs of one agent tell."""
+"""Findings on how a run went: what failed, under which conditions times were taken, and what two runs of one agent tell."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from itertools import combinations
 from searchmark.analysis.comparison import Pair
 from searchmark.analysis.latencies import latencies_of
 from searchmark.analysis.scores import Scores
+from searchmark.audit.usage_findings import usage_findings
+from searchmark.audit.vector_findings import vector_findings
 from searchmark.comparability import Mismatch, depth_reached, proven_repeat
 from searchmark.corpora.corpus import Survey
 from searchmark.errors import shortened, with_excerpt
+from searchmark.findings import Finding, finding
 from searchmark.records import AnswerDetails, Run
-from searchmark.reports.notes import Note, note
-from searchmark.reports.usage_notes import usage_notes
-from searchmark.reports.vector_notes import vector_notes
 
 REASONS_SHOWN = 3
 LONGEST_REASON = 240
@@ -24,23 +24,23 @@ LONGEST_EXCERPT = 80
 Details = list[tuple[str, AnswerDetails]]
 
 
-def run_notes(run: Run, order: Mapping[str, int]) -> Iterator[Note]:
+def run_findings(run: Run, order: Mapping[str, int]) -> Iterator[Finding]:
     """What went wrong, and under which conditions the times were taken; cases are told in the order of the suite."""
     known = zip(run.case_ids, run.details or (), strict=False)
     details = sorted(known, key=lambda each: (order.get(each[0], len(order)), each[0]))
-    yield from _failure_notes(details, run.provenance.failure)
+    yield from _failure_findings(details, run.provenance.failure)
     repeats = [case for case, each in details if each.repeat_failure is not None]
     if repeats:
-        yield note("repeat-failures", f"cases answered first and failing on a repeat: {len(repeats)}", repeats)
+        yield finding("repeat-failures", f"cases answered first and failing on a repeat: {len(repeats)}", repeats)
     unstable = [case for case, each in details if each.unstable > 0]
     if unstable:
-        yield note("unstable-answers", f"cases that were answered differently when asked again: {len(unstable)}", unstable)
-    yield from usage_notes(run, details)
-    yield from vector_notes(run)
-    yield from _condition_notes(run)
+        yield finding("unstable-answers", f"cases that were answered differently when asked again: {len(unstable)}", unstable)
+    yield from usage_findings(run, details)
+    yield from vector_findings(run)
+    yield from _condition_findings(run)
 
 
-def _failure_notes(details: Details, failure: str | None) -> Iterator[Note]:
+def _failure_findings(details: Details, failure: str | None) -> Iterator[Finding]:
     """The most frequent reasons first; that the agent could not be started is said elsewhere."""
     reasons: dict[str, list[str]] = {}
     excerpts: dict[str, str] = {}
@@ -53,28 +53,28 @@ def _failure_notes(details: Details, failure: str | None) -> Iterator[Note]:
     ranked = sorted(reasons.items(), key=lambda found: (-len(found[1]), found[0]))
     for reason, cases in ranked[:REASONS_SHOWN]:
         shown = with_excerpt(reason, excerpts.get(reason))
-        yield note("failures", f"failures for this reason: {len(cases)} ({shown})", cases)
+        yield finding("failures", f"failures for this reason: {len(cases)} ({shown})", cases)
     rest = [case for _, cases in ranked[REASONS_SHOWN:] for case in cases]
     if rest:
-        yield note("failures", f"failures for other reasons: {len(rest)}", rest)
+        yield finding("failures", f"failures for other reasons: {len(rest)}", rest)
 
 
-def _condition_notes(run: Run) -> Iterator[Note]:
+def _condition_findings(run: Run) -> Iterator[Finding]:
     provenance = run.provenance
     if provenance.restarts:
-        yield note("worker-restarts", f"restarts of the worker: {provenance.restarts}")
+        yield finding("worker-restarts", f"restarts of the worker: {provenance.restarts}")
     if provenance.candidates:
         kinds = ", ".join(provenance.candidates.kinds)
         message = f"files searched, by kind, as in the gold set: {kinds} (--candidates all: every file)"
-        yield note("limited-candidates", message)
+        yield finding("limited-candidates", message)
     if provenance.workers > 1:
-        yield note("parallel-workers", f"latencies were measured under load: {provenance.workers} workers in parallel")
+        yield finding("parallel-workers", f"latencies were measured under load: {provenance.workers} workers in parallel")
     for event in provenance.trust:
         if not event.spoils:
-            yield note(event.kind.replace("_", "-"), event.message)
+            yield finding(event.kind.replace("_", "-"), event.message)
 
 
-def noise_notes(runs: Mapping[str, Run], means: Mapping[str, Mapping[str, float | None]]) -> Iterator[Note]:
+def noise_findings(runs: Mapping[str, Run], means: Mapping[str, Mapping[str, float | None]]) -> Iterator[Finding]:
     """What differs between two runs of one agent on the same question is the noise floor of quality and speed."""
     for name, again in combinations(runs, 2):
         if not proven_repeat(runs[name], runs[again]):
@@ -85,38 +85,38 @@ def noise_notes(runs: Mapping[str, Run], means: Mapping[str, Mapping[str, float 
         shared = [kind for kind in first if kind in second and first[kind].p50]
         times = [f"{kind} p50 {abs(second[kind].p50 / first[kind].p50 - 1):.1%}" for kind in shared]
         differ = f"the means differ by {', '.join(values)}; the times by {', '.join(times) or 'nothing'}"
-        yield note("noise-floor", f"noise floor, {name} asked twice: {differ}")
+        yield finding("noise-floor", f"noise floor, {name} asked twice: {differ}")
 
 
-def depth_notes(scores: Scores) -> Iterator[Note]:
+def depth_findings(scores: Scores) -> Iterator[Finding]:
     """Which measures are cut by the depth that was asked for, and which see less than they would."""
     cut = {part.name: part for each in scores.measures for part in each.parts if part.by_depth}
     if cut:
         depth = next(iter(cut.values())).cutoff
         renamed = ", ".join(f"{part.asked.name} is reported as {name}" for name, part in cut.items())
-        yield note("cut-answers", f"answers end after {depth} hits: {renamed}")
+        yield finding("cut-answers", f"answers end after {depth} hits: {renamed}")
     depth = depth_reached(scores.judged.run)
     blind = [each.name for each in scores.measures if depth is not None and each.looks_below(depth)]
     if blind:
-        yield note("cut-answers", f"answers end after {depth} hits: none below is seen by {', '.join(blind)}")
+        yield finding("cut-answers", f"answers end after {depth} hits: none below is seen by {', '.join(blind)}")
 
 
-def corpus_difference(run: Run, corpus: Survey | None) -> Iterator[Note]:
+def corpus_difference(run: Run, corpus: Survey | None) -> Iterator[Finding]:
     """That hits are checked against another corpus than the one that was searched, where both are known."""
     searched = set(run.provenance.corpora.values())
     if corpus is not None and run.label.snapshot is None and len(searched) == 1 and corpus.digest not in searched:
         name = next(iter(run.provenance.corpora))
-        yield note("other-corpus", f"hits are checked against another corpus than {name}, which was searched")
+        yield finding("other-corpus", f"hits are checked against another corpus than {name}, which was searched")
 
 
-def comparability_notes(pairs: Sequence[Pair]) -> Iterator[Note]:
+def comparability_findings(pairs: Sequence[Pair]) -> Iterator[Finding]:
     """Which pairs are INVALID since the runs differ in more than their agents."""
     for pair in pairs:
         for found in pair.mismatches:
             invalid = [each.measure for each in pair.differences if found.sentence in each.reason]
             which = "" if len(invalid) in (0, len(pair.differences)) else f" for {', '.join(invalid)}"
             message = f"{pair.candidate} against {pair.baseline} is INVALID{which}: {found.sentence} ({found.fix})"
-            yield replace(note(_code(found, pair, pairs), message), fix=found.fix)
+            yield replace(finding(_code(found, pair, pairs), message), fix=found.fix)
 
 
 def _code(found: Mismatch, pair: Pair, pairs: Sequence[Pair]) -> str:

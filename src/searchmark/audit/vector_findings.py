@@ -1,18 +1,18 @@
-"""Notes on stored vectors: what is odd about them, how many they are, and what to do."""
+"""Findings on stored vectors: what is odd about them, how many they are, and what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from searchmark.findings import Finding, finding
 from searchmark.records import Run, VectorStatistics
-from searchmark.reports.notes import Note, note
 
 LENGTH_ONE = 1e-3  # how far from one a length may be that was rounded to half precision
 ROUNDING = 1e-3  # of the mean: deviations of lengths that are no difference
 _BY_LENGTH = ("ip", "l2", "inner product")  # distances that a vector's length decides on
 
 
-def vector_notes(run: Run) -> Iterator[Note]:
+def vector_findings(run: Run) -> Iterator[Finding]:
     """What must be known of the vectors of a run."""
     agent = run.provenance.agent
     distance = None if agent is None else agent.description.get("distance")
@@ -21,7 +21,7 @@ def vector_notes(run: Run) -> Iterator[Note]:
         yield from _lengths(each, by_length=distance in _BY_LENGTH)
 
 
-def _odd_ones(found: VectorStatistics) -> Iterator[Note]:
+def _odd_ones(found: VectorStatistics) -> Iterator[Finding]:
     odd = (
         ("vectors-not-finite", found.not_finite, "hold a NaN or an infinity"),
         ("vectors-of-other-dimension", found.wrong_dimension, f"have another dimension than {found.dimension}"),
@@ -30,10 +30,10 @@ def _odd_ones(found: VectorStatistics) -> Iterator[Note]:
     )
     for code, count, what in odd:
         if count:
-            yield note(code, f"{count:,} of {found.count:,} vectors{_of_arm(found)} {what}")
+            yield finding(code, f"{count:,} of {found.count:,} vectors{_of_arm(found)} {what}")
 
 
-def _lengths(found: VectorStatistics, *, by_length: bool) -> Iterator[Note]:
+def _lengths(found: VectorStatistics, *, by_length: bool) -> Iterator[Finding]:
     least = found.norm_min_nonzero if found.zero else found.norm_min  # zeros have a note of their own, and no scale helps them
     if found.norm_mean is None or found.norm_min is None or found.norm_max is None or least is None:
         return
@@ -43,13 +43,13 @@ def _lengths(found: VectorStatistics, *, by_length: bool) -> Iterator[Note]:
     is_one = max(abs(least - 1), abs(found.norm_max - 1)) <= LENGTH_ONE
     differ = found.norm_max - least > ROUNDING * found.norm_mean
     if found.normalized and not is_one:
-        yield note("unnormalised-vectors", f"{vectors} were to have length one, and have {written}")
+        yield finding("unnormalised-vectors", f"{vectors} were to have length one, and have {written}")
     elif not found.normalized and not is_one and differ and by_length:
-        yield note("unnormalised-vectors", f"{vectors} have lengths of {written}, and the distance goes by length")
+        yield finding("unnormalised-vectors", f"{vectors} have lengths of {written}, and the distance goes by length")
     elif found.normalized is False and is_one:
-        yield note("normalised-already", f"{are_one} have length one though normalize is false")
+        yield finding("normalised-already", f"{are_one} have length one though normalize is false")
     if found.unit_before and found.unit_before >= found.count - found.zero:
-        yield note("double-normalised", f"{are_one} had length one already and were normalised again, which changed nothing")
+        yield finding("double-normalised", f"{are_one} had length one already and were normalised again, which changed nothing")
 
 
 def _of_arm(found: VectorStatistics) -> str:

@@ -1,4 +1,4 @@
-"""Notes on scores: why they are untrusted, what was left out of them, and which cases say little."""
+"""Findings on scores: why they are untrusted, what was left out of them, and which cases say little."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from searchmark.analysis.scores import Scores, Summary, distrust, segment_rows
 from searchmark.corpora.corpus import Survey
+from searchmark.findings import Finding, finding
 from searchmark.judging.judge import Judged
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import EMPTY, NOT_RUN, Suite
-from searchmark.reports.notes import Note, note
 
 FEWEST_EMPTY = 2  # cases, all of them empty, that are worth a note
 NEARLY_ALL, FEWEST_NEARLY = 0.9, 10
@@ -47,47 +47,49 @@ DROPPED = {
 }
 
 
-def score_notes(
+def score_findings(
     scores: Scores, dropped: Iterable[tuple[str, int | None]], measures: Iterable[tuple[str, Summary]]
-) -> Iterator[Note]:
+) -> Iterator[Finding]:
     """All that must be said about the scores of one run besides its numbers."""
     for key, count in dropped:
         if count:
             code, sentence = DROPPED.get(key, ("left-out", f"{key.replace('_', ' ')}, left out"))
-            yield note(code, f"{sentence}: {count}", _cases_behind(key, scores.judged))
+            yield finding(code, f"{sentence}: {count}", _cases_behind(key, scores.judged))
     yield from _own_corpus(scores.judged)
-    yield from _case_notes(scores.judged)
+    yield from _case_findings(scores.judged)
     yield from _without_target(scores)
     for name, summary in measures:
         if summary.definition:
-            yield note("formula", f"{name} is {summary.definition}")
+            yield finding("formula", f"{name} is {summary.definition}")
         if summary.undefined:
-            yield note("undefined-values", f"cases for which {name} is undefined, not in its mean: {summary.undefined}")
+            yield finding("undefined-values", f"cases for which {name} is undefined, not in its mean: {summary.undefined}")
 
 
-def trust_notes(scores: Scores) -> Iterator[Note]:
+def trust_findings(scores: Scores) -> Iterator[Finding]:
     """Why the scores are untrusted."""
     for reason in distrust(scores):
-        yield note(reason.kind.replace("_", "-"), f"untrusted: {reason.message}", reason.cases)
+        yield finding(reason.kind.replace("_", "-"), f"untrusted: {reason.message}", reason.cases)
 
 
-def _own_corpus(judged: Judged) -> Iterator[Note]:
+def _own_corpus(judged: Judged) -> Iterator[Finding]:
     """What cannot be known of a service, unless its hits are checked against a corpus that was named."""
     ran = (judged.status != NOT_RUN).any()
     if judged.run.provenance.service is not None and judged.valid is None and ran:
         unknown = "invalid hits, unreachable targets and the index are not known"
-        yield note("own-corpus", f"{unknown} (the agent searches its own corpus)")
+        yield finding("own-corpus", f"{unknown} (the agent searches its own corpus)")
 
 
-def _case_notes(judged: Judged) -> Iterator[Note]:
+def _case_findings(judged: Judged) -> Iterator[Finding]:
     ids = judged.suite.table.ids
     missing = [case for case in ids if case not in judged.run.index]
     if missing:
-        yield note("cases-missing", f"cases missing from the run, which count as empty as in trec_eval -c: {len(missing)}", missing)
-    yield from _empty_notes(judged)
+        yield finding(
+            "cases-missing", f"cases missing from the run, which count as empty as in trec_eval -c: {len(missing)}", missing
+        )
+    yield from _empty_findings(judged)
 
 
-def _without_target(scores: Scores) -> Iterator[Note]:
+def _without_target(scores: Scores) -> Iterator[Finding]:
     """Cases without a relevant target; lower grades still pay in measures that go by no lowest relevant grade, as nDCG does."""
     judged, suite = scores.judged, scores.judged.suite
     by_grade = [each.name for each in scores.measures if _counts_from(each, suite.defaults.rel)]
@@ -97,7 +99,7 @@ def _without_target(scores: Scores) -> Iterator[Note]:
         lower_grades = judged.hits.total_relevant(1)[hollow].any()
         zero = f"can only score 0 in {', '.join(by_grade)}" if lower_grades else "can only score 0"
         message = f"cases without a target of grade {lowest} or higher, which {zero}: {int(hollow.sum())}"
-        yield note("cases-without-target", message, (suite.table.ids[row] for row in np.flatnonzero(hollow)))
+        yield finding("cases-without-target", message, (suite.table.ids[row] for row in np.flatnonzero(hollow)))
 
 
 def _counts_from(measure: AnyMeasure, grade: int) -> bool:
@@ -105,13 +107,13 @@ def _counts_from(measure: AnyMeasure, grade: int) -> bool:
     return all(int(part.options.get("rel", 0)) >= grade for part in measure.parts)
 
 
-def _empty_notes(judged: Judged) -> Iterator[Note]:
+def _empty_findings(judged: Judged) -> Iterator[Finding]:
     """That a run found next to nothing; an empty answer is right where there is nothing to find."""
     asked = judged.answerable & (judged.status != NOT_RUN)
     empty, of = np.flatnonzero(asked & (judged.status == EMPTY)), int(asked.sum())
     if len(empty) == of >= FEWEST_EMPTY or (of >= FEWEST_NEARLY and len(empty) >= NEARLY_ALL * of):
         cases = (judged.suite.table.ids[row] for row in empty)
-        yield note("empty-answers", f"answers without any hit: {len(empty)} of {of}", cases)
+        yield finding("empty-answers", f"answers without any hit: {len(empty)} of {of}", cases)
 
 
 def _cases_behind(key: str, judged: Judged) -> Iterator[str]:
@@ -125,7 +127,7 @@ def _cases_behind(key: str, judged: Judged) -> Iterator[str]:
             yield case
 
 
-def corpus_notes(corpus: Survey | None) -> Iterator[Note]:
+def corpus_findings(corpus: Survey | None) -> Iterator[Finding]:
     """What is odd about what was searched."""
     if corpus is None:
         return
@@ -134,14 +136,14 @@ def corpus_notes(corpus: Survey | None) -> Iterator[Note]:
         ("empty-documents", "documents of the corpus without any text", corpus.empty),
         ("skipped-files", "files of the corpus that hold no text, left out", corpus.skipped),
     )
-    yield from (note(code, f"{what}: {count}") for code, what, count in counts if count)
+    yield from (finding(code, f"{what}: {count}") for code, what, count in counts if count)
 
 
-def segment_notes(suite: Suite, by: Iterable[str]) -> Iterator[Note]:
+def segment_findings(suite: Suite, by: Iterable[str]) -> Iterator[Finding]:
     """What cannot be seen in a table of segments: that cases are in several of them, or in none."""
     for name in by:
         segments = np.bincount(np.concatenate(list(segment_rows(suite, name).values())), minlength=len(suite))
         several, none = (int(np.count_nonzero(each)) for each in (segments > 1, segments == 0))
         parts = [f"{count} of {len(suite)} in {where}" for count, where in ((several, "several"), (none, "none")) if count]
         if parts:
-            yield note("cases-not-in-one-segment", f"cases by {name}: {', '.join(parts)} of the segments")
+            yield finding("cases-not-in-one-segment", f"cases by {name}: {', '.join(parts)} of the segments")

@@ -1,295 +1,255 @@
-"""Notes: the sentences that a reader of a report must not miss, each with a code that scripts can rely on."""
+"""Kinds of findings about runs: how they went, what was left out of their scores, what cannot be compared."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from searchmark.findings.finding import FindingKind
 
-Severity = Literal["error", "warning", "note"]
-
-
-@dataclass(frozen=True)
-class Note:
-    """One thing to know about a result: what (``message``), of which cases, why it matters, and what to do about it.
-
-    ``cases`` is empty where the note is about no single cases, or where they are not known.
-    """
-
-    code: str
-    severity: Severity
-    message: str
-    cases: tuple[str, ...] = ()
-    why: str | None = None
-    fix: str | None = None
-
-
-@dataclass(frozen=True)
-class NoteKind:
-    """What all notes of one code have in common. An ``error`` makes a result untrusted."""
-
-    code: str
-    severity: Severity
-    about: str
-    why: str | None = None
-    fix: str | None = None
-
-
-_KINDS = (
-    NoteKind(
+KINDS = (
+    FindingKind(
         "cases-not-run", "error", "Cases that were not run.",
         "A mean over the cases that happened to run is the mean of another suite.",
         "Continue with --resume, evaluate all shards together, or compare on the common cases with --intersect.",
+        spoils=True,
     ),
-    NoteKind(
+    FindingKind(
         "not-started", "error", "The agent could not be started.",
         "Nothing was measured; this is not a score of 0.",
         "Fix what the message names; 'searchmark doctor' checks the environment.",
+        spoils=True,
     ),
-    NoteKind(
+    FindingKind(
         "not-whole", "error", "Contents of a repository are missing or damaged, so cases were not searched.",
         "They score 0, and that says nothing of the search.",
         "Fetch or repair what the message names, then ask these cases again with --retry-errors.",
+        spoils=True,
     ),
-    NoteKind(
+    FindingKind(
         "corpus-changed", "error", "What was searched changed during the run.",
         "Cases were asked about different contents and cannot be averaged.",
         "Run it again while the files are left alone, or search a commit with --snapshot.",
+        spoils=True,
     ),
-    NoteKind(
+    FindingKind(
         "failed", "error", "The agent could not be asked to the end.",
         "Something unexpected happened to this agent alone; what it did not answer was not run.",
         "Ask the rest with --resume; if it happens again, report it with the message.",
+        spoils=True,
     ),
-    NoteKind(
+    FindingKind(
         "journal-changed", "error", "The journal was changed by another process during the run.",
         "An agent runs with your rights and can write into the files of others; who does that may have done more.",
         "Find out which agent did it; use --sandbox to keep agents away from journals.",
+        spoils=True,
     ),
-    NoteKind(
+    FindingKind(
         "cache-changed", "error", "Cached vectors were changed by another process during the run.",
         "Who searches with changed vectors finds something else. What was changed has been removed from the cache.",
         "Find out which agent did it, then run it again; use --sandbox to keep agents away from the cache.",
+        spoils=True,
     ),
-    NoteKind(
+    FindingKind(
         "times-doubtful", "error", "The agent's process reported much shorter times than passed on the runner's clock.",
         "These times are left out of the latencies, so the latencies say little.",
         "Look for code in the agent that changes clocks or works after it has answered.",
+        spoils=True,
     ),
-    NoteKind(
+    FindingKind(
         "too-many-failures", "error", "More than 5 % of the cases ended in an error or a time-out.",
         "They score 0, so the mean tells more of the failures than of the search.",
         "Fix the failures, then ask the failed cases again with --retry-errors.",
+        spoils=True,
     ),
-    NoteKind(
+    FindingKind(
         "not-comparable", "error", "Two runs that differ in more than their agents.",
         "A difference between them says nothing of the agents; its verdict is INVALID.",
+        spoils=True,
     ),
-    NoteKind(
+    FindingKind(
         "failures", "warning", "Cases that failed, by reason.",
         "A case that failed scores 0.",
         "Fix the reason, then ask the failed cases again with --retry-errors.",
     ),
-    NoteKind(
+    FindingKind(
         "repeat-failures", "warning", "Cases answered first and failing on a repeat.",
         "The answer counts. The failed repeat is in the latency with the time that it took, a time-out with its deadline.",
     ),
-    NoteKind(
+    FindingKind(
         "unstable-answers", "warning", "Cases that were answered differently when asked again.",
         "The first answer is scored; a second run may give another value.",
         "Fix the seeds of the agent, or measure the noise floor with --repeat-agent.",
     ),
-    NoteKind(
+    FindingKind(
         "worker-restarts", "warning", "The process of the agent was lost and started again.",
         "What the agent kept in memory was lost each time.",
     ),
-    NoteKind(
+    FindingKind(
         "not-isolated", "warning", "The agent ran inside the process of the runner.",
         "No deadline can be enforced there.",
     ),
-    NoteKind(
+    FindingKind(
         "parallel-workers", "note", "Several workers of the agent ran at the same time.",
         "They compete for the processor, so searches take longer than with one worker.",
         "Measure latency with --jobs 1.",
     ),
-    NoteKind(
+    FindingKind(
         "retried-searches", "note", "Searches that were tried again after a failed attempt, as the agent states it.",
         "Further attempts and the waits between them are part of the latency.",
     ),
-    NoteKind(
+    FindingKind(
         "process-start", "note", "Starting a process is most of the latency, as the agent states it.",
         "The latency then tells more of the start than of the search.",
         "See the row without it, or let the process stay up.",
     ),
-    NoteKind(
+    FindingKind(
         "partly-stated", "note", "A part of the latency that is not stated for all searches.",
         "There is no latency without it: that of some searches would not be that of all.",
     ),
-    NoteKind(
+    FindingKind(
         "several-token-counters", "warning", "Tokens that were counted by several counters.",
         "Counters cut text differently; each has its own numbers, and none of them is of all answers.",
         "Count all answers by one.",
     ),
-    NoteKind(
+    FindingKind(
         "vectors-not-finite", "warning", "Vectors that hold a NaN or an infinity.",
         "They are near to nothing, or to everything, and what they stand for cannot be found.",
         "Embed these texts again; an empty text or an overflow in half precision are the usual reasons.",
     ),
-    NoteKind(
+    FindingKind(
         "vectors-of-other-dimension", "warning", "Vectors with another dimension than most.",
         "Vectors of two models cannot be compared.",
         "Embed everything again with one model.",
     ),
-    NoteKind(
+    FindingKind(
         "zero-vectors", "warning", "Vectors of zeros.",
         "They are near to nothing, so what they stand for cannot be found.",
         "Check the texts that they are of: most are empty, or in a language that the model does not know.",
     ),
-    NoteKind(
+    FindingKind(
         "unnormalised-vectors", "warning", "Vectors that do not have length one although ranking relies on it.",
         "Inner product and distance then rank long vectors differently from short ones of the same direction.",
         "Normalise once, documents and queries alike (normalize: true), or search by distance: cosine.",
     ),
-    NoteKind(
+    FindingKind(
         "normalised-already", "note", "Vectors of length one although they were not to be normalised.",
         "The model normalises already, or the file does: a distance that goes by length has no effect.",
         "Say normalize: true, so that queries are treated alike for sure.",
     ),
-    NoteKind(
+    FindingKind(
         "double-normalised", "note", "Vectors that had length one before they were normalised.",
         "The model normalises them itself, so that doing it again is harmless.",
         "Nothing has to be done: with normalize: true, queries are treated alike for sure.",
     ),
-    NoteKind(
+    FindingKind(
         "duplicate-vectors", "note", "Vectors with the same numbers as an earlier one.",
         "Their order is arbitrary, and they take ranks from others.",
         "If the texts are duplicates, remove them; if not, the model sees too little of them.",
     ),
-    NoteKind(
+    FindingKind(
         "own-corpus", "note", "An agent that searches its own corpus.",
         "Hits that do not exist and targets that cannot be found are not seen, and whether others searched the same is not known.",
         "If its corpus is at hand, name it with --corpus.",
     ),
-    NoteKind(
+    FindingKind(
         "limited-candidates", "note", "Only files of some kinds were searched, as in the gold set.",
         "Fewer files to confuse with make a search easier.",
         "--candidates all searches every file.",
     ),
-    NoteKind(
+    FindingKind(
         "different-snapshots", "note", "Different agents in different snapshots.",
         "Whether the agent or the snapshot makes the difference cannot be told; the verdict is INVALID.",
     ),
-    NoteKind(
+    FindingKind(
         "cut-answers", "note", "Answers that end at the depth that was asked for.",
         "A measure without a cutoff would have another value on longer answers.",
         "Ask for more hits with --depth, or name a cutoff.",
     ),
-    NoteKind(
+    FindingKind(
         "noise-floor", "note", "How much two runs of one agent differ.",
         "A difference between agents that is no larger is noise.",
     ),
-    NoteKind(
+    FindingKind(
         "earlier-runs-differ", "note", "Earlier runs in the archive that say nothing about this one.",
         "Neither drift nor trend is told where queries differ or results cannot be trusted.",
     ),
-    NoteKind(
+    FindingKind(
         "cases-missing", "warning", "Cases that an imported run does not mention.",
         "They count as empty answers and score 0, as in trec_eval -c.",
         "If these cases were never asked, compare with --intersect.",
     ),
-    NoteKind(
+    FindingKind(
         "empty-answers", "warning", "All, or nearly all, answers are empty.",
         "A search that is set up wrongly often finds nothing without an error, and scores 0 like one that searches badly.",
         "Ask the agent for something that it must find, and check its corpus, its query and how its hits are read.",
     ),
-    NoteKind(
+    FindingKind(
         "cases-without-target", "warning", "Cases without any relevant target.",
         "They can only score 0 in P, R, RR, Success and other measures with a lowest relevant grade, and lower those means.",
         "Judge them, remove them, or mark them as unanswerable.",
     ),
-    NoteKind(
+    FindingKind(
         "undefined-values", "note", "Cases for which a measure is undefined.",
         "They are not in its mean; the reason is with each case in the JSON report.",
     ),
-    NoteKind(
+    FindingKind(
         "cases-not-in-one-segment", "note", "Cases that are in several segments of a split, or in none.",
         "The means of the segments are of overlapping cases, or not of all, and do not add up to the mean of all.",
     ),
-    NoteKind("formula", "note", "What a formula with a name is made of."),
-    NoteKind(
+    FindingKind("formula", "note", "What a formula with a name is made of."),
+    FindingKind(
         "duplicate-hits", "warning", "Duplicate hits in an answer.",
         "Each id keeps its first rank; trec_eval refuses such a run.",
         "Return every id once.",
     ),
-    NoteKind(
+    FindingKind(
         "invalid-hits", "warning", "Hits that do not exist in the corpus.",
         "They keep their rank and count as not relevant.",
         "Check that agent and corpus name documents alike.",
     ),
-    NoteKind(
+    FindingKind(
         "other-corpus", "warning", "Hits that are checked against another corpus than the one that was searched.",
         "What the other one lacks counts as not relevant.",
         "Give the corpus that was searched with --corpus, or none.",
     ),
-    NoteKind(
+    FindingKind(
         "cases-not-in-suite", "warning", "Cases of the run that are not in the suite.",
         "They are left out; the run may have been made for another suite.",
     ),
-    NoteKind(
+    FindingKind(
         "scores-out-of-order", "warning", "Hits that score higher than the one before them.",
         "The order of the run was kept; tools that sort by score see another ranking.",
     ),
-    NoteKind("topics-without-judgments", "note", "Topics without judgments, left out."),
-    NoteKind("queries-without-judgments", "note", "Queries without judgments, left out."),
-    NoteKind("unrated-hits", "note", "Lines of the suite without a rating, left out."),
-    NoteKind(
+    FindingKind("topics-without-judgments", "note", "Topics without judgments, left out."),
+    FindingKind("queries-without-judgments", "note", "Queries without judgments, left out."),
+    FindingKind("unrated-hits", "note", "Lines of the suite without a rating, left out."),
+    FindingKind(
         "cases-not-in-all-runs", "warning", "Cases of the suite that not all runs answer, left out.",
         "The comparison holds for the common cases only.",
     ),
-    NoteKind(
+    FindingKind(
         "unreachable-targets", "warning", "Relevant targets that are not in the corpus.",
         "No search can find them, so that the best possible value is below 1.",
     ),
-    NoteKind("cases-filtered-out", "note", "Cases of the suite that were not asked for, left out."),
-    NoteKind("hits-below-same-depth", "note", "Hits below the smallest depth of all runs, left out as asked."),
-    NoteKind("hits-beyond-depth", "note", "Hits beyond the depth that was asked for, left out."),
-    NoteKind("merged-chunks", "note", "Chunks of a file that an earlier hit is in already, merged with it."),
-    NoteKind(
+    FindingKind("cases-filtered-out", "note", "Cases of the suite that were not asked for, left out."),
+    FindingKind("hits-below-same-depth", "note", "Hits below the smallest depth of all runs, left out as asked."),
+    FindingKind("hits-beyond-depth", "note", "Hits beyond the depth that was asked for, left out."),
+    FindingKind("merged-chunks", "note", "Chunks of a file that an earlier hit is in already, merged with it."),
+    FindingKind(
         "not-chunks", "warning", "Hits whose ids do not fit chunk_of, taken as they are.",
         "They are ids of documents, or the rule is wrong.",
         "Compare chunk_of of the agent with its ids.",
     ),
-    NoteKind(
+    FindingKind(
         "unusable-lines", "warning", "Lines of hits that are not a first and a last line, left out.",
         "Such a hit means the whole document.", "Give [first, last], counted from 1.",
     ),
-    NoteKind("unusable-scores", "warning", "Scores that are not finite numbers, left out.", "The order of the run was kept."),
-    NoteKind(
+    FindingKind("unusable-scores", "warning", "Scores that are not finite numbers, left out.", "The order of the run was kept."),
+    FindingKind(
         "impossible-times", "warning", "Stated times that are longer than the search that they are part of, left out.",
         "Whatever else the agent states may be as wrong.",
         "Let it state milliseconds of this one search.",
     ),
-    NoteKind("left-out", "note", "Anything else that was counted and left out."),
-    NoteKind("duplicate-documents", "warning", "Documents of the corpus with a duplicate id, left out."),
-    NoteKind("empty-documents", "note", "Documents of the corpus without any text."),
-    NoteKind("skipped-files", "note", "Files of the corpus that hold no text, left out."),
+    FindingKind("left-out", "note", "Anything else that was counted and left out."),
+    FindingKind("duplicate-documents", "warning", "Documents of the corpus with a duplicate id, left out."),
+    FindingKind("empty-documents", "note", "Documents of the corpus without any text."),
+    FindingKind("skipped-files", "note", "Files of the corpus that hold no text, left out."),
 )  # fmt: skip
-NOTE_KINDS: Mapping[str, NoteKind] = {kind.code: kind for kind in _KINDS}
-
-
-def note(code: str, message: str, cases: Iterable[str] = ()) -> Note:
-    """A note of a known kind."""
-    kind = NOTE_KINDS[code]
-    return Note(code, kind.severity, message, tuple(cases), kind.why, kind.fix)
-
-
-def told_apart(notes: Mapping[str, Sequence[Note]]) -> list[Note]:
-    """Every note with the name of the run that it is about; one that holds for all runs is said once."""
-    first = next(iter(notes.values()))
-    shared = [each for each in first if all(each in found for found in notes.values())]
-    own = [_of(name, each) for name, found in notes.items() for each in found if each not in shared]
-    return [*own, *(_of("all runs", each) for each in shared)]
-
-
-def _of(name: str, each: Note) -> Note:
-    return replace(each, message=f"{name}: {each.message}")

@@ -1,4 +1,4 @@
-"""Notes: every one has a code that is listed, the cases it is about, and is said once."""
+"""Findings: every one has a code that is listed, the cases it is about, and is said once."""
 
 from __future__ import annotations
 
@@ -8,40 +8,54 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import Answer, Case, Hit, Judgment, Note, Run, Suite, build_comparison, build_report, compare, judge, render, score
+from searchmark import (
+    Answer,
+    Case,
+    Finding,
+    Hit,
+    Judgment,
+    Run,
+    Suite,
+    build_comparison,
+    build_report,
+    compare,
+    judge,
+    render,
+    score,
+)
+from searchmark.audit.score_findings import DROPPED
 from searchmark.corpora.corpus import Survey
+from searchmark.findings import FINDING_KINDS, finding
 from searchmark.records import AnswerDetails, Defaults, Provenance, RunLabel, TrustEvent
 from searchmark.records.provenance import TRUST_KINDS
-from searchmark.reports.notes import NOTE_KINDS, note
-from searchmark.reports.score_notes import DROPPED
 from tests.reports.samples import WATCHED_SUITE, watched_run
 
 PAGE = Path(__file__).parents[2] / "docs" / "reports.md"
 CASES = list(WATCHED_SUITE.table.ids)
 
 
-def notes_of(run: Run, suite: Suite = WATCHED_SUITE, measures: tuple[str, ...] = ("RR",)) -> dict[str, Note]:
+def notes_of(run: Run, suite: Suite = WATCHED_SUITE, measures: tuple[str, ...] = ("RR",)) -> dict[str, Finding]:
     """The notes of one run by their codes; of several with one code the last."""
-    return {each.code: each for each in build_report(score(judge(suite, run), measures)).notes}
+    return {each.code: each for each in build_report(score(judge(suite, run), measures)).audit}
 
 
 class TestCodes:
     def test_every_code_is_in_kebab_case(self) -> None:
-        assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", code) for code in NOTE_KINDS)
+        assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", code) for code in FINDING_KINDS)
 
     def test_every_code_is_on_the_page_with_what_it_says(self) -> None:
         rows = re.findall(r"^\| `([a-z-]+)` \| (error|warning|note) \| (.*) \|$", PAGE.read_text(), re.MULTILINE)
-        assert rows == [(kind.code, kind.severity, kind.about) for kind in NOTE_KINDS.values()]
+        assert rows == [(kind.code, kind.severity, kind.about) for kind in FINDING_KINDS.values()]
 
     def test_everything_that_is_dropped_has_a_code(self) -> None:
-        assert {code for code, _ in DROPPED.values()} <= NOTE_KINDS.keys()
+        assert {code for code, _ in DROPPED.values()} <= FINDING_KINDS.keys()
 
     def test_everything_that_spoils_trust_has_a_code(self) -> None:
-        assert {kind.replace("_", "-") for kind in TRUST_KINDS} <= NOTE_KINDS.keys()
+        assert {kind.replace("_", "-") for kind in TRUST_KINDS} <= FINDING_KINDS.keys()
 
     def test_a_note_without_a_listed_code_cannot_be_made(self) -> None:
         with pytest.raises(KeyError):
-            note("something-new", "x")
+            finding("something-new", "x")
 
 
 class TestCases:
@@ -81,7 +95,7 @@ class TestCases:
 
     def test_the_most_frequent_failure_comes_first(self) -> None:
         report = build_report(score(judge(WATCHED_SUITE, watched_run(CASES)), ["RR"]))
-        failures = [(each.message, each.cases) for each in report.notes if each.code == "failures"]
+        failures = [(each.message, each.cases) for each in report.audit if each.code == "failures"]
         assert failures == [
             ("failures for this reason: 2 (crash)", ("c2", "c7")),
             ("failures for this reason: 1 (out of memory)", ("c1",)),
@@ -136,7 +150,7 @@ class TestCases:
         provenance = Provenance(trust=(TrustEvent("not_started", failure),))
         run = Run.from_answers("bm25", answers, provenance=provenance)
         report = build_report(score(judge(WATCHED_SUITE, run), ["RR"]))
-        assert [each.code for each in report.notes if "no such file" in each.message] == ["not-started"]
+        assert [each.code for each in report.audit if "no such file" in each.message] == ["not-started"]
 
 
 def test_a_split_tells_of_cases_that_are_in_several_segments_or_in_none() -> None:
@@ -150,13 +164,13 @@ def test_a_split_tells_of_cases_that_are_in_several_segments_or_in_none() -> Non
         "cases by level: 1 of 5 in none of the segments",
     ]
     for report in (build_report(scores, iter(["tag", "level", "kind"])), build_comparison([scores], [], ["tag", "level", "kind"])):
-        assert [each.message for each in report.notes if each.code == "cases-not-in-one-segment"] == expected
+        assert [each.message for each in report.audit if each.code == "cases-not-in-one-segment"] == expected
 
 
 def test_oddities_of_the_corpus_have_codes() -> None:
     survey = Survey(ids=frozenset({"a"}), digest="d", duplicates=2, empty=3, skipped=4)
     report = build_report(score(judge(WATCHED_SUITE, watched_run(CASES)), ["RR"]), corpus=survey)
-    found = [(each.code, each.message) for each in report.notes[-3:]]
+    found = [(each.code, each.message) for each in report.audit[-3:]]
     assert found == [
         ("duplicate-documents", "documents of the corpus with a duplicate id, left out: 2"),
         ("empty-documents", "documents of the corpus without any text: 3"),
@@ -165,9 +179,9 @@ def test_oddities_of_the_corpus_have_codes() -> None:
 
 
 class TestSeveralRuns:
-    def notes(self, *runs: Run) -> list[Note]:
+    def notes(self, *runs: Run) -> list[Finding]:
         scores = [score(judge(WATCHED_SUITE, run), ["RR"]) for run in runs]
-        return list(build_comparison(scores, compare(scores)).notes)
+        return list(build_comparison(scores, compare(scores)).audit)
 
     def test_a_note_that_holds_for_all_runs_is_said_once(self) -> None:
         runs = [watched_run(CASES, label=RunLabel("one")), watched_run(CASES, 1, RunLabel("two"), restarts=9)]

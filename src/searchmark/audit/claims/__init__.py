@@ -1,0 +1,1 @@
+"""Published numbers: what no data could have given."""

@@ -1,0 +1,8 @@
+"""What the gate can see."""
+
+from __future__ import annotations
+
+from searchmark.audit.check import Check, TableMaker
+
+CHECKS: tuple[Check, ...] = ()
+TABLES: tuple[TableMaker, ...] = ()

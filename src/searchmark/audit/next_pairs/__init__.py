@@ -1,0 +1,1 @@
+"""What to judge next: unjudged pairs whose grades would settle a comparison soonest."""

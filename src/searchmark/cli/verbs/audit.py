@@ -1,0 +1,165 @@
+"""``searchmark audit``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+
+from searchmark.cli._corpus import corpus_named
+from searchmark.cli._gates import GateAgainst, gate_options, with_gates_of
+from searchmark.cli._groups import SavedRuns, config_option
+from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
+from searchmark.cli._output import STDOUT, show, tell
+from searchmark.config import Config
+from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
+from searchmark.files.store import write_text
+from searchmark.measures.grammar import parse_measure
+from searchmark.options.option import Option
+from searchmark.runs import load_run
+from searchmark.suites import load_suite_with_setup
+from searchmark.suites.detect import FORMATS as SUITE_FORMATS
+
+if TYPE_CHECKING:
+    from searchmark.audit.result import Audit
+
+WHAT_TO_AUDIT = WHAT_TO_RUN
+REPORTS, PAIRS = (".json", ".md"), (".csv", ".jsonl")
+
+
+@dataclass(frozen=True)
+class AuditedFiles:
+    """How the suite and its corpus are read."""
+
+    format: Annotated[str | None, Option("Format of the suite.", default="detected", choices=tuple(SUITE_FORMATS))] = None
+    topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
+
+
+@dataclass(frozen=True)
+class AuditedCorpus:
+    """What is searched."""
+
+    corpus: Annotated[
+        str | None, Option("Documents that are searched: a directory, or a JSON, JSONL or CSV file.", metavar="PATH")
+    ] = None
+    mapping: Annotated[
+        tuple[str, ...], Option("Field of the documents that has another name; repeatable.", ("--map",), "OURS=THEIRS")
+    ] = ()
+
+
+@click.command("audit", cls=SectionedCommand, short_help="Check whether scores on a suite can mean anything.")
+@click.argument("suite_path", metavar="[SUITE]", required=False)
+@option_group(AuditedFiles, "read_as", WHAT_TO_AUDIT)
+@option_group(SavedRuns, "saved", WHAT_TO_AUDIT)
+@option(WHAT_TO_AUDIT, "-m", "--measure", "measures", multiple=True, help="Measure or formula; repeatable.")
+@option(WHAT_TO_AUDIT, "--claims", metavar="FILE", help="Table of published numbers (.csv: name, n, measures) to check.")
+@config_option(WHAT_TO_AUDIT, "the section 'gates'")
+@option_group(AuditedCorpus, "searched", WHAT_TO_SEARCH)
+@gate_options
+@option(OUTPUT, "-o", "--output", "outputs", metavar="PATH", multiple=True, help="Audit (.json, .md), or - for JSON; repeatable.")
+@option(OUTPUT, "--strict", is_flag=True, help="Exit with 1 if there is a finding of severity error.")
+def command(
+    suite_path: str | None,
+    read_as: AuditedFiles,
+    saved: SavedRuns,
+    measures: tuple[str, ...],
+    claims: str | None,
+    config: Config,
+    searched: AuditedCorpus,
+    gates: GateAgainst,
+    outputs: tuple[str, ...],
+    strict: bool,
+) -> int:
+    """Check whether scores on a suite can mean anything: the gold, the runs, the gate, and published numbers.
+
+    Every finding has a code, a severity, the cases that it is about, why it matters and what to do. The more is known, the
+    more is checked: name the corpus, runs, and the config with the gates.
+
+    \b
+    searchmark audit suite.yaml --corpus docs/
+    searchmark audit qrels.txt --topics topics.tsv --corpus corpus.jsonl --run a.run --run b.run -o audit.json
+    searchmark audit suite.yaml --run run.jsonl --config searchmark.yaml --strict
+    searchmark audit --claims table.csv
+    """
+    if suite_path is None and claims is None:
+        raise UsageError("nothing says what to audit: name a suite, or a table of published numbers with --claims")
+    _check_outputs(outputs)
+    if suite_path is None:
+        raise UsageError("--claims alone is not there yet")
+    found = _audited(suite_path, read_as, saved, measures, config, searched, gates)
+    return _deliver(found, outputs, strict=strict)
+
+
+def _audited(
+    path: str,
+    read_as: AuditedFiles,
+    saved: SavedRuns,
+    measures: tuple[str, ...],
+    config: Config,
+    searched: AuditedCorpus,
+    gates: GateAgainst,
+) -> Audit:
+    from searchmark.suite_audit import audit_suite
+
+    suite, setup = load_suite_with_setup(path, format=read_as.format, topics=read_as.topics)
+    config = with_gates_of(setup, config)
+    asked = [parse_measure(text) for text in measures]
+    rules = gates.rules(config, asked)
+    corpus = corpus_named(suite, searched.corpus or (None if setup.corpus is None else str(setup.corpus)), searched.mapping)
+    with _progress() as on_progress:
+        return audit_suite(
+            suite,
+            corpus,
+            [load_run(each, format=saved.run_format) for each in saved.run_paths],
+            asked,
+            rules=rules,
+            baseline=gates.baseline(config, rules, asked),
+            options=config.compare,
+            suite_file=Path(path),
+            on_progress=on_progress,
+        )
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """How far the checks are, on a terminal only."""
+    if not sys.stderr or not sys.stderr.isatty():
+        yield lambda _, __: None
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status(Text("audit")) as status:
+        yield lambda done, of: status.update(Text(f"audit, {done} of {of} checks"))
+
+
+def _check_outputs(outputs: tuple[str, ...]) -> None:
+    """Refused before any work is done."""
+    for output in outputs:
+        if output != STDOUT and Path(output).suffix.lower() not in REPORTS:
+            raise UsageError(f"{output}: an audit is written as {' or '.join(REPORTS)}")
+
+
+def _deliver(found: Audit, outputs: tuple[str, ...], *, strict: bool) -> int:
+    from searchmark.reports.audit_layout import audit_json, audit_markdown, audit_text
+    from searchmark.reports.text import WIDTH
+    from searchmark.services.environment_secrets import environment_secrets
+    from searchmark.services.redaction import scrubbed
+
+    for output in outputs:
+        if output != STDOUT:
+            text = audit_json(found) if output.lower().endswith(".json") else audit_markdown(found)
+            write_text(output, scrubbed(text, environment_secrets()))
+            tell(f"written: {output}")
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    width = shutil.get_terminal_size((WIDTH, 0)).columns if on_terminal else WIDTH
+    colour = on_terminal and not os.environ.get("NO_COLOR")
+    show(audit_json(found) if STDOUT in outputs else audit_text(found, colour=colour, width=width))
+    return EXIT_GATE_FAILED if strict and any(each.severity == "error" for each in found.findings) else EXIT_OK

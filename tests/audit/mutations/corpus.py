@@ -1,0 +1,7 @@
+"""Mutations for findings on corpus."""
+
+from __future__ import annotations
+
+from tests.audit.mutations.mutation import Mutation
+
+MUTATIONS: dict[str, Mutation] = {}

@@ -1,0 +1,10 @@
+"""What a mutation is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from searchmark.audit.subject import Subject
+from tests.audit.clean import Clean
+
+Mutation = Callable[[Clean], Subject]
