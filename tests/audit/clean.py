@@ -56,7 +56,7 @@ def clean() -> Clean:
     free = list(range(DOCUMENTS))
     chance.shuffle(free)
     cases = tuple(_case(row, free, documents, chance) for row in range(CASES))
-    answers = {name: tuple(_answer(case, share, chance) for case in cases) for name, share in (("strong", 0.8), ("weak", 0.35))}
+    answers = {name: tuple(_answer(case, share, chance) for case in cases) for name, share in (("strong", 0.2), ("weak", 0.7))}
     return Clean(cases, documents, answers)
 
 
@@ -82,11 +82,11 @@ def _case(row: int, free: list[int], documents: Sequence[Document], chance: rand
 
 
 def _answer(case: Case, share: float, chance: random.Random) -> Answer:
-    """A ranking of judged documents that has this share of the targets near the top."""
+    """A ranking of judged documents, the targets spread over this share of it."""
     relevant = [each.target for each in case.judgments if each.grade]
     others = [each.target for each in case.judgments if not each.grade]
     chance.shuffle(relevant)
     chance.shuffle(others)
-    weights = {each: chance.random() * share for each in relevant} | {each: 0.2 + 0.8 * chance.random() for each in others}
+    weights = {each: chance.random() * share for each in relevant} | {each: chance.random() for each in others}
     ranked = sorted(weights, key=weights.__getitem__)[:DEPTH]
     return Answer(case.id, "ok", tuple(Hit(each, rank, 1 - rank / 100) for rank, each in enumerate(ranked, 1)))

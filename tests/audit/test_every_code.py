@@ -49,4 +49,5 @@ def test_every_kind_says_why_it_matters_and_what_to_do() -> None:
 def test_no_code_is_used_twice() -> None:
     rooms = (corpus_kinds, gold_kinds, agent_kinds, number_kinds, gate_kinds, claim_kinds)
     listed = [kind.code for room in rooms for kind in room.KINDS]
-    assert len(listed) == len(set(listed)) and set(listed) <= FINDING_KINDS.keys()
+    assert len(listed) == len(set(listed))
+    assert set(listed) <= FINDING_KINDS.keys()
