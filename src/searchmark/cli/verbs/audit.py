@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from searchmark.cli._corpus import corpus_named
-from searchmark.cli._gates import GateAgainst, gate_options, with_gates_of
+from searchmark.cli._gates import GateAgainst, baseline_options, with_gates_of
 from searchmark.cli._groups import SavedRuns, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.cli._output import STDOUT, show, tell
@@ -54,7 +54,9 @@ class AuditedCorpus:
     ] = ()
 
 
-@click.command("audit", cls=SectionedCommand, short_help="Check whether scores on a suite can mean anything.")
+@click.command(
+    "audit", cls=SectionedCommand, short_help="Check whether scores on a suite, or published numbers, can mean anything."
+)
 @click.argument("suite_path", metavar="[SUITE]", required=False)
 @option_group(AuditedFiles, "read_as", WHAT_TO_AUDIT)
 @option_group(SavedRuns, "saved", WHAT_TO_AUDIT)
@@ -62,7 +64,7 @@ class AuditedCorpus:
 @option(WHAT_TO_AUDIT, "--claims", metavar="FILE", help="Table of published numbers (.csv: name, n, measures) to check.")
 @config_option(WHAT_TO_AUDIT, "the section 'gates'")
 @option_group(AuditedCorpus, "searched", WHAT_TO_SEARCH)
-@gate_options
+@baseline_options
 @option(OUTPUT, "-o", "--output", "outputs", metavar="PATH", multiple=True, help="Audit (.json, .md), or - for JSON; repeatable.")
 @option(OUTPUT, "--strict", is_flag=True, help="Exit with 1 if there is a finding of severity error.")
 def command(
