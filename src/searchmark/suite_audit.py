@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from searchmark.analysis.comparison import compare, unique_names
-from searchmark.analysis.scores import Scores
+from searchmark.analysis.scores import Scores, default_measures
 from searchmark.audit.about_runs import about_run, told_apart
 from searchmark.audit.auditing import full_audit
 from searchmark.audit.result import Audit
@@ -59,9 +59,9 @@ def audited(
 ) -> Subject:
     """What is audited, with the scores of the runs by the measures asked for and those of the rules."""
     survey = None if corpus is None else corpus.survey
+    rules = [*rules, *baseline.rules]
     of_rules = [measure for rule in rules for measure in rule.measures]
-    asked = list(measures)
-    wanted = [*asked, *of_rules] if asked else []  # without any, those of the suite's kind
+    wanted = [*(list(measures) or default_measures(suite)), *of_rules]
     scores = score_runs(suite, runs, wanted, corpus=survey) if runs else []
     named = dict(zip(unique_names(scores), scores, strict=True)) if scores else {}
     return Subject(suite, survey, corpus, suite_file, named, rules, baseline, options.decisions, options, foresight)

@@ -151,7 +151,7 @@ def above(count: int, days_apart: int, low: float = 0.02) -> list[RecordedLook]:
 
 def test_a_baseline_left_far_behind_for_long_is_said_with_what_to_run() -> None:
     assert far_above(above(10, 2), 0.01) == (
-        "nDCG@10 has been more than 0.01 above the baseline in the last 10 looks, for 18 days; "
+        "it has been more than 0.01 above the baseline in the last 10 looks, for 18 days; "
         "to hold later builds to it, run: searchmark baseline update run-10"
     )
 

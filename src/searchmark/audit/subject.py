@@ -22,7 +22,8 @@ class Subject:
 
     ``survey`` has the ids of the corpus; ``corpus`` reads its documents, which only a full audit does. ``suite_file`` is where
     the suite was read from. ``scores`` are those of runs on this suite, by their display names. ``decisions`` are tables that
-    decide by its categories, ``foresight`` is the size of a loss that a gate is wanted to see.
+    decide by its categories, ``rules`` are all of the gate, those of its baseline included, and ``foresight`` is the size of a
+    loss that a gate is wanted to see.
     """
 
     suite: Suite

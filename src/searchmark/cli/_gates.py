@@ -80,8 +80,8 @@ class GateAgainst(GateChoice):
 
 
 @dataclass(frozen=True)
-class GateInBisection(GateAgainst):
-    """The same, and whether the exit code is for a search through commits."""
+class GateOutcome(GateAgainst):
+    """The same for verbs that say how a gate ended."""
 
     bisect: Annotated[
         bool, Option("Exit codes for 'git bisect run': 0 good, 1 bad, 125 for everything that is neither.", ("--bisect",))
@@ -110,14 +110,14 @@ def threshold_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return option_group(GateChoice, "gates", GATE)(command)
 
 
-def baseline_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def against_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The same with ``--against``."""
     return option_group(GateAgainst, "gates", GATE)(command)
 
 
 def gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The same with ``--bisect`` as well."""
-    return option_group(GateInBisection, "gates", GATE)(command)
+    """The same with ``--against`` and ``--bisect``."""
+    return option_group(GateOutcome, "gates", GATE)(command)
 
 
 def with_next_step(report: Report, suite: str, runs: Sequence[str], baseline: str | None, verb: str = "evaluate") -> Report:

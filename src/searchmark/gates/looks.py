@@ -221,7 +221,7 @@ def _adapter() -> TypeAdapter[RecordedLook]:
 
 
 def far_above(looks: Sequence[RecordedLook], min_effect: float) -> str | None:
-    """A note if builds have been far above their baseline for long: what was gained could be lost again without a red build.
+    """A sentence if builds have been far above their baseline for long: what was gained could be lost again without a red build.
 
     ``looks`` are those at one subject, oldest first. Long is ten looks in a row over fourteen days, the last one included, all
     with an interval above ``min_effect``.
@@ -235,6 +235,6 @@ def far_above(looks: Sequence[RecordedLook], min_effect: float) -> str | None:
     if len(row) < LOOKS_ABOVE or days < DAYS_ABOVE:
         return None
     return (
-        f"{row[0].measure} has been more than {min_effect:g} above the baseline in the last {len(row)} looks, for {days} days; "
+        f"it has been more than {min_effect:g} above the baseline in the last {len(row)} looks, for {days} days; "
         f"to hold later builds to it, run: searchmark baseline update {row[0].run}"
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from searchmark.analysis.scores import Scores, score
 from searchmark.errors import UsageError
+from searchmark.findings import Finding, finding
 from searchmark.gates.own_k import AtOwnK
 from searchmark.gates.quantities import MeanOf
 from searchmark.gates.segments import Rows
@@ -35,7 +36,12 @@ class Reach:
         self._suite, self._corpus = suite, corpus
         self._measures = [each for each in measures if all(part.definition.name != _BY_SCORE for part in each.parts)]
 
-    def notes(self, quantity: MeanOf | AtOwnK, bound: NumberBound, expected: float, rows: Rows) -> Iterator[str]:
+    @property
+    def suite(self) -> Suite:
+        """What rankings are of."""
+        return self._suite
+
+    def findings(self, quantity: MeanOf | AtOwnK, bound: NumberBound, expected: float, rows: Rows) -> Iterator[Finding]:
         """What has to be known about a bound before it is relied on."""
         name = quantity.subject(None)
         settled = _settled_by_range(name, quantity.low, quantity.high, bound, expected)
@@ -45,12 +51,14 @@ class Reach:
             return
         best = self._highest(quantity, rows)
         if best is not None and _misses(bound, best, expected):
-            yield f"the highest possible {name} on these cases is {best:.4g}: no ranking can meet this bound"
+            message = f"the highest possible {name} on these cases is {best:.4g}: no ranking can meet this bound"
+            yield finding("unattainable-threshold", message)
         random = self._by_chance(quantity, rows)
         if random is not None and not _misses(bound, random, expected):
-            yield f"a random ranking gets {random:.4g} on average and meets this bound, so it says nothing about quality"
+            message = f"a random ranking gets {random:.4g} on average and meets this bound, so it says nothing about quality"
+            yield finding("threshold-below-random", message)
 
-    def each_case_notes(self, measure: AnyMeasure, expected: float, spared: Collection[str] = ()) -> Iterator[str]:
+    def findings_of_each(self, measure: AnyMeasure, expected: float, spared: Collection[str] = ()) -> Iterator[Finding]:
         """The same about a lowest value of every case but those that are spared."""
         settled = _settled_by_range(measure.name, measure.low, measure.high, "at_least", expected)
         if settled is not None:
@@ -58,12 +66,14 @@ class Reach:
             return
         for case, value in list(self._values(self._best, measure, spared)):
             if _misses("at_least", value, expected):
-                yield f"the highest possible {measure.name} of case {case} is {value:.4g}: no ranking can meet this bound"
+                message = f"the highest possible {measure.name} of case {case} is {value:.4g}: no ranking can meet this bound"
+                yield finding("unattainable-threshold", message, [case])
                 break
         drawn = [[value for _, value in self._values(scores, measure, spared)] for scores in self._drawn]
         met = sum(bool(values) and not any(_misses("at_least", each, expected) for each in values) for values in drawn)
         if 2 * met > len(drawn):
-            yield f"{met} of {len(drawn)} random rankings meet this bound in every case, so it says nothing about quality"
+            message = f"{met} of {len(drawn)} random rankings meet this bound in every case, so it says nothing about quality"
+            yield finding("threshold-below-random", message)
 
     def _values(self, scores: Scores | None, measure: AnyMeasure, spared: Collection[str]) -> Iterator[tuple[str, float]]:
         """The cases for which a measure is defined, and its values."""
@@ -154,16 +164,17 @@ def _misses(bound: NumberBound, value: float, expected: float) -> bool:
     return not within(bound, value, expected)
 
 
-def _settled_by_range(name: str, low: float, high: float, bound: NumberBound, expected: float) -> str | None:
+def _settled_by_range(name: str, low: float, high: float, bound: NumberBound, expected: float) -> Finding | None:
     """What the range of a measure alone says about a bound; None if it says nothing."""
-    if not low <= expected <= high:
-        return outside(name, low, high, expected)
     wants_much = bound in ("at_least", "above")
+    if not low <= expected <= high:
+        code = "unattainable-threshold" if wants_much is (expected > high) else "threshold-always-met"
+        return finding(code, outside(name, low, high, expected))
     worst, best, beyond = (low, high, "lower") if wants_much else (high, low, "higher")
     if not _misses(bound, worst, expected):
-        return f"every ranking meets this bound: no {name} is {beyond} than {worst:g}"
+        return finding("threshold-always-met", f"every ranking meets this bound: no {name} is {beyond} than {worst:g}")
     if not wants_much and _misses(bound, best, expected):
-        return f"no ranking can meet this bound: no {name} is lower than {best:g}"
+        return finding("unattainable-threshold", f"no ranking can meet this bound: no {name} is lower than {best:g}")
     return None
 
 

@@ -14,7 +14,6 @@ from searchmark.errors import UsageError
 from searchmark.findings import spoils
 from searchmark.reports import render
 from searchmark.reports.gate_layout import cause_lines
-from searchmark.reports.gate_rows import rule_notes
 from searchmark.reports.outcome import outcome_of
 from searchmark.reports.quoting import visible, without_commands
 from searchmark.reports.report import Report
@@ -109,8 +108,6 @@ def _errors(report: Report, line_of: Callable[[str], SuiteLine | None]) -> Itera
 
 
 def _warnings(report: Report) -> Iterator[Annotation]:
-    for text in rule_notes(report):
-        yield Annotation("warning", "Search gate", text)
     for found in report.audit:
         if found.severity != "note" and not spoils(found):
             yield Annotation("warning", "Search quality", found.message)

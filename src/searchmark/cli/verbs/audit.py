@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from searchmark.cli._corpus import corpus_named
-from searchmark.cli._gates import GateAgainst, baseline_options, with_gates_of
+from searchmark.cli._gates import GateAgainst, against_options, with_gates_of
 from searchmark.cli._groups import SavedRuns, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.cli._output import STDOUT, show, tell
@@ -64,7 +64,7 @@ class AuditedCorpus:
 @option(WHAT_TO_AUDIT, "--claims", metavar="FILE", help="Table of published numbers (.csv: name, n, measures) to check.")
 @config_option(WHAT_TO_AUDIT, "the section 'gates'")
 @option_group(AuditedCorpus, "searched", WHAT_TO_SEARCH)
-@baseline_options
+@against_options
 @option(OUTPUT, "-o", "--output", "outputs", metavar="PATH", multiple=True, help="Audit (.json, .md), or - for JSON; repeatable.")
 @option(OUTPUT, "--strict", is_flag=True, help="Exit with 1 if there is a finding of severity error.")
 def command(
