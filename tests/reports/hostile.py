@@ -52,7 +52,11 @@ def hostile_run(report: Report, attack: str) -> Report:
     return replace(
         report,
         gate=Gate("failed", (rule, replace(rule, bound="must_be_first", expected=attack, actual=attack))),
-        audit=(*report.audit, Finding("failed", "error", attack, (case,), attack, attack)),
+        audit=(
+            *report.audit,
+            Finding("failed", "error", attack, (case, attack), attack, attack),
+            Finding(attack, "warning", attack, (case,), attack, attack),
+        ),
         recommendations=(Recommendation(attack, run, attack, attack, (case, attack)),),
         drifts=(Drift(run, attack, 0.5, 0.25, -0.5, (attack,), attack, attack),),
         trends=(
