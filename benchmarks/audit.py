@@ -1,6 +1,7 @@
 """Audits: what the short form adds to whole commands, the full audit of four runs, and the time of every check.
 
-A command without the short form is the same one with nothing in place of the checks, their imports included.
+A command without the short form is the same one with nothing in place of the checks, their imports included. What is added is
+processor time, which other work on the machine hardly changes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from load_data import ZipfWords, write_documents
-from processes import SEARCHMARK, watched
+from processes import SEARCHMARK, Watched, watched
 from searchmark import load_run, load_suite
 from searchmark.audit.auditing import CHECKS, TABLES
 from searchmark.corpora.corpus import load_corpus
@@ -27,6 +28,7 @@ JUDGED, RELEVANT, WORDS_PER_QUERY = 30, 5, 4
 ROUNDS = 7
 LIVE_SHARE, SAVED_SECONDS, FULL_SECONDS = 0.05, 0.1, 20.0
 SLOWEST = 12
+SUITE = ("--gold-set", "qrels.txt", "--topics", "topics.tsv")
 
 _WITHOUT = """\
 import sys, types
@@ -66,20 +68,21 @@ def write_runs(folder: Path, cases: int, depth: int) -> None:
                 file.writelines(f"q{case:06} Q0 {name} {rank} {1 / rank:.6f} run{run}\n" for rank, name in enumerate(names, 1))
 
 
-def seconds(folder: Path, command: Sequence[str], arguments: Sequence[str]) -> float:
+def taken(folder: Path, command: Sequence[str], arguments: Sequence[str]) -> Watched:
     found = watched([*command, *arguments], folder)
     if found.code:
         sys.exit(found.printed)
-    return found.seconds
+    return found
 
 
 def added(folder: Path, arguments: Sequence[str], rounds: int = ROUNDS) -> tuple[float, float]:
     """The median time of a command without the short form, and what the short form adds to it, both asked in turns."""
-    without, differences = [], []
+    without, with_it = [], []
     for _ in range(rounds):
-        without.append(seconds(folder, WITHOUT, arguments))
-        differences.append(seconds(folder, SEARCHMARK, arguments) - without[-1])
-    return statistics.median(without), statistics.median(differences)
+        without.append(taken(folder, WITHOUT, arguments).cpu_seconds)
+        with_it.append(taken(folder, SEARCHMARK, arguments).cpu_seconds)
+    whole = statistics.median(without)
+    return whole, statistics.median(with_it) - whole
 
 
 def steps(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -98,44 +101,60 @@ def steps(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
 def timed(folder: Path) -> list[tuple[float, str]]:
     found = []
     for name, step in steps(folder):
-        start = time.perf_counter()
+        start = time.process_time()
         step()
-        found.append((time.perf_counter() - start, name))
+        found.append((time.process_time() - start, name))
     return sorted(found, reverse=True)
 
 
 def _share(more: float, whole: float) -> str:
-    return f"{1e3 * more:+.0f} ms = {more / whole:+.1%}"
+    return f"{whole:.2f} s, short form {1e3 * more:+.0f} ms = {more / whole:+.1%}"
+
+
+def full_audit(folder: Path) -> str:
+    runs = [part for number in range(RUNS) for part in ("--run", f"run{number}.trec")]
+    found = taken(folder, SEARCHMARK, ["audit", "qrels.txt", *SUITE[2:], "--corpus", "corpus.jsonl", *runs])
+    what = f"full audit, {CASES:,} cases x {RUNS} runs, {DOCUMENTS:,} documents"
+    return (
+        f"{what}: {found.seconds:.1f} s, {found.cpu_seconds:.1f} s of the processor (bar {FULL_SECONDS:g} s), {found.peak:.0f} MB"
+    )
+
+
+def every_check(folder: Path) -> Iterator[str]:
+    """The slowest of all, then the short ones."""
+    found = timed(folder)
+    yield from (f"  {1e3 * took:9.1f} ms  {step}" for took, step in found[:SLOWEST])
+    short = [(took, step) for took, step in found if step.endswith("(short)")]
+    yield f"short checks on {RUNS} runs together: {1e3 * sum(took for took, _ in short):.1f} ms"
+    yield from (f"  {1e3 * took:9.1f} ms  {step}" for took, step in short)
+
+
+def saved_run(folder: Path) -> str:
+    whole, more = added(folder, ["evaluate", *SUITE, "--run", "run0.trec"], 2 * ROUNDS)
+    return f"saved run, {CASES:,} x {DEPTH} hits: {_share(more, whole)} (bar {1e3 * SAVED_SECONDS:.0f} ms)"
+
+
+def live(folder: Path) -> str:
+    whole, more = added(folder, ["evaluate", *SUITE, "--agent", "bm25", "--corpus", "corpus.jsonl", "--no-archive"])
+    return f"live bm25, {CASES:,} cases: {_share(more, whole)} (bar {LIVE_SHARE:.0%})"
+
+
+def many_cases(folder: Path) -> str:
+    write_suite(folder, MANY)
+    write_runs(folder, MANY, 10)
+    whole, more = added(folder, ["evaluate", *SUITE, "--run", "run0.trec"], 3)
+    return f"saved run, {MANY:,} cases x 10 hits: {_share(more, whole)}"
 
 
 def main() -> None:
-    suite = ["--gold-set", "qrels.txt", "--topics", "topics.tsv"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_documents(folder / "corpus.jsonl", DOCUMENTS)
         write_suite(folder, CASES)
         write_runs(folder, CASES, DEPTH)
-        live = ["evaluate", *suite, "--agent", "bm25", "--corpus", "corpus.jsonl", "--no-archive"]
-        whole, more = added(folder, live)
-        print(f"live bm25, {CASES:,} cases: {whole:.2f} s, short form {_share(more, whole)} (bar {LIVE_SHARE:.0%})")
-        whole, more = added(folder, ["evaluate", *suite, "--run", "run0.trec"], 2 * ROUNDS)
-        print(
-            f"saved run, {CASES:,} x {DEPTH} hits: {whole:.2f} s, short form {1e3 * more:+.0f} ms (bar {1e3 * SAVED_SECONDS:.0f} ms)"
-        )
-        runs = [part for number in range(RUNS) for part in ("--run", f"run{number}.trec")]
-        full = seconds(folder, SEARCHMARK, ["audit", "qrels.txt", *suite[2:], "--corpus", "corpus.jsonl", *runs])
-        print(f"full audit, {CASES:,} cases x {RUNS} runs, {DOCUMENTS:,} documents: {full:.1f} s (bar {FULL_SECONDS:g} s)")
-        slowest = timed(folder)
-        for took, step in slowest[:SLOWEST]:
-            print(f"  {1e3 * took:9.1f} ms  {step}")
-        short = [(took, step) for took, step in slowest if step.endswith("(short)")]
-        print(f"  short checks on {RUNS} runs together: {1e3 * sum(took for took, _ in short):.1f} ms")
-        for took, step in short:
-            print(f"  {1e3 * took:9.1f} ms  {step}")
-        write_suite(folder, MANY)
-        write_runs(folder, MANY, 10)
-        whole, more = added(folder, ["evaluate", *suite, "--run", "run0.trec"], 3)
-        print(f"saved run, {MANY:,} cases x 10 hits: {whole:.1f} s, short form {more:+.2f} s = {more / whole:+.1%}")
+        print(full_audit(folder), *every_check(folder), sep="\n", flush=True)
+        for step in (saved_run, live, many_cases):
+            print(step(folder), flush=True)
 
 
 if __name__ == "__main__":
