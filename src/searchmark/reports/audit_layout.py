@@ -54,12 +54,13 @@ def shown_tables(found: Audit) -> list[AuditTable]:
 
 def audit_cells(numbers: AuditTable) -> Table:
     """A table of an audit as renderers lay it out."""
-    return table(numbers.columns, (tuple(map(_cell, row)) for row in numbers.rows))
+    of_numbers = [any(isinstance(value, int | float) for value in column) for column in zip(*numbers.rows, strict=True)]
+    return table(numbers.columns, (tuple(map(_cell, row, of_numbers)) for row in numbers.rows))
 
 
-def _cell(value: AuditCell) -> Cell:
+def _cell(value: AuditCell, among_numbers: bool) -> Cell:
     if value is None:
-        return Text(UNDEFINED)
+        return Number(None) if among_numbers else Text(UNDEFINED)
     if isinstance(value, bool):
         return Text("yes" if value else "no")
     if isinstance(value, int):
