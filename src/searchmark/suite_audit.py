@@ -6,19 +6,22 @@ Private: what is meant for others is a name of `searchmark`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from searchmark.analysis.comparison import compare, unique_names
 from searchmark.analysis.scores import Scores
 from searchmark.audit.about_runs import about_run, told_apart
 from searchmark.audit.auditing import full_audit
-from searchmark.audit.result import Audit
+from searchmark.audit.claims import check_claims, claims_table
+from searchmark.audit.claims.claim_table import ClaimTable
+from searchmark.audit.result import NOTHING_ELSE, Audit
 from searchmark.audit.run_findings import comparability_findings
 from searchmark.audit.score_findings import corpus_findings
 from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus, Survey
 from searchmark.experiments import MeasureLike, score_runs
-from searchmark.findings import Finding
+from searchmark.findings import Finding, by_severity
 from searchmark.gates.baselines import NO_BASELINE, Baseline
 from searchmark.gates.rules import Rule
 from searchmark.options.compare_options import CompareOptions
@@ -43,6 +46,12 @@ def audit_suite(
         suite, corpus, runs, measures, rules=rules, baseline=baseline, options=options, foresight=foresight, suite_file=suite_file
     )
     return full_audit(subject, _about_runs(list(subject.scores.values()), subject.survey, options), on_progress)
+
+
+def audit_claims(table: ClaimTable, beside: Audit = NOTHING_ELSE) -> Audit:
+    """What of published numbers no data could have given, with what is known ``beside`` them."""
+    findings = by_severity([*beside.findings, *check_claims(table)])
+    return replace(beside, findings=tuple(findings), tables=(*beside.tables, claims_table(table)))
 
 
 def audited(

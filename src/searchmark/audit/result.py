@@ -29,3 +29,6 @@ class Audit:
     findings: tuple[Finding, ...]
     hashes: Mapping[str, str | None] = field(default_factory=dict)
     tables: tuple[AuditTable, ...] = ()
+
+
+NOTHING_ELSE = Audit(None, 0, ())

@@ -28,6 +28,7 @@ from searchmark.suites import load_suite_with_setup
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
 if TYPE_CHECKING:
+    from searchmark.audit.claims.claim_table import ClaimTable
     from searchmark.audit.result import Audit
 
 WHAT_TO_AUDIT = WHAT_TO_RUN
@@ -59,7 +60,12 @@ class AuditedCorpus:
 @option_group(AuditedFiles, "read_as", WHAT_TO_AUDIT)
 @option_group(SavedRuns, "saved", WHAT_TO_AUDIT)
 @option(WHAT_TO_AUDIT, "-m", "--measure", "measures", multiple=True, help="Measure or formula; repeatable.")
-@option(WHAT_TO_AUDIT, "--claims", metavar="FILE", help="Table of published numbers (.csv: name, n, measures) to check.")
+@option(
+    WHAT_TO_AUDIT,
+    "--claims",
+    metavar="FILE",
+    help="Table of published numbers to check: .csv, .tsv or .md with name, n and measures.",
+)
 @config_option(WHAT_TO_AUDIT, "the section 'gates'")
 @option_group(AuditedCorpus, "searched", WHAT_TO_SEARCH)
 @gate_options
@@ -91,10 +97,23 @@ def command(
     if suite_path is None and claims is None:
         raise UsageError("nothing says what to audit: name a suite, or a table of published numbers with --claims")
     _check_outputs(outputs)
-    if suite_path is None:
-        raise UsageError("--claims alone is not there yet")
-    found = _audited(suite_path, read_as, saved, measures, config, searched, gates)
-    return _deliver(found, outputs, strict=strict)
+    published = None if claims is None else _published(claims)
+    found = None if suite_path is None else _audited(suite_path, read_as, saved, measures, config, searched, gates)
+    return _deliver(_with_claims(found, published), outputs, strict=strict)
+
+
+def _published(path: str) -> ClaimTable:
+    from searchmark.audit.claims import read_claims
+
+    return read_claims(path)
+
+
+def _with_claims(found: Audit | None, published: ClaimTable | None) -> Audit:
+    from searchmark.audit.result import NOTHING_ELSE
+    from searchmark.suite_audit import audit_claims
+
+    found = found or NOTHING_ELSE
+    return found if published is None else audit_claims(published, found)
 
 
 def _audited(
