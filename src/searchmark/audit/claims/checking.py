@@ -70,18 +70,13 @@ def claims_table(table: ClaimTable) -> AuditTable:
     """Every number as it was read: what it can have been before it was rounded, and the counts that fit."""
     columns = ("row", "n", "measure", "printed", "at least", "at most", "counts")
     rows = tuple(
-        (
-            row.label,
-            row.n,
-            claim.measure.name,
-            claim.value.text,
-            float(claim.value.low),
-            float(claim.value.high),
-            _counts(row, claim),
-        )
-        for row, claim in table.claims()
+        (row.label, row.n, claim.measure.name, *_limits(claim.value), _counts(row, claim)) for row, claim in table.claims()
     )
     return AuditTable("claims", "Published numbers, as they were read", columns, rows)
+
+
+def _limits(value: Printed) -> tuple[str, float, float]:
+    return value.text, float(value.low), float(value.high)
 
 
 def _counts(row: ClaimedRow, claim: Claim) -> str | None:

@@ -16,6 +16,7 @@ from searchmark.findings.sentences import three_digits
 _BINARY = ("Success", "Acc", "Abstain")
 # Sums of reciprocal ranks are listed up to here; beyond, only the gaps at both ends are known.
 LONGEST_SUM, DEEPEST_SUM = 100, 10
+ALMOST = Fraction(1, 10**12)
 NEARBY = 0.5  # of n: how far another n is looked for
 
 
@@ -28,8 +29,14 @@ def parts_of_one(claim: Claim) -> int | None:
 
 def fitting_counts(value: Printed, parts: int) -> range:
     """The counts over so many parts that the printed number can be."""
-    least, most = max(Fraction(0), value.low), min(Fraction(1), value.high)
+    least, most = limits(value)
     return range(ceil(least * parts), floor(most * parts) + 1)
+
+
+def limits(value: Printed) -> tuple[Fraction, Fraction]:
+    """The least and the most that a mean of counts can have been; one of ones alone is exactly 1, and is printed as 1."""
+    highest = Fraction(1) if value.value >= 1 else 1 - ALMOST
+    return max(Fraction(0), value.low), min(highest, value.high)
 
 
 def impossible_counts(rows: Iterable[ClaimedRow]) -> Iterator[tuple[str, Said]]:
@@ -41,7 +48,8 @@ def impossible_counts(rows: Iterable[ClaimedRow]) -> Iterator[tuple[str, Said]]:
         unfit = [(row, claim, parts) for row, claim, parts in inside if not fitting_counts(claim.value, parts * n)]
         other = _other_n(n, [(claim.value, parts) for _, claim, parts in inside]) if unfit else None
         for row, claim, parts in unfit:
-            yield row.label, ("claim-no-count", f"{claim.said} {_not_of(claim, parts, n)}{_fits(other, n)}")
+            fits = "" if other is None or claim is not unfit[0][1] else f" (all shares with n = {n} fit n = {other})"
+            yield row.label, ("claim-no-count", f"{claim.said} {_not_of(claim, parts, n)}{fits}")
 
 
 def _not_of(claim: Claim, parts: int, n: int) -> str:
@@ -53,10 +61,6 @@ def _not_of(claim: Claim, parts: int, n: int) -> str:
 
 def _share(count: int, total: int) -> str:
     return f"{count}/{total} = {float(Fraction(count, total)):.4f}"
-
-
-def _fits(other: int | None, n: int) -> str:
-    return "" if other is None else f" (all shares with n = {n} fit n = {other})"
 
 
 def _other_n(n: int, shares: list[tuple[Printed, int]]) -> int | None:
@@ -73,7 +77,7 @@ def impossible_sums(row: ClaimedRow) -> Iterator[Said]:
     for claim in row.claims:
         if claim.base != "RR" or claim.cutoff == 1 or row.n is None or claim.value.high < 0 or claim.value.low > 1:
             continue
-        low, high = max(Fraction(0), claim.value.low) * row.n, min(Fraction(1), claim.value.high) * row.n
+        low, high = (limit * row.n for limit in limits(claim.value))
         if not _reachable(low, high, row.n, claim.cutoff):
             between = f"between {three_digits(float(low))} and {three_digits(float(high))}"
             yield "claim-no-rank-sum", f"{claim.said} is not a mean of {row.n} reciprocal ranks: their sum would be {between}"

@@ -62,9 +62,8 @@ def check_baselines(rows: Iterable[ClaimedRow]) -> None:
     for row in everything:
         known = [other.system for other in everything if other.group == row.group and other is not row]
         if row.vs is not None and row.vs not in known:
-            raise UsageError(
-                f"line {row.line}: vs names {row.vs!r}, which is not another row; there are {', '.join(known) or 'none'}"
-            )
+            others = ", ".join(known) or "none"
+            raise UsageError(f"line {row.line}: vs names {row.vs!r}, but the other rows are {others}")
 
 
 def _difference(better: tuple[ClaimedRow, Claim], worse: tuple[ClaimedRow, Claim], n: int) -> Iterator[tuple[str, Said]]:

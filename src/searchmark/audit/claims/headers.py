@@ -25,9 +25,7 @@ _LIMITS: dict[str, Role] = {
     **dict.fromkeys(("high", "upper", "ci high", "ci upper", "95% high"), "high"),
     **dict.fromkeys(("p", "p-value", "p value"), "p"),
 }
-_LIMIT = re.compile(
-    rf"(?P<measure>.+?)[\s_]+(?P<what>{'|'.join(map(re.escape, sorted(_LIMITS, key=len, reverse=True)))})", re.IGNORECASE
-)
+_LIMIT = re.compile(rf"(?P<measure>.+?)[\s_]+(?P<what>{'|'.join(map(re.escape, _LIMITS))})", re.IGNORECASE)
 _PER_CENT = re.compile(r"\(?\s*(%|percent|per cent|in %)\s*\)?", re.IGNORECASE)
 _SPELLINGS = ((r"\bhits?@", "HitRate@"), (r"\s+at\s+(?=\d)", "@"), (r"^mean\s+", ""), (r"[\s-]score\b", ""), (r"[*`]", ""))
 

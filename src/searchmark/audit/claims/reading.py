@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -18,9 +18,7 @@ from searchmark.files.csv_rows import csv_rows
 from searchmark.files.store import check_readable, read_text
 
 _RULE = re.compile(r"[\s|:\-]+")
-_INTERVAL = re.compile(
-    r"(?P<value>[^\[\](),;±]+?)\s*[\[(]\s*(?P<low>[^\[\](),;]+?)\s*(?:,|;|\bto\b|–|\s-\s)\s*(?P<high>[^\[\](),;]+?)\s*[\])]"
-)
+_INTERVAL = re.compile(r"(?P<value>[^[(]+?)\s*[\[(]\s*(?P<low>[^,;–]+?)\s*(?:,|;|\bto\b|–)\s*(?P<high>[^,;–]+?)\s*[\])]")
 _WHOLE = re.compile(r"(?:n\s*=\s*)?(\d{1,3}(?:[,\s]\d{3})+|\d{1,12})", re.IGNORECASE)
 LIKELY_PER_CENT = 10  # a column between 1 and this may be shares that are wrong as well as a very poor result in per cent
 
@@ -136,9 +134,7 @@ class _Reading:
         signed = any(sign for _, sign in signs)
         without = next((line for line, sign in signs if not sign), None)
         if signed and without is not None:
-            raise FormatError(
-                self._path, f"line {without}", f"{name} has no %, but other cells of it do; write the sign everywhere"
-            )
+            raise FormatError(self._path, f"line {without}", f"{name} has no % here, and elsewhere it has; write it everywhere")
         return signed
 
     @cached_property
@@ -189,11 +185,11 @@ class _Reading:
                 continue
             per_cent = self._per_cent[each.measure.name]
             beside = {"low": cell.low, "high": cell.high} | self._limits(line, each.measure.name)
-            limits = {name: number and number.printed(per_cent=per_cent) for name, number in beside.items()}
+            limits = {name: None if number is None else number.printed(per_cent=per_cent) for name, number in beside.items()}
             claim = Claim(each.measure, each.header, cell.value.printed(per_cent=per_cent), limits["low"], limits["high"])
             yield replace(claim, p=self._own_p(line, each.measure.name))
 
-    def _limits(self, line: int, measure: str) -> Mapping[str, Digits]:
+    def _limits(self, line: int, measure: str) -> dict[str, Digits | None]:
         return {
             each.role: self._cells[line, at].value
             for at, each in enumerate(self._columns)

@@ -64,7 +64,7 @@ class AuditedCorpus:
     WHAT_TO_AUDIT,
     "--claims",
     metavar="FILE",
-    help="Table of published numbers to check: .csv, .tsv or .md with name, n and measures.",
+    help="Table of published numbers to check (.csv, .tsv, .md): name, n, measures.",
 )
 @config_option(WHAT_TO_AUDIT, "the section 'gates'")
 @option_group(AuditedCorpus, "searched", WHAT_TO_SEARCH)
