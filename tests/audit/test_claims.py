@@ -121,8 +121,8 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("decimals", range(5))
 @pytest.mark.parametrize("per_cent", [True, False])
-def test_thousands_of_true_tables_are_not_flagged(decimals: int, per_cent: bool, tmp_path: Path) -> None:
-    for seed in range(300):
+def test_many_true_tables_are_not_flagged(decimals: int, per_cent: bool, tmp_path: Path) -> None:
+    for seed in range(80):
         means = true_means(seed, 1 + seed % 60)
         for how in ROUNDINGS:
             assert codes(tmp_path, printed_table(means, 1 + seed % 60, decimals, how, per_cent=per_cent)) == []

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from searchmark.audit.claims.claim_table import Claim, ClaimedRow, ClaimTable
 from searchmark.audit.claims.counts import fitting_counts, impossible_counts, impossible_sums, parts_of_one
 from searchmark.audit.claims.evidence import check_baselines, differences, intervals, small_ps
-from searchmark.audit.claims.printed import Printed
+from searchmark.audit.claims.printed import PrintedNumber
 from searchmark.audit.claims.relations import Said, contradictions
 from searchmark.audit.result import AuditTable
 from searchmark.findings import Finding, by_severity, finding
@@ -46,7 +46,7 @@ def _ranges(row: ClaimedRow) -> Iterator[Said]:
             yield from _outside(f"{header} {p.text}", p, 0.0, 1.0)
 
 
-def _outside(said: str, value: Printed, least: float, most: float) -> Iterator[Said]:
+def _outside(said: str, value: PrintedNumber, least: float, most: float) -> Iterator[Said]:
     if value.high < least or value.low > most or value.value < least:
         yield "claim-outside-range", f"{said} is outside {least:g} to {most:g}"
 
@@ -75,7 +75,7 @@ def claims_table(table: ClaimTable) -> AuditTable:
     return AuditTable("claims", "Published numbers, as they were read", columns, rows)
 
 
-def _limits(value: Printed) -> tuple[str, float, float]:
+def _limits(value: PrintedNumber) -> tuple[str, float, float]:
     return value.text, float(value.low), float(value.high)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from searchmark.audit.claims.printed import Printed
+from searchmark.audit.claims.printed import PrintedNumber
 from searchmark.measures.grammar import AnyMeasure, Formula
 
 
@@ -15,10 +15,10 @@ class Claim:
 
     measure: AnyMeasure
     header: str
-    value: Printed
-    low: Printed | None = None
-    high: Printed | None = None
-    p: Printed | None = None
+    value: PrintedNumber
+    low: PrintedNumber | None = None
+    high: PrintedNumber | None = None
+    p: PrintedNumber | None = None
 
     @property
     def said(self) -> str:
@@ -50,7 +50,7 @@ class ClaimedRow:
     line: int
     n: int | None
     vs: str | None
-    p: Printed | None
+    p: PrintedNumber | None
     claims: tuple[Claim, ...]
 
 

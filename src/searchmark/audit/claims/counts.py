@@ -9,7 +9,7 @@ from itertools import groupby
 from math import ceil, floor, lcm
 
 from searchmark.audit.claims.claim_table import Claim, ClaimedRow
-from searchmark.audit.claims.printed import Printed
+from searchmark.audit.claims.printed import PrintedNumber
 from searchmark.audit.claims.relations import Said
 from searchmark.findings.sentences import three_digits
 
@@ -27,13 +27,13 @@ def parts_of_one(claim: Claim) -> int | None:
     return claim.cutoff if claim.base == "P" else None
 
 
-def fitting_counts(value: Printed, parts: int) -> range:
+def fitting_counts(value: PrintedNumber, parts: int) -> range:
     """The counts over so many parts that the printed number can be."""
     least, most = limits(value)
     return range(ceil(least * parts), floor(most * parts) + 1)
 
 
-def limits(value: Printed) -> tuple[Fraction, Fraction]:
+def limits(value: PrintedNumber) -> tuple[Fraction, Fraction]:
     """The least and the most that a mean of counts can have been; one of ones alone is exactly 1, and is printed as 1."""
     highest = Fraction(1) if value.value >= 1 else 1 - ALMOST
     return max(Fraction(0), value.low), min(highest, value.high)
@@ -63,7 +63,7 @@ def _share(count: int, total: int) -> str:
     return f"{count}/{total} = {float(Fraction(count, total)):.4f}"
 
 
-def _other_n(n: int, shares: list[tuple[Printed, int]]) -> int | None:
+def _other_n(n: int, shares: list[tuple[PrintedNumber, int]]) -> int | None:
     """The nearest number of cases that fits all shares, the smaller one of two; None if none is near."""
     for distance in range(1, max(2, int(n * NEARBY))):
         for other in (n - distance, n + distance):

@@ -31,7 +31,7 @@ _SPELLINGS = ((r"\bhits?@", "HitRate@"), (r"\s+at\s+(?=\d)", "@"), (r"^mean\s+",
 
 
 @dataclass(frozen=True)
-class Column:
+class ClaimColumn:
     """One column: what it is, of which measure, and whether its name says that it is in per cent."""
 
     role: Role
@@ -40,22 +40,22 @@ class Column:
     per_cent: bool = False
 
 
-def column(header: str) -> Column:
+def column(header: str) -> ClaimColumn:
     """What a column is, by its name."""
     written = re.sub(r"[*`]", "", header).strip()
     known = _ROLES.get(written.lower())
     if known is not None:
-        return Column(known, written)
+        return ClaimColumn(known, written)
     if written == "p":  # P is precision
-        return Column("p", written)
+        return ClaimColumn("p", written)
     limit = _LIMIT.fullmatch(written)
     if limit is not None and (measure := _measure(limit["measure"])) is not None:
         role = _LIMITS[limit["what"].lower()]
-        return Column(role, _without_sign(limit["measure"]), measure, role != "p" and bool(_PER_CENT.search(limit["measure"])))
+        return ClaimColumn(role, _without_sign(limit["measure"]), measure, role != "p" and bool(_PER_CENT.search(limit["measure"])))
     measure = _measure(written)
     if measure is None:
-        return Column("skipped", written)
-    return Column("value", _without_sign(written), measure, bool(_PER_CENT.search(written)))
+        return ClaimColumn("skipped", written)
+    return ClaimColumn("value", _without_sign(written), measure, bool(_PER_CENT.search(written)))
 
 
 def _without_sign(header: str) -> str:

@@ -12,7 +12,7 @@ LONGEST = 30
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedNumber:
     """``low`` and ``high`` are the least and the most that the number can have been, both included.
 
     Half a unit of the last digit below it, for one that was rounded up, and a whole unit above it, for one that was truncated.
@@ -26,7 +26,7 @@ class Printed:
 
 
 @dataclass(frozen=True)
-class Digits:
+class CellNumber:
     """A number as it is in a cell, before it is known whether the column is in per cent."""
 
     number: Fraction
@@ -35,18 +35,18 @@ class Digits:
     signed: bool
     below: bool
 
-    def printed(self, *, per_cent: bool) -> Printed:
+    def printed(self, *, per_cent: bool) -> PrintedNumber:
         scale = 100 if per_cent else 1
         text = f"{self.text} %" if per_cent else self.text
         number, unit = self.number / scale, self.unit / scale
         if self.below:
-            return Printed(f"< {text}", number, Fraction(0), number)
+            return PrintedNumber(f"< {text}", number, Fraction(0), number)
         if number < 0:  # truncated towards zero
-            return Printed(text, number, number - unit, number + unit / 2)
-        return Printed(text, number, number - unit / 2, number + unit)
+            return PrintedNumber(text, number, number - unit, number + unit / 2)
+        return PrintedNumber(text, number, number - unit / 2, number + unit)
 
 
-def digits(cell: str) -> Digits | None:
+def digits(cell: str) -> CellNumber | None:
     """The number in a cell; None if there is none."""
     found = _NUMBER.fullmatch(cell.strip())
     if not found or len(cell) > LONGEST:
@@ -55,4 +55,4 @@ def digits(cell: str) -> Digits | None:
     mantissa, _, exponent = text.lower().partition("e")
     decimals = len(mantissa.partition(".")[2])
     unit = Fraction(10) ** (int(exponent or 0) - decimals)
-    return Digits(Fraction(text.removeprefix("+")), unit, text, bool(found["sign"]), bool(found["below"]))
+    return CellNumber(Fraction(text.removeprefix("+")), unit, text, bool(found["sign"]), bool(found["below"]))

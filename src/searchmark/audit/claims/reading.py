@@ -11,8 +11,8 @@ from os import PathLike
 from pathlib import Path
 
 from searchmark.audit.claims.claim_table import Claim, ClaimedRow, ClaimTable
-from searchmark.audit.claims.headers import Column, Role, column
-from searchmark.audit.claims.printed import MISSING, Digits, Printed, digits
+from searchmark.audit.claims.headers import ClaimColumn, Role, column
+from searchmark.audit.claims.printed import MISSING, CellNumber, PrintedNumber, digits
 from searchmark.errors import FormatError, shortened
 from searchmark.files.csv_rows import csv_rows
 from searchmark.files.store import check_readable, read_text
@@ -22,7 +22,7 @@ _INTERVAL = re.compile(r"(?P<value>[^[(]+?)\s*[\[(]\s*(?P<low>[^,;–]+?)\s*(?:,
 _WHOLE = re.compile(r"(?:n\s*=\s*)?(\d{1,3}(?:[,\s]\d{3})+|\d{1,12})", re.IGNORECASE)
 LIKELY_PER_CENT = 10  # a column between 1 and this may be shares that are wrong as well as a very poor result in per cent
 
-Cells = tuple[int, list[str]]
+LineCells = tuple[int, list[str]]
 
 
 def read_claims(path: str | PathLike[str]) -> ClaimTable:
@@ -32,10 +32,10 @@ def read_claims(path: str | PathLike[str]) -> ClaimTable:
     lines = [(line, cells) for line, cells in _lines(path) if any(cell.strip() for cell in cells)]
     if len(lines) < 2:  # noqa: PLR2004  # a header and a row
         raise FormatError(path, None, "holds no table: a header line with name, n and measures is needed, and a row")
-    return _Reading(path, lines[0], lines[1:]).table()
+    return _ClaimReader(path, lines[0], lines[1:]).table()
 
 
-def _lines(path: Path) -> Iterator[Cells]:
+def _lines(path: Path) -> Iterator[LineCells]:
     text, extension = read_text(path), path.suffix.lower()
     if extension in (".md", ".markdown"):
         return _markdown(text)
@@ -46,7 +46,7 @@ def _lines(path: Path) -> Iterator[Cells]:
     return csv_rows(path, text.splitlines(keepends=True))
 
 
-def _markdown(text: str) -> Iterator[Cells]:
+def _markdown(text: str) -> Iterator[LineCells]:
     """The rows of the first table."""
     begun = False
     for number, line in enumerate(text.splitlines(), 1):
@@ -61,18 +61,18 @@ def _markdown(text: str) -> Iterator[Cells]:
 
 
 @dataclass(frozen=True)
-class _Cell:
+class _ClaimCell:
     """The numbers of a cell: a value, and its interval if that is beside it."""
 
-    value: Digits
-    low: Digits | None = None
-    high: Digits | None = None
+    value: CellNumber
+    low: CellNumber | None = None
+    high: CellNumber | None = None
 
 
-class _Reading:
+class _ClaimReader:
     """One file while it is read."""
 
-    def __init__(self, path: Path, header: Cells, rows: Sequence[Cells]) -> None:
+    def __init__(self, path: Path, header: LineCells, rows: Sequence[LineCells]) -> None:
         self._path = path
         self._rows = rows
         self._columns = [column(cell) for cell in header[1]]
@@ -82,7 +82,7 @@ class _Reading:
         skipped = tuple(each.header or "(no name)" for each in self._columns if each.role == "skipped")
         return ClaimTable(self._path.name, tuple(map(self._row, self._rows)), tuple(self._assumed), skipped)
 
-    def _check(self, header: Cells) -> None:
+    def _check(self, header: LineCells) -> None:
         place = f"line {header[0]}"
         for line, cells in self._rows:
             if len(cells) != len(self._columns):
@@ -97,7 +97,7 @@ class _Reading:
             seen.add(key)
 
     @cached_property
-    def _cells(self) -> dict[tuple[int, int], _Cell]:
+    def _cells(self) -> dict[tuple[int, int], _ClaimCell]:
         """The numbers of all cells that have one, by line and column."""
         found = {}
         for line, cells in self._rows:
@@ -106,7 +106,7 @@ class _Reading:
                     found[line, at] = self._cell(line, each, cell)
         return found
 
-    def _cell(self, line: int, of: Column, cell: str) -> _Cell:
+    def _cell(self, line: int, of: ClaimColumn, cell: str) -> _ClaimCell:
         interval = _INTERVAL.fullmatch(cell.strip())
         parts = [cell] if interval is None else [interval["value"], interval["low"], interval["high"]]
         numbers = [digits(part) for part in parts]
@@ -114,7 +114,7 @@ class _Reading:
             raise FormatError(
                 self._path, f"line {line}", f"{of.header} is {shortened(cell, 40)!r}, not a number such as 0.35 or 35 %"
             )
-        return _Cell(*numbers)  # type: ignore[arg-type]  # none of them is None
+        return _ClaimCell(*numbers)  # type: ignore[arg-type]  # none of them is None
 
     @cached_property
     def _per_cent(self) -> dict[str, bool]:
@@ -122,7 +122,7 @@ class _Reading:
         return {name: self._marked(name) or name in self._assumed.values() for name in self._measures}
 
     @property
-    def _measures(self) -> dict[str, Column]:
+    def _measures(self) -> dict[str, ClaimColumn]:
         return {each.measure.name: each for each in self._columns if each.role == "value" and each.measure is not None}
 
     def _marked(self, name: str) -> bool:
@@ -149,7 +149,7 @@ class _Reading:
                 found[each.header] = each.measure.name
         return found
 
-    def _row(self, cells: Cells) -> ClaimedRow:
+    def _row(self, cells: LineCells) -> ClaimedRow:
         line, texts = cells
         by_role = {each.role: text.strip() for each, text in zip(self._columns, texts, strict=True) if each.measure is None}
         name, system, segment = (by_role.get(role, "") for role in ("name", "system", "segment"))
@@ -174,7 +174,7 @@ class _Reading:
             raise FormatError(self._path, f"line {line}", f"n is {shortened(text, 40)!r}, not a whole number from 1")
         return number
 
-    def _p(self, line: int, at: int) -> Printed | None:
+    def _p(self, line: int, at: int) -> PrintedNumber | None:
         cell = self._cells.get((line, at))
         return None if cell is None else cell.value.printed(per_cent=cell.value.signed)
 
@@ -189,13 +189,13 @@ class _Reading:
             claim = Claim(each.measure, each.header, cell.value.printed(per_cent=per_cent), limits["low"], limits["high"])
             yield replace(claim, p=self._own_p(line, each.measure.name))
 
-    def _limits(self, line: int, measure: str) -> dict[str, Digits | None]:
+    def _limits(self, line: int, measure: str) -> dict[str, CellNumber | None]:
         return {
             each.role: self._cells[line, at].value
             for at, each in enumerate(self._columns)
             if each.role in ("low", "high") and each.measure and each.measure.name == measure and (line, at) in self._cells
         }
 
-    def _own_p(self, line: int, measure: str) -> Printed | None:
+    def _own_p(self, line: int, measure: str) -> PrintedNumber | None:
         of = (at for at, each in enumerate(self._columns) if each.role == "p" and each.measure and each.measure.name == measure)
         return next((self._p(line, at) for at in of), None)

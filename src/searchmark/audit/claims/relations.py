@@ -29,7 +29,7 @@ _IN_HITS = ("R", "F1", "AP", "Acc", "Rprec")
 _FIRST_RANK = ("P", "Success", "RR")
 
 
-class Measured:
+class RelatedClaims:
     """The numbers of a row that share their lowest relevant grade."""
 
     def __init__(self, claims: list[Claim]) -> None:
@@ -49,7 +49,7 @@ def contradictions(row: ClaimedRow) -> Iterator[Said]:
     """All relations that the numbers of a row break."""
     grades = dict.fromkeys(each.rel for each in row.claims)
     for rel in grades:
-        measured = Measured([each for each in row.claims if each.base and each.rel == rel])
+        measured = RelatedClaims([each for each in row.claims if each.base and each.rel == rel])
         for rule in _RULES:
             yield from rule(measured)
 
@@ -69,7 +69,7 @@ def _below(code: str, claim: Claim, other: Claim, least: Fraction) -> Iterator[S
         yield code, f"{claim.said} is below what {other.said} needs, {three_digits(float(least))}"
 
 
-def _precision(measured: Measured) -> Iterator[Said]:
+def _precision(measured: RelatedClaims) -> Iterator[Said]:
     for claim in measured.of("P"):
         for hits in measured.hit_rates:
             if hits is claim or claim.cutoff == 1:
@@ -89,7 +89,7 @@ def _with_rest(hits: Claim, further: Fraction) -> Fraction:
     return share + (1 - share) * further
 
 
-def _reciprocal_rank(measured: Measured) -> Iterator[Said]:
+def _reciprocal_rank(measured: RelatedClaims) -> Iterator[Said]:
     for claim in measured.of("RR"):
         for hits in measured.hit_rates:
             if hits is claim or claim.cutoff == 1:
@@ -102,35 +102,35 @@ def _reciprocal_rank(measured: Measured) -> Iterator[Said]:
                 yield from _below("claim-rr-below-hit-rate", claim, hits, hits.value.low / hits.cutoff)
 
 
-def _in_hits(measured: Measured) -> Iterator[Said]:
+def _in_hits(measured: RelatedClaims) -> Iterator[Said]:
     for claim in (each for base in _IN_HITS for each in measured.of(base)):
         for hits in measured.hit_rates:
             if _cut(claim) <= _cut(hits):
                 yield from _above("claim-above-hit-rate", claim, hits, hits.value.high)
 
 
-def _parts(measured: Measured) -> Iterator[Said]:
+def _parts(measured: RelatedClaims) -> Iterator[Said]:
     for recall in measured.of("R"):
         for claim in (*measured.of("Acc"), *(each for each in measured.of("AP") if each.cutoff is None)):
             if _cut(claim) <= _cut(recall):
                 yield from _above("claim-part-above-whole", claim, recall, recall.value.high)
 
 
-def _first_rank(measured: Measured) -> Iterator[Said]:
+def _first_rank(measured: RelatedClaims) -> Iterator[Said]:
     first = [each for base in _FIRST_RANK for each in measured.of(base) if each.cutoff == 1]
     for one, other in combinations(first, 2):
         if one.value.low > other.value.high or other.value.low > one.value.high:
             yield "claim-first-rank", f"{one.said} and {other.said} differ"
 
 
-def _falling(measured: Measured) -> Iterator[Said]:
+def _falling(measured: RelatedClaims) -> Iterator[Said]:
     for base, code in _FALLS.items():
         for smaller, larger in combinations(measured.of(base), 2):
             if _cut(smaller) < _cut(larger) and smaller.value.low > larger.value.high:
                 yield code, f"{smaller.said} falls to {larger.said}"
 
 
-def _counts(measured: Measured) -> Iterator[Said]:
+def _counts(measured: RelatedClaims) -> Iterator[Said]:
     cut = [each for each in measured.of("P") if each.cutoff is not None]
     for smaller, larger in combinations(cut, 2):
         j, k = smaller.cutoff or 0, larger.cutoff or 0
@@ -140,7 +140,7 @@ def _counts(measured: Measured) -> Iterator[Said]:
             yield "claim-precision-counts", f"{smaller.said} and {larger.said} mean {means} relevant hits per case"
 
 
-def _f1(measured: Measured) -> Iterator[Said]:
+def _f1(measured: RelatedClaims) -> Iterator[Said]:
     for claim in measured.of("F1"):
         for precision in measured.of("P"):
             for recall in measured.of("R"):
@@ -158,7 +158,7 @@ def _f1_of(claim: Claim, precision: Claim, recall: Claim) -> Iterator[Said]:
         yield "claim-f1", f"{claim.said} with {precision.said} and {recall.said}, which allow {allowed} {both}"
 
 
-_RULES: tuple[Callable[[Measured], Iterator[Said]], ...] = (
+_RULES: tuple[Callable[[RelatedClaims], Iterator[Said]], ...] = (
     _precision,
     _reciprocal_rank,
     _in_hits,
