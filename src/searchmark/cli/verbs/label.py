@@ -123,6 +123,10 @@ def _compare(labels: Labels, path: Path) -> Mapping[tuple[str, str], int]:
     review = read_review(path, labels)
     strata = Strata(labels)
     same = review.drawn_from == {strata.digest}
-    found = agreement(strata.all, grades_by_stratum(strata, review.grades), weighted=same)
-    show("\n".join(map(visible, agreement_lines(found, strata, review.grades))) + "\n")
+    drawn = {pair: grade for pair, grade in review.grades.items() if pair in review.sampled}
+    if len(drawn) < len(review.grades):
+        tell(f"chosen, not drawn at random: {len(review.grades) - len(drawn)} pairs; they say nothing about how far both agree")
+    if drawn:
+        found = agreement(strata.all, grades_by_stratum(strata, drawn), weighted=same)
+        show("\n".join(map(visible, agreement_lines(found, strata, drawn))) + "\n")
     return review.grades
