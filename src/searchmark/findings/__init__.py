@@ -7,13 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from searchmark.findings import agent_kinds, claim_kinds, corpus_kinds, gate_kinds, gold_kinds, number_kinds, run_kinds
+from searchmark.findings import (
+    agent_kinds,
+    chosen_kinds,
+    claim_kinds,
+    corpus_kinds,
+    gate_kinds,
+    gold_kinds,
+    number_kinds,
+    run_kinds,
+)
 from searchmark.findings.finding import Finding, FindingKind, Severity
 
 __all__ = ["FINDING_KINDS", "SEVERITIES", "Finding", "FindingKind", "Severity", "by_severity", "finding", "spoils"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-_ROOMS = (run_kinds, corpus_kinds, gold_kinds, agent_kinds, number_kinds, gate_kinds, claim_kinds)
+_ROOMS = (run_kinds, corpus_kinds, gold_kinds, agent_kinds, number_kinds, gate_kinds, claim_kinds, chosen_kinds)
 FINDING_KINDS: Mapping[str, FindingKind] = {kind.code: kind for room in _ROOMS for kind in room.KINDS}
 
 

@@ -66,10 +66,29 @@ class AuditedCorpus:
     metavar="FILE",
     help="Table of published numbers to check (.csv, .tsv, .md): name, n, measures.",
 )
+@option(
+    WHAT_TO_AUDIT,
+    "--next",
+    "judge_next",
+    metavar="N",
+    type=click.IntRange(1),
+    help="List N unjudged pairs whose grades would settle a comparison of two runs soonest; -o next.csv writes them.",
+)
+@option(
+    WHAT_TO_AUDIT, "--between", nargs=2, metavar="A B", help="The runs that --next is about; by default the best not told apart."
+)
 @config_option(WHAT_TO_AUDIT, "the section 'gates'")
 @option_group(AuditedCorpus, "searched", WHAT_TO_SEARCH)
 @gate_options
-@option(OUTPUT, "-o", "--output", "outputs", metavar="PATH", multiple=True, help="Audit (.json, .md), or - for JSON; repeatable.")
+@option(
+    OUTPUT,
+    "-o",
+    "--output",
+    "outputs",
+    metavar="PATH",
+    multiple=True,
+    help="Audit (.json, .md; - for JSON), or pairs of --next (.csv, .jsonl); repeatable.",
+)
 @option(OUTPUT, "--strict", is_flag=True, help="Exit with 1 if there is a finding of severity error.")
 def command(
     suite_path: str | None,
@@ -77,6 +96,8 @@ def command(
     saved: SavedRuns,
     measures: tuple[str, ...],
     claims: str | None,
+    judge_next: int | None,
+    between: tuple[str, str] | None,
     config: Config,
     searched: AuditedCorpus,
     gates: GateAgainst,
@@ -93,12 +114,21 @@ def command(
     searchmark audit qrels.txt --topics topics.tsv --corpus corpus.jsonl --run a.run --run b.run -o audit.json
     searchmark audit suite.yaml --run run.jsonl --config searchmark.yaml --strict
     searchmark audit --claims table.csv
+    searchmark audit suite.jsonl --corpus corpus.jsonl --run a.run --run b.run --next 20 -o next.csv
     """
     if suite_path is None and claims is None:
         raise UsageError("nothing says what to audit: name a suite, or a table of published numbers with --claims")
-    _check_outputs(outputs)
+    if judge_next is None and between:
+        raise UsageError("--between says which runs --next is about; add --next")
+    if judge_next is not None and len(saved.run_paths) < 2:  # noqa: PLR2004  # a comparison has two sides
+        raise UsageError("--next needs a suite and two runs, whose comparison the grades would settle; name them with --run")
+    _check_outputs(outputs, (*REPORTS, *PAIRS) if judge_next else REPORTS)
     published = None if claims is None else _published(claims)
-    found = None if suite_path is None else _audited(suite_path, read_as, saved, measures, config, searched, gates)
+    found = (
+        None
+        if suite_path is None
+        else _audited(suite_path, read_as, saved, measures, config, searched, gates, (judge_next or 0, between))
+    )
     return _deliver(_with_claims(found, published), outputs, strict=strict)
 
 
@@ -124,6 +154,7 @@ def _audited(
     config: Config,
     searched: AuditedCorpus,
     gates: GateAgainst,
+    pairs: tuple[int, tuple[str, str] | None],
 ) -> Audit:
     from searchmark.suite_audit import audit_suite
 
@@ -142,6 +173,8 @@ def _audited(
             baseline=gates.baseline(config, rules, asked),
             options=config.compare,
             suite_file=Path(path),
+            judge_next=pairs[0],
+            between=pairs[1],
             on_progress=on_progress,
         )
 
@@ -159,11 +192,26 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, of: status.update(Text(f"audit, {done} of {of} checks"))
 
 
-def _check_outputs(outputs: tuple[str, ...]) -> None:
+def _check_outputs(outputs: tuple[str, ...], extensions: tuple[str, ...]) -> None:
     """Refused before any work is done."""
     for output in outputs:
-        if output != STDOUT and Path(output).suffix.lower() not in REPORTS:
+        extension = Path(output).suffix.lower()
+        if output != STDOUT and extension in PAIRS and extension not in extensions:
+            raise UsageError(f"{output}: pairs to judge are written with --next; an audit is written as {' or '.join(REPORTS)}")
+        if output != STDOUT and extension not in extensions:
             raise UsageError(f"{output}: an audit is written as {' or '.join(REPORTS)}")
+
+
+def _pairs_text(found: Audit, path: Path) -> str:
+    """The pairs to judge, as a file that people fill in and ``label --import`` reads back."""
+    from searchmark.labelling.review_file import ReviewRow, rows_text
+
+    rows = []
+    for pair in () if found.plan is None else found.plan.pairs:
+        known = pair.document
+        about = ("", "", {}) if known is None else (known.title or "", known.text, known.fields)
+        rows.append(ReviewRow(pair.case, pair.query, pair.item, *about))
+    return rows_text(rows, path)
 
 
 def _deliver(found: Audit, outputs: tuple[str, ...], *, strict: bool) -> int:
@@ -174,7 +222,9 @@ def _deliver(found: Audit, outputs: tuple[str, ...], *, strict: bool) -> int:
 
     for output in outputs:
         if output != STDOUT:
-            text = audit_json(found) if output.lower().endswith(".json") else audit_markdown(found)
+            layouts = {".json": audit_json, ".md": audit_markdown}
+            layout = layouts.get(Path(output).suffix.lower())
+            text = _pairs_text(found, Path(output)) if layout is None else layout(found)
             write_text(output, scrubbed(text, environment_secrets()))
             tell(f"written: {output}")
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
