@@ -11,7 +11,7 @@ import numpy as np
 from searchmark.analysis.comparison import compare, primary_column
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.verdicts import Difference
-from searchmark.audit.next_pairs.effects import effects
+from searchmark.audit.next_pairs.effects import effects, joint_effect
 from searchmark.audit.next_pairs.pooling import PooledDocument, pooled
 from searchmark.audit.next_pairs.priors import relevance_prior
 from searchmark.audit.result import AuditTable, JudgingPlan, PairToJudge
@@ -40,6 +40,10 @@ def plan_judging(subject: Subject, count: int, between: tuple[str, str] | None =
     effect = effects(first, second, column, unjudged, prior.grade) / max(1, difference.cases)
     order = _ordered(subject, unjudged, chance, effect)
     now = difference.difference or 0.0
+    against, in_favour = ([each for each, by in zip(unjudged, effect * sign, strict=True) if by > 0] for sign in (-1, 1))
+    least, most = (
+        joint_effect(first, second, column, each, prior.grade) / max(1, difference.cases) for each in (against, in_favour)
+    )
     return JudgingPlan(
         runs=names,
         why=why,
@@ -47,8 +51,8 @@ def plan_judging(subject: Subject, count: int, between: tuple[str, str] | None =
         difference=now,
         verdict=difference.verdict,
         open=len(order),
-        least=now + float(effect[effect < 0].sum()),
-        most=now + float(effect[effect > 0].sum()),
+        least=now + least,
+        most=now + most,
         expected=now + float((chance * effect).sum()),
         needed=_needed(now, chance[order], effect[order]),
         pairs=tuple(
