@@ -167,7 +167,7 @@ def _compare(labels: Labels, path: Path) -> Mapping[tuple[str, str], int]:
     same = review.drawn_from == {strata.digest}
     drawn = {pair: grade for pair, grade in review.grades.items() if pair in review.sampled}
     if len(drawn) < len(review.grades):
-        tell(f"chosen, not drawn at random: {len(review.grades) - len(drawn)} pairs; they say nothing about how far both agree")
+        tell(f"pairs that were chosen, not drawn at random, and say nothing about agreement: {len(review.grades) - len(drawn)}")
     if drawn:
         found = agreement(strata.all, grades_by_stratum(strata, drawn), weighted=same)
         show("\n".join(map(visible, agreement_lines(found, strata, drawn))) + "\n")
