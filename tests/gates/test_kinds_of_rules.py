@@ -322,8 +322,7 @@ def test_what_a_highest_value_is_worth_is_said_as_well(bound: str, expected: flo
 def test_what_a_lowest_value_of_every_case_is_worth(measure: str, expected: float, spared: Sequence[str], note: str | None) -> None:
     documents = tuple(Document(each, each) for each in ("a", "b", "z"))
     cases = [Case(f"c{n}", "q", (Judgment("a"), Judgment("b")), documents=documents) for n in range(12)]
-    reach = Reach(Suite.from_cases("s", cases), [parse_measure(measure)])
-    found = reach.findings_of_each(parse_measure(measure), expected, spared)
+    found = Reach(Suite.from_cases("s", cases)).findings_of_each(parse_measure(measure), expected, spared)
     assert [each.message for each in found] == ([] if note is None else [note])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ MEASURES_OF: Mapping[SuiteKind, tuple[str, ...]] = {
     "labels": ("nDCG@10", "R@10", "P@10", "RR@10"),
     "symbols": ("P@5", "P@10", "RR@10", "Success@5"),
 }
+# For every case its CaseTraits, in their order.
+Traits: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
 ERROR_LIMIT = 0.05
 SPLIT_BY_DEFAULT = ("category", "tag")
 
@@ -159,9 +161,10 @@ def score(judged: Judged, measures: Iterable[str | AnyMeasure] | None = None) ->
     """Compute measures for every case, by name; without names those that suit the suite."""
     wanted = parse_measures(default_measures(judged.suite) if measures is None else measures, judged.suite.defaults)
     values = np.empty((len(judged.suite), len(wanted)))
+    not_run, traits = judged.status == NOT_RUN, (judged.complete, judged.answerable, judged.has_paths, judged.graded)
     for column, measure in enumerate(wanted):
         values[:, column] = measure.compute(judged.hits)
-        values[_undefined_cases(judged, measure), column] = np.nan
+        values[not_run | undefined_cases(measure, traits), column] = np.nan
     return Scores(judged, tuple(wanted), values)
 
 
@@ -177,10 +180,9 @@ def default_measures(suite: Suite) -> list[str]:
     return names
 
 
-def _undefined_cases(judged: Judged, measure: AnyMeasure) -> NDArray[np.bool_]:
-    """Cases that were not run or that this measure cannot speak about."""
-    undefined: NDArray[np.bool_] = judged.status == NOT_RUN
-    columns = (judged.complete, judged.answerable, judged.has_paths, judged.graded)
+def undefined_cases(measure: AnyMeasure, columns: Traits) -> NDArray[np.bool_]:
+    """Cases that this measure cannot speak about; the columns are the fields of `CaseTraits`."""
+    undefined = np.zeros(len(columns[0]), bool)
     for traits in product((True, False), repeat=len(columns)):
         if undefined_reason(measure, CaseTraits(*traits)):
             undefined |= np.all([column == trait for column, trait in zip(columns, traits, strict=True)], axis=0)

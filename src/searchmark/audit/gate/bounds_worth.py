@@ -12,5 +12,5 @@ CODES = ("unattainable-threshold", "threshold-always-met", "threshold-below-rand
 
 def bounds_worth(subject: Subject) -> list[Finding]:
     """What is found of every rule by the suite and the corpus alone."""
-    reach = Reach(subject.expanded, [measure for rule in subject.rules for measure in rule.measures], subject.ids)
+    reach = Reach(subject.suite, subject.ids)
     return with_rules((rule.name, rule.worth(reach)) for rule in subject.rules)

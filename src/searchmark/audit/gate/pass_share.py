@@ -95,8 +95,8 @@ def _sampled(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare:
     """Suites of rankings that were drawn: of what is not listed each draw is used once, so that samples are independent."""
     cases = sorted({row for rule in rules for row in rule.rows.tolist()})
     listed = rankings.listed[cases]
-    most = min(SAMPLED, MOST_SAMPLED // max(1, sum(len(rule.rows) for rule in rules)))
-    size = max(rankings.draws if not listed.all() else 1, most) if listed.all() else rankings.draws
+    most = max(1, min(SAMPLED, MOST_SAMPLED // max(1, sum(len(rule.rows) for rule in rules))))
+    size = most if listed.all() else rankings.draws
     chosen = _chosen(cases, rankings, size)
     passed = np.ones(size, bool)
     for rule in rules:
