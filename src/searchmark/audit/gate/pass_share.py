@@ -74,7 +74,8 @@ def _by_sums(rule: RankedRule, rankings: Rankings) -> PassShare | None:
     """The distribution of the mean, case by case; None if it has too many different values, or one is not known."""
     if not rankings.listed[rule.rows].all():
         return None
-    sums, weights = np.zeros(1), np.ones(1)
+    sums: Floats = np.zeros(1)
+    weights: Floats = np.ones(1)
     defined = 0
     for column, case in enumerate(rule.rows.tolist()):
         values = rule.values[: rankings.many(case), column]
@@ -85,7 +86,7 @@ def _by_sums(rule: RankedRule, rankings: Rankings) -> PassShare | None:
         if len(sums) * len(own) > MOST_SUMS * 10:
             return None
         sums, place = np.unique((sums[:, None] + own[None, :]).ravel().round(_DIGITS), return_inverse=True)
-        weights = np.bincount(place.ravel(), np.outer(weights, counts / len(values)).ravel())
+        weights = np.bincount(place.ravel(), np.outer(weights, counts / len(values)).ravel()).astype(np.float64)
         if len(sums) > MOST_SUMS:
             return None
     return PassShare(float(weights[rule.met(sums[:, None] / max(1, defined))].sum())) if defined else PassShare(0.0)

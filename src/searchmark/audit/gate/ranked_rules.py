@@ -152,4 +152,4 @@ def _met(rule: PinRule, rankings: Rankings, row: int) -> Floats:
             met = np.all([each > rule.pin.k for each in ranks], axis=0)
         case _:
             met = ranks[0] < ranks[-1]
-    return met.astype(np.float64)[:, None]
+    return np.asarray(met, np.float64)[:, None]
