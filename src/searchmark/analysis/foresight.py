@@ -140,7 +140,7 @@ def _defined(scores: Scores, column: int, rows: Rows | None) -> Rows:
 
 
 def _observed(shares: Floats, suite: Suite, rows: Rows) -> Observations:
-    return observations(shares[:, None], clusters_of(suite.table, rows))
+    return observations(shares[:, None], clusters_of(suite, rows))
 
 
 def _settled(baseline: Scores, measure: AnyMeasure, rows: Rows) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.analysis.intervals import mean_intervals
+from searchmark.analysis.intervals import Clusters, mean_intervals
 from searchmark.analysis.score_frames import score_frame
 from searchmark.errors import UsageError
 from searchmark.judging.judge import Judged
@@ -127,7 +127,7 @@ class Scores(Framed):
         rows = np.arange(len(judged.suite)) if rows is None else rows
         rows = rows[judged.status[rows] != NOT_RUN]
         ranges = [(measure.low, measure.high) for measure in self.measures]
-        intervals = mean_intervals(self.values[rows], clusters_of(judged.suite.table, rows), ranges)
+        intervals = mean_intervals(self.values[rows], clusters_of(judged.suite, rows), ranges)
         return {
             measure.name: self._summary(measure, self.values[rows, column], rows, interval)
             for column, (measure, interval) in enumerate(zip(self.measures, intervals, strict=True))
@@ -212,12 +212,9 @@ def _traits(judged: Judged) -> NDArray[np.int64]:
     return np.asarray(np.column_stack(columns) @ weights)
 
 
-def clusters_of(table: CaseTable, rows: NDArray[np.intp]) -> Sequence[str] | None:
-    """What each case is one observation with: the cases of its origin, or only itself; None if all stand alone."""
-    if table.origins is None:
-        return None
-    # A case id must not meet an origin of the same name.
-    return [f"origin {origin}" if (origin := table.origins[row]) else f"case {table.ids[row]}" for row in rows]
+def clusters_of(suite: Suite, rows: NDArray[np.intp]) -> Clusters:
+    """What each case is one observation with: the cases of its origin or gold set, or only itself; None if all stand alone."""
+    return None if suite.clusters is None else suite.clusters[rows]
 
 
 @dataclass(frozen=True)
