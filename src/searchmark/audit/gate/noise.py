@@ -1,4 +1,4 @@
-"""How much an unchanged search differs from run to run: from two runs of one agent that were asked the same."""
+"""How much two runs differ case by case: of one agent, which is noise, or of two agents, which is how builds may differ."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from math import sqrt
 import numpy as np
 
 from searchmark.analysis.intervals import observations
+from searchmark.analysis.paired_statistics import standard_errors
 from searchmark.analysis.scores import Scores, clusters_of
 from searchmark.audit.subject import Subject
 from searchmark.comparability import proven_repeat
@@ -17,45 +18,48 @@ from searchmark.gates.quantities import MeanOf
 from searchmark.gates.segments import Rows
 from searchmark.measures.formulas import Floats
 
+FEWEST = 2  # independent cases that have a spread
+
 
 @dataclass(frozen=True)
-class MeasuredNoise:
-    """The standard error of the difference of two runs of one agent in a mean, the mean of each, and how many cases it rests on.
+class PairedNoise:
+    """Two runs in one mean: their names and means, the standard error of the difference, and how many independent cases there are.
 
-    An unchanged search has no true difference, so that the differences of its cases are noise as they are.
+    ``repeat``: they are of one agent that was asked the same. It has no true difference, so that all that differs is noise.
     """
 
-    run: str
-    first: float
-    second: float
-    difference_error: float
+    runs: tuple[str, str]
+    means: tuple[float, float]
+    error: float
     independent: int
+    repeat: bool
 
     @property
-    def error(self) -> float:
+    def deviation(self) -> float:
         """The standard deviation of the mean of one run."""
-        return self.difference_error / sqrt(2)
+        return self.error / sqrt(2)
 
 
-def repeated_runs(subject: Subject) -> tuple[str, str] | None:
-    """The first two runs of one agent that were proven to be asked the same."""
+def paired_noise(subject: Subject, quantity: MeanOf | AtOwnK, rows: Rows) -> PairedNoise | None:
+    """Of two runs of one agent, or else of the first two; None if there are none, if they have no values, or if they are alike."""
+    pair = _repeated(subject)
+    chosen = pair or tuple(subject.scores)[:2]
+    if len(chosen) < FEWEST:
+        return None
+    one, other = (_values(subject.scores[name], quantity, rows) for name in chosen)
+    defined = ~np.isnan(one) & ~np.isnan(other)
+    found = observations((one - other)[defined][:, None], clusters_of(subject.scores[chosen[0]].judged.suite, rows[defined]))
+    if len(found) < FEWEST:
+        return None
+    error = sqrt(float((found.sums**2).sum())) / float(found.sizes.sum()) if pair else float(standard_errors(found)[0])
+    means = float(one[defined].mean()), float(other[defined].mean())
+    return PairedNoise((chosen[0], chosen[1]), means, error, len(found), pair is not None) if error else None
+
+
+def _repeated(subject: Subject) -> tuple[str, str] | None:
+    """The first two runs of one agent that are proven to have been asked the same."""
     runs = {name: scores.judged.run for name, scores in subject.scores.items()}
     return next((pair for pair in combinations(runs, 2) if proven_repeat(runs[pair[0]], runs[pair[1]])), None)
-
-
-def measured_noise(subject: Subject, quantity: MeanOf | AtOwnK, rows: Rows) -> MeasuredNoise | None:
-    """The noise of a mean; None if no agent was run twice, or if it has no value."""
-    pair = repeated_runs(subject)
-    if pair is None:
-        return None
-    one, other = (_values(subject.scores[name], quantity, rows) for name in pair)
-    defined = ~np.isnan(one) & ~np.isnan(other)
-    if not defined.any():
-        return None
-    table = subject.scores[pair[0]].judged.suite.table
-    found = observations((one - other)[defined][:, None], clusters_of(table, rows[defined]))
-    error = sqrt(float((found.sums**2).sum())) / float(found.sizes.sum())
-    return MeasuredNoise(pair[0], float(one[defined].mean()), float(other[defined].mean()), error, len(found))
 
 
 def _values(scores: Scores, quantity: MeanOf | AtOwnK, rows: Rows) -> Floats:

@@ -47,12 +47,13 @@ def share_of_gate(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare:
     """The share of rankings that meet all of some rules."""
     if len(rules) == 1:
         return share_of_rule(rules[0], rankings)
-    return (_by_case(rules, rankings) if all(rule.by_case for rule in rules) else None) or _sampled(rules, rankings)
+    exact = _by_case(rules, rankings) if all(rule.by_case for rule in rules) else _by_grid(rules, rankings)
+    return exact or _sampled(rules, rankings)
 
 
 def _by_case(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare | None:
     """Where each case decides alone; None if not all of their rankings are listed."""
-    cases = sorted({row for rule in rules for row in rule.rows.tolist()})
+    cases = _cases(rules)
     if not rankings.listed[cases].all():
         return None
     passed = [int(_passing(rules, case, rankings.many(case)).sum()) for case in cases]
@@ -92,16 +93,37 @@ def _by_sums(rule: RankedRule, rankings: Rankings) -> PassShare | None:
     return PassShare(float(weights[rule.met(sums[:, None] / max(1, defined))].sum())) if defined else PassShare(0.0)
 
 
+def _by_grid(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare | None:
+    """Every ranking of each case with every one of the others; None if there are too many."""
+    cases = _cases(rules)
+    counts = [rankings.counts[case] for case in cases]
+    if not rankings.listed[cases].all() or prod(counts) > MOST_SUMS * 10:
+        return None
+    numbers = np.unravel_index(np.arange(prod(counts)), counts)
+    passed = _all_met(rules, dict(zip(cases, numbers, strict=True)))
+    return PassShare(float(passed.mean()), None, int(passed.sum()), len(passed))
+
+
+def _cases(rules: Sequence[RankedRule]) -> list[int]:
+    return sorted({row for rule in rules for row in rule.rows.tolist()})
+
+
+def _all_met(rules: Sequence[RankedRule], chosen: dict[int, Ints]) -> Bools:
+    """Whether all rules are met, by the number of the ranking that was chosen for every case."""
+    met = [
+        rule.met(np.stack([rule.values[chosen[case], column] for column, case in enumerate(rule.rows.tolist())], axis=1))
+        for rule in rules
+    ]
+    return np.asarray(np.all(met, axis=0))
+
+
 def _sampled(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare:
     """Suites of rankings that were drawn: of what is not listed each draw is used once, so that samples are independent."""
-    cases = sorted({row for rule in rules for row in rule.rows.tolist()})
+    cases = _cases(rules)
     listed = rankings.listed[cases]
     most = max(1, min(SAMPLED, MOST_SAMPLED // max(1, sum(len(rule.rows) for rule in rules))))
     size = most if listed.all() else rankings.draws
-    chosen = _chosen(cases, rankings, size)
-    passed = np.ones(size, bool)
-    for rule in rules:
-        passed &= rule.met(_values(rule, chosen))
+    passed = _all_met(rules, _chosen(cases, rankings, size))
     share = float(passed.mean())
     return PassShare(share, sqrt(share * (1 - share) / size), int(passed.sum()), size)
 
@@ -112,7 +134,3 @@ def _chosen(cases: Sequence[int], rankings: Rankings, size: int) -> dict[int, In
     return {
         case: generator.integers(rankings.many(case), size=size) if rankings.listed[case] else np.arange(size) for case in cases
     }
-
-
-def _values(rule: RankedRule, chosen: dict[int, Ints]) -> Floats:
-    return np.stack([rule.values[chosen[case], column] for column, case in enumerate(rule.rows.tolist())], axis=1)
