@@ -139,7 +139,7 @@ def _judged(_: Measure, pool: Pool, counts: _Population) -> Floats:
 
 
 def _abstention(_: Measure, __: Pool, counts: _Population) -> Floats:
-    return (counts.documents == 0).astype(np.float64)
+    return np.asarray(counts.documents == 0, np.float64)
 
 
 def _success(_: Measure, __: Pool, counts: _Population) -> Floats:
