@@ -37,11 +37,10 @@ def gate_table(subject: Subject) -> AuditTable | None:
 
 def sight_table(subject: Subject) -> AuditTable | None:
     """What each rule about a mean sees: the smallest p, the smallest loss with 80 % power, and cases for the wanted one."""
-    rows = tuple(
-        (each.name, each.independent, each.smallest_p, each.loss, each.basis, each.more) for each in rule_sights(subject)
-    )
-    columns = ("rule", "independent cases", "smallest p", "loss seen", "by", f"more cases for {wanted_loss(subject):g}")
-    return AuditTable("gate_sight", "What the rules of the gate see", columns, rows) if rows else None
+    rows = tuple((each.name, each.independent, each.smallest_p, each.loss, each.basis, each.more) for each in rule_sights(subject))
+    columns = ("rule", "independent cases", "smallest p", "loss seen", "by", "more cases")
+    title = f"What the rules of the gate see; more cases: to see a loss of {wanted_loss(subject):g}"
+    return AuditTable("gate_sight", title, columns, rows) if rows else None
 
 
 def _limits(rule: Rule, reach: Reach) -> tuple[AuditCell, AuditCell]:
