@@ -17,7 +17,7 @@ from searchmark.findings import Finding, finding
 from searchmark.gates.own_k import AtOwnK
 from searchmark.gates.quantities import MeanOf
 from searchmark.gates.segments import Rows
-from searchmark.gates.sentences import within
+from searchmark.gates.sentences import told_apart, within
 from searchmark.measures.formulas import Floats
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.gate_options import KnownFailure, NumberBound
@@ -49,7 +49,7 @@ class Reach:
             return
         best = self.highest(quantity, rows)
         if best is not None and _misses(bound, best, expected):
-            message = f"the highest possible {name} on these cases is {best:.4g}: no ranking can meet this bound"
+            message = f"the highest possible {name} on these cases is {told_apart(best, expected)}: no ranking can meet this bound"
             yield finding("unattainable-threshold", message)
         random = self.by_chance(quantity, rows)
         if random is not None and not _misses(bound, random, expected):
@@ -73,7 +73,8 @@ class Reach:
         measure = measure.resolve(self._suite.defaults)
         for case, value in self._values(attainable(measure, self.pool), spared):
             if _misses("at_least", value, expected):
-                message = f"the highest possible {measure.name} of case {case} is {value:.4g}: no ranking can meet this bound"
+                best = f"the highest possible {measure.name} of case {case} is {told_apart(value, expected)}"
+                message = f"{best}: no ranking can meet this bound"
                 yield finding("unattainable-threshold", message, [case])
                 break
         tables = drawn_values([measure], self.pool, DRAWS)

@@ -66,8 +66,8 @@ def passed_by_chance(subject: Subject) -> Iterator[Finding]:
     often = {case: share for case, share in chances.fixtures.items() if share.share >= FIXTURE_PASSED}
     if often:
         told = [f"{share_text(share)} of {case}" for case, share in often.items()]
-        many = f"{len(often)} of {counted(len(chances.fixtures), 'fixture')}"
-        yield finding("fixture-passed-by-chance", f"{many} are passed by many rankings: {listed(told, MOST_NAMED)}", often)
+        many = f"the rules of {len(often)} of {counted(len(chances.fixtures), 'fixture')} let many rankings pass"
+        yield finding("fixture-passed-by-chance", f"{many}: {listed(told, MOST_NAMED)}", often)
 
 
 def share_text(found: PassShare) -> str:

@@ -16,7 +16,7 @@ def decision_holes(subject: Subject) -> Iterator[Finding]:
     """Gains between two lines of a table that no rule speaks about; one with an 'otherwise' of its own has a rule for all."""
     for table in subject.decisions:
         if table.otherwise == _OTHERWISE:
-            told = [f"{low:.3g} to {high:.3g} ({low:.1%} to {high:.1%})" for low, high in holes(table)]
+            told = [f"{low:.4g} to {high:.4g}" for low, high in holes(table)]
             if told:
                 pair = f"{table.candidate} against {table.baseline}"
                 yield finding(

@@ -125,7 +125,13 @@ def _sampled(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare:
     size = most if listed.all() else rankings.draws
     passed = _all_met(rules, _chosen(cases, rankings, size))
     share = float(passed.mean())
-    return PassShare(share, sqrt(share * (1 - share) / size), int(passed.sum()), size)
+    return PassShare(share, _error(int(passed.sum()), size), int(passed.sum()), size)
+
+
+def _error(passed: int, size: int) -> float:
+    """The standard error of a share with two successes and two failures more (Agresti and Coull, 1998): never 0."""
+    share = (passed + 2) / (size + 4)
+    return sqrt(share * (1 - share) / (size + 4))
 
 
 def _chosen(cases: Sequence[int], rankings: Rankings, size: int) -> dict[int, Ints]:
