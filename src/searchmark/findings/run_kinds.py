@@ -182,11 +182,6 @@ KINDS = (
         "Ask the agent for something that it must find, and check its corpus, its query and how its hits are read.",
     ),
     FindingKind(
-        "cases-without-target", "warning", "Cases without any relevant target.",
-        "They can only score 0 in P, R, RR, Success and other measures with a lowest relevant grade, and lower those means.",
-        "Judge them, remove them, or mark them as unanswerable.",
-    ),
-    FindingKind(
         "undefined-values", "note", "Cases for which a measure is undefined.",
         "They are not in its mean; the reason is with each case in the JSON report.",
     ),

@@ -13,7 +13,7 @@ import click
 
 from searchmark.cli._audits import check_audit_outputs, show_audit, write_audit
 from searchmark.cli._corpus import corpus_named
-from searchmark.cli._gates import GateAgainst, against_options, with_gates_of
+from searchmark.cli._gates import GATE, GateAgainst, against_options, with_gates_of
 from searchmark.cli._groups import SavedRuns, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.config import Config
@@ -62,6 +62,14 @@ class AuditedCorpus:
 @option_group(AuditedCorpus, "searched", WHAT_TO_SEARCH)
 @against_options
 @option(
+    GATE,
+    "--sees",
+    "foresight",
+    type=click.FloatRange(0, min_open=True),
+    metavar="LOSS",
+    help="Loss of a mean, such as 0.02, that every rule should see; says what it takes.",
+)
+@option(
     OUTPUT,
     "-o",
     "--output",
@@ -80,6 +88,7 @@ def command(
     config: Config,
     searched: AuditedCorpus,
     gates: GateAgainst,
+    foresight: float | None,
     outputs: tuple[str, ...],
     strict: bool,
 ) -> int:
@@ -91,7 +100,7 @@ def command(
     \b
     searchmark audit suite.yaml --corpus docs/
     searchmark audit qrels.txt --topics topics.tsv --corpus corpus.jsonl --run a.run --run b.run -o audit.json
-    searchmark audit suite.yaml --run run.jsonl --config searchmark.yaml --strict
+    searchmark audit suite.yaml --run run.jsonl --config searchmark.yaml --sees 0.02 --strict
     searchmark audit --claims table.csv
     """
     if suite_path is None and claims is None:
@@ -99,7 +108,7 @@ def command(
     check_audit_outputs(outputs)
     if suite_path is None:
         raise UsageError("--claims alone is not there yet")
-    found = _audited(suite_path, read_as, saved, measures, config, searched, gates)
+    found = _audited(suite_path, read_as, saved, measures, config, searched, gates, foresight)
     return _deliver(found, outputs, strict=strict)
 
 
@@ -111,6 +120,7 @@ def _audited(
     config: Config,
     searched: AuditedCorpus,
     gates: GateAgainst,
+    foresight: float | None,
 ) -> Audit:
     from searchmark.suite_audit import audit_suite
 
@@ -128,6 +138,7 @@ def _audited(
             rules=rules,
             baseline=gates.baseline(config, rules, asked),
             options=config.compare,
+            foresight=foresight,
             suite_file=Path(path),
             on_progress=on_progress,
         )
