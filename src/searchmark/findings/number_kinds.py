@@ -17,7 +17,7 @@ KINDS: tuple[FindingKind, ...] = (
     ),
     FindingKind(
         "random-is-high", "warning", "A random order of the documents gets half of the attainable value or more.",
-        "So few documents flatter every search: high values are no sign of quality.",
+        "So few documents flatter every search: high values do not show quality.",
         "Search the whole corpus, add documents that are not relevant, or use a smaller cutoff.",
     ),
     FindingKind(

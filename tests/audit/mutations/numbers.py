@@ -43,9 +43,38 @@ def _shuffled(clean: Clean) -> Subject:
 
 def _judged_elsewhere(clean: Clean) -> Subject:
     """Scores of a run that was held against more documents than the corpus has."""
-    found = {case.judgments[0].target for case in clean.cases[:9]}
+    found = {each.target for case in clean.cases[:9] for each in case.judgments}
     smaller = replace(clean, documents=tuple(each for each in clean.documents if each.id not in found))
     return replace(smaller.subject(), scores=clean.subject().scores)
+
+
+def _nearly_the_same(clean: Clean) -> Subject:
+    """A third run that differs from the strong one in two cases."""
+    strong = clean.answers["strong"]
+    last = [replace(each, hits=each.hits[3:]) for each in strong[-2:]]
+    return clean.with_answers("other", [*strong[:-2], *last]).subject()
+
+
+def _fewer_judgments(clean: Clean) -> Subject:
+    """Half of what the weak run found first was never judged."""
+    first = {each.case: {hit.id for hit in each.hits[:8]} for each in clean.answers["weak"]}
+    known = {each.case: {hit.id for hit in each.hits} for each in clean.answers["strong"]}
+    cases = (
+        replace(
+            case,
+            judgments=tuple(each for each in case.judgments if each.target not in first[case.id] - known[case.id] or each.grade),
+        )
+        for case in clean.cases
+    )
+    return clean.with_cases(cases).subject()
+
+
+def _coarse_scores(clean: Clean) -> Subject:
+    answers = (
+        replace(answer, hits=tuple(replace(hit, score=float(hit.rank < 11)) for hit in answer.hits))
+        for answer in clean.answers["weak"]
+    )
+    return clean.with_answers("weak", answers).subject()
 
 
 MUTATIONS: dict[str, Mutation] = {
@@ -55,4 +84,7 @@ MUTATIONS: dict[str, Mutation] = {
     "constant-measure": _no_more_documents_than_the_cutoff,
     "low-attainable": _one_target_each,
     "identical-measures": _as_many_as_the_cutoff,
+    "order-could-flip": _fewer_judgments,
+    "ranks-not-apart": _nearly_the_same,
+    "ties-decide": _coarse_scores,
 }
