@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -156,13 +157,17 @@ def label_range(scores: Scores, column: int, found: UnjudgedHits) -> LabelRange:
 class Flip:
     """What labels could make of the difference between two runs, the second being behind by ``difference``.
 
-    ``labelled`` is the second's lead with some labels that favour it, ``bound`` one that no labels exceed. They are equal
-    where every hit pays for itself.
+    ``labelled`` is the second's lead with all labels that favour it, ``bound`` one that no labels exceed. They are equal
+    where every hit pays for itself. ``enough`` relevant ones of its ``unjudged`` hits would put it ahead, None if none would.
+    ``cases`` is how many both have a value for.
     """
 
     difference: float
     labelled: float
     bound: float
+    unjudged: int
+    enough: int | None
+    cases: int
 
     @property
     def possible(self) -> bool | None:
@@ -172,26 +177,63 @@ class Flip:
 
 def flip(ahead: Scores, behind: Scores, column: int, of_ahead: UnjudgedHits, of_behind: UnjudgedHits) -> Flip | None:
     """The lead that labels could give the run behind, on the cases where both have a value; None if there are none."""
-    measure, k = ahead.measures[column], deepest_rank(ahead.measures[column])
-    grade = top_grade(ahead, measure)
     defined = ~np.isnan(ahead.values[:, column]) & ~np.isnan(behind.values[:, column])
     if not defined.any():
         return None
-    one, other = of_ahead.first(k), of_behind.first(k)
-    favoured = other.document[other.rank < _rank_of(other.document, one)]
-    cases = other.case[np.isin(other.document, favoured)]
-    lead = [
-        measure.compute(with_labels(scores.judged.hits, found.where(np.isin(found.document, favoured)), cases, grade))
-        for scores, found in ((ahead, one), (behind, other))
-    ]
-    labelled = float((lead[1] - lead[0])[defined].mean())
-    additive = all(part.definition.name in _ADDITIVE and part.cutoff for part in measure.parts)
-    bound = (
-        labelled
-        if additive
-        else float((_at_most(behind, measure, other, grade) - _at_least(ahead, measure, one, other, grade))[defined].mean())
+    measure = ahead.measures[column]
+    pair = _LabelledPair(
+        ahead, behind, measure, of_ahead.first(deepest_rank(measure)), of_behind.first(deepest_rank(measure)), defined
     )
-    return Flip(float((ahead.values - behind.values)[defined, column].mean()), labelled, bound)
+    labelled = pair.lead(len(pair.favoured))
+    additive = all(part.definition.name in _ADDITIVE and part.cutoff for part in measure.parts)
+    bound = labelled if additive else pair.bound
+    difference = float((ahead.values - behind.values)[defined, column].mean())
+    return Flip(difference, labelled, bound, len(pair.of_behind), pair.enough() if labelled > SAME else None, int(defined.sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class _LabelledPair:
+    """Two runs, their unjudged hits as deep as a measure looks, and the cases where both have a value."""
+
+    ahead: Scores
+    behind: Scores
+    measure: AnyMeasure
+    of_ahead: UnjudgedHits
+    of_behind: UnjudgedHits
+    defined: Bools
+
+    @cached_property
+    def favoured(self) -> Ints:
+        """Documents that the run behind ranks higher, those by which it gains most first."""
+        above = _rank_of(self.of_behind.document, self.of_ahead)
+        gain = 1 / np.log2(self.of_behind.rank + 1.0) - 1 / np.log2(above + 1.0)
+        better = np.flatnonzero(gain > 0)
+        return self.of_behind.document[better[np.argsort(-gain[better], kind="stable")]]
+
+    def lead(self, labels: int) -> float:
+        """The lead of the run behind if the first of these documents are relevant."""
+        relevant = self.favoured[:labels]
+        marks = [np.isin(found.document, relevant) for found in (self.of_ahead, self.of_behind)]
+        targets, grade = self.of_behind.case[marks[1]], top_grade(self.ahead, self.measure)
+        runs = ((self.ahead, self.of_ahead.where(marks[0])), (self.behind, self.of_behind.where(marks[1])))
+        values = [self.measure.compute(with_labels(scores.judged.hits, found, targets, grade)) for scores, found in runs]
+        return float((values[1] - values[0])[self.defined].mean())
+
+    def enough(self) -> int:
+        """How many labels put the run behind ahead: a number that does, found by halving."""
+        low, high = 0, len(self.favoured)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.lead(middle) > SAME else (middle, high)
+        return high
+
+    @property
+    def bound(self) -> float:
+        """The most that the run behind can have less the least that the other can have, which no labels exceed."""
+        grade = top_grade(self.ahead, self.measure)
+        most = _at_most(self.behind, self.measure, self.of_behind, grade)
+        least = _at_least(self.ahead, self.measure, self.of_ahead, self.of_behind, grade)
+        return float((most - least)[self.defined].mean())
 
 
 def _rank_of(documents: Ints, found: UnjudgedHits) -> Ints:
@@ -200,7 +242,7 @@ def _rank_of(documents: Ints, found: UnjudgedHits) -> Ints:
     known = found.document[order]
     place = np.minimum(np.searchsorted(known, documents), max(0, len(known) - 1))
     met = known[place] == documents if len(known) else np.zeros(len(documents), bool)
-    return np.where(met, found.rank[order][place] if len(known) else 0, np.iinfo(np.int64).max)
+    return np.where(met, found.rank[order][place] if len(known) else 0, NEVER)
 
 
 def _at_most(scores: Scores, measure: AnyMeasure, found: UnjudgedHits, grade: int) -> Floats:

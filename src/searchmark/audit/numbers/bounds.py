@@ -12,11 +12,13 @@ from searchmark.analysis.unjudged import DEEPEST, Flip, UnjudgedHits, can_be_lab
 from searchmark.audit.result import AuditTable
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
-from searchmark.findings.sentences import three_digits
+from searchmark.findings.sentences import counted, three_digits
 
 EXAMPLES = 3
+# A relevant hit in every fifth case is what even a weak search finds; that as much was left unjudged can be expected.
+EXPECTED_LABELS = 0.2
 _COLUMNS = ("run", "measure", "unjudged hits", "none relevant", "all relevant", "left out")
-_FLIP_COLUMNS = ("ahead", "behind", "measure", "ahead by", "behind could lead by", "no labels give more than", "could flip")
+_FLIP_COLUMNS = ("ahead", "behind", "lead", "lead turned round", "at most", "labels needed", "of unjudged", "could flip")
 
 
 def _columns(scores: Scores) -> list[int]:
@@ -47,39 +49,40 @@ def _flips(subject: Subject, column: int, unjudged: dict[str, UnjudgedHits]) -> 
             yield ahead, behind, found
 
 
-def flips_table(subject: Subject) -> AuditTable | None:
-    """Every pair of runs and measure: whether labels could turn their order round."""
-    scored = next(iter(subject.scores.values()), None)
-    if scored is None:
-        return None
-    unjudged = unjudged_hits(subject.scores, subject.suite)
-    rows = [
-        (ahead, behind, scored.names[column], found.difference, found.labelled, found.bound, found.possible)
-        for column in _columns(scored)
-        for ahead, behind, found in _flips(subject, column, unjudged)
-    ]
-    return (
-        AuditTable("flips", "What labels of unjudged hits could make of the order of runs", _FLIP_COLUMNS, tuple(rows))
-        if rows
-        else None
-    )
-
-
-def about_flips(subject: Subject) -> Iterator[Finding]:
-    """Pairs whose order by the primary measure labels could turn round."""
+def _primary_flips(subject: Subject) -> tuple[str, list[tuple[str, str, Flip]]]:
+    """The measure that runs are compared by, and what labels could make of every pair."""
     scored = next(iter(subject.scores.values()), None)
     column = 0 if scored is None else primary_column(scored, subject.options.primary)
     if scored is None or column not in _columns(scored):
-        return
-    unjudged = unjudged_hits(subject.scores, subject.suite)
-    told = [_sentence(*each) for each in _flips(subject, column, unjudged) if each[2].difference > 0 and each[2].possible]
+        return "", []
+    return scored.names[column], list(_flips(subject, column, unjudged_hits(subject.scores, subject.suite)))
+
+
+def flips_table(subject: Subject) -> AuditTable | None:
+    """Every pair of runs: the lead by the primary measure, what labels could make of it, and how many of them are needed."""
+    measure, found = _primary_flips(subject)
+    rows = tuple(
+        (ahead, behind, each.difference, each.labelled, each.bound, each.enough, each.unjudged, each.possible)
+        for ahead, behind, each in found
+    )
+    title = f"What labels of unjudged hits could make of leads by {measure}"
+    return AuditTable("flips", title, _FLIP_COLUMNS, rows) if rows else None
+
+
+def about_flips(subject: Subject) -> Iterator[Finding]:
+    """Pairs whose order by the primary measure few labels would turn round."""
+    measure, found = _primary_flips(subject)
+    told = [_sentence(*each) for each in found if _is_easy(each[2])]
     if told:
-        more = f" and {len(told) - EXAMPLES} more" if len(told) > EXAMPLES else ""
-        message = (
-            f"labels of unjudged hits could turn round the order by {scored.names[column]}: {', '.join(told[:EXAMPLES])}{more}"
-        )
+        more = f"; and {len(told) - EXAMPLES} more" if len(told) > EXAMPLES else ""
+        message = f"few labels would turn round the order by {measure}: {'; '.join(told[:EXAMPLES])}{more}"
         yield finding("order-could-flip", message)
 
 
+def _is_easy(found: Flip) -> bool:
+    return found.difference > 0 and found.enough is not None and found.enough <= EXPECTED_LABELS * found.cases
+
+
 def _sentence(ahead: str, behind: str, found: Flip) -> str:
-    return f"{ahead} is {three_digits(found.difference)} ahead of {behind}, which could lead by {three_digits(found.labelled)}"
+    needed = f"{found.enough} of its {counted(found.unjudged, 'unjudged hit')}"
+    return f"{behind} is {three_digits(found.difference)} behind {ahead}, and {needed} being relevant would put it ahead"
