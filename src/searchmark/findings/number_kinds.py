@@ -17,7 +17,7 @@ KINDS: tuple[FindingKind, ...] = (
     ),
     FindingKind(
         "random-is-high", "warning", "A random order of the documents gets half of the attainable value or more.",
-        "So few documents flatter every search: high values are no sign of quality.",
+        "So few documents flatter every search: high values do not show quality.",
         "Search the whole corpus, add documents that are not relevant, or use a smaller cutoff.",
     ),
     FindingKind(
@@ -33,7 +33,7 @@ KINDS: tuple[FindingKind, ...] = (
     FindingKind(
         "low-attainable", "note", "A measure whose highest possible mean is far below 1.",
         "A perfect search would look mediocre, and a threshold above that value can never be met.",
-        "Read values as shares of the attainable, or use R, nDCG or a smaller cutoff.",
+        "Read values as shares of the attainable, or use a cutoff that suits the number of targets; nDCG reaches 1 at any.",
     ),
     FindingKind(
         "identical-measures", "note", "Measures that are the same number for every ranking, by construction of the suite.",
@@ -41,7 +41,7 @@ KINDS: tuple[FindingKind, ...] = (
         "Keep one of them.",
     ),
     FindingKind(
-        "order-could-flip", "note", "Runs whose order labels of unjudged hits could turn round.",
+        "order-could-flip", "note", "Runs whose order few labels of unjudged hits would turn round.",
         "Unjudged hits count as not relevant, which is hardest on runs that find what others did not.",
         "Judge the hits that --next lists.",
     ),

@@ -43,9 +43,33 @@ def _shuffled(clean: Clean) -> Subject:
 
 def _judged_elsewhere(clean: Clean) -> Subject:
     """Scores of a run that was held against more documents than the corpus has."""
-    found = {case.judgments[0].target for case in clean.cases[:9]}
+    found = {each.target for case in clean.cases[:9] for each in case.judgments}
     smaller = replace(clean, documents=tuple(each for each in clean.documents if each.id not in found))
     return replace(smaller.subject(), scores=clean.subject().scores)
+
+
+def _nearly_the_same(clean: Clean) -> Subject:
+    """A third run that differs from the strong one in two cases."""
+    strong = clean.answers["strong"]
+    last = [replace(each, hits=each.hits[3:]) for each in strong[-2:]]
+    return clean.with_answers("other", [*strong[:-2], *last]).subject()
+
+
+def _unjudged_first(clean: Clean) -> Subject:
+    """A third run that has something unjudged before what the strong one finds, in a few cases."""
+    strong = clean.answers["strong"]
+    known = [{each.target for each in case.judgments} for case in clean.cases[:5]]
+    unjudged = [next(each.id for each in clean.documents if each.id not in some) for some in known]
+    first = [replace(each, hits=(Hit(new, 1, 2.0), *each.hits)) for new, each in zip(unjudged, strong, strict=False)]
+    return clean.with_answers("other", [*first, *strong[5:]]).subject()
+
+
+def _coarse_scores(clean: Clean) -> Subject:
+    answers = (
+        replace(answer, hits=tuple(replace(hit, score=float(hit.rank < 11)) for hit in answer.hits))
+        for answer in clean.answers["weak"]
+    )
+    return clean.with_answers("weak", answers).subject()
 
 
 MUTATIONS: dict[str, Mutation] = {
@@ -55,4 +79,7 @@ MUTATIONS: dict[str, Mutation] = {
     "constant-measure": _no_more_documents_than_the_cutoff,
     "low-attainable": _one_target_each,
     "identical-measures": _as_many_as_the_cutoff,
+    "order-could-flip": _unjudged_first,
+    "ranks-not-apart": _nearly_the_same,
+    "ties-decide": _coarse_scores,
 }

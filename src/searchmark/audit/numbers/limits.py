@@ -45,7 +45,7 @@ def _why_low(subject: Subject) -> str:
     relevant = pool.suite.judgments.grades >= pool.suite.defaults.rel
     asked = pool.traits[1] & pool.traits[3]
     counts, missing = pool.count(relevant)[asked], int((relevant & ~pool.findable).sum())
-    told = f"half of the cases have {three_digits(float(np.median(counts)))} relevant targets or fewer" if len(counts) else ""
+    told = f"the cases have {three_digits(float(np.median(counts)))} relevant targets in the median" if len(counts) else ""
     return ", ".join(filter(None, (told, f"{missing} targets are not in the corpus" if missing else "")))
 
 
@@ -112,7 +112,8 @@ def _ids(subject: Subject, cases: np.ndarray[tuple[int, ...], np.dtype[np.bool_]
 
 def measures_table(subject: Subject) -> AuditTable | None:
     """Every measure over all cases and over the segments that rules are about: what it can be, and what the runs get."""
-    columns = ("measure", "cases", "attainable", "random", "error of random", *subject.scores)
+    known = ("measure", "cases", "attainable", "random", "error of random")
+    columns = (*known, *(f"run {name}" if name in known else name for name in subject.scores))
     rows = [row for segment in _segments(subject) for row in _rows(subject, segment)]
     return AuditTable("measures", "What the measures can be on this suite", columns, tuple(rows)) if rows else None
 
