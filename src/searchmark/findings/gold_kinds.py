@@ -53,7 +53,7 @@ KINDS = (
         "Correct the grades; bring ratings to a scale such as 0 to 3.",
     ),
     FindingKind(
-        "dominant-target", "warning", "One target that is relevant in a fifth of the cases or more.",
+        "dominant-target", "warning", "One target of a fifth of the cases or more: answering it always gets 0.1 or more.",
         "An agent that always answers it, without reading the query, gets a score that looks like search.",
         "Add cases with other targets, and compare with the agent popular, which always answers the commonest targets.",
     ),
