@@ -15,7 +15,7 @@ from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus
 from searchmark.findings import Finding
 from searchmark.options.compare_options import DecisionRule, DecisionTable
-from searchmark.records import Defaults
+from searchmark.records import AgentIdentity, Defaults, Provenance
 from searchmark.suite_audit import audited
 
 
@@ -322,10 +322,38 @@ class TestTwins:
         assert similarity(one, other) == pytest.approx(2 / 4)
 
 
-def test_ranges_of_the_model_that_was_searched_with_are_fine() -> None:
-    suite = suite_of(case(0, None, Judgment("x", score_range=(0.5, 1.0))), model="MiniLM")
-    run = Run.from_answers("agent", [Answer("c0", "ok", (Hit("x", 1, 0.7),))])
-    assert "ranges-of-another-model" not in {found.code for found in short_audit(audited(suite, runs=[run]))}
+class TestModels:
+    def told(self, description: dict[str, object] | None, ranges: object, model: str | None = "BAAI/bge-small") -> list[str]:
+        agent = None if description is None else AgentIdentity("agent", description=description)
+        run = Run.from_answers("agent", [Answer("c0", "ok", (Hit("x", 1, 0.7),))], provenance=Provenance(agent=agent))
+        suite = suite_of(case(0, None, Judgment("x", score_range=ranges)), case(1), model=model)  # type: ignore[arg-type]  # ranges
+        found = short_audit(audited(suite, runs=[run]))
+        return [each.message for each in found if each.code == "ranges-of-another-model"]
+
+    def test_another_model(self) -> None:
+        ranges_for = (
+            "agent: score ranges are known for BAAI/bge-small, and the run searched with MiniLM, in 1 of 1 cases with ranges"
+        )
+        assert self.told({"embedder": {"model": "MiniLM"}}, (0.5, 1.0)) == [ranges_for]
+
+    def test_no_model(self) -> None:
+        assert self.told({"ranking": "bm25"}, (0.5, 1.0)) == [
+            "agent: score ranges of 1 case are for BAAI/bge-small, and the agent names no model"
+        ]
+
+    @pytest.mark.parametrize(
+        ("description", "ranges", "model"),
+        [
+            ({"embedder": {"model": "bge-small"}}, (0.5, 1.0), "BAAI/bge-small"),
+            ({"embedder": {"model": "MiniLM"}}, {"MiniLM": (0.5, 1.0)}, "BAAI/bge-small"),
+            ({"ranking": "bm25"}, (0.5, 1.0), None),
+            (None, (0.5, 1.0), "BAAI/bge-small"),
+            ({"ranking": "bm25"}, None, "BAAI/bge-small"),
+        ],
+        ids=["owner left out", "its own range", "any model", "unknown agent", "no ranges"],
+    )
+    def test_what_fits_or_is_not_known(self, description: dict[str, object] | None, ranges: object, model: str | None) -> None:
+        assert self.told(description, ranges, model) == []
 
 
 def test_no_check_needs_anything_but_a_suite() -> None:
