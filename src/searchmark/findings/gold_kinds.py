@@ -68,7 +68,7 @@ KINDS = (
         "Add cases to these categories, or let the table decide by the suite as a whole.",
     ),
     FindingKind(
-        "ranges-of-another-model", "warning", "Score ranges of an embedding model that the run did not search with, or does not name.",
+        "ranges-of-another-model", "warning", "Score ranges of an embedding model that the run did not search with.",
         "Scores of two models are on different scales: InRange is undefined for another one, and says nothing without any.",
         "Give score ranges for the model that is searched with.",
     ),
