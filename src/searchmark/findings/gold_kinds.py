@@ -53,7 +53,7 @@ KINDS = (
         "Correct the grades; bring ratings to a scale such as 0 to 3.",
     ),
     FindingKind(
-        "dominant-target", "warning", "One target that is relevant in a fifth of the cases or more.",
+        "dominant-target", "warning", "One target of a fifth of the cases or more: answering it always gets 0.1 or more.",
         "An agent that always answers it, without reading the query, gets a score that looks like search.",
         "Add cases with other targets, and compare with the agent popular, which always answers the commonest targets.",
     ),
@@ -68,8 +68,8 @@ KINDS = (
         "Add cases to these categories, or let the table decide by the suite as a whole.",
     ),
     FindingKind(
-        "ranges-of-another-model", "warning", "Score ranges that belong to another embedding model than that of the run.",
-        "Scores of two models are on different scales, so InRange is undefined there.",
+        "ranges-of-another-model", "warning", "Score ranges of an embedding model that the run did not search with.",
+        "Scores of two models are on different scales: InRange is undefined for another one, and says nothing without any.",
         "Give score ranges for the model that is searched with.",
     ),
 )  # fmt: skip

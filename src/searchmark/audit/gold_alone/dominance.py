@@ -13,13 +13,15 @@ from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
 from searchmark.findings.sentences import counted
 from searchmark.judging.judge import judge
+from searchmark.judging.names import PATH
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import Answer, Hit, Run, Suite
 from searchmark.records.id_columns import texts_at
 from searchmark.records.shown import quoted
 
-# From a fifth on, one constant answer reaches what weak searches reach. Five cases: two of ten may well be chance.
-LARGEST_SHARE, FEWEST_CASES = 0.2, 5
+# A fifth of the cases, and a tenth of the measure: what one constant answer gets is then what weak searches get. Where each case
+# has many targets, one of them pays little, however common it is. Five cases: two of ten may well be chance.
+LARGEST_SHARE, HIGHEST_MEAN, FEWEST_CASES = 0.2, 0.1, 5
 FEWEST_CATEGORIES, MAJORITY = 3, 0.5
 
 
@@ -35,6 +37,8 @@ def dominant_targets(subject: Subject) -> Iterator[Finding]:
     of_target = np.unique([suite.judgments.case[row] for row in rows.tolist() if suite.judgments.targets[row] == target])
     measure = _measure(subject)
     mean = _always(target, suite, measure)
+    if not mean >= HIGHEST_MEAN:  # nor where it is undefined
+        return
     share = f"{quoted(target)} is relevant in {len(of_target)} of {cases} cases ({len(of_target) / cases:.0%})"
     message = f"{share}: an agent that answers nothing else, whatever the query, gets {measure} {mean:.4f}"
     yield finding("dominant-target", message, (suite.table.ids[row] for row in of_target.tolist()))
@@ -45,7 +49,7 @@ def _relevant_rows(suite: Suite) -> NDArray[np.int64]:
     judgments = suite.judgments
     relevant = judgments.grades >= suite.defaults.rel
     if judgments.match is not None:
-        relevant &= judgments.match <= 1  # id and path
+        relevant &= judgments.match <= PATH
     if suite.table.documents is not None:
         own = np.array([bool(documents) for documents in suite.table.documents], bool)
         relevant &= ~own[judgments.case]

@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
+from searchmark.findings.sentences import counted
 from searchmark.records import Suite
+
+Oddity = tuple[NDArray[np.bool_], str]  # the judgments, and what is to be said of them
 
 LOWEST_OF_TREC = -2  # spam in the web tracks; -1 is pooled and not judged
 HIGHEST_LABEL = 3  # exact, good, partial, none
@@ -23,44 +26,46 @@ HIGHEST_EXPONENT = 10
 def grade_scale(subject: Subject) -> Iterator[Finding]:
     """What is wrong with the grades, in one finding."""
     suite = subject.suite
-    wrong = np.zeros(len(suite.judgments), bool)
-    said = []
-    for rows, sentence in _oddities(suite):
-        wrong |= rows
-        said.append(sentence)
-    if said:
-        rows = np.unique(suite.judgments.case[wrong])
-        yield finding("grades-outside-scale", "; ".join(said), (suite.table.ids[row] for row in rows.tolist()))
+    odd = [each for each in (_too_low(suite), _too_high(suite)) if each is not None]
+    if odd:
+        rows = np.unique(np.concatenate([suite.judgments.case[marks] for marks, _ in odd]))
+        message = "; ".join(sentence for _, sentence in odd)
+        yield finding("grades-outside-scale", message, (suite.table.ids[row] for row in rows.tolist()))
 
 
-def _oddities(suite: Suite) -> Iterator[tuple[NDArray[np.bool_], str]]:
-    """The judgments of each oddity, and the sentence about it."""
+def _too_low(suite: Suite) -> Oddity | None:
+    """Grades below those of TREC: a rating of what is bad, which counts as not judged."""
     grades = suite.judgments.grades
-    known, counts = np.unique(grades, return_counts=True)
-    if len(known) and known[0] < LOWEST_OF_TREC:
-        below = grades < LOWEST_OF_TREC
-        yield (
-            below,
-            f"{int(below.sum())} judgments have a grade below {LOWEST_OF_TREC} (down to {known[0]}), which counts as not judged",
-        )
-    high = len(known) > 0 and known[-1] > HIGHEST_LABEL
-    if high and suite.kind == "labels":
+    below = grades < LOWEST_OF_TREC
+    if not below.any():
+        return None
+    many = counted(int(below.sum()), "judgment has", "judgments have")
+    return below, f"{many} a grade below {LOWEST_OF_TREC} (down to {grades.min()}), which counts as not judged"
+
+
+def _too_high(suite: Suite) -> Oddity | None:
+    """Grades above the scale of labels or of exponential gains, or far above all others."""
+    grades = suite.judgments.grades
+    highest = int(grades.max(initial=0))
+    if suite.kind == "labels" and highest > HIGHEST_LABEL:
         above = grades > HIGHEST_LABEL
-        yield above, f"{int(above.sum())} labels have a grade above {HIGHEST_LABEL} (up to {known[-1]}), the highest of their scale"
-        return
-    if high and suite.defaults.gain == "exp" and known[-1] > HIGHEST_EXPONENT:
+        many = counted(int(above.sum()), "label has", "labels have")
+        return above, f"{many} a grade above {HIGHEST_LABEL} (up to {highest}), the highest of their scale"
+    if suite.defaults.gain == "exp" and highest > HIGHEST_EXPONENT:
         above = grades > HIGHEST_EXPONENT
-        yield (
-            above,
-            f"{int(above.sum())} grades are above {HIGHEST_EXPONENT} (up to {known[-1]}), and the gain doubles with each",
-        )
-        return
-    positive = known > 0
-    far = _far_beyond(known[positive], counts[positive])
-    if far is not None:
-        alone = grades == far
-        others = ", ".join(str(grade) for grade in known[positive].tolist() if grade != far)
-        yield alone, f"the grade {far} is given {_times(int(alone.sum()))}, and all other relevant grades are {others}"
+        many = counted(int(above.sum()), "grade is", "grades are")
+        return above, f"{many} above {HIGHEST_EXPONENT} (up to {highest}), and the gain doubles with each"
+    return _slip(grades)
+
+
+def _slip(grades: NDArray[np.int64]) -> Oddity | None:
+    """A grade that is rare and far beyond all others, which was probably mistyped."""
+    known, counts = np.unique(grades[grades > 0], return_counts=True)
+    far = _far_beyond(known, counts)
+    if far is None:
+        return None
+    others = ", ".join(map(str, known[:-1].tolist()))
+    return grades == far, f"the grade {far} is given {_times(int(counts[-1]))}, and all other relevant grades are {others}"
 
 
 def _far_beyond(grades: NDArray[np.int64], counts: NDArray[np.int64]) -> int | None:

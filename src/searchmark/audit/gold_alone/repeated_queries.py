@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from unicodedata import normalize
 
 import numpy as np
+from numpy.typing import NDArray
 
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
@@ -84,22 +85,25 @@ def _names_of_targets(suite: Suite) -> list[str]:
     """What each judgment is about: an id and a path, however it is spelt, name the same document; patterns name none."""
     targets, match = text_list(suite.judgments.targets), suite.judgments.match
     if match is None:
-        return list(map(nfc, targets))
+        return targets if "".join(targets).isascii() else list(map(nfc, targets))
     return [
         (normal_path(target) if how == PATH else nfc(target)) if how <= PATH else ""
         for target, how in zip(targets, match.tolist(), strict=True)
     ]
 
 
-def _judged_twice(suite: Suite, names: Sequence[str], units: np.ndarray) -> list[list[int]]:
+def _judged_twice(suite: Suite, names: Sequence[str], units: NDArray[np.int64]) -> list[list[int]]:
     """The judgments of each document that is judged more than once for a query; a grade below 0 is no judgment."""
+    judgments = suite.judgments
+    named = judgments.grades >= 0
+    if judgments.match is not None:
+        named &= judgments.match <= PATH
+    rows, unit = np.flatnonzero(named), units[judgments.case]
     hashes = np.fromiter(map(hash, names), np.int64, len(names)).astype(np.uint64)
-    unit = units[suite.judgments.case]
-    keys = hashes + unit.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    named = np.fromiter(map(bool, names), bool, len(names)) & (suite.judgments.grades >= 0)
-    rows = np.flatnonzero(named)
-    _, which, counts = np.unique(keys[rows], return_inverse=True, return_counts=True)
-    doubtful = rows[counts[which] > 1]  # two documents may have one key, if hardly ever
+    keys = (hashes + unit.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))[rows]
+    ordered = np.sort(keys)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]  # two documents may have one key, if hardly ever
+    doubtful = rows[np.isin(keys, repeated)] if len(repeated) else rows[:0]
     return _grouped((row, (int(unit[row]), names[row])) for row in doubtful.tolist())
 
 
