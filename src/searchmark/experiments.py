@@ -30,6 +30,7 @@ from searchmark.audit.subject import Subject
 from searchmark.comparability import comparable
 from searchmark.corpora.case_locations import Where, locations_of, snapshots_of, where_of
 from searchmark.corpora.corpus import Survey
+from searchmark.corpora.exclusions import with_exclusions
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.gates.baselines import NO_BASELINE, Baseline, compares, named_baseline
 from searchmark.gates.looking import LookBook
@@ -187,7 +188,8 @@ def score_runs(
     if fitting.depth is not None:
         wanted = cut_measures(wanted, fitting.depth)
     ids, folder = (None, None) if corpus is None else (corpus.ids, corpus.folder)
-    return [score(judge(fitting.suite, run, ids, folder), wanted) for run in fitting.runs]
+    excluding = with_exclusions(fitting.suite, corpus)
+    return [score(judge(excluding, run, ids, folder), wanted) for run in fitting.runs]
 
 
 def evaluate_run(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from searchmark.analysis.scores import Scores
 from searchmark.corpora.corpus import Corpus, Survey
+from searchmark.corpora.exclusions import with_exclusions
 from searchmark.gates.baselines import NO_BASELINE, Baseline
 from searchmark.gates.rules import Rule
 from searchmark.judging.judge import expand_suite
@@ -44,4 +45,4 @@ class Subject:
     @cached_property
     def expanded(self) -> Suite:
         """The suite with its globs and symbols replaced by the ids that they mean, where the ids are known."""
-        return self.suite if self.ids is None else expand_suite(self.suite, self.ids)
+        return self.suite if self.ids is None else expand_suite(with_exclusions(self.suite, self.survey), self.ids)

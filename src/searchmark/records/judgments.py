@@ -123,6 +123,13 @@ class JudgmentTable:
         relevant: NDArray[np.bool_] = self.grades > 0
         return relevant if self.match is None else relevant & np.isin(self.match, [MATCHES.index(how) for how in ("id", "path")])
 
+    @property
+    def described(self) -> NDArray[np.bool_]:
+        """Which judgments name their targets only by description: globs and symbols."""
+        if self.match is None:
+            return np.zeros(len(self), bool)
+        return np.isin(self.match, [MATCHES.index(how) for how in ("glob", "symbol")])
+
     @cached_property
     def case(self) -> NDArray[np.int64]:
         """The row of the case that each judgment belongs to."""
