@@ -37,7 +37,7 @@ from searchmark.gates.looking import LookBook
 from searchmark.gates.reach import Reach
 from searchmark.gates.relative import RelativeRule
 from searchmark.gates.rules import Evidence, Gate, Rule, check_gate
-from searchmark.judging.judge import judge
+from searchmark.judging.judge import expand_suite, judge
 from searchmark.measures.grammar import AnyMeasure, cut_measures, parse_measure, parse_measures
 from searchmark.options.compare_options import CompareOptions, DecisionTable
 from searchmark.options.experiment_options import CaseSelection, Resumption
@@ -188,8 +188,9 @@ def score_runs(
     if fitting.depth is not None:
         wanted = cut_measures(wanted, fitting.depth)
     ids, folder = (None, None) if corpus is None else (corpus.ids, corpus.folder)
-    excluding = with_exclusions(fitting.suite, corpus)
-    return [score(judge(excluding, run, ids, folder), wanted) for run in fitting.runs]
+    known = with_exclusions(fitting.suite, corpus)
+    known = known if ids is None else expand_suite(known, ids)  # once for all runs
+    return [score(judge(known, run, ids, folder), wanted) for run in fitting.runs]
 
 
 def evaluate_run(

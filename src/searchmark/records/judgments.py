@@ -116,10 +116,11 @@ class JudgmentTable:
 
     def named_targets(self, start: int, end: int) -> Iterator[str]:
         """The relevant targets in some rows that are named by id or path, and so exist or not."""
-        return compress(self.targets[start:end], self._named[start:end].tolist())
+        return compress(self.targets[start:end], self.named[start:end].tolist())
 
     @cached_property
-    def _named(self) -> NDArray[np.bool_]:
+    def named(self) -> NDArray[np.bool_]:
+        """Which judgments say that a target is relevant which they name by id or path."""
         relevant: NDArray[np.bool_] = self.grades > 0
         return relevant if self.match is None else relevant & np.isin(self.match, [MATCHES.index(how) for how in ("id", "path")])
 
