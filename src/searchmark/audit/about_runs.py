@@ -27,6 +27,7 @@ def about_run(
 # What is said of runs, and the findings on their suite that say the same and more.
 _SAID_BETTER = {
     "unreachable-targets": {"unreachable-targets", "all-targets-missing"},
+    "all-targets-missing": {"all-targets-missing"},
     "topics-without-judgments": {"partial-join"},
     "queries-without-judgments": {"partial-join"},
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
@@ -17,6 +18,12 @@ from searchmark.records import Document
 
 FEWEST_CHARACTERS = 20  # of a content that is worth calling the same: shorter ones are the same by chance
 MOST_CHARACTERS = 20_000  # of a document, whose words are held against queries
+
+# Fields that differ between copies: who they are, where they are, when they were made.
+_IDENTITIES = frozenset(
+    {"id", "_id", "uid", "uuid", "guid", "key", "sku", "asin", "url", "uri", "href", "link", "path", "file", "filename", "slug",
+     "created", "created_at", "updated", "updated_at", "modified", "timestamp", "date", "version", "position", "index", "order"}
+)  # fmt: skip
 
 _FACTS: WeakKeyDictionary[Subject, DocumentFacts] = WeakKeyDictionary()
 
@@ -59,6 +66,13 @@ def _read(subject: Subject, corpus: Corpus) -> DocumentFacts:
     return reader.facts()
 
 
+def _content(document: Document) -> int:
+    """What two documents have in common that are copies: title, text, and fields that do not tell copies apart by nature."""
+    fields = {name: value for name, value in document.fields.items() if str(name).casefold() not in _IDENTITIES}
+    said = json.dumps(fields, sort_keys=True, default=str) if fields else ""
+    return hash((document.title or "", " ".join(document.text.split()), said))
+
+
 class _Reader:
     """What is known after some documents."""
 
@@ -71,7 +85,7 @@ class _Reader:
         self._same: dict[int, list[str]] = {}
 
     def take(self, document: Document) -> None:
-        content = hash((document.title or "", " ".join(document.text.split())))
+        content = _content(document)
         if document.id in self._first:
             if self._first[document.id] != content and document.id in self._wanted:
                 self._facts.ambiguous[document.id] = self._facts.ambiguous.get(document.id, 1) + 1

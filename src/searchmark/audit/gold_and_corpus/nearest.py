@@ -6,12 +6,14 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
-from itertools import islice
+from itertools import islice, takewhile
 from urllib.parse import unquote
 
 MOST_IDS, MOST_TARGETS = 100_000, 1000  # that are looked at: reports wait for this
-LEAST_COMMON = 0.5  # of a target that the nearest id must begin with
+COMMON_START, MOST_ALIKE = 3, 2000  # characters in which a similar id begins alike, and how many such ids are looked at
+LEAST_ALIKE = 0.6  # as difflib measures it
 
 _EXTENSION = re.compile(r"(?<=[^/.])\.[A-Za-z]\w{0,9}$")
 _SEPARATORS = re.compile(r"[-_ .:/\\]+")
@@ -56,7 +58,7 @@ class NearIds:
         for remedy in self._remedies([target]):
             if target in remedy.found:
                 return remedy.found[target]
-        return self._with_common_start(target)
+        return self._alike(target)
 
     def renamed(self, target: str) -> str | None:
         """The only id with the same last part as a missing target, if there is exactly one; too common a part says nothing."""
@@ -94,17 +96,12 @@ class NearIds:
             tails.setdefault(_tail(each), []).append(each)
         return tails
 
-    def _with_common_start(self, target: str) -> str | None:
-        place = bisect_left(self._ids, target)
-        around = self._ids[max(place - 1, 0) : place + 1]
-        common = {each: _common_start(each, target) for each in around}
-        best = max(common, key=common.__getitem__, default=None)
-        return best if best is not None and common[best] >= max(LEAST_COMMON * len(target), 3) else None
-
-
-def _common_start(one: str, other: str) -> int:
-    """How many characters two texts have in common from their beginning on."""
-    return next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    def _alike(self, target: str) -> str | None:
+        """The most similar one of the ids that begin alike."""
+        begins = target[:COMMON_START]
+        first = bisect_left(self._ids, begins)
+        around = takewhile(lambda each: each.startswith(begins), islice(self._ids, first, first + MOST_ALIKE))
+        return next(iter(get_close_matches(target, list(around), 1, LEAST_ALIKE)), None) if len(target) >= COMMON_START else None
 
 
 def _tail(text: str) -> str:

@@ -2,7 +2,8 @@
 
 Own pairs of query and judgments are held against pairs of a query and the judgments of another case. If own pairs are not
 better than the others at the level of 5 %, the join is no better than chance. A shift is claimed only where the judgments of
-neighbouring cases fit much better than chance, at the level of 0.1 %.
+neighbouring cases fit beyond doubt better than the own ones: neighbours are often alike, so that a shifted join may well be
+better than chance.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ from searchmark.runs.cut import cut_to
 
 FEWEST_CASES = 20  # below, chance alone explains too much
 MOST_CASES = 600  # whose queries are held against all of their judgments: of more, every so many-th
-LEVEL, SHIFT_LEVEL = 0.05, 0.001
+LEVEL = 0.05
+SURELY = 4.0  # standard errors by which shifted judgments must fit better: by chance about once in 30,000
 DRAWS = 1999
 SHIFTS = (1, -1, 2, -2)
 ROTATIONS = 19  # better than all of them is better than chance at 5 %
 DEPTH = 10
 FEWEST_KNOWN = 0.5  # share of queries that have a word with any gold document in common
-FEWEST_DIFFERENT = 0.5  # share of cases whose gold no other case has
+MORE_FOUND, TIMES_FOUND = 10, 2  # how much more a run must find with shifted judgments
 SEED = 7
 
 
@@ -57,17 +59,19 @@ class Fits:
         """How often chance does as well."""
         return (1 + int((self.drawn >= mean - 1e-12).sum())) / (1 + DRAWS)
 
-    def shifted(self, shift: int) -> float:
-        """The mean where every query has the judgments of the case that comes so many later."""
+    def gain(self, shift: int) -> float:
+        """How much better queries fit the judgments of the case so many later than their own, in standard errors."""
         count = len(self.values)
         rows = np.arange(max(-shift, 0), min(count - shift, count))
-        return float(self.values[rows, rows + shift].mean())
+        differences = self.values[rows, rows + shift] - self.values[rows, rows]
+        error = float(differences.std(ddof=1)) / np.sqrt(len(rows))
+        return float(differences.mean()) / error if error > 0 else 0.0
 
     @property
     def best_shift(self) -> int | None:
         """The shift that makes judgments fit, if one does beyond doubt."""
-        best = max(SHIFTS, key=self.shifted)
-        return best if self.p_of(self.shifted(best)) <= SHIFT_LEVEL else None
+        best = max(SHIFTS, key=self.gain)
+        return best if self.gain(best) >= SURELY else None
 
 
 def judgments_of_other_queries(subject: Subject) -> Iterator[Finding]:
@@ -76,15 +80,15 @@ def judgments_of_other_queries(subject: Subject) -> Iterator[Finding]:
     if len(rows) < FEWEST_CASES:
         return
     by_words, by_runs = _word_fits(subject, rows), _RunFits.of(subject)
-    if (by_words is not None and by_words.p_of(by_words.own) <= LEVEL) or (by_runs is not None and by_runs.any_better):
-        return
     shift = None if by_words is None else by_words.best_shift
-    shift = shift or (None if by_runs is None else by_runs.best_shift)
+    shift = by_runs.best_shift if shift is None and by_runs is not None else shift
     if shift is not None:
         step = f"{counted(abs(shift), 'case')} {'later' if shift > 0 else 'earlier'}"
-        message = f"judgments are shifted against queries: those {step} fit, those of the same case do so no better than chance"
-        yield finding("shifted-judgments", message)
-    elif by_words is not None or (by_runs is not None and len(by_runs.runs) > 1):
+        yield finding("shifted-judgments", f"queries fit the judgments of the case that comes {step}, and not their own")
+        return
+    if (by_words is not None and by_words.p_of(by_words.own) <= LEVEL) or (by_runs is not None and by_runs.any_better):
+        return
+    if by_words is not None or (by_runs is not None and len(by_runs.runs) > 1):
         yield finding("judgments-at-chance", "; ".join(_reasons(by_words, by_runs)))
 
 
@@ -97,12 +101,12 @@ def _reasons(by_words: Fits | None, by_runs: _RunFits | None) -> Iterator[str]:
 
 
 def _rows(subject: Subject) -> list[int]:
-    """Cases with relevant targets, if most have targets that are not those of another case as well."""
+    """Cases with relevant targets, if there are enough different sets of them."""
     gold: dict[int, list[str]] = {}
     for case, target in relevant_targets(subject):
         gold.setdefault(case, []).append(target)
     distinct = {tuple(sorted(targets)) for targets in gold.values()}
-    return sorted(gold) if len(distinct) >= FEWEST_DIFFERENT * len(gold) else []
+    return sorted(gold) if len(distinct) >= FEWEST_CASES else []
 
 
 def _word_fits(subject: Subject, rows: Sequence[int]) -> Fits | None:
@@ -170,11 +174,12 @@ class _RunFits:
 
     @property
     def best_shift(self) -> int | None:
-        """A shift by which a run finds at least three times as much as by any of the others, and ten documents more."""
+        """A shift by which a run finds far more than with its own judgments, and more than with any other."""
         for run in self.runs:
             found = {shift: self.found(shift, run) for shift in SHIFTS}
             best = max(found, key=found.__getitem__)
-            if found[best] >= max(3 * max(self.rotated(run)), 10):
+            least = max(TIMES_FOUND * self.found(0, run), self.found(0, run) + MORE_FOUND)
+            if found[best] >= least and found[best] > max(self.rotated(run)):
                 return best
         return None
 
