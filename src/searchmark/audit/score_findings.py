@@ -53,6 +53,8 @@ def score_findings(
     for key, count in dropped:
         if count:
             code, sentence = DROPPED.get(key, ("left-out", f"{key.replace('_', ' ')}, left out"))
+            if code == "unreachable-targets" and count == (scores.judged.suite.judgments.grades > 0).sum():
+                code, sentence = "all-targets-missing", "relevant targets, none of which is in the corpus"
             yield finding(code, f"{sentence}: {count}", _cases_behind(key, scores.judged))
     yield from _own_corpus(scores.judged)
     yield from _case_findings(scores.judged)

@@ -11,6 +11,7 @@ from searchmark.analysis.measure_limits import MeasureLimits, measure_limits
 from searchmark.analysis.pools import Pool
 from searchmark.analysis.scores import Scores, default_measures
 from searchmark.corpora.corpus import Corpus, Survey
+from searchmark.corpora.exclusions import with_exclusions
 from searchmark.gates.baselines import NO_BASELINE, Baseline
 from searchmark.gates.rules import Rule
 from searchmark.judging.judge import expand_suite
@@ -48,13 +49,13 @@ class Subject:
     @cached_property
     def expanded(self) -> Suite:
         """The suite with its globs and symbols replaced by the ids that they mean, where the ids are known."""
-        return self.suite if self.ids is None else expand_suite(self.suite, self.ids)
+        return self.suite if self.ids is None else expand_suite(with_exclusions(self.suite, self.survey), self.ids)
 
     @cached_property
     def pool(self) -> Pool:
         """What can be returned for the cases that runs are scored on."""
         scored = next(iter(self.scores.values()), None)
-        return Pool.of(self.suite if scored is None else scored.judged.suite, self.ids)
+        return Pool.of(self.expanded if scored is None else scored.judged.suite, self.ids)
 
     @property
     def measures(self) -> Sequence[AnyMeasure]:
