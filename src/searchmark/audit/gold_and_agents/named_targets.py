@@ -1,0 +1,164 @@
+"""Queries that name what they look for: its id, path or symbol, in one word or several, singular or plural."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, get_args
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from searchmark.analysis.scores import Scores
+from searchmark.audit.result import AuditTable
+from searchmark.audit.subject import Subject
+from searchmark.corpora.file_kinds import classify
+from searchmark.findings import Finding, finding
+from searchmark.judging.matching import names_lines, path_of_lines
+from searchmark.labelling.words import words
+from searchmark.mining.tree_names import stem_of, words_of_name
+from searchmark.records import Case
+
+Naming = Literal["the id", "the name", "all words of the name", "half of the words", "nothing of it"]
+NAMINGS: tuple[Naming, ...] = get_args(Naming)
+_TELLING = NAMINGS[:3]
+FEWEST_CASES = 10
+NAMED = 0.5  # share of the cases from which on a search for names decides on the mean
+_SHORTEST = 3  # letters of a name that is told from a word by chance
+_NUMBERED = re.compile(r"[a-z]*[\W_]*\d+|(?=.*\d)[a-f0-9-]{8,}", re.IGNORECASE)  # doc12, a digest
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+@dataclass(frozen=True)
+class Said:
+    """A text as its words run together, once in the singular and once as stems, and where words begin and end there."""
+
+    singular: str
+    stems: str
+    edges: tuple[frozenset[int], frozenset[int]]
+    words: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> Said:
+        spoken = words_of_name(text)
+        singular, stems = [_singular(word) for word in spoken], words(" ".join(spoken))
+        return cls("".join(singular), "".join(stems), (_edges(singular), _edges(stems)), frozenset(stems))
+
+    def says(self, name: Said) -> bool:
+        """Whether the words of a name follow each other, whichever of them are written as one: "issue types" is ``issuetype``."""
+        return _inside(name.singular, self.singular, self.edges[0]) or _inside(name.stems, self.stems, self.edges[1])
+
+
+def _edges(parts: Iterable[str]) -> frozenset[int]:
+    lengths = np.cumsum([0, *map(len, parts)]).tolist()
+    return frozenset(lengths)
+
+
+def _inside(name: str, text: str, edges: frozenset[int]) -> bool:
+    """Whether the name is there, from the beginning of a word to the end of one."""
+    start = text.find(name)
+    while start >= 0 and not (start in edges and start + len(name) in edges):
+        start = text.find(name, start + 1)
+    return start >= 0
+
+
+@cache
+def _singular(word: str) -> str:
+    """An English word without the ending of its plural; stems alone do not see that "issue types" is ``issuetypes``."""
+    if word.endswith("ies") and len(word) > len("ties"):
+        return f"{word[:-3]}y"
+    if re.search(r"(?:[sxz]|ch|sh)es$", word):
+        return word[:-2]
+    return word[:-1] if len(word) > _SHORTEST and re.search(r"[^suio]s$", word) else word
+
+
+def naming_of(query: str, targets: Iterable[str]) -> Naming | None:
+    """How much of a target the query names, the most of all targets; None if none of them has a name."""
+    named = [(target, names) for target in targets if (names := list(_names(target)))]
+    if not named:
+        return None
+    said, lowered = Said.of(query), f" {query.lower()} "
+    return min((_naming(said, lowered, target, names) for target, names in named), key=NAMINGS.index)
+
+
+def _naming(said: Said, lowered: str, target: str, names: list[Said]) -> Naming:
+    if re.search(rf"(?<!\w){re.escape(target.lower())}(?!\w)", lowered):
+        return "the id"
+    if any(map(said.says, names)):
+        return "the name"
+    if any(name.words <= said.words for name in names):
+        return "all words of the name"
+    return "half of the words" if any(2 * len(name.words & said.words) >= len(name.words) for name in names) else "nothing of it"
+
+
+def _names(target: str) -> Iterator[Said]:
+    """What a target is called: a path by its file, a symbol with its module and without. A number is no name."""
+    path = path_of_lines(target) if names_lines(target) else target
+    last = path.rstrip("/").rpartition("/")[2]
+    is_file = last != path or classify(last) != "other"
+    known = [stem_of(last)] if is_file else [path, *re.split(r"[.:#]+", path)[-1:]]
+    for name in dict.fromkeys(known):
+        if len(_LETTER.findall(name)) >= _SHORTEST and not _NUMBERED.fullmatch(name):
+            yield Said.of(name)
+
+
+_KNOWN: WeakKeyDictionary[Subject, dict[Naming, list[int]]] = WeakKeyDictionary()
+
+
+def _strata(subject: Subject) -> dict[Naming, list[int]]:
+    """The cases by how much of a target their query names; those whose targets have no names are left out."""
+    if subject not in _KNOWN:
+        strata: dict[Naming, list[int]] = {naming: [] for naming in NAMINGS}
+        for row, case in enumerate(subject.expanded.cases):
+            naming = naming_of(case.query, _targets(case, subject.suite.defaults.rel)) if case.query else None
+            if naming is not None:
+                strata[naming].append(row)
+        _KNOWN[subject] = strata
+    return _KNOWN[subject]
+
+
+def _targets(case: Case, rel: int) -> Iterator[str]:
+    return (each.target for each in case.judgments if each.grade >= rel and each.match not in ("glob", "symbol"))
+
+
+def queries_name_targets(subject: Subject) -> Iterator[Finding]:
+    """That a large share of the queries names a target."""
+    strata = _strata(subject)
+    named, known = sorted(row for naming in _TELLING for row in strata[naming]), sum(map(len, strata.values()))
+    if known < FEWEST_CASES or len(named) < NAMED * known:
+        return
+    ids = subject.suite.table.ids
+    others = [row for naming in NAMINGS if naming not in _TELLING for row in strata[naming]]
+    means = [text for name, scores in subject.scores.items() if (text := _apart(name, scores, named, others))]
+    shown = f"; {', '.join(means[:3])}" if means else ""
+    yield finding("queries-name-targets", f"{len(named)} of {known} queries name a target{shown}", [ids[row] for row in named])
+
+
+def _apart(name: str, scores: Scores, named: Sequence[int], others: Sequence[int]) -> str | None:
+    there, elsewhere = _mean(scores, named), _mean(scores, others)
+    if there is None or elsewhere is None:
+        return None
+    return f"{name} has {scores.names[0]} {there:.3f} on these and {elsewhere:.3f} on the others"
+
+
+def _mean(scores: Scores, rows: Sequence[int]) -> float | None:
+    """The mean of the first measure over some cases; None where it is undefined in all of them."""
+    values = scores.values[np.array(rows, np.int64), 0] if scores.measures else np.zeros(0)
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else None
+
+
+def naming_table(subject: Subject) -> AuditTable | None:
+    """How many queries name how much of a target, and the mean of each run in each of these groups."""
+    strata = _strata(subject)
+    known = sum(map(len, strata.values()))
+    if not known:
+        return None
+    runs = [(name, scores) for name, scores in subject.scores.items() if scores.measures]
+    columns = ("the query names", "cases", "share", *(f"{name} {scores.names[0]}" for name, scores in runs))
+    rows = (
+        (naming, len(cases), len(cases) / known, *(_mean(scores, cases) for _, scores in runs)) for naming, cases in strata.items()
+    )
+    return AuditTable("named_targets", "Queries that name what they look for", columns, tuple(rows))
