@@ -44,7 +44,7 @@ KINDS: tuple[FindingKind, ...] = (
     ),
     FindingKind(
         "query-source-not-relevant", "warning", "Documents that are not relevant and say the query nearly word for word.",
-        "Any search returns them first, and every agent is charged for a wrong hit that a user would not mind.",
+        "Most searches return them first, and are charged for a wrong hit that a user would not mind.",
         "If a query was taken from this document, remove the document from what is searched for it; if it answers the query, "
         "judge it as relevant.",
     ),

@@ -88,7 +88,7 @@ def _spoken(name: str) -> str:
 
 
 def _renamed(case: Case, names: dict[str, str]) -> tuple[Judgment, ...]:
-    return tuple(replace(each, target=names[each.target]) for each in case.judgments)
+    return tuple(replace(each, target=names[each.target]) for each in case.judgments[:1])
 
 
 def query_copied_from_target(clean: Clean) -> Subject:

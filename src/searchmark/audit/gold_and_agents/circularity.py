@@ -35,7 +35,7 @@ BY_CHANCE = 20  # sets of documents that the targets are one of: with fewer, ret
 
 
 @dataclass(frozen=True)
-class Agreement:
+class GoldAgreement:
     """How far the first hits of a run are the gold, over cases with several targets."""
 
     cases: Ints
@@ -74,11 +74,11 @@ def circularity(subject: Subject) -> Iterator[Finding]:
             yield finding("answers-equal-gold", f"{before}{exactly}", cases)
 
 
-def _far_beyond(agreement: Agreement, best: float | None) -> bool:
+def _far_beyond(agreement: GoldAgreement, best: float | None) -> bool:
     return best is not None and agreement.same_share >= FAR_BEYOND and best <= OTHERS
 
 
-def agreement_of(judged: Judged, subject: Subject) -> Agreement:
+def agreement_of(judged: Judged, subject: Subject) -> GoldAgreement:
     """How far the first hits of a run are the gold."""
     suite = judged.suite
     relevant = suite.judgments.grades >= suite.defaults.rel
@@ -91,9 +91,9 @@ def agreement_of(judged: Judged, subject: Subject) -> Agreement:
     first = matches.valid & (matches.grade >= suite.defaults.rel) & (matches.rank <= targets[matches.case])
     met = np.bincount(matches.case[first], minlength=len(suite))
     if not len(cases):
-        return Agreement(cases, 0.0, np.zeros(0, bool))
+        return GoldAgreement(cases, 0.0, np.zeros(0, bool))
     share = met[cases] / targets[cases]
-    agreement = Agreement(cases, float(share.mean()), share >= 1)
+    agreement = GoldAgreement(cases, float(share.mean()), share >= 1)
     return agreement if agreement.found < FOUND else _with_order(agreement, judged, np.isin(suite.judgments.case, cases) & relevant)
 
 
@@ -114,7 +114,7 @@ def _returned(run: Run) -> int:
     return run.longest if run.longest > BY_CHANCE else len(set(text_list(run.ids)))
 
 
-def _with_order(agreement: Agreement, judged: Judged, relevant: NDArray[np.bool_]) -> Agreement:
+def _with_order(agreement: GoldAgreement, judged: Judged, relevant: NDArray[np.bool_]) -> GoldAgreement:
     """The agreement with that of the order: of expected ranks, of equally relevant targets as listed, or else of grades."""
     suite, rows = judged.suite.judgments, np.flatnonzero(relevant)
     ranks = np.zeros(len(rows), np.int64) if suite.ranks is None else suite.ranks[rows]
@@ -124,7 +124,7 @@ def _with_order(agreement: Agreement, judged: Judged, relevant: NDArray[np.bool_
         in_order = _in_order(judged, listed, kind)
         if len(in_order) >= FEWEST_PAIRS:
             share = float(in_order.mean())
-            return Agreement(agreement.cases, agreement.found, agreement.same, len(in_order), share, kind == "grades")
+            return GoldAgreement(agreement.cases, agreement.found, agreement.same, len(in_order), share, kind == "grades")
     return agreement
 
 

@@ -16,7 +16,7 @@ from searchmark.audit.result import AuditTable
 from searchmark.audit.subject import Subject
 from searchmark.corpora.file_kinds import classify
 from searchmark.findings import Finding, finding
-from searchmark.judging.matching import names_lines, path_of_lines
+from searchmark.judging.matching import is_pattern, names_lines, path_of_lines
 from searchmark.labelling.words import words
 from searchmark.mining.tree_names import stem_of, words_of_name
 from searchmark.records import Case
@@ -75,12 +75,16 @@ def _singular(word: str) -> str:
 
 
 def naming_of(query: str, targets: Iterable[str]) -> Naming | None:
-    """How much of a target the query names, the most of all targets; None if none of them has a name."""
+    """How much the query names of at least half of the targets that have a name; None if none of them has.
+
+    One of twenty targets that is called like a word of the query does not give the answer away.
+    """
     named = [(target, names) for target in targets if (names := list(_names(target)))]
     if not named:
         return None
     said, lowered = Said.of(query), f" {query.lower()} "
-    return min((_naming(said, lowered, target, names) for target, names in named), key=NAMINGS.index)
+    levels = sorted(NAMINGS.index(_naming(said, lowered, target, names)) for target, names in named)
+    return NAMINGS[levels[(len(levels) - 1) // 2]]
 
 
 def _naming(said: Said, lowered: str, target: str, names: list[Said]) -> Naming:
@@ -120,7 +124,9 @@ def _strata(subject: Subject) -> dict[Naming, list[int]]:
 
 
 def _targets(case: Case, rel: int) -> Iterator[str]:
-    return (each.target for each in case.judgments if each.grade >= rel and each.match not in ("glob", "symbol"))
+    """The best targets of a case, which decide on most measures."""
+    best = max((each.grade for each in case.judgments), default=0)
+    return (each.target for each in case.judgments if each.grade == best >= rel and not is_pattern(each))
 
 
 def queries_name_targets(subject: Subject) -> Iterator[Finding]:
@@ -152,13 +158,14 @@ def _mean(scores: Scores, rows: Sequence[int]) -> float | None:
 
 def naming_table(subject: Subject) -> AuditTable | None:
     """How many queries name how much of a target, and the mean of each run in each of these groups."""
-    strata = _strata(subject)
-    known = sum(map(len, strata.values()))
-    if not known:
+    strata = {naming: cases for naming, cases in _strata(subject).items() if cases}
+    if not strata:
         return None
-    runs = [(name, scores) for name, scores in subject.scores.items() if scores.measures]
-    columns = ("the query names", "cases", "share", *(f"{name} {scores.names[0]}" for name, scores in runs))
-    rows = (
-        (naming, len(cases), len(cases) / known, *(_mean(scores, cases) for _, scores in runs)) for naming, cases in strata.items()
-    )
-    return AuditTable("named_targets", "Queries that name what they look for", columns, tuple(rows))
+    known = sum(map(len, strata.values()))
+    runs: list[tuple[str, Scores]] = [(name, scores) for name, scores in subject.scores.items() if scores.measures]
+    groups = [(naming, len(cases), len(cases) / known) for naming, cases in strata.items()]
+    title, columns = "Queries that name what they look for", ("the query names", "cases", "share")
+    if not runs:
+        return AuditTable("named_targets", title, columns, tuple(groups))
+    rows = tuple((*group, name, _mean(scores, strata[group[0]])) for group in groups for name, scores in runs)
+    return AuditTable("named_targets", title, (*columns, "run", runs[0][1].names[0]), rows)

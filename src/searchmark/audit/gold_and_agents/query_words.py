@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import pairwise
 from weakref import WeakKeyDictionary
@@ -81,7 +82,8 @@ def _read(subject: Subject) -> QueryWords | None:
     suite, corpus = subject.expanded, subject.corpus
     if corpus is None or suite.table.queries is None or suite.table.documents is not None:
         return None
-    asked = _Asked.in_suite(suite, Existing(corpus.survey.ids, corpus.survey.folder), AnalyserChoice(AnalyserOptions()).of(corpus))
+    existing, analyser = Existing(corpus.survey.ids, corpus.survey.folder), AnalyserChoice(AnalyserOptions()).of(corpus)
+    asked = _AskedQueries.in_suite(suite, existing, analyser)
     if not len(asked.rows):
         return None
     counting = _Counting(asked)
@@ -91,7 +93,7 @@ def _read(subject: Subject) -> QueryWords | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class _AskedQueries:
     """The queries that are looked at: their rows, their terms, all their words as a copy would have them, their targets."""
 
     suite: Suite
@@ -102,7 +104,7 @@ class _Asked:
     targets: Mapping[str, list[int]]  # queries that each document is relevant to
 
     @classmethod
-    def in_suite(cls, suite: Suite, existing: Existing, analyser: Analyser) -> _Asked:
+    def in_suite(cls, suite: Suite, existing: Existing, analyser: Analyser) -> _AskedQueries:
         queries = suite.table.queries or ()
         relevant = list(_relevant(suite, existing))
         terms = {row: frozenset(analyser.query_terms(queries[row] or "")) for row in range(len(suite)) if relevant[row]}
@@ -132,10 +134,10 @@ class _Asked:
         return [np.array(queries, np.int64) for queries in asking]
 
     @cached_property
-    def spoken(self) -> dict[int, frozenset[str]]:
-        """All words of the queries that are long enough to be a copy."""
+    def spoken(self) -> dict[int, list[str]]:
+        """All words, in order, of the queries that are long enough to be a copy."""
         found = ((number, words(self.query(number))) for number in range(len(self.rows)))
-        return {number: frozenset(said) for number, said in found if len(set(said)) >= _FEWEST_WORDS}
+        return {number: said for number, said in found if len(set(said)) >= _FEWEST_WORDS}
 
     @cached_property
     def may_be_copies(self) -> NDArray[np.bool_]:
@@ -162,7 +164,7 @@ def _relevant(suite: Suite, existing: Existing) -> Iterator[set[str]]:
 class _Counting:
     """Counts document by document."""
 
-    def __init__(self, asked: _Asked) -> None:
+    def __init__(self, asked: _AskedQueries) -> None:
         count = len(asked.rows)
         self._asked = asked
         self._sizes = np.array([len(terms) for terms in asked.terms], np.int64)
@@ -208,10 +210,10 @@ class _Counting:
         return tuple(numbers[term] for term in terms if term is not None and term in numbers)
 
     def _look_for_copies(self, document: Document, near: Iterable[int], relevant: Sequence[int]) -> None:
-        said = [frozenset(words(text)) for text in _sayings(document, self._asked.longest)]
+        said = [words(text) for text in _sayings(document, self._asked.longest)]
         for query in near:
             spoken, kept = self._asked.spoken[query], self._copies.setdefault(query, [])
-            if len(kept) < _MOST_COPIES and any(len(spoken & each) >= _LIKENESS * len(spoken | each) for each in said):
+            if len(kept) < _MOST_COPIES and any(_is_copy(spoken, each) for each in said):
                 case = self._asked.suite.table.ids[int(self._asked.rows[query])]
                 kept.append(Copied(case, document.id, query in relevant))
 
@@ -231,6 +233,13 @@ class _Counting:
             whole=self._whole,
             copies=copies,
         )
+
+
+def _is_copy(spoken: Sequence[str], said: Sequence[str]) -> bool:
+    """Whether two texts have nearly the same words, and those in the same order."""
+    one, two = set(spoken), set(said)
+    alike = len(one & two) >= _LIKENESS * len(one | two)
+    return alike and SequenceMatcher(None, spoken, said, autojunk=False).ratio() >= _LIKENESS
 
 
 def _sayings(document: Document, longest: int) -> Iterator[str]:
