@@ -9,7 +9,7 @@ that knows only what is relevant has half of all neighbours the other way round.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 from operator import lt
 
@@ -21,7 +21,7 @@ from searchmark.findings import Finding, finding
 from searchmark.judging.judge import Judged
 from searchmark.judging.matches import NOT_MET
 from searchmark.measures.formulas import Ints
-from searchmark.records import NO_RANK, OK, Run
+from searchmark.records import NO_RANK, OK, JudgmentTable, Run
 from searchmark.records.id_columns import Texts, text_list, texts_at
 
 SEVERAL = 3  # targets of a case: with two, both coming first is common
@@ -30,6 +30,7 @@ FOUND = 0.8  # mean share of the targets among as many first hits, together with
 SAME_SET = 0.9  # share of cases whose first hits are exactly the targets
 FAR_BEYOND, OTHERS = 0.5, 0.1  # the same, where all other runs have next to none
 SAME_ORDER, FEWEST_PAIRS = 0.95, 20  # share of neighbours in the listed order, and how many there must be: by chance half of them
+MANY_GRADES = 4  # targets of a case, each with a grade of its own: grades that are ranks, as no person gives them
 SORTED = 0.9  # share of neighbours that ids put in this order anyway: then the order is that of a list, and tells nothing
 BY_CHANCE = 20  # sets of documents that the targets are one of: with fewer, returning exactly them is easy
 
@@ -43,7 +44,6 @@ class GoldAgreement:
     same: NDArray[np.bool_]  # per case: all of them
     pairs: int = 0
     in_order: float = 0.0
-    by_grade: bool = False  # whether the order is only that of grades, which a good agent may meet
 
     @property
     def same_share(self) -> float:
@@ -51,8 +51,7 @@ class GoldAgreement:
 
     @property
     def is_circular(self) -> bool:
-        ordered = self.pairs >= FEWEST_PAIRS and self.in_order >= SAME_ORDER
-        return ordered and (self.same_share >= SAME_SET if self.by_grade else self.found >= FOUND)
+        return self.found >= FOUND and self.pairs >= FEWEST_PAIRS and self.in_order >= SAME_ORDER
 
 
 def circularity(subject: Subject) -> Iterator[Finding]:
@@ -65,11 +64,11 @@ def circularity(subject: Subject) -> Iterator[Finding]:
         cases = [ids[row] for row in agreement.cases[agreement.same]]
         best = max((each.same_share for other, each in found.items() if other != name), default=None)
         before = f"{name}: " if len(found) > 1 else ""
-        others = "" if best is None else f"; of the other runs at most {best:.0%} of these cases"
+        others = "" if best is None else f", in the other runs in at most {best:.0%} of theirs"
         exactly = f"exactly the targets come first in {len(cases)} of {len(agreement.cases)} cases with {SEVERAL} or more{others}"
         if agreement.is_circular:
             order = f"{agreement.in_order:.0%} of {agreement.pairs} neighbouring targets are in the order of the gold"
-            yield finding("circular-gold", f"{before}{order} (by chance 50 %), and {exactly}", cases)
+            yield finding("circular-gold", f"{before}{order} (by chance 50%), and {exactly}", cases)
         elif agreement.same_share >= SAME_SET or _far_beyond(agreement, best):
             yield finding("answers-equal-gold", f"{before}{exactly}", cases)
 
@@ -115,33 +114,46 @@ def _returned(run: Run) -> int:
 
 
 def _with_order(agreement: GoldAgreement, judged: Judged, relevant: NDArray[np.bool_]) -> GoldAgreement:
-    """The agreement with that of the order: of expected ranks, of equally relevant targets as listed, or else of grades."""
-    suite, rows = judged.suite.judgments, np.flatnonzero(relevant)
-    ranks = np.zeros(len(rows), np.int64) if suite.ranks is None else suite.ranks[rows]
-    ranked = ranks != NO_RANK
-    explicit = rows[ranked][np.lexsort((ranks[ranked], suite.case[rows[ranked]]))]
-    for listed, kind in ((explicit, "ranks"), (rows, "listed"), (_by_grade(judged, rows), "grades")):
-        in_order = _in_order(judged, listed, kind)
+    """The agreement with that of the order: of expected ranks, of grades that are as good as ranks, or of a list of equals."""
+    judgments, rows = judged.suite.judgments, np.flatnonzero(relevant)
+    for listed in (_by_rank(judgments, rows), _by_distinct_grade(judgments, rows), rows):
+        in_order = _in_order(judged, listed, equals=listed is rows)
         if len(in_order) >= FEWEST_PAIRS:
-            share = float(in_order.mean())
-            return GoldAgreement(agreement.cases, agreement.found, agreement.same, len(in_order), share, kind == "grades")
+            return replace(agreement, pairs=len(in_order), in_order=float(in_order.mean()))
     return agreement
 
 
-def _by_grade(judged: Judged, rows: Ints) -> Ints:
-    judgments = judged.suite.judgments
-    return rows[np.lexsort((-judgments.grades[rows], judgments.case[rows]))]
+def _by_rank(judgments: JudgmentTable, rows: Ints) -> Ints:
+    if judgments.ranks is None:
+        return rows[:0]
+    ranked = rows[judgments.ranks[rows] != NO_RANK]
+    by_rank: Ints = ranked[np.lexsort((judgments.ranks[ranked], judgments.case[ranked]))]
+    return by_rank
 
 
-def _in_order(judged: Judged, listed: Ints, kind: str) -> NDArray[np.bool_]:
-    """For each two neighbours that were both returned, whether they came in this order; equal scores have none."""
+def _by_distinct_grade(judgments: JudgmentTable, rows: Ints) -> Ints:
+    """The targets of cases where each has a grade of its own, and there are more than people tell apart."""
+    case, count = judgments.case[rows], len(judgments.starts) - 1
+    grades = np.unique(np.stack([case, judgments.grades[rows]]), axis=1)[0]
+    targets = np.bincount(case, minlength=count)
+    distinct = (np.bincount(grades, minlength=count) == targets) & (targets >= MANY_GRADES)
+    ranked = rows[distinct[case]]
+    by_grade: Ints = ranked[np.lexsort((-judgments.grades[ranked], judgments.case[ranked]))]
+    return by_grade
+
+
+def _in_order(judged: Judged, listed: Ints, *, equals: bool) -> NDArray[np.bool_]:
+    """For each two neighbours that were both returned, whether they came in this order; equal scores have none.
+
+    ``equals``: only neighbours of one grade count, since a good agent returns higher grades first.
+    """
     matches, judgments = judged.matches, judged.suite.judgments
     one, two = listed[:-1], listed[1:]
-    equal = judgments.grades[one] == judgments.grades[two]
     counted = (judgments.case[one] == judgments.case[two]) & (matches.met[one] != NOT_MET) & (matches.met[two] != NOT_MET)
-    counted &= {"ranks": np.ones(len(one), bool), "listed": equal, "grades": ~equal}[kind]
+    if equals:
+        counted &= judgments.grades[one] == judgments.grades[two]
     one, two = one[counted], two[counted]
-    if kind != "grades" and _sorted_by_id(judgments.targets, one, two):
+    if _sorted_by_id(judgments.targets, one, two):
         return np.zeros(0, bool)
     ranks, scores = matches.rank[matches.met], judged.run.scores[matches.row[matches.met]]
     told = scores[one] != scores[two]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
+from itertools import accumulate
 from typing import Literal, get_args
 from weakref import WeakKeyDictionary
 
@@ -25,6 +26,7 @@ Naming = Literal["the id", "the name", "all words of the name", "half of the wor
 NAMINGS: tuple[Naming, ...] = get_args(Naming)
 _TELLING = NAMINGS[:3]
 FEWEST_CASES = 10
+HALF = 0.5
 NAMED = 0.5  # share of the cases from which on a search for names decides on the mean
 _SHORTEST = 3  # letters of a name that is told from a word by chance
 _NUMBERED = re.compile(r"[a-z]*[\W_]*\d+|(?=.*\d)[a-f0-9-]{8,}", re.IGNORECASE)  # doc12, a digest
@@ -32,36 +34,53 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 @dataclass(frozen=True)
-class Said:
-    """A text as its words run together, once in the singular and once as stems, and where words begin and end there."""
+class RunTogether:
+    """Words written as one, and where each of them begins and ends."""
 
-    singular: str
-    stems: str
-    edges: tuple[frozenset[int], frozenset[int]]
-    words: frozenset[str]
+    text: str
+    edges: frozenset[int]
+
+    @classmethod
+    def of(cls, parts: Sequence[str]) -> RunTogether:
+        return cls("".join(parts), frozenset(accumulate(map(len, parts), initial=0)))
+
+    def has(self, parts: Sequence[str]) -> bool:
+        """Whether these words are there, from the beginning of a word to the end of one."""
+        name = "".join(parts)
+        start = self.text.find(name)
+        while start >= 0 and not (start in self.edges and start + len(name) in self.edges):
+            start = self.text.find(name, start + 1)
+        return start >= 0 and bool(name)
+
+
+@dataclass(frozen=True)
+class Said:
+    """The words of a text or a name, once in the singular and once as stems."""
+
+    singulars: tuple[str, ...]
+    stems: tuple[str, ...]
 
     @classmethod
     def of(cls, text: str) -> Said:
         spoken = words_of_name(text)
-        singular, stems = [_singular(word) for word in spoken], words(" ".join(spoken))
-        return cls("".join(singular), "".join(stems), (_edges(singular), _edges(stems)), frozenset(stems))
+        return cls(tuple(map(_singular, spoken)), tuple(words(" ".join(spoken))))
 
     def says(self, name: Said) -> bool:
         """Whether the words of a name follow each other, whichever of them are written as one: "issue types" is ``issuetype``."""
-        return _inside(name.singular, self.singular, self.edges[0]) or _inside(name.stems, self.stems, self.edges[1])
+        return self._singular.has(name.singulars) or self._stems.has(name.stems)
 
+    def share_of(self, name: Said) -> float:
+        """The share of the words of a name that are said anywhere."""
+        found = [self._singular.has([one]) or self._stems.has([two]) for one, two in zip(name.singulars, name.stems, strict=False)]
+        return sum(found) / len(found) if found else 0.0
 
-def _edges(parts: Iterable[str]) -> frozenset[int]:
-    lengths = np.cumsum([0, *map(len, parts)]).tolist()
-    return frozenset(lengths)
+    @cached_property
+    def _singular(self) -> RunTogether:
+        return RunTogether.of(self.singulars)
 
-
-def _inside(name: str, text: str, edges: frozenset[int]) -> bool:
-    """Whether the name is there, from the beginning of a word to the end of one."""
-    start = text.find(name)
-    while start >= 0 and not (start in edges and start + len(name) in edges):
-        start = text.find(name, start + 1)
-    return start >= 0
+    @cached_property
+    def _stems(self) -> RunTogether:
+        return RunTogether.of(self.stems)
 
 
 @cache
@@ -79,7 +98,7 @@ def naming_of(query: str, targets: Iterable[str]) -> Naming | None:
 
     One of twenty targets that is called like a word of the query does not give the answer away.
     """
-    named = [(target, names) for target in targets if (names := list(_names(target)))]
+    named = [(target, names) for target in targets if (names := list(_names(target))) or "/" in target]
     if not named:
         return None
     said, lowered = Said.of(query), f" {query.lower()} "
@@ -92,9 +111,8 @@ def _naming(said: Said, lowered: str, target: str, names: list[Said]) -> Naming:
         return "the id"
     if any(map(said.says, names)):
         return "the name"
-    if any(name.words <= said.words for name in names):
-        return "all words of the name"
-    return "half of the words" if any(2 * len(name.words & said.words) >= len(name.words) for name in names) else "nothing of it"
+    share = max(map(said.share_of, names), default=0.0)
+    return "all words of the name" if share == 1 else "half of the words" if share >= HALF else "nothing of it"
 
 
 def _names(target: str) -> Iterator[Said]:
@@ -102,8 +120,9 @@ def _names(target: str) -> Iterator[Said]:
     path = path_of_lines(target) if names_lines(target) else target
     last = path.rstrip("/").rpartition("/")[2]
     is_file = last != path or classify(last) != "other"
-    known = [stem_of(last)] if is_file else [path, *re.split(r"[.:#]+", path)[-1:]]
-    for name in dict.fromkeys(known):
+    symbol = re.split(r"[.:#]+", path)[-1]
+    own = [symbol] if len(words_of_name(symbol)) > 1 else []  # the last word of issue.create alone is that of many
+    for name in dict.fromkeys([stem_of(last)] if is_file else [path, *own]):
         if len(_LETTER.findall(name)) >= _SHORTEST and not _NUMBERED.fullmatch(name):
             yield Said.of(name)
 
