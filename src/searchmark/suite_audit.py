@@ -73,7 +73,7 @@ def _about_runs(scores: Sequence[Scores], corpus: Survey | None, options: Compar
     if not scores:
         return
     of_each = {
-        name: list(about_run(each, corpus, each.judged.dropped, each.summaries()))
+        name: list(about_run(each, corpus, each.judged.dropped, each.summaries(), compared=len(scores) > 1))
         for name, each in zip(unique_names(scores), scores, strict=True)
     }
     if len(scores) == 1:

@@ -13,15 +13,23 @@ from searchmark.findings import Finding
 
 
 def about_run(
-    scores: Scores, corpus: Survey | None, dropped: Mapping[str, int | None], measures: Mapping[str, Summary]
+    scores: Scores,
+    corpus: Survey | None,
+    dropped: Mapping[str, int | None],
+    measures: Mapping[str, Summary],
+    *,
+    compared: bool = False,
 ) -> Iterator[Finding]:
-    """What is to be known of one run: whether it can be trusted, how it went, what was left out of its scores."""
+    """What is to be known of one run: whether it can be trusted, how it went, what was left out of its scores.
+
+    ``compared``: others are held against it, so that it matters whether it has searched at all.
+    """
     judged = scores.judged
     yield from trust_findings(scores)
     yield from run_findings(judged.run, judged.suite.table.index)
     yield from depth_findings(scores)
     yield from corpus_difference(judged.run, corpus)
-    yield from score_findings(scores, dropped.items(), measures.items())
+    yield from score_findings(scores, dropped.items(), measures.items(), compared=compared)
 
 
 # What is said of runs, and the findings on their suite that say the same and more.

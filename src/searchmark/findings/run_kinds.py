@@ -177,7 +177,7 @@ KINDS = (
         "If these cases were never asked, compare with --intersect.",
     ),
     FindingKind(
-        "empty-answers", "warning", "All, or nearly all, answers are empty.",
+        "empty-answers", "warning", "Nearly all answers are empty; in a comparison, most of the answers of a run.",
         "A search that is set up wrongly often finds nothing without an error, and scores 0 like one that searches badly.",
         "Ask the agent for something that it must find, and check its corpus, its query and how its hits are read.",
     ),

@@ -71,7 +71,10 @@ def build_comparison(
     agents = {name: _versioned(each, about, declared) for name, each in summaries.items()}
     runs = {name: each.judged.run for name, each in named.items()}
     means = {name: {key: summary.mean for key, summary in agent.measures.items()} for name, agent in agents.items()}
-    of_runs = {name: list(about_run(each, corpus, agents[name].dropped, agents[name].measures)) for name, each in named.items()}
+    of_runs = {
+        name: list(about_run(each, corpus, agents[name].dropped, agents[name].measures, compared=len(named) > 1))
+        for name, each in named.items()
+    }
     of_all = (*noise_findings(runs, means), *segment_findings(suite, by), *corpus_findings(corpus))
     gate, of_gate = findings_apart(gate)
     of_suite = (*of_gate, *audited)
