@@ -199,6 +199,7 @@ class TestNotes:
             ({"not_finite": 3}, "vectors-not-finite", "3 of 300 vectors hold a NaN or an infinity"),
             ({"wrong_dimension": 1}, "vectors-of-other-dimension", "1 of 300 vectors have another dimension than 256"),
             ({"zero": 4, "arm": "v"}, "zero-vectors", "4 of 300 vectors of v are all zeros"),
+            ({"zero": 4, "looked_at": 50}, "zero-vectors", "4 of 50 vectors that were looked at, of 300, are all zeros"),
             ({"duplicates": 2}, "duplicate-vectors", "2 of 300 vectors have the same numbers as an earlier one"),
             (
                 {"norm_min": 0.5, "norm_max": 1.7, "norm_mean": 1.2},
