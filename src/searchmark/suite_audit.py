@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from searchmark.analysis.comparison import compare, unique_names
-from searchmark.analysis.scores import Scores
+from searchmark.analysis.scores import Scores, default_measures
 from searchmark.audit.about_runs import about_run, told_apart
 from searchmark.audit.auditing import full_audit
 from searchmark.audit.claims import check_claims, claims_table
@@ -76,9 +76,9 @@ def audited(
 ) -> Subject:
     """What is audited, with the scores of the runs by the measures asked for and those of the rules."""
     survey = None if corpus is None else corpus.survey
+    rules = [*rules, *baseline.rules]
     of_rules = [measure for rule in rules for measure in rule.measures]
-    asked = list(measures)
-    wanted = [*asked, *of_rules] if asked else []  # without any, those of the suite's kind
+    wanted = [*(list(measures) or default_measures(suite)), *of_rules]
     scores = score_runs(suite, runs, wanted, corpus=survey) if runs else []
     named = dict(zip(unique_names(scores), scores, strict=True)) if scores else {}
     return Subject(suite, survey, corpus, suite_file, named, rules, baseline, options.decisions, options, foresight)
@@ -90,7 +90,7 @@ def _about_runs(scores: Sequence[Scores], corpus: Survey | None, options: Compar
     if not scores:
         return
     of_each = {
-        name: list(about_run(each, corpus, each.judged.dropped, each.summaries()))
+        name: list(about_run(each, corpus, each.judged.dropped, each.summaries(), compared=len(scores) > 1))
         for name, each in zip(unique_names(scores), scores, strict=True)
     }
     if len(scores) == 1:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from searchmark.cli._audits import check_audit_outputs, show_audit, write_audit
 from searchmark.cli._corpus import corpus_named
-from searchmark.cli._gates import GateAgainst, gate_options, with_gates_of
+from searchmark.cli._gates import GATE, GateAgainst, against_options, with_gates_of
 from searchmark.cli._groups import SavedRuns, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
-from searchmark.cli._output import STDOUT, show, tell
 from searchmark.config import Config
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
-from searchmark.files.store import write_text
 from searchmark.measures.grammar import parse_measure
 from searchmark.options.option import Option
 from searchmark.runs import load_run
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
     from searchmark.audit.result import Audit
 
 WHAT_TO_AUDIT = WHAT_TO_RUN
-REPORTS, PAIRS = (".json", ".md"), (".csv", ".jsonl")
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,9 @@ class AuditedCorpus:
     ] = ()
 
 
-@click.command("audit", cls=SectionedCommand, short_help="Check whether scores on a suite can mean anything.")
+@click.command(
+    "audit", cls=SectionedCommand, short_help="Check whether scores on a suite, or published numbers, can mean anything."
+)
 @click.argument("suite_path", metavar="[SUITE]", required=False)
 @option_group(AuditedFiles, "read_as", WHAT_TO_AUDIT)
 @option_group(SavedRuns, "saved", WHAT_TO_AUDIT)
@@ -79,7 +77,15 @@ class AuditedCorpus:
 )
 @config_option(WHAT_TO_AUDIT, "the section 'gates'")
 @option_group(AuditedCorpus, "searched", WHAT_TO_SEARCH)
-@gate_options
+@against_options
+@option(
+    GATE,
+    "--sees",
+    "foresight",
+    type=click.FloatRange(0, min_open=True),
+    metavar="LOSS",
+    help="Loss of a mean, such as 0.02, that every rule should see; says what it takes.",
+)
 @option(
     OUTPUT,
     "-o",
@@ -87,7 +93,7 @@ class AuditedCorpus:
     "outputs",
     metavar="PATH",
     multiple=True,
-    help="Audit (.json, .md; - for JSON), or pairs of --next (.csv, .jsonl); repeatable.",
+    help="Audit (.html, .md, .json, .txt; - for JSON), or pairs of --next (.csv, .jsonl); repeatable.",
 )
 @option(OUTPUT, "--strict", is_flag=True, help="Exit with 1 if there is a finding of severity error.")
 def command(
@@ -101,6 +107,7 @@ def command(
     config: Config,
     searched: AuditedCorpus,
     gates: GateAgainst,
+    foresight: float | None,
     outputs: tuple[str, ...],
     strict: bool,
 ) -> int:
@@ -112,7 +119,7 @@ def command(
     \b
     searchmark audit suite.yaml --corpus docs/
     searchmark audit qrels.txt --topics topics.tsv --corpus corpus.jsonl --run a.run --run b.run -o audit.json
-    searchmark audit suite.yaml --run run.jsonl --config searchmark.yaml --strict
+    searchmark audit suite.yaml --run run.jsonl --config searchmark.yaml --sees 0.02 --strict
     searchmark audit --claims table.csv
     searchmark audit suite.jsonl --corpus corpus.jsonl --run a.run --run b.run --next 20 -o next.csv
     """
@@ -122,12 +129,12 @@ def command(
         raise UsageError("--between says which runs --next is about; add --next")
     if judge_next is not None and len(saved.run_paths) < 2:  # noqa: PLR2004  # a comparison has two sides
         raise UsageError("--next needs a suite and two runs, whose comparison the grades would settle; name them with --run")
-    _check_outputs(outputs, (*REPORTS, *PAIRS) if judge_next else REPORTS)
+    check_audit_outputs(outputs, pairs=judge_next is not None)
     published = None if claims is None else _published(claims)
     found = (
         None
         if suite_path is None
-        else _audited(suite_path, read_as, saved, measures, config, searched, gates, (judge_next or 0, between))
+        else _audited(suite_path, read_as, saved, measures, config, searched, gates, foresight, (judge_next or 0, between))
     )
     return _deliver(_with_claims(found, published), outputs, strict=strict)
 
@@ -154,6 +161,7 @@ def _audited(
     config: Config,
     searched: AuditedCorpus,
     gates: GateAgainst,
+    foresight: float | None,
     pairs: tuple[int, tuple[str, str] | None],
 ) -> Audit:
     from searchmark.suite_audit import audit_suite
@@ -172,6 +180,7 @@ def _audited(
             rules=rules,
             baseline=gates.baseline(config, rules, asked),
             options=config.compare,
+            foresight=foresight,
             suite_file=Path(path),
             judge_next=pairs[0],
             between=pairs[1],
@@ -192,43 +201,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, of: status.update(Text(f"audit, {done} of {of} checks"))
 
 
-def _check_outputs(outputs: tuple[str, ...], extensions: tuple[str, ...]) -> None:
-    """Refused before any work is done."""
-    for output in outputs:
-        extension = Path(output).suffix.lower()
-        if output != STDOUT and extension in PAIRS and extension not in extensions:
-            raise UsageError(f"{output}: pairs to judge are written with --next; an audit is written as {' or '.join(REPORTS)}")
-        if output != STDOUT and extension not in extensions:
-            raise UsageError(f"{output}: an audit is written as {' or '.join(REPORTS)}")
-
-
-def _pairs_text(found: Audit, path: Path) -> str:
-    """The pairs to judge, as a file that people fill in and ``label --import`` reads back."""
-    from searchmark.labelling.review_file import ReviewRow, rows_text
-
-    rows = []
-    for pair in () if found.plan is None else found.plan.pairs:
-        known = pair.document
-        about = ("", "", {}) if known is None else (known.title or "", known.text, known.fields)
-        rows.append(ReviewRow(pair.case, pair.query, pair.item, *about))
-    return rows_text(rows, path)
-
-
 def _deliver(found: Audit, outputs: tuple[str, ...], *, strict: bool) -> int:
-    from searchmark.reports.audit_layout import audit_json, audit_markdown, audit_text
-    from searchmark.reports.text import WIDTH
-    from searchmark.services.environment_secrets import environment_secrets
-    from searchmark.services.redaction import scrubbed
-
-    for output in outputs:
-        if output != STDOUT:
-            layouts = {".json": audit_json, ".md": audit_markdown}
-            layout = layouts.get(Path(output).suffix.lower())
-            text = _pairs_text(found, Path(output)) if layout is None else layout(found)
-            write_text(output, scrubbed(text, environment_secrets()))
-            tell(f"written: {output}")
-    on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    width = shutil.get_terminal_size((WIDTH, 0)).columns if on_terminal else WIDTH
-    colour = on_terminal and not os.environ.get("NO_COLOR")
-    show(audit_json(found) if STDOUT in outputs else audit_text(found, colour=colour, width=width))
+    write_audit(found, outputs)
+    show_audit(found, outputs)
     return EXIT_GATE_FAILED if strict and any(each.severity == "error" for each in found.findings) else EXIT_OK
