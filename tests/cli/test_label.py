@@ -135,6 +135,20 @@ def test_an_import_shows_the_agreement_and_its_grades_replace_those_of_the_rule(
     assert written["5", "A3"] == (2, "category")
 
 
+def test_pairs_that_were_chosen_are_imported_and_stay_out_of_kappa(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = '5,,A3,0,,,,"chosen, not drawn at random"\n'
+    with Path("review.csv").open("a") as file:
+        file.write(chosen)
+    written = {(each["query_id"], each["item_id"]): each["grade"] for each in labels("--import", "review.csv", "--zeros")}
+    said = capsys.readouterr()
+    assert written["5", "A3"] == 0
+    assert "20 pairs graded in the sample and by the rule: 10 equal, 20 at most one apart" in said.out
+    assert "pairs that were chosen, not drawn at random, and say nothing about agreement: 1" in said.err
+    Path("review.csv").write_text("query_id,query,item_id,grade,title,text,fields,drawn_from\n" + chosen)
+    assert main(["label", *SHOP, "--import", "review.csv"]) == 0
+    assert "kappa" not in capsys.readouterr().out
+
+
 def test_a_review_of_another_catalogue_says_nothing_about_all_pairs(capsys: pytest.CaptureFixture[str]) -> None:
     items = Path("catalogue.jsonl").read_text().splitlines(keepends=True)
     Path("catalogue.jsonl").write_text("".join(items) + items[0].replace('"A1"', '"A9"'))

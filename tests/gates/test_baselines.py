@@ -35,10 +35,10 @@ def saved(
     depth: int | None = None,
     ids: tuple[str, ...] = ("a", "x", "y"),
 ) -> str:
-    """A run that Searchmark made itself, on the suite of `suite`."""
-    hits = tuple(Hit(each, rank) for rank, each in enumerate(ids, 1)) if status == "ok" else ()
+    """A run that Searchmark made itself, on the suite of `suite`; ids are followed by the number of the case."""
     known = Provenance(suite=SuiteIdentity("suite"), options={} if depth is None else {"depth": depth})
-    save_run(Run.from_answers("agent", [Answer(f"{prefix}{n}", status, hits) for n in cases], provenance=known), path)
+    hits = {n: tuple(Hit(f"{each}{n}", rank) for rank, each in enumerate(ids, 1)) if status == "ok" else () for n in cases}
+    save_run(Run.from_answers("agent", [Answer(f"{prefix}{n}", status, hits[n]) for n in hits], provenance=known), path)
     return str(path)
 
 
@@ -49,7 +49,7 @@ def _empty(path: Path) -> str:
 
 @pytest.fixture
 def suite(file) -> str:
-    return str(file("suite.txt", "".join(f"q{n} 0 a 1\n" for n in range(CASES))))
+    return str(file("suite.txt", "".join(f"q{n} 0 a{n} 1\n" for n in range(CASES))))
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_a_run_that_got_worse_than_the_baseline_fails(suite: str, files: dict[st
 
 def test_a_baseline_is_judged_with_the_judgments_of_today(file, files: dict[str, str], tmp_path: Path) -> None:
     """By the new judgments the baseline was wrong, and the run that differs from it is right."""
-    today = str(file("today.txt", "".join(f"q{n} 0 x 1\n" for n in range(CASES))))
+    today = str(file("today.txt", "".join(f"q{n} 0 x{n} 1\n" for n in range(CASES))))
     other = saved(tmp_path / "other-first.jsonl", ids=("x", "a"))
     assert main(["gate", other, "--gold-set", today, "--against", files["whole"], "-m", "RR"]) == 0
     assert main(["gate", files["whole"], "--gold-set", today, "--against", other, "-m", "RR"]) == 1

@@ -45,11 +45,11 @@ CASES = 40
 
 
 def suite_of(cases: int = CASES, **more: object) -> Suite:
-    """Half of the cases are of the category even, half of odd."""
+    """Half of the cases are of the category even, half of odd; each is an observation of its own."""
     return Suite.from_cases(
         "s",
         [
-            Case(f"c{n}", f"q{n}", (Judgment("a"), Judgment("b")), category="odd" if n % 2 else "even", tags=("t",))
+            Case(f"c{n}", f"q{n}", (Judgment("a"), Judgment("b")), category="odd" if n % 2 else "even", tags=("t",), origin=f"o{n}")
             for n in range(cases)
         ],
         **more,
@@ -322,8 +322,7 @@ def test_what_a_highest_value_is_worth_is_said_as_well(bound: str, expected: flo
 def test_what_a_lowest_value_of_every_case_is_worth(measure: str, expected: float, spared: Sequence[str], note: str | None) -> None:
     documents = tuple(Document(each, each) for each in ("a", "b", "z"))
     cases = [Case(f"c{n}", "q", (Judgment("a"), Judgment("b")), documents=documents) for n in range(12)]
-    reach = Reach(Suite.from_cases("s", cases), [parse_measure(measure)])
-    found = reach.findings_of_each(parse_measure(measure), expected, spared)
+    found = Reach(Suite.from_cases("s", cases)).findings_of_each(parse_measure(measure), expected, spared)
     assert [each.message for each in found] == ([] if note is None else [note])
 
 
@@ -568,7 +567,8 @@ def errors_in(run: Run, cases: range) -> Run:
 @pytest.mark.parametrize("policy", ["no-evidence-of-harm", "sequential"])
 def test_a_category_that_crashes_is_a_regression(policy: str) -> None:
     """Few enough of all cases that the run is trusted."""
-    suite = Suite.from_cases("s", [Case(f"c{n}", f"q{n}", (Judgment("a"),), category="x" if n < 40 else "y") for n in range(1000)])
+    cases = [Case(f"c{n}", f"q{n}", (Judgment("a"),), category="x" if n < 40 else "y", origin=f"o{n}") for n in range(1000)]
+    suite = Suite.from_cases("s", cases)
     gates = rule(measure="RR", against="baseline", where={"category": "x"}, policy=policy)
     gate = gate_on(errors_in(run_of(1000, 1000), range(40)), named_baseline(run_of(1000, 1000)), suite, rules=gates)
     assert gate.verdict == "failed"
@@ -654,7 +654,8 @@ def test_a_pin_on_a_document_that_is_not_there_says_so(tmp_path: Path) -> None:
 
 def test_a_run_with_too_few_values_is_unresolvable_whatever_the_baseline_has() -> None:
     """Of scores that the candidate gives in five cases alone, nothing can be shown."""
-    suite = Suite.from_cases("s", [Case(f"c{n}", f"q{n}", (Judgment("a", score_range=(0.0, 1.0)),)) for n in range(40)])
+    judged = (Judgment("a", score_range=(0.0, 1.0)),)
+    suite = Suite.from_cases("s", [Case(f"c{n}", f"q{n}", judged, origin=f"o{n}") for n in range(40)])
     scored, short = (
         Run.from_answers("agent", [Answer(f"c{n}", "ok", (Hit("a", 1, 0.5 if n < known else None),)) for n in range(40)])
         for known in (40, 5)

@@ -121,9 +121,9 @@ class TestUnits:
         assert row == "| bm25@\u200bparent | 2 / 3 ms | 1 / 2 ms | 0.5 s | 4.1 KB | 1 MB |"
 
     def test_a_tiny_p_is_not_zero(self) -> None:
-        suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment("a"),)) for n in range(100)])
+        suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment(f"a{n}"),)) for n in range(100)])
         runs = [
-            Run.from_answers(name, [Answer(f"c{n}", "ok", (Hit(hit, 1),)) for n in range(100)])
+            Run.from_answers(name, [Answer(f"c{n}", "ok", (Hit(f"{hit}{n}", 1),)) for n in range(100)])
             for name, hit in (("old", "x"), ("new", "a"))
         ]
         scores = [score(judge(suite, run), ["RR"]) for run in runs]

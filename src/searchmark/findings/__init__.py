@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from searchmark.findings import agent_kinds, claim_kinds, corpus_kinds, gate_kinds, gold_kinds, number_kinds, rule_kinds, run_kinds
+from searchmark.findings import (
+    agent_kinds,
+    chosen_kinds,
+    claim_kinds,
+    corpus_kinds,
+    gate_kinds,
+    gold_kinds,
+    number_kinds,
+    rule_kinds,
+    run_kinds,
+)
 from searchmark.findings.finding import Finding, FindingKind, Severity
 
 __all__ = [
@@ -20,7 +30,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 THEMES: Mapping[str, tuple[FindingKind, ...]] = {
     "Runs": run_kinds.KINDS,
     "Gold against its corpus": corpus_kinds.KINDS,
-    "Gold against itself": gold_kinds.KINDS,
+    "Gold against itself": (*gold_kinds.KINDS, *chosen_kinds.KINDS),
     "Gold against the agents": agent_kinds.KINDS,
     "What the numbers can be": number_kinds.KINDS,
     "What the gate can see": (*rule_kinds.KINDS, *gate_kinds.KINDS),

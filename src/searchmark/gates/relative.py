@@ -117,8 +117,12 @@ class RelativeRule:
 
     def foresight(self, suite: Suite, baseline: Scores | None, min_effect: float, family: int, look: int = 1) -> Foresight:
         """What this rule could see of a run that is not made yet."""
-        question = GateQuestion(self.policy, min_effect, self.margin, family, look)
+        question = self.question(min_effect, family, look)
         return foresee(suite, self.quantity.measure, question, baseline, rows_of(suite, self.segment))
+
+    def question(self, min_effect: float, family: int, look: int = 1) -> GateQuestion:
+        """What it asks of a build."""
+        return GateQuestion(self.policy, min_effect, self.margin, family, look)
 
     def _seen(self, evidence: Evidence, name: str, found: Difference, words: str) -> _Seen:
         """What the comparison shows."""

@@ -14,7 +14,7 @@ MOST_NAMED = 3
 MOST_OF_A_CODE = 5
 
 
-def said_once(gate: Gate | None) -> tuple[Gate | None, list[Finding]]:
+def findings_apart(gate: Gate | None) -> tuple[Gate | None, list[Finding]]:
     """A gate without its findings, and these with the names of their rules."""
     if gate is None:
         return None, []

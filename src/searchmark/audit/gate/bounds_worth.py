@@ -7,10 +7,8 @@ from searchmark.findings import Finding
 from searchmark.gates.reach import Reach
 from searchmark.gates.rule_findings import with_rules
 
-CODES = ("unattainable-threshold", "threshold-always-met", "threshold-below-random", "pin-outside-corpus")
-
 
 def bounds_worth(subject: Subject) -> list[Finding]:
     """What is found of every rule by the suite and the corpus alone."""
-    reach = Reach(subject.expanded, [measure for rule in subject.rules for measure in rule.measures], subject.ids)
+    reach = Reach(subject.suite, subject.ids)
     return with_rules((rule.name, rule.worth(reach)) for rule in subject.rules)

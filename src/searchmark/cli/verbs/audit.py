@@ -13,7 +13,7 @@ import click
 
 from searchmark.cli._audits import check_audit_outputs, show_audit, write_audit
 from searchmark.cli._corpus import corpus_named
-from searchmark.cli._gates import GateAgainst, against_options, with_gates_of
+from searchmark.cli._gates import GATE, GateAgainst, against_options, with_gates_of
 from searchmark.cli._groups import SavedRuns, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.config import Config
@@ -25,6 +25,7 @@ from searchmark.suites import load_suite_with_setup
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
 if TYPE_CHECKING:
+    from searchmark.audit.claims.claim_table import ClaimTable
     from searchmark.audit.result import Audit
 
 WHAT_TO_AUDIT = WHAT_TO_RUN
@@ -57,10 +58,34 @@ class AuditedCorpus:
 @option_group(AuditedFiles, "read_as", WHAT_TO_AUDIT)
 @option_group(SavedRuns, "saved", WHAT_TO_AUDIT)
 @option(WHAT_TO_AUDIT, "-m", "--measure", "measures", multiple=True, help="Measure or formula; repeatable.")
-@option(WHAT_TO_AUDIT, "--claims", metavar="FILE", help="Table of published numbers (.csv: name, n, measures) to check.")
+@option(
+    WHAT_TO_AUDIT,
+    "--claims",
+    metavar="FILE",
+    help="Table of published numbers to check (.csv, .tsv, .md): name, n, measures.",
+)
+@option(
+    WHAT_TO_AUDIT,
+    "--next",
+    "judge_next",
+    metavar="N",
+    type=click.IntRange(1),
+    help="List N unjudged pairs whose grades would settle a comparison of two runs soonest; -o next.csv writes them.",
+)
+@option(
+    WHAT_TO_AUDIT, "--between", nargs=2, metavar="A B", help="The runs that --next is about; by default the best not told apart."
+)
 @config_option(WHAT_TO_AUDIT, "the section 'gates'")
 @option_group(AuditedCorpus, "searched", WHAT_TO_SEARCH)
 @against_options
+@option(
+    GATE,
+    "--sees",
+    "foresight",
+    type=click.FloatRange(0, min_open=True),
+    metavar="LOSS",
+    help="Loss of a mean, such as 0.02, that every rule should see; says what it takes.",
+)
 @option(
     OUTPUT,
     "-o",
@@ -68,7 +93,7 @@ class AuditedCorpus:
     "outputs",
     metavar="PATH",
     multiple=True,
-    help="File (.html, .md, .json, .txt), or - for JSON; repeatable.",
+    help="Audit (.html, .md, .json, .txt; - for JSON), or pairs of --next (.csv, .jsonl); repeatable.",
 )
 @option(OUTPUT, "--strict", is_flag=True, help="Exit with 1 if there is a finding of severity error.")
 def command(
@@ -77,9 +102,12 @@ def command(
     saved: SavedRuns,
     measures: tuple[str, ...],
     claims: str | None,
+    judge_next: int | None,
+    between: tuple[str, str] | None,
     config: Config,
     searched: AuditedCorpus,
     gates: GateAgainst,
+    foresight: float | None,
     outputs: tuple[str, ...],
     strict: bool,
 ) -> int:
@@ -91,16 +119,38 @@ def command(
     \b
     searchmark audit suite.yaml --corpus docs/
     searchmark audit qrels.txt --topics topics.tsv --corpus corpus.jsonl --run a.run --run b.run -o audit.json
-    searchmark audit suite.yaml --run run.jsonl --config searchmark.yaml --strict
+    searchmark audit suite.yaml --run run.jsonl --config searchmark.yaml --sees 0.02 --strict
     searchmark audit --claims table.csv
+    searchmark audit suite.jsonl --corpus corpus.jsonl --run a.run --run b.run --next 20 -o next.csv
     """
     if suite_path is None and claims is None:
         raise UsageError("nothing says what to audit: name a suite, or a table of published numbers with --claims")
-    check_audit_outputs(outputs)
-    if suite_path is None:
-        raise UsageError("--claims alone is not there yet")
-    found = _audited(suite_path, read_as, saved, measures, config, searched, gates)
-    return _deliver(found, outputs, strict=strict)
+    if judge_next is None and between:
+        raise UsageError("--between says which runs --next is about; add --next")
+    if judge_next is not None and len(saved.run_paths) < 2:  # noqa: PLR2004  # a comparison has two sides
+        raise UsageError("--next needs a suite and two runs, whose comparison the grades would settle; name them with --run")
+    check_audit_outputs(outputs, pairs=judge_next is not None)
+    published = None if claims is None else _published(claims)
+    found = (
+        None
+        if suite_path is None
+        else _audited(suite_path, read_as, saved, measures, config, searched, gates, foresight, (judge_next or 0, between))
+    )
+    return _deliver(_with_claims(found, published), outputs, strict=strict)
+
+
+def _published(path: str) -> ClaimTable:
+    from searchmark.audit.claims import read_claims
+
+    return read_claims(path)
+
+
+def _with_claims(found: Audit | None, published: ClaimTable | None) -> Audit:
+    from searchmark.audit.result import NOTHING_ELSE
+    from searchmark.suite_audit import audit_claims
+
+    found = found or NOTHING_ELSE
+    return found if published is None else audit_claims(published, found)
 
 
 def _audited(
@@ -111,6 +161,8 @@ def _audited(
     config: Config,
     searched: AuditedCorpus,
     gates: GateAgainst,
+    foresight: float | None,
+    pairs: tuple[int, tuple[str, str] | None],
 ) -> Audit:
     from searchmark.suite_audit import audit_suite
 
@@ -128,7 +180,10 @@ def _audited(
             rules=rules,
             baseline=gates.baseline(config, rules, asked),
             options=config.compare,
+            foresight=foresight,
             suite_file=Path(path),
+            judge_next=pairs[0],
+            between=pairs[1],
             on_progress=on_progress,
         )
 
