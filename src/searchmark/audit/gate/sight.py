@@ -99,7 +99,7 @@ def _of_comparison(subject: Subject, rule: RelativeRule, rows: Rows, baseline: S
     found = rule.foresight(suite, baseline, question.min_effect, question.family)
     wanted = wanted_loss(subject)
     noise = None if rule.policy == "non-inferior" or not found.resolvable else paired_noise(subject, rule.quantity, rows)
-    loss, basis = found.detectable, "the largest noise that there could be"
+    loss, basis = found.detectable, "its margin" if rule.policy == "non-inferior" else "the largest noise that there could be"
     if noise is None:
         column = losable_column(suite, rule.quantity.measure, question, baseline, rows_of(suite, rule.segment))
         more = more_cases_to_see(column, question, wanted)

@@ -19,7 +19,7 @@ from searchmark.measures.formulas import Floats
 
 BUILDS = 200
 FEWEST_BUILDS = 60
-MOST_DIFFERENCES = 200_000  # in all builds together
+MOST_DIFFERENCES = 100_000  # in all builds together
 MOST_ORIGINS = 1 << 13
 STEPS = 8  # halvings: a loss is found to a 256th of all that can be lost
 FINE = 1.05  # how exactly a number of cases is found
