@@ -21,6 +21,9 @@ from markdown_it.token import Token
 
 from searchmark import render
 from searchmark.reports import RENDERERS, Report
+from searchmark.reports.audit_formats import audit_pieces
+from searchmark.reports.report import SuiteSummary
+from tests.reports.audits import audit_with
 from tests.reports.hostile import ATTACKS, MEASURES, hostile_comparison, hostile_report
 
 BREAK = "\u200b"  # the one invisible character that renderers write
@@ -53,7 +56,7 @@ def flat(tokens: list[Token]) -> list[Token]:
     return [each for token in tokens for each in (token, *flat(token.children or []))]
 
 
-OUR_MARKUP = {"<!-- searchmark -->\n", "<details><summary>Cases and notes</summary>\n", "</details>\n", "<sup>", "</sup>"}
+OUR_MARKUP = {"<!-- searchmark -->\n", "<details><summary>Cases and findings</summary>\n", "</details>\n", "<sup>", "</sup>"}
 
 
 def check_markdown(text: str, report: Report) -> None:
@@ -123,10 +126,14 @@ def check_junit(text: str, report: Report) -> None:
     assert "\ufffe" not in text
 
 
-def check_json(text: str, report: Report) -> None:
-    """What is in it is what came, and on the way it is nothing but ASCII."""
+def check_ascii(text: str) -> None:
     assert text.isascii()
     assert not [char for char in text if ord(char) < 32 and char != "\n"]
+
+
+def check_json(text: str, report: Report) -> None:
+    """What is in it is what came, and on the way it is nothing but ASCII."""
+    check_ascii(text)
     assert list(json.loads(text)["agents"]) == list(report.agents)
 
 
@@ -168,6 +175,7 @@ CHECKS: dict[str, Callable[[str, Report], None]] = {
     "html": check_html,
 }
 REPORTS = [hostile_report, hostile_comparison]
+NO_REPORT = Report(SuiteSummary("", {}, 0), {})
 
 
 @pytest.mark.slow
@@ -182,13 +190,45 @@ def test_text_stays_text(name: str, attack: str, report_of: Callable[[str], Repo
 @pytest.mark.parametrize("name", [name for name in RENDERERS if name not in ("json", "html")])  # these quote by an encoder
 def test_the_check_of_a_format_fails_once_nothing_is_quoted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     RENDERERS[name].load()
+    without_quoting(monkeypatch)
+    assert not all(stays_text(name, attack) for attack in ATTACKS.values())
+
+
+def without_quoting(monkeypatch: pytest.MonkeyPatch) -> None:
     quoting = ("visible", "markdown_text", "markdown_line", "xml_text", "csv_text", "latex_text", "without_commands")
     modules = [module for path, module in sys.modules.items() if path.startswith("searchmark.reports.")]
     for module in modules:
         for function in quoting:
             if hasattr(module, function):
                 monkeypatch.setattr(module, function, lambda text, width=None: text)
-    assert not all(stays_text(name, attack) for attack in ATTACKS.values())
+
+
+AUDIT_CHECKS: dict[str, Callable[[str], None]] = {
+    ".txt": lambda text: check_text(text, NO_REPORT),
+    ".md": lambda text: check_markdown(text, NO_REPORT),
+    ".html": lambda text: check_html(text, NO_REPORT),
+    ".json": check_ascii,
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+@pytest.mark.parametrize("suffix", AUDIT_CHECKS)
+def test_text_stays_text_in_an_audit(suffix: str, attack: str) -> None:
+    AUDIT_CHECKS[suffix]("".join(audit_pieces(audit_with(attack, attack), suffix)))
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".md"])
+def test_the_check_of_an_audit_fails_once_nothing_is_quoted(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_quoting(monkeypatch)
+    assert not all(audit_stays_text(suffix, attack) for attack in ATTACKS.values())
+
+
+def audit_stays_text(suffix: str, attack: str) -> bool:
+    try:
+        AUDIT_CHECKS[suffix]("".join(audit_pieces(audit_with(attack, attack), suffix)))
+    except AssertionError:
+        return False
+    return True
 
 
 def stays_text(name: str, attack: str) -> bool:

@@ -16,12 +16,14 @@ from searchmark.archive.store import Archive
 from searchmark.options.report_options import ReportOptions
 from searchmark.records import AgentIdentity, AnswerDetails, Provenance
 from searchmark.reports import RENDERERS, Report, read_report, without_known_secrets, write_report
+from searchmark.reports.audit_formats import audit_pieces
 from searchmark.reports.cards import card
 from searchmark.reports.case_columns import CaseColumns, FactColumns
 from searchmark.reports.charts import write_charts
 from searchmark.reports.github import annotations_of, append_summary
 from searchmark.reports.page.document import policy, script_text
 from searchmark.reports.per_case import to_per_case
+from tests.reports.audits import audit_with
 from tests.reports.hostile import MEASURES, hostile_run
 
 BEGIN, END = "Zq8vTt19", "XkLmN04pQ"
@@ -79,6 +81,11 @@ def test_it_is_in_no_format_of_a_report_that_was_read(
     write_report(comparison(secret), tmp_path / "report.json")
     monkeypatch.setenv("MY_API_KEY", secret)
     assert not shows(render(read_report(tmp_path / "report.json"), name))
+
+
+@pytest.mark.parametrize("suffix", [".json", ".md", ".html", ".txt"])
+def test_it_is_in_no_format_of_an_audit(secret: str, suffix: str) -> None:
+    assert not shows("".join(audit_pieces(audit_with(secret), suffix)))
 
 
 def test_it_is_in_nothing_for_github(secret: str, tmp_path: Path) -> None:

@@ -25,12 +25,14 @@ def about_run(
 
 
 def told_apart(findings: Mapping[str, Sequence[Finding]]) -> list[Finding]:
-    """Every finding with the name of the run that it is about; one that holds for all runs is said once."""
-    first = next(iter(findings.values()))
-    shared = [each for each in first if all(each in found for found in findings.values())]
-    own = [_of(name, each) for name, found in findings.items() for each in found if each not in shared]
-    return [*own, *(_of("all runs", each) for each in shared)]
+    """Every finding with the names of the runs that it is about, said once; those that hold for all runs come last."""
+    names: dict[Finding, list[str]] = {}
+    for name, found in findings.items():
+        for each in dict.fromkeys(found):
+            names.setdefault(each, []).append(name)
+    shared = {each: len(runs) == len(findings) for each, runs in names.items()}
+    return [_of("all runs" if shared[each] else ", ".join(names[each]), each) for each in sorted(names, key=shared.__getitem__)]
 
 
-def _of(name: str, each: Finding) -> Finding:
-    return replace(each, message=f"{name}: {each.message}")
+def _of(runs: str, each: Finding) -> Finding:
+    return replace(each, message=f"{runs}: {each.message}")

@@ -27,7 +27,7 @@ class Schema:
     def upgraded(self, path: str | PathLike[str], data: Mapping[str, Any]) -> dict[str, Any]:
         """The data as today's version has it; a version that cannot be brought there is refused."""
         found = data.get("schema_version")
-        known = f"this program reads version {self.version} of a {self.record}"
+        known = f"this program reads version {self.version} of {'an' if self.record[0] in 'aeiou' else 'a'} {self.record}"
         if found is None:
             raise FormatError(path, "schema_version", f"is missing; {known}")
         if type(found) is not int or found > self.version:

@@ -10,7 +10,7 @@ from searchmark.analysis.scores import Scores
 from searchmark.analysis.sequential import Look, sequential_verdict
 from searchmark.analysis.verdicts import Difference, Judgement, PairedEvidence
 from searchmark.findings import Finding, finding
-from searchmark.gates.looks import Build, LookFile, Subject, answers_digest, far_above, open_looks
+from searchmark.gates.looks import Build, LookFile, WatchedMeasure, answers_digest, far_above, open_looks
 from searchmark.gates.segments import CaseSegment, rows_of
 from searchmark.records import Run
 
@@ -55,15 +55,15 @@ class LookBook:
             return _left_behind(looks, subject, min_effect)
 
 
-def _left_behind(looks: LookFile, subject: Subject, min_effect: float) -> tuple[Finding, ...]:
+def _left_behind(looks: LookFile, subject: WatchedMeasure, min_effect: float) -> tuple[Finding, ...]:
     said = far_above(looks.looks_at(subject), min_effect)
     return () if said is None else (finding("baseline-left-behind", said),)
 
 
-def _subject(before: Scores, measure: str, segment: CaseSegment) -> Subject:
+def _subject(before: Scores, measure: str, segment: CaseSegment) -> WatchedMeasure:
     """Its values rest on the answers of the baseline and on today's judgments."""
     judgments = before.judged.suite.hashes["judgments"]
-    return Subject(
+    return WatchedMeasure(
         f"{answers_digest(before.judged.run)} {judgments}", measure, "" if segment.by is None else f"{segment.by}={segment.value}"
     )
 

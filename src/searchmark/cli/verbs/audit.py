@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from searchmark.cli._audits import check_audit_outputs, show_audit, write_audit
 from searchmark.cli._corpus import corpus_named
 from searchmark.cli._gates import GATE, GateAgainst, against_options, with_gates_of
 from searchmark.cli._groups import SavedRuns, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
-from searchmark.cli._output import STDOUT, show, tell
 from searchmark.config import Config
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
-from searchmark.files.store import write_text
 from searchmark.measures.grammar import parse_measure
 from searchmark.options.option import Option
 from searchmark.runs import load_run
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
     from searchmark.audit.result import Audit
 
 WHAT_TO_AUDIT = WHAT_TO_RUN
-REPORTS, PAIRS = (".json", ".md"), (".csv", ".jsonl")
 
 
 @dataclass(frozen=True)
@@ -54,7 +50,9 @@ class AuditedCorpus:
     ] = ()
 
 
-@click.command("audit", cls=SectionedCommand, short_help="Check whether scores on a suite can mean anything.")
+@click.command(
+    "audit", cls=SectionedCommand, short_help="Check whether scores on a suite, or published numbers, can mean anything."
+)
 @click.argument("suite_path", metavar="[SUITE]", required=False)
 @option_group(AuditedFiles, "read_as", WHAT_TO_AUDIT)
 @option_group(SavedRuns, "saved", WHAT_TO_AUDIT)
@@ -71,7 +69,15 @@ class AuditedCorpus:
     metavar="LOSS",
     help="Loss of a mean, such as 0.02, that every rule should see; says what it takes.",
 )
-@option(OUTPUT, "-o", "--output", "outputs", metavar="PATH", multiple=True, help="Audit (.json, .md), or - for JSON; repeatable.")
+@option(
+    OUTPUT,
+    "-o",
+    "--output",
+    "outputs",
+    metavar="PATH",
+    multiple=True,
+    help="File (.html, .md, .json, .txt), or - for JSON; repeatable.",
+)
 @option(OUTPUT, "--strict", is_flag=True, help="Exit with 1 if there is a finding of severity error.")
 def command(
     suite_path: str | None,
@@ -99,7 +105,7 @@ def command(
     """
     if suite_path is None and claims is None:
         raise UsageError("nothing says what to audit: name a suite, or a table of published numbers with --claims")
-    _check_outputs(outputs)
+    check_audit_outputs(outputs)
     if suite_path is None:
         raise UsageError("--claims alone is not there yet")
     found = _audited(suite_path, read_as, saved, measures, config, searched, gates, foresight)
@@ -151,26 +157,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, of: status.update(Text(f"audit, {done} of {of} checks"))
 
 
-def _check_outputs(outputs: tuple[str, ...]) -> None:
-    """Refused before any work is done."""
-    for output in outputs:
-        if output != STDOUT and Path(output).suffix.lower() not in REPORTS:
-            raise UsageError(f"{output}: an audit is written as {' or '.join(REPORTS)}")
-
-
 def _deliver(found: Audit, outputs: tuple[str, ...], *, strict: bool) -> int:
-    from searchmark.reports.audit_layout import audit_json, audit_markdown, audit_text
-    from searchmark.reports.text import WIDTH
-    from searchmark.services.environment_secrets import environment_secrets
-    from searchmark.services.redaction import scrubbed
-
-    for output in outputs:
-        if output != STDOUT:
-            text = audit_json(found) if output.lower().endswith(".json") else audit_markdown(found)
-            write_text(output, scrubbed(text, environment_secrets()))
-            tell(f"written: {output}")
-    on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    width = shutil.get_terminal_size((WIDTH, 0)).columns if on_terminal else WIDTH
-    colour = on_terminal and not os.environ.get("NO_COLOR")
-    show(audit_json(found) if STDOUT in outputs else audit_text(found, colour=colour, width=width))
+    write_audit(found, outputs)
+    show_audit(found, outputs)
     return EXIT_GATE_FAILED if strict and any(each.severity == "error" for each in found.findings) else EXIT_OK
