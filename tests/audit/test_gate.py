@@ -126,7 +126,7 @@ class TestSharesOfRankings:
             gates(pins=(Pin("c0", must_contain="b0", k=2), Pin("c1", must_not_contain="c1", k=1)), thresholds={"RR": 0.4}),
             gates(known_failures=(KnownFailure("c0", "RR", 0.9),)),
         ],
-        ids=str,
+        ids=lambda rules: " and ".join(rule.name for rule in rules),
     )
     def test_few_rankings_are_counted_exactly(self, rules: list[Rule]) -> None:
         suite = small_suite(3, 3)
