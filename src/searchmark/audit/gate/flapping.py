@@ -50,7 +50,7 @@ def _bound(rule: NumberRule, noise: PairedNoise) -> Iterator[Finding]:
 
 def _margin(margin: float, noise: PairedNoise) -> Iterator[Finding]:
     """An unchanged build passes if its interval ends above the margin."""
-    reach = t_quantile(1 - SHOWN.tail, noise.independent - 1) * noise.error
+    reach = t_quantile(1 - SHOWN.tail, len(noise.differ) - 1) * noise.error
     missed = 1 - NORMAL.cdf((margin - reach) / noise.error)
     if isfinite(reach) and missed > OFTEN:
         told = f"the interval of an unchanged search reaches {reach:.3g} below, by the noise of {noise.runs[0]}, asked twice"

@@ -8,8 +8,8 @@ from math import sqrt
 
 import numpy as np
 
-from searchmark.analysis.intervals import observations
-from searchmark.analysis.paired_statistics import standard_errors
+from searchmark.analysis.intervals import Observations, observations
+from searchmark.analysis.paired_evidence import measure_span
 from searchmark.analysis.scores import Scores, clusters_of
 from searchmark.audit.subject import Subject
 from searchmark.comparability import proven_repeat
@@ -18,21 +18,28 @@ from searchmark.gates.quantities import MeanOf
 from searchmark.gates.segments import Rows
 from searchmark.measures.formulas import Floats
 
-FEWEST = 2  # independent cases that have a spread
+TWO = 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PairedNoise:
-    """Two runs in one mean: their names and means, the standard error of the difference, and how many independent cases there are.
+    """Two runs in one mean. By origin: how much they ``differ``, and, in another order, what the first one ``has``; in shares of
+    the ``span``.
 
     ``repeat``: they are of one agent that was asked the same. It has no true difference, so that all that differs is noise.
     """
 
     runs: tuple[str, str]
     means: tuple[float, float]
-    error: float
-    independent: int
+    differ: Observations
+    has: Observations
+    span: float
     repeat: bool
+
+    @property
+    def error(self) -> float:
+        """The standard error of the difference, which is truly 0."""
+        return sqrt(float((self.differ.sums**2).sum())) / float(self.differ.sizes.sum()) * self.span
 
     @property
     def deviation(self) -> float:
@@ -43,17 +50,25 @@ class PairedNoise:
 def paired_noise(subject: Subject, quantity: MeanOf | AtOwnK, rows: Rows) -> PairedNoise | None:
     """Of two runs of one agent, or else of the first two; None if there are none, if they have no values, or if they are alike."""
     pair = _repeated(subject)
-    chosen = pair or tuple(subject.scores)[:2]
-    if len(chosen) < FEWEST:
+    chosen = pair or tuple(subject.scores)[:TWO]
+    if len(chosen) < TWO:
         return None
     one, other = (_values(subject.scores[name], quantity, rows) for name in chosen)
     defined = ~np.isnan(one) & ~np.isnan(other)
-    found = observations((one - other)[defined][:, None], clusters_of(subject.scores[chosen[0]].judged.suite, rows[defined]))
-    if len(found) < FEWEST:
+    if defined.sum() < TWO or (one == other)[defined].all():
         return None
-    error = sqrt(float((found.sums**2).sum())) / float(found.sizes.sum()) if pair else float(standard_errors(found)[0])
-    means = float(one[defined].mean()), float(other[defined].mean())
-    return PairedNoise((chosen[0], chosen[1]), means, error, len(found), pair is not None) if error else None
+    one, other = one[defined], other[defined]
+    low, span = _range(quantity, one, other)
+    clusters = clusters_of(subject.scores[chosen[0]].judged.suite, rows[defined])
+    differ, has = (observations(column[:, None] / span, clusters) for column in (one - other, one - low))
+    means = float(one.mean()), float(other.mean())
+    return PairedNoise((chosen[0], chosen[1]), means, differ, has, span, pair is not None)
+
+
+def _range(quantity: MeanOf | AtOwnK, *values: Floats) -> tuple[float, float]:
+    """The lowest value, and how far apart two can be."""
+    span = 1.0 if isinstance(quantity, AtOwnK) else measure_span(quantity.measure, *values)
+    return quantity.low if np.isfinite(quantity.low) else float(min(each.min() for each in values)), span
 
 
 def _repeated(subject: Subject) -> tuple[str, str] | None:

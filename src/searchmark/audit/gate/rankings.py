@@ -21,7 +21,7 @@ from searchmark.measures.grammar import AnyMeasure
 MOST_LISTED = 720  # rankings of a case that are listed: all of six documents
 DRAWS = 400
 FEWEST_DRAWS = 20
-MOST_DRAWN = 2_000_000  # ranks, in all draws together
+MOST_DRAWN = 600_000  # ranks, in all draws together
 
 
 @dataclass(frozen=True, eq=False)

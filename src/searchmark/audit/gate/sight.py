@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from searchmark.analysis.distributions import NORMAL
 from searchmark.analysis.foresight import GateQuestion, losable_column
-from searchmark.analysis.power import POWER, VerdictRule, cases_needed, detectable_difference
+from searchmark.analysis.power import POWER
 from searchmark.analysis.scores import Scores, score
-from searchmark.analysis.verdicts import PairedEvidence
 from searchmark.analysis.wanted_sensitivity import more_cases_to_see
 from searchmark.audit.gate.noise import PairedNoise, paired_noise
+from searchmark.audit.gate.simulated_losses import SimulatedLosses
 from searchmark.audit.subject import Subject
 from searchmark.gates.bounds import NumberRule
 from searchmark.gates.own_k import AtOwnK
@@ -56,8 +57,17 @@ def wanted_loss(subject: Subject) -> float:
     return LARGE_LOSS if subject.foresight is None else subject.foresight
 
 
-def rule_sights(subject: Subject) -> Iterator[RuleSight]:
-    """What every rule about a mean sees, as far as it is known."""
+_KNOWN: WeakKeyDictionary[Subject, tuple[RuleSight, ...]] = WeakKeyDictionary()  # for the table and the findings of one audit
+
+
+def rule_sights(subject: Subject) -> tuple[RuleSight, ...]:
+    """What every rule about a mean sees, as far as it is known; worked out once for each audit."""
+    if subject not in _KNOWN:
+        _KNOWN[subject] = tuple(_sights(subject))
+    return _KNOWN[subject]
+
+
+def _sights(subject: Subject) -> Iterator[RuleSight]:
     relative = [rule for rule in subject.rules if isinstance(rule, RelativeRule)]
     family = len({(rule.quantity.measure.name, rule.segment) for rule in relative})
     baseline = _baseline(subject, relative)
@@ -89,13 +99,14 @@ def _of_comparison(subject: Subject, rule: RelativeRule, rows: Rows, baseline: S
     found = rule.foresight(suite, baseline, question.min_effect, question.family)
     wanted = wanted_loss(subject)
     noise = None if rule.policy == "non-inferior" or not found.resolvable else paired_noise(subject, rule.quantity, rows)
-    loss, basis = found.detectable, "the largest noise that there could be"
+    loss, basis = found.detectable, "its margin" if rule.policy == "non-inferior" else "the largest noise that there could be"
     if noise is None:
         column = losable_column(suite, rule.quantity.measure, question, baseline, rows_of(suite, rule.segment))
         more = more_cases_to_see(column, question, wanted)
     else:
-        loss, basis = _by_noise(noise, question), _basis(noise)
-        more = _more_by_noise(noise, question, wanted)
+        builds = SimulatedLosses(noise, question)
+        loss, basis = builds.smallest_seen(), _basis(noise)
+        more = 0 if loss is not None and loss <= wanted else builds.more_cases(wanted)
     return RuleSight(
         rule.name, loss, basis, rule.segment == EVERYTHING, True, found.independent, found.smallest_p,
         None if found.resolvable else found.reason, more, _advice(question, wanted, more),
@@ -107,21 +118,12 @@ def _basis(noise: PairedNoise) -> str:
     return f"the noise of {one}, asked twice" if noise.repeat else f"the spread between {one} and {other}"
 
 
-def _by_noise(noise: PairedNoise, question: GateQuestion) -> float:
-    return detectable_difference(noise.error, noise.independent, VerdictRule(question.min_effect, question.family))
-
-
-def _more_by_noise(noise: PairedNoise, question: GateQuestion, wanted: float) -> int | None:
-    evidence = PairedEvidence(noise.independent, -wanted, error=noise.error, observations=noise.independent)
-    needed = cases_needed(evidence, VerdictRule(question.min_effect, question.family))
-    return None if needed is None else max(0, needed - noise.independent)
-
-
 def _advice(question: GateQuestion, wanted: float, more: int | None) -> str:
     if question.policy == "non-inferior":
         return f"it takes a margin of {wanted:g} and {more or 0} more independent cases"
     if more is None:
-        return f"no number of cases does; min_effect is {question.min_effect:g}"
+        counts = f"only a loss of {question.min_effect:g} counts (min_effect)"
+        return f"no number of cases does: {counts}" if wanted <= question.min_effect else "thousands of cases more do not"
     return f"it takes {more} more independent {'case' if more == 1 else 'cases'}"
 
 
