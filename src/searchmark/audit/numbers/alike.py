@@ -164,10 +164,11 @@ def _r_precision(_: Measure, __: Pool, of: _CaseTargets) -> Floats:
 
 
 def _normalised_gain(measure: Measure, pool: Pool, of: _CaseTargets) -> Floats:
-    """With one grade only, all gains are alike; where targets are missing, the ideal list is still cut at k."""
+    """With one grade only, all gains are alike; the ideal list is cut at k as well, and may be longer than the documents."""
     highest = _grade_at(pool, np.zeros(len(pool.suite), np.int64))
     graded = EXPONENTIAL if measure.options["gain"] == "exp" else LINEAR
-    cut = np.where(of.found < of.all, measure.cutoff or NEVER, of.k)
+    documents = np.full(len(pool.suite), NEVER) if pool.documents is None else pool.documents
+    cut = np.minimum(np.maximum(documents, of.all), measure.cutoff or NEVER)
     kind = np.where(highest > of.lowest, graded, np.where(cut == 1, COUNT, DISCOUNTED))
     return _CaseTargets(cut, of.all, of.found, of.lowest).form(kind, 1.0)
 

@@ -9,6 +9,7 @@ from searchmark.analysis.comparison import primary_column
 from searchmark.analysis.measure_limits import mean_of
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.unjudged import DEEPEST, Flip, UnjudgedHits, can_be_labelled, flip, label_range, unjudged_hits
+from searchmark.audit.numbers.once import once
 from searchmark.audit.result import AuditTable
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
@@ -49,6 +50,7 @@ def _flips(subject: Subject, column: int, unjudged: dict[str, UnjudgedHits]) -> 
             yield ahead, behind, found
 
 
+@once
 def _primary_flips(subject: Subject) -> tuple[str, list[tuple[str, str, Flip]]]:
     """The measure that runs are compared by, and what labels could make of every pair."""
     scored = next(iter(subject.scores.values()), None)
