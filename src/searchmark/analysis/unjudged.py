@@ -2,7 +2,7 @@
 
 An unjudged hit counts as not relevant. `UnjudgedHits` are those that could be labelled: documents among the first hits of
 answers, whose case names its targets; one that does not exist cannot be relevant, and what globs, symbols or lines do not
-mean is known not to be. The label of a document is the same in all runs.
+mean, or rules over a catalogue did not label, is known not to be. The label of a document is the same in all runs.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ def unjudged_hits(runs: Mapping[str, Scores], described: Suite) -> dict[str, Unj
 def _named_cases(described: Suite, scores: Scores) -> Bools:
     """Cases whose judgments all name documents."""
     match, judged = described.judgments.match, scores.judged
+    if described.kind == "labels":  # a pair that is not listed has grade 0
+        return np.zeros(len(judged.suite), bool)
     if match is None:
         return judged.answerable & judged.graded
     other = described.judgments.case[np.isin(match, [*DESCRIPTIONS, LINES])]

@@ -26,9 +26,14 @@ def _columns(scores: Scores) -> list[int]:
     return [column for column, each in enumerate(scores.measures) if each.tells_quality and can_be_labelled(each)]
 
 
+@once
+def _unjudged(subject: Subject) -> dict[str, UnjudgedHits]:
+    return unjudged_hits(subject.scores, subject.suite)
+
+
 def bounds_table(subject: Subject) -> AuditTable | None:
     """The mean of every run with no unjudged hit relevant, with all of them, and without them."""
-    unjudged = unjudged_hits(subject.scores, subject.suite)
+    unjudged = _unjudged(subject)
     rows = []
     for name, scores in subject.scores.items():
         for column in _columns(scores):
@@ -57,7 +62,7 @@ def _primary_flips(subject: Subject) -> tuple[str, list[tuple[str, str, Flip]]]:
     column = 0 if scored is None else primary_column(scored, subject.options.primary)
     if scored is None or column not in _columns(scored):
         return "", []
-    return scored.names[column], list(_flips(subject, column, unjudged_hits(subject.scores, subject.suite)))
+    return scored.names[column], list(_flips(subject, column, _unjudged(subject)))
 
 
 def flips_table(subject: Subject) -> AuditTable | None:
