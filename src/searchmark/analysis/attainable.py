@@ -11,7 +11,7 @@ import itertools
 import numpy as np
 
 from searchmark.analysis.pools import Bools, Pool
-from searchmark.measures.formulas import NEVER, Floats, Ints
+from searchmark.measures.formulas import NEVER, Floats, GradedHits, Ints
 from searchmark.measures.grammar import AnyMeasure, Formula, Measure
 
 BY_SCORE = "InRange"  # tells of scores, which an order does not have
@@ -61,15 +61,21 @@ def _highest(measure: Measure, pool: Pool) -> Floats:
         return _best_agreement(pool, measure.cutoff or NEVER)
     if measure.definition.unanswerable:
         return np.ones(len(pool.suite))
-    wanted = pool.findable & (pool.suite.judgments.grades >= _lowest_grade(measure))
-    return measure.compute(pool.ranked(best_first(pool, wanted), pool.count(wanted)))
+    return measure.compute(best_answers(pool, _lowest_grade(measure)))
+
+
+def best_answers(pool: Pool, lowest: int) -> GradedHits:
+    """All targets of at least this grade that can be found, the best first, and nothing else."""
+    if lowest not in pool.best:
+        wanted = pool.findable & (pool.suite.judgments.grades >= lowest)
+        pool.best[lowest] = pool.ranked(best_first(pool, wanted), pool.count(wanted), pool.by_grade[wanted[pool.by_grade]])
+    return pool.best[lowest]
 
 
 def best_first(pool: Pool, wanted: Bools) -> Ints:
     """A rank for each of these judgments, from 1 in every case, the highest grade first; 0 for the others."""
     judgments = pool.suite.judgments
-    rows = np.flatnonzero(wanted)
-    rows = rows[np.lexsort((-judgments.grades[rows], judgments.case[rows]))]
+    rows = pool.by_grade[wanted[pool.by_grade]]
     counts = pool.count(wanted)
     rank = np.zeros(len(judgments), np.int64)
     rank[rows] = np.arange(1, len(rows) + 1) - np.repeat(np.cumsum(counts) - counts, counts)

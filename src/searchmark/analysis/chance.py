@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from searchmark.analysis.attainable import BY_SCORE
+from searchmark.analysis.attainable import BY_SCORE, best_answers
 from searchmark.analysis.pools import Pool
 from searchmark.measures import formulas
 from searchmark.measures.formulas import Floats, Ints
@@ -123,8 +123,7 @@ def _discounted_gain(measure: Measure, pool: Pool, counts: _Population) -> Float
 
 
 def _normalised_gain(measure: Measure, pool: Pool, counts: _Population) -> Floats:
-    nothing = pool.ranked(np.zeros(len(pool.suite.judgments), np.int64), np.zeros(len(pool.suite), np.int64))
-    ideal = formulas.ideal_dcg(nothing, k=measure.cutoff, gain=str(measure.options["gain"]))
+    ideal = formulas.ideal_dcg(best_answers(pool, 1), k=measure.cutoff, gain=str(measure.options["gain"]))
     return np.where(np.isnan(ideal), np.nan, counts.share(_discounted_gain(measure, pool, counts), ideal))
 
 

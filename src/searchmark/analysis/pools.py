@@ -15,7 +15,7 @@ from searchmark.judging.expected_orders import ExpectedOrders, expected_orders
 from searchmark.judging.judge import expand_suite
 from searchmark.judging.matching import names_lines
 from searchmark.judging.names import LINES, CaseKinds
-from searchmark.measures.formulas import DirectoryPairs, GradedHits, Ints
+from searchmark.measures.formulas import DirectoryPairs, GradedHits, Ints, by_case_and_grade
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import Suite
 
@@ -57,17 +57,27 @@ class Pool:
 
     def undefined(self, measure: AnyMeasure) -> Bools:
         """Cases that the measure cannot speak about."""
-        return undefined_cases(measure, self.traits)
+        if measure not in self._undefined:
+            self._undefined[measure] = undefined_cases(measure, self.traits)
+        return self._undefined[measure]
+
+    @cached_property
+    def _undefined(self) -> dict[AnyMeasure, Bools]:
+        return {}
 
     @cached_property
     def orders(self) -> ExpectedOrders:
         return expected_orders(self.suite)
 
-    def ranked(self, rank: Ints, returned: Ints) -> GradedHits:
-        """What formulas see of answers of some length in which the target of each judgment has this rank, 0 for none."""
+    def ranked(self, rank: Ints, returned: Ints, rows: Ints | None = None) -> GradedHits:
+        """What formulas see of answers of some length in which the target of each judgment has this rank, 0 for none.
+
+        ``rows`` are those with a rank, by case and rank, where that is known already.
+        """
         judgments = self.suite.judgments
-        rows = np.flatnonzero(rank)
-        rows = rows[np.lexsort((rank[rows], judgments.case[rows]))]
+        if rows is None:
+            rows = np.flatnonzero(rank)
+            rows = rows[np.argsort(judgments.case[rows] * (int(rank.max(initial=0)) + 1) + rank[rows])]  # ranks of a case differ
         none = np.zeros(0, np.int64)
         return GradedHits(
             cases=len(self.suite),
@@ -87,9 +97,20 @@ class Pool:
             directories=DirectoryPairs(none, none, none, none, none, none),
         )
 
+    @cached_property
+    def by_grade(self) -> Ints:
+        """The judgments by case, the highest grade first."""
+        return by_case_and_grade(self.suite.judgments.case, self.suite.judgments.grades)
+
+    @cached_property
+    def best(self) -> dict[int, GradedHits]:
+        """The best answers by the lowest grade that they hold, as far as they were asked for."""
+        return {}
+
     def count(self, judgments: Bools) -> Ints:
         """How many of the marked judgments each case has."""
-        return np.bincount(self.suite.judgments.case[judgments], minlength=len(self.suite))
+        before = np.r_[0, np.cumsum(judgments, dtype=np.int64)]
+        return np.asarray(np.diff(before[self.suite.judgments.starts]), np.int64)
 
 
 def _known_targets(suite: Suite, ids: Set[str] | None) -> tuple[Bools, Bools]:
@@ -105,9 +126,12 @@ def _known_targets(suite: Suite, ids: Set[str] | None) -> tuple[Bools, Bools]:
 
 
 def _among(targets: list[str], ids: Set[str]) -> Bools:
-    existing = Existing(ids)
-    names = [(target, True) if target in ids else existing.settled(target) for target in targets]
-    return np.array([[exists for _, exists in names], [exists and name in ids for name, exists in names]], bool)
+    drawn = np.fromiter(map(ids.__contains__, targets), bool, len(targets))
+    findable, existing = drawn.copy(), Existing(ids)
+    for row in np.flatnonzero(~drawn).tolist():
+        name, findable[row] = existing.settled(targets[row])
+        drawn[row] = findable[row] and name in ids
+    return np.stack([findable, drawn])
 
 
 def _in_parts(suite: Suite, drawn: Bools, documents: Ints) -> Bools:

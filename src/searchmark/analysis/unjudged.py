@@ -2,7 +2,7 @@
 
 An unjudged hit counts as not relevant. `UnjudgedHits` are those that could be labelled: documents among the first hits of
 answers, whose case names its targets; one that does not exist cannot be relevant, and what globs, symbols or lines do not
-mean is known not to be. The label of a document is the same in all runs.
+mean, or rules over a catalogue did not label, is known not to be. The label of a document is the same in all runs.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ def unjudged_hits(runs: Mapping[str, Scores], described: Suite) -> dict[str, Unj
 def _named_cases(described: Suite, scores: Scores) -> Bools:
     """Cases whose judgments all name documents."""
     match, judged = described.judgments.match, scores.judged
+    if described.kind == "labels":  # a pair that is not listed has grade 0
+        return np.zeros(len(judged.suite), bool)
     if match is None:
         return judged.answerable & judged.graded
     other = described.judgments.case[np.isin(match, [*DESCRIPTIONS, LINES])]
@@ -210,13 +212,20 @@ class _LabelledPair:
         better = np.flatnonzero(gain > 0)
         return self.of_behind.document[better[np.argsort(-gain[better], kind="stable")]]
 
+    @cached_property
+    def _hits(self) -> list[GradedHits]:
+        """The judged hits of both, as deep as the measure looks."""
+        cuts = [part.cutoff for part in self.measure.parts]
+        deepest = max((cut or NEVER) for cut in cuts)
+        return [_cut(scores.judged.hits, deepest) for scores in (self.ahead, self.behind)]
+
     def lead(self, labels: int) -> float:
         """The lead of the run behind if the first of these documents are relevant."""
         relevant = self.favoured[:labels]
         marks = [np.isin(found.document, relevant) for found in (self.of_ahead, self.of_behind)]
         targets, grade = self.of_behind.case[marks[1]], top_grade(self.ahead, self.measure)
-        runs = ((self.ahead, self.of_ahead.where(marks[0])), (self.behind, self.of_behind.where(marks[1])))
-        values = [self.measure.compute(with_labels(scores.judged.hits, found, targets, grade)) for scores, found in runs]
+        runs = zip(self._hits, (self.of_ahead.where(marks[0]), self.of_behind.where(marks[1])), strict=True)
+        values = [self.measure.compute(with_labels(hits, found, targets, grade)) for hits, found in runs]
         return float((values[1] - values[0])[self.defined].mean())
 
     def enough(self) -> int:
@@ -234,6 +243,11 @@ class _LabelledPair:
         most = _at_most(self.behind, self.measure, self.of_behind, grade)
         least = _at_least(self.ahead, self.measure, self.of_ahead, self.of_behind, grade)
         return float((most - least)[self.defined].mean())
+
+
+def _cut(hits: GradedHits, k: int) -> GradedHits:
+    first = hits.rank <= k
+    return replace(hits, case=hits.case[first], rank=hits.rank[first], grade=hits.grade[first])
 
 
 def _rank_of(documents: Ints, found: UnjudgedHits) -> Ints:

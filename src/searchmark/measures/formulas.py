@@ -75,7 +75,7 @@ class GradedHits:
     @cached_property
     def ideal(self) -> tuple[Ints, Ints, Ints]:
         """Case, rank and grade of the best list there could be: all targets, highest grade first."""
-        order = _by_case_and_grade(self.target_case, self.target_grade)
+        order = by_case_and_grade(self.target_case, self.target_grade)
         case = self.target_case[order]
         return case, _rank_in_case(case), self.target_grade[order]
 
@@ -93,7 +93,7 @@ class GradedHits:
         return np.bincount(self.target_case[self.target_grade >= rel], minlength=self.cases).astype(np.float64)
 
 
-def _by_case_and_grade(case: Ints, grade: Ints) -> Ints:
+def by_case_and_grade(case: Ints, grade: Ints) -> Ints:
     """The order by case, then grade, highest first: by one key where it fits, since sorting by two takes several times as long."""
     top, bottom = int(grade.max(initial=0)), int(grade.min(initial=0))
     if (int(case.max(initial=0)) + 1) * (top - bottom + 1) >= NEVER:

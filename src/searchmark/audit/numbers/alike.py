@@ -12,37 +12,53 @@ from dataclasses import dataclass
 import numpy as np
 
 from searchmark.analysis.attainable import of_whole_rankings
-from searchmark.analysis.pools import Pool
+from searchmark.analysis.pools import Bools, Pool
 from searchmark.audit.numbers.limits import BEYOND_ROUNDING
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
-from searchmark.measures.formulas import NEVER, Floats
+from searchmark.measures.formulas import NEVER, Floats, Ints
 from searchmark.measures.grammar import AnyMeasure, Measure
 
 # More of the cases than not: the mean then moves less than half as far as it seems to.
 MOST_OF_THEM = 0.5
+_WITHOUT_ORDER = {"P", "R", "F1", "Success", "Acc"}  # without a cutoff they are about what was returned, and not about its order
 # What is counted or weighed on a case; the gains of grades that differ are two more kinds.
 NOTHING, COUNT, FIRST, AVERAGE, ANY, ALL, DISCOUNTED, LINEAR, EXPONENTIAL = range(9)
 
 
 def about_constant(subject: Subject) -> Iterator[Finding]:
     """Measures that all rankings of all documents share."""
-    constant: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]] = {}
+    constant: dict[str, Bools] = {}
     for each in subject.limits:
-        known = (
-            of_whole_rankings(each.measure, subject.pool) if isinstance(each.measure, Measure) and each.tells_of_rankings else None
+        cases = (
+            _constant_cases(each.measure, subject.pool) if isinstance(each.measure, Measure) and each.tells_of_rankings else None
         )
-        if known is None or not (known[1] > 0).any():
-            continue
-        low, high = known
-        cases = (high > 0) & (high - low < BEYOND_ROUNDING)
-        if cases.sum() > MOST_OF_THEM * (high > 0).sum():
+        if cases is not None:
             constant[each.measure.name] = cases
     if constant:
         told = ", ".join(f"{name} in {int(cases.sum())} of {len(cases)} cases" for name, cases in constant.items())
         ids, any_of_them = subject.pool.suite.table.ids, np.any(list(constant.values()), axis=0)
         message = f"the same for all rankings of all documents: {told}"
         yield finding("constant-measure", message, (ids[row] for row in np.flatnonzero(any_of_them).tolist()))
+
+
+def _constant_cases(measure: Measure, pool: Pool) -> Bools | None:
+    """The cases in which no order of all documents makes a difference, if they are most of those with something to find."""
+    if pool.documents is None or (measure.cutoff is None and measure.definition.name in _WITHOUT_ORDER):
+        return None
+    # With more documents than this, some ranking has nothing at all of what is relevant among the first ones.
+    few = pool.documents < pool.count(pool.drawn) + (measure.cutoff or 1)
+    known = of_whole_rankings(measure, pool) if few.sum() > MOST_OF_THEM * few.size * _share_with_targets(pool) else None
+    if known is None:
+        return None
+    low, high = known
+    cases = (high > 0) & (high - low < BEYOND_ROUNDING)
+    return cases if cases.sum() > MOST_OF_THEM * (high > 0).sum() else None
+
+
+def _share_with_targets(pool: Pool) -> float:
+    """Cases with something to find, as a share of all: only these can speak for a measure."""
+    return float((pool.count(pool.drawn & (pool.suite.judgments.grades > 0)) > 0).mean())
 
 
 def about_identical(subject: Subject) -> Iterator[Finding]:
@@ -81,10 +97,8 @@ class _CaseTargets:
 
     @classmethod
     def to(cls, measure: Measure, pool: Pool) -> _CaseTargets:
-        judgments, rel = pool.suite.judgments, int(measure.options.get("rel", 1))
-        relevant = judgments.grades >= rel
-        lowest = np.full(len(pool.suite), NEVER)
-        np.minimum.at(lowest, judgments.case[relevant], judgments.grades[relevant])
+        relevant = pool.suite.judgments.grades >= int(measure.options.get("rel", 1))
+        lowest = _grade_at(pool, pool.count(relevant) - 1)
         documents = np.full(len(pool.suite), NEVER) if pool.documents is None else pool.documents
         k = np.minimum(documents, measure.cutoff or NEVER)
         everything, found = pool.count(relevant), pool.count(relevant & pool.findable)
@@ -95,6 +109,12 @@ class _CaseTargets:
         form = np.stack(np.broadcast_arrays(np.asarray(kind, np.float64), self.k, self.lowest, weight), axis=1).copy()
         form[self.found == 0] = NOTHING
         return form
+
+
+def _grade_at(pool: Pool, place: Ints) -> Ints:
+    """The grade at a place of each case's targets, the highest being at 0; any number where there is no such place."""
+    rows = np.clip(pool.suite.judgments.starts[:-1] + place, 0, max(0, len(pool.by_grade) - 1))
+    return pool.suite.judgments.grades[pool.by_grade][rows] if len(pool.by_grade) else np.zeros(len(pool.suite), np.int64)
 
 
 def form_of(measure: Measure, pool: Pool) -> Floats | None:
@@ -144,12 +164,11 @@ def _r_precision(_: Measure, __: Pool, of: _CaseTargets) -> Floats:
 
 
 def _normalised_gain(measure: Measure, pool: Pool, of: _CaseTargets) -> Floats:
-    """With one grade only, all gains are alike; where targets are missing, the ideal list is still cut at k."""
-    judgments = pool.suite.judgments
-    highest = np.zeros(len(pool.suite))
-    np.maximum.at(highest, judgments.case, judgments.grades)
+    """With one grade only, all gains are alike; the ideal list is cut at k as well, and may be longer than the documents."""
+    highest = _grade_at(pool, np.zeros(len(pool.suite), np.int64))
     graded = EXPONENTIAL if measure.options["gain"] == "exp" else LINEAR
-    cut = np.where(of.found < of.all, measure.cutoff or NEVER, of.k)
+    documents = np.full(len(pool.suite), NEVER) if pool.documents is None else pool.documents
+    cut = np.minimum(np.maximum(documents, of.all), measure.cutoff or NEVER)
     kind = np.where(highest > of.lowest, graded, np.where(cut == 1, COUNT, DISCOUNTED))
     return _CaseTargets(cut, of.all, of.found, of.lowest).form(kind, 1.0)
 

@@ -9,6 +9,7 @@ from searchmark.analysis.comparison import primary_column
 from searchmark.analysis.measure_limits import mean_of
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.unjudged import DEEPEST, Flip, UnjudgedHits, can_be_labelled, flip, label_range, unjudged_hits
+from searchmark.audit.numbers.once import once
 from searchmark.audit.result import AuditTable
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
@@ -25,9 +26,14 @@ def _columns(scores: Scores) -> list[int]:
     return [column for column, each in enumerate(scores.measures) if each.tells_quality and can_be_labelled(each)]
 
 
+@once
+def _unjudged(subject: Subject) -> dict[str, UnjudgedHits]:
+    return unjudged_hits(subject.scores, subject.suite)
+
+
 def bounds_table(subject: Subject) -> AuditTable | None:
     """The mean of every run with no unjudged hit relevant, with all of them, and without them."""
-    unjudged = unjudged_hits(subject.scores, subject.suite)
+    unjudged = _unjudged(subject)
     rows = []
     for name, scores in subject.scores.items():
         for column in _columns(scores):
@@ -49,13 +55,14 @@ def _flips(subject: Subject, column: int, unjudged: dict[str, UnjudgedHits]) -> 
             yield ahead, behind, found
 
 
+@once
 def _primary_flips(subject: Subject) -> tuple[str, list[tuple[str, str, Flip]]]:
     """The measure that runs are compared by, and what labels could make of every pair."""
     scored = next(iter(subject.scores.values()), None)
     column = 0 if scored is None else primary_column(scored, subject.options.primary)
     if scored is None or column not in _columns(scored):
         return "", []
-    return scored.names[column], list(_flips(subject, column, unjudged_hits(subject.scores, subject.suite)))
+    return scored.names[column], list(_flips(subject, column, _unjudged(subject)))
 
 
 def flips_table(subject: Subject) -> AuditTable | None:

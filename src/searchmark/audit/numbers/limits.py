@@ -45,7 +45,7 @@ def _why_low(subject: Subject) -> str:
     relevant = pool.suite.judgments.grades >= pool.suite.defaults.rel
     asked = pool.traits[1] & pool.traits[3]
     counts, missing = pool.count(relevant)[asked], int((relevant & ~pool.findable).sum())
-    told = f"the cases have {three_digits(float(np.median(counts)))} relevant targets in the median" if len(counts) else ""
+    told = f"median of relevant targets per case: {three_digits(float(np.median(counts)))}" if len(counts) else ""
     return ", ".join(filter(None, (told, f"{missing} targets are not in the corpus" if missing else "")))
 
 

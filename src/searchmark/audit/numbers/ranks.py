@@ -11,6 +11,7 @@ from string import ascii_lowercase
 import numpy as np
 
 from searchmark.analysis.comparison import compare, primary_column, unique_names
+from searchmark.audit.numbers.once import once
 from searchmark.audit.result import AuditTable
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
@@ -47,6 +48,7 @@ class RankedRuns:
         return any(map(partial(self.are_apart, name), above))
 
 
+@once
 def ranked_runs(subject: Subject) -> RankedRuns | None:
     """The runs in their order; None if there are not two with a mean."""
     scores = list(subject.scores.values())

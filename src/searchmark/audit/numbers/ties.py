@@ -9,6 +9,7 @@ import numpy as np
 
 from searchmark.analysis.scores import Scores
 from searchmark.audit.numbers.limits import BEYOND_ROUNDING
+from searchmark.audit.numbers.once import once
 from searchmark.audit.result import AuditTable
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
@@ -101,12 +102,17 @@ def _range(scores: Scores, column: int, measure: AnyMeasure, worst: GradedHits, 
     return TieRange(measure.name, low, mean, high)
 
 
+@once
+def _tied_runs(subject: Subject) -> dict[str, TiedRun]:
+    found = {name: tied_run(scores) for name, scores in subject.scores.items()}
+    return {name: each for name, each in found.items() if each is not None}
+
+
 def about_ties(subject: Subject) -> Iterator[Finding]:
     """Runs whose ties weigh more than what is to be told apart."""
-    for name, scores in subject.scores.items():
-        found = tied_run(scores)
-        told = [] if found is None else [_sentence(each) for each in found.ranges if _weighs(subject, name, each)]
-        if found is not None and told:
+    for name, found in _tied_runs(subject).items():
+        told = [_sentence(each) for each in found.ranges if _weighs(subject, name, each)]
+        if told:
             message = f"{name}: {found.tied} of {found.hits} hits have equal scores, whose order leaves open {', '.join(told)}"
             yield finding("ties-decide", message)
 
@@ -125,9 +131,8 @@ def ties_table(subject: Subject) -> AuditTable | None:
     """What ties leave open, run by run."""
     rows = [
         (name, each.measure, each.worst, each.mean, each.best)
-        for name, scores in subject.scores.items()
-        for found in [tied_run(scores)]
-        for each in (() if found is None else found.ranges)
+        for name, found in _tied_runs(subject).items()
+        for each in found.ranges
     ]
     columns = ("run", "measure", "worst order", "as it is", "best order")
     return AuditTable("ties", "What the order of equal scores leaves open", columns, tuple(rows)) if rows else None
