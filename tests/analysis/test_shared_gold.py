@@ -6,6 +6,7 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 from searchmark import Answer, Case, Document, Hit, Judgment, Run, Scores, Suite, compare, judge, score
@@ -99,6 +100,12 @@ def test_suites_of_any_kind_are_grouped_alike(made: str) -> None:
     suite = suite_of(GOLDS) if made == "cases" else Suite.from_grades({f"c{n:03}": {f"d{gold}": 1} for n, gold in enumerate(GOLDS)})
     assert suite.clusters is not None
     assert suite.clusters.tolist() == GOLDS
+
+
+def test_a_column_of_targets_is_grouped_as_a_list_is() -> None:
+    suite = suite_of(GOLDS)
+    column = replace(suite.judgments, targets=pl.Series(suite.judgments.targets))
+    assert replace(suite, judgments=column).clusters.tolist() == GOLDS  # type: ignore[union-attr]  # it has some
 
 
 def test_all_cases_with_gold_of_their_own_need_no_clusters() -> None:

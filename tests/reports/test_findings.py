@@ -19,6 +19,7 @@ from searchmark import (
     build_comparison,
     build_report,
     compare,
+    evaluate_run,
     judge,
     render,
     score,
@@ -37,6 +38,11 @@ CASES = list(WATCHED_SUITE.table.ids)
 def findings_of(run: Run, suite: Suite = WATCHED_SUITE, measures: tuple[str, ...] = ("RR",)) -> dict[str, Finding]:
     """The findings of one run by their codes; of several with one code the last."""
     return {each.code: each for each in build_report(score(judge(suite, run), measures)).audit}
+
+
+def audited(run: Run, suite: Suite, measures: tuple[str, ...] = ("RR",)) -> dict[str, Finding]:
+    """What a report says of a run and its suite, by code."""
+    return {each.code: each for each in evaluate_run(suite, [run], measures).audit}
 
 
 class TestCodes:
@@ -112,7 +118,7 @@ class TestCases:
     def test_cases_that_an_imported_run_lacks_and_cases_without_a_target(self) -> None:
         suite = Suite.from_cases("s", [Case("c1", judgments=(Judgment("a"),)), Case("c2", judgments=(Judgment("a", grade=0),))])
         run = Run.from_answers("r", [Answer("c1", "ok", (Hit("a", 1),)), Answer("other", "ok", (Hit("a", 1),))])
-        found = findings_of(run, suite)
+        found = audited(run, suite)
         assert (found["cases-missing"].cases, found["cases-missing"].severity) == (("c2",), "warning")
         assert found["cases-without-target"].cases == ("c2",)
         assert found["cases-not-in-suite"].cases == ("other",)
@@ -136,7 +142,7 @@ class TestCases:
         suite = Suite.from_cases("s", cases, defaults=Defaults(rel=2))
         run = Run.from_answers("r", [Answer(case, "ok", (Hit("a", 1),)) for case in grades])
         assert score(judge(suite, run), ["nDCG@10"]).values[:, 0].tolist() == [1, 1, 0]
-        assert findings_of(run, suite, measures)["cases-without-target"].message == message
+        assert audited(run, suite, measures)["cases-without-target"].message == message
 
     def test_cases_that_were_not_run_make_a_result_untrusted(self) -> None:
         run = Run.from_answers("r", [Answer(case, "not_run" if case == "c3" else "empty") for case in CASES])

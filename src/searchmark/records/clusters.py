@@ -74,13 +74,11 @@ def rows_by_key(keys: Keys, rows: NDArray[np.intp]) -> list[list[int]]:
 
 def _judgment_keys(judgments: JudgmentTable, rows: NDArray[np.intp]) -> Keys:
     """A number for each of some judgments, by target, how it is met, grade and rank."""
-    every = len(rows) == len(judgments)
-    more = judgments.grades[rows].astype(np.uint64) << np.uint64(20)
-    for column, shift in ((judgments.match, 16), (judgments.ranks, 40)):
+    keys = _text_hashes(judgments.targets if len(rows) == len(judgments) else _taken(judgments.targets, rows))
+    for column in (judgments.grades, judgments.match, judgments.ranks):
         if column is not None:
-            more ^= column[rows].astype(np.uint64) << np.uint64(shift)
-    texts = judgments.targets if every else _taken(judgments.targets, rows)
-    return _mixed(_text_hashes(texts) ^ _mixed(more))
+            keys = _mixed(keys ^ _mixed(column[rows].astype(np.uint64)))
+    return keys
 
 
 def _taken(texts: Texts, rows: NDArray[np.intp]) -> Texts:

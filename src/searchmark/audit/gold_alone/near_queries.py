@@ -18,7 +18,7 @@ from searchmark.records.shown import listed, quoted
 # meaning with each of them.
 NEAR, FEWEST_WORDS = 0.9, 4
 EXAMPLES = 3
-MOST_PAIRS = 2_000_000  # compared at most
+MOST_PAIRS = 500_000  # compared at most
 
 _WORD = re.compile(r"\w+")
 
@@ -66,8 +66,10 @@ def _candidates(queries: Sequence[tuple[int, frozenset[str]]]) -> Iterator[tuple
 
 def _near(one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether two queries share nearly all words; where they differ in a number they ask for different things."""
-    numbers = any(any(letter.isdigit() for letter in word) for word in one ^ other)
-    return not numbers and len(one & other) >= NEAR * len(one | other)
+    common = len(one & other)
+    if common < NEAR * (len(one) + len(other) - common):
+        return False
+    return not any(letter.isdigit() for word in one ^ other for letter in word)
 
 
 def _of_one_origin(suite: Suite, first: int, second: int) -> bool:

@@ -53,7 +53,6 @@ class NearCopies:
             for number in each[:SKETCH].tolist():
                 postings.setdefault(number, []).append(name)
         self._postings = {number: names for number, names in postings.items() if len(names) <= MOST_SHARING}
-        self._numbers = np.array(sorted(self._postings), np.uint64)
 
     def of(self, text: Shingles, at_least: float) -> Iterator[str]:
         """The names of the texts that are as similar as that."""
@@ -62,5 +61,5 @@ class NearCopies:
                 yield name
 
     def _sharing(self, text: Shingles) -> Iterable[str]:
-        common = text[np.isin(text, self._numbers, assume_unique=True)].tolist() if len(self._numbers) else []
+        common = self._postings.keys() & text.tolist()
         return (name for number in common for name in self._postings[number])
