@@ -378,7 +378,7 @@ def _gate(held: _Held, rules: Sequence[Rule], options: CompareOptions, corpus: S
     if not rules:
         return None
     names = unique_names(held.scores)
-    reach = Reach(held.scores[0].judged.suite, _measures_of(rules), None if corpus is None else corpus.ids)
+    reach = Reach(held.scores[0].judged.suite, None if corpus is None else corpus.ids)
     named = dict(zip(names, held.scores, strict=True))
     against = None if held.baseline is None else names[held.baseline]
     return check_gate(Evidence(named, against, held.missing, reach, looks), rules, options)

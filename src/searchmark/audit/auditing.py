@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from searchmark.audit import gate, gold_alone, gold_and_agents, gold_and_corpus, numbers
+from searchmark.audit import gate, gold_alone, gold_and_agents, gold_and_corpus, next_pairs, numbers
 from searchmark.audit.about_runs import said_once
 from searchmark.audit.check import Check, TableMaker
 from searchmark.audit.result import Audit, AuditTable
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, by_severity
 
-_ROOMS = (gold_and_corpus, gold_alone, gold_and_agents, numbers, gate)
+_ROOMS = (gold_and_corpus, gold_alone, gold_and_agents, numbers, gate, next_pairs)
 CHECKS: tuple[Check, ...] = tuple(check for room in _ROOMS for check in room.CHECKS)
 TABLES: tuple[TableMaker, ...] = tuple(table for room in _ROOMS for table in room.TABLES)
 

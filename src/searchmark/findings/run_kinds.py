@@ -177,14 +177,9 @@ KINDS = (
         "If these cases were never asked, compare with --intersect.",
     ),
     FindingKind(
-        "empty-answers", "warning", "All, or nearly all, answers are empty.",
+        "empty-answers", "warning", "Nearly all answers are empty; in a comparison, most of the answers of a run.",
         "A search that is set up wrongly often finds nothing without an error, and scores 0 like one that searches badly.",
         "Ask the agent for something that it must find, and check its corpus, its query and how its hits are read.",
-    ),
-    FindingKind(
-        "cases-without-target", "warning", "Cases without any relevant target.",
-        "They can only score 0 in P, R, RR, Success and other measures with a lowest relevant grade, and lower those means.",
-        "Judge them, remove them, or mark them as unanswerable.",
     ),
     FindingKind(
         "undefined-values", "note", "Cases for which a measure is undefined.",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from searchmark.options.strict import strict_record
 from searchmark.records.case_table import CaseTable
+from searchmark.records.clusters import clusters, gold_keys
 from searchmark.records.columns import rows_or_none, starts_of
 from searchmark.records.digests import judgments_digest, queries_digest
 from searchmark.records.document import Document
@@ -36,7 +37,8 @@ class Case:
     """One query and all that is known about its right answers.
 
     ``origin`` names what the case stems from (a commit, a query that was translated): cases of one
-    origin are one observation. ``documents`` is a corpus of its own, for a case that brings one along.
+    origin are one observation, and so are cases without one that share their relevant targets.
+    ``documents`` is a corpus of its own, for a case that brings one along.
     ``other_orders`` are orders of targets, best first, that are as right as the one that the ranks of judgments give.
     ``order_only``: the judgments say in which order documents should come, and not which of them are relevant.
     ``exclude`` names fields of documents and values of them: such a document is not relevant where only a glob or a symbol fits.
@@ -151,6 +153,16 @@ class Suite(Framed):
             "corpus": None,
             "judgments": judgments_digest(table.ids, judgments.starts.tolist(), judgments.columns(), self._beside_judgments()),
         }
+
+    @cached_property
+    def gold_keys(self) -> NDArray[np.uint64]:
+        """A number for each case, 0 without a relevant target: cases with one gold set have the same."""
+        return gold_keys(self.judgments, self.table.documents, self.table.fields)
+
+    @cached_property
+    def clusters(self) -> NDArray[np.int64] | None:
+        """A number for each case: those with the same number are one observation; None if each is its own."""
+        return clusters(self.table.ids, self.table.origins, self.gold_keys)
 
     def _beside_judgments(self) -> dict[str, list[Any]]:
         """What else decides on values; whether case is ignored does so where there are globs or symbols."""
