@@ -68,7 +68,7 @@ KINDS: tuple[FindingKind, ...] = (
     ),
     FindingKind(
         "partial-join", "warning", "Judged cases without a query, while other cases have one.",
-        "Only a part of the judgments is joined with queries: cases without one cannot be asked, and score 0 in a live run.",
+        "Only a part of the judgments is joined with queries: cases without one cannot be asked.",
         "Check that queries and judgments are of one collection and write their ids alike.",
     ),
     FindingKind(

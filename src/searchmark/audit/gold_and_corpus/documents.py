@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from searchmark.agents.lexical.tokens import tokens
+from searchmark.agents.lexical.tokens import pieces, raw_words
 from searchmark.audit.gold_and_corpus.marks import deprecation, new_names, old_names
 from searchmark.audit.gold_and_corpus.own_files import OwnFiles
 from searchmark.audit.subject import Subject
@@ -73,6 +73,18 @@ def _content(document: Document) -> int:
     return hash((document.title or "", " ".join(document.text.split()), said))
 
 
+class _Words:
+    """Takes texts apart; every distinct word once."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[str, ...]] = {}
+
+    def of(self, text: str) -> frozenset[str]:
+        words = set(raw_words(text))
+        self._known.update([(word, pieces(word)) for word in words if word not in self._known])
+        return frozenset(piece for word in words for piece in self._known[word])
+
+
 class _Reader:
     """What is known after some documents."""
 
@@ -80,6 +92,7 @@ class _Reader:
         self._wanted = {target for _, target in relevant_targets(subject)}
         self._facts = DocumentFacts()
         self._own_files = OwnFiles(subject)
+        self._words = _Words()
         self._ids: Sequence[str] | frozenset[str] = frozenset(subject.ids or ())
         self._first: dict[str, int] = {}
         self._same: dict[int, list[str]] = {}
@@ -110,7 +123,7 @@ class _Reader:
         if new is not None:
             self._facts.renamed[document.id] = new
         text = f"{document.id} {document.title or ''} {document.text[:MOST_CHARACTERS]}"
-        self._facts.words[document.id] = frozenset(tokens(text))
+        self._facts.words[document.id] = self._words.of(text)
 
     def facts(self) -> DocumentFacts:
         for same in self._same.values():

@@ -50,7 +50,11 @@ class NearIds:
     def remedy(self, missing: Sequence[str], fewest: int) -> Remedy | None:
         """What would make most of the missing targets fit, if anything does so for half of them, and for so many at least."""
         looked_at = list(dict.fromkeys(missing))[:MOST_TARGETS]
-        best = max(self._remedies(looked_at), key=lambda each: len(each.found), default=None)
+        best: Remedy | None = None
+        for each in self._remedies(looked_at):
+            best = each if best is None or len(each.found) > len(best.found) else best
+            if len(best.found) == len(looked_at):
+                break
         return best if best is not None and len(best.found) >= max(len(looked_at) / 2, fewest) else None
 
     def nearest(self, target: str) -> str | None:
@@ -70,7 +74,7 @@ class NearIds:
         yield from self._prefixes(missing)
         for words, form in FORMS.items():
             wanted = {form(each) for each in missing}
-            ids = _unique((form(each), each) for each in self._ids if form(each) in wanted)
+            ids = _unique((name, each) for name, each in zip(map(form, self._ids), self._ids, strict=True) if name in wanted)
             found = {each: ids[form(each)] for each in missing if ids.get(form(each)) is not None}
             if found:
                 yield Remedy(f"with {words}", {target: str(each) for target, each in found.items()})

@@ -17,6 +17,7 @@ FEWEST_QUERIES, FEWEST_WORDS = 5, 3  # queries of so many words that are no acci
 PROBES = 8  # queries that a document is asked for before all are
 HELD = 0.5  # share of the queries that make a document a list of them
 SHOWN = 3
+ITSELF = "the suite itself"
 
 # Our own files say what they are in their first line.
 _OUR_FILE = re.compile(r'\s*\{\s*"schema_version":\s*\d+,\s*"(?:record|kind|name)":|\s*schema_version:\s*\d+\s*$', re.MULTILINE)
@@ -39,7 +40,7 @@ class OwnFiles:
     def reason(self, document: Document) -> str | None:
         """Why a document should not be searched; None for nearly all."""
         if document.id == self._suite:
-            return "the suite itself"
+            return ITSELF
         if len(self._queries) >= FEWEST_QUERIES and sum(each in document.text for each in self._probes) * 2 >= len(self._probes):
             held = sum(each in document.text for each in self._queries)
             if held >= max(HELD * len(self._queries), FEWEST_QUERIES):

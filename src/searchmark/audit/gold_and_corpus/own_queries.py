@@ -27,6 +27,7 @@ from searchmark.runs.cut import cut_to
 
 FEWEST_CASES = 20  # below, chance alone explains too much
 MOST_CASES = 600  # whose queries are held against all of their judgments: of more, every so many-th
+MOST_JUDGED = 300  # cases that runs are judged on again and again
 LEVEL = 0.05
 SURELY = 4.0  # standard errors by which shifted judgments must fit better: by chance about once in 30,000
 DRAWS = 1999
@@ -79,16 +80,18 @@ def judgments_of_other_queries(subject: Subject) -> Iterator[Finding]:
     rows = _rows(subject)
     if len(rows) < FEWEST_CASES:
         return
-    by_words, by_runs = _word_fits(subject, rows), _RunFits.of(subject)
+    by_words = _word_fits(subject, rows)
     shift = None if by_words is None else by_words.best_shift
-    shift = by_runs.best_shift if shift is None and by_runs is not None else shift
+    if shift is None and by_words is not None and by_words.p_of(by_words.own) <= LEVEL:
+        return
+    by_runs = _RunFits.of(subject) if shift is None else None
+    shift = by_runs.best_shift if by_runs is not None else shift
     if shift is not None:
         step = f"{counted(abs(shift), 'case')} {'later' if shift > 0 else 'earlier'}"
         yield finding("shifted-judgments", f"queries fit the judgments of the case that comes {step}, and not their own")
+    elif by_runs is not None and by_runs.any_better:
         return
-    if (by_words is not None and by_words.p_of(by_words.own) <= LEVEL) or (by_runs is not None and by_runs.any_better):
-        return
-    if by_words is not None or (by_runs is not None and len(by_runs.runs) > 1):
+    elif by_words is not None or (by_runs is not None and len(by_runs.runs) > 1):
         yield finding("judgments-at-chance", "; ".join(_reasons(by_words, by_runs)))
 
 
@@ -152,36 +155,47 @@ class _RunFits:
     def of(cls, subject: Subject) -> _RunFits | None:
         """None where no run finds anything, whatever the judgments."""
         runs = tuple(cut_to(each.judged.run, DEPTH) for each in subject.scores.values())
-        fits = cls(subject.expanded, tuple(run for run in runs if len(run.ids)))
-        return fits if fits.runs and any(fits.found(0, run) or max(fits.rotated(run)) for run in fits.runs) else None
+        suite = subject.expanded
+        fits = cls(suite.only(set(suite.table.ids[:MOST_JUDGED])), tuple(run for run in runs if len(run.ids)))
+        return fits if any(fits.own) or any(map(max, fits.others)) else None
+
+    @cached_property
+    def own(self) -> list[int]:
+        """What each run finds with its own judgments."""
+        return [self.found(0, run) for run in self.runs]
+
+    @cached_property
+    def others(self) -> list[list[int]]:
+        """What each run finds with the judgments of cases that are further away."""
+        far = np.arange(max(SHIFTS) + 1, len(self.suite) - max(SHIFTS))
+        offsets = np.random.default_rng(SEED).permutation(far)[:ROTATIONS].tolist()
+        rolled = [replace(self.suite, judgments=_rolled(self.suite.judgments, each)) for each in offsets]
+        return [[_found(suite, run) for suite in rolled] for run in self.runs]
 
     def found(self, shift: int, run: Run) -> int:
         """Relevant documents among the first hits, with the judgments of the case that comes so many later."""
-        suite = self.suite if not shift else replace(self.suite, judgments=_rolled(self.suite.judgments, shift))
-        hits = judge(suite, run).hits
-        return int(((hits.rank <= DEPTH) & (hits.grade > 0)).sum())
+        return _found(self.suite if not shift else replace(self.suite, judgments=_rolled(self.suite.judgments, shift)), run)
 
-    def rotated(self, run: Run) -> list[int]:
-        """The same with the judgments of cases that are further away."""
-        far = np.arange(max(SHIFTS) + 1, len(self.suite) - max(SHIFTS))
-        offsets = np.random.default_rng(SEED).permutation(far)[:ROTATIONS]
-        return [self.found(int(each), run) for each in offsets]
-
-    @cached_property
+    @property
     def any_better(self) -> bool:
         """Whether own judgments fit some run better than all others do."""
-        return any(self.found(0, run) > max(self.rotated(run)) for run in self.runs)
+        return any(own > max(others) for own, others in zip(self.own, self.others, strict=True))
 
     @property
     def best_shift(self) -> int | None:
         """A shift by which a run finds far more than with its own judgments, and more than with any other."""
-        for run in self.runs:
+        for run, own, others in zip(self.runs, self.own, self.others, strict=True):
             found = {shift: self.found(shift, run) for shift in SHIFTS}
             best = max(found, key=found.__getitem__)
-            least = max(TIMES_FOUND * self.found(0, run), self.found(0, run) + MORE_FOUND)
-            if found[best] >= least and found[best] > max(self.rotated(run)):
+            if found[best] >= max(TIMES_FOUND * own, own + MORE_FOUND, max(others) + 1):
                 return best
         return None
+
+
+def _found(suite: Suite, run: Run) -> int:
+    """Relevant documents among the first hits of all answers."""
+    hits = judge(suite, run).hits
+    return int(((hits.rank <= DEPTH) & (hits.grade > 0)).sum())
 
 
 def _rolled(judgments: JudgmentTable, shift: int) -> JudgmentTable:

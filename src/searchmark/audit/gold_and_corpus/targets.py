@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from searchmark.audit.gold_and_corpus.documents import DocumentFacts, document_facts, relevant_targets
+from searchmark.audit.gold_and_corpus.own_files import ITSELF
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
 from searchmark.findings.sentences import counted
@@ -49,7 +50,9 @@ def suite_among_documents(subject: Subject) -> Iterator[Finding]:
     """The suite's own file, and documents that hold its queries or are other files of this program."""
     facts = document_facts(subject)
     if facts is not None and facts.own_files:
-        shown = ", ".join(f"{each!r} ({why})" for each, why in list(facts.own_files.items())[:SHOWN])
+        shown = ", ".join(
+            f"{each!r} ({why})" for each, why in sorted(facts.own_files.items(), key=lambda each: each[1] != ITSELF)[:SHOWN]
+        )
         message = f"documents of the corpus that belong to a benchmark: {len(facts.own_files)}, {shown}"
         yield finding("suite-among-documents", message)
 
