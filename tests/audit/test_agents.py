@@ -314,6 +314,11 @@ def test_other_metadata_says_nothing(metadata: dict[str, object]) -> None:
     assert codes(model_families(with_metadata(metadata))) == []
 
 
+def test_the_folder_of_a_file_is_not_a_model() -> None:
+    subject = with_metadata({"labelled_by": "claude-haiku"}, index="/home/claude/vectors.bin", argv=["rg --file=/home/claude/a"])
+    assert codes(model_families(subject)) == []
+
+
 def test_what_cases_say_of_their_authors_counts() -> None:
     cases = [Case("c", "q", (Judgment("a"),), fields={"query_model": "claude-opus", "judged_by": "claude-haiku"})]
     assert codes(model_families(Subject(Suite.from_cases("suite", cases)))) == ["checked-by-own-author"]
