@@ -89,7 +89,7 @@ def _read(subject: Subject) -> QueryWords | None:
     counting = _Counting(asked)
     for document in corpus:
         counting.take(document)
-    return counting.result
+    return counting.result if counting.has_texts else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,12 +172,14 @@ class _Counting:
         self._whole, self._gold, self._gold_whole = (np.zeros(count, np.int64) for _ in range(3))
         self._copies: dict[int, list[Copied]] = {}
         self._documents = 0
+        self.has_texts = False
         self._asked_for: dict[bytes, tuple[int, ...]] = {}  # words and the terms of queries that are in them
         self._other_words: set[bytes] = set()
 
     def take(self, document: Document) -> None:
         """Count one more document."""
         self._documents += 1
+        self.has_texts = self.has_texts or bool(document.text or document.title)
         relevant = self._asked.targets.get(document.id, [])
         self._gold[relevant] += 1
         terms = self._terms(document)
