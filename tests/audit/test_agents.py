@@ -249,6 +249,12 @@ def test_short_queries_other_orders_and_other_words_are_not_copies(query: str) -
     assert codes(copied_queries(with_documents([Case("c", query, (Judgment("faq4"),))], FAQ))) == []
 
 
+def test_a_corpus_without_texts_tells_nothing() -> None:
+    subject = with_documents([Case("c", "colour", (Judgment("faq4"),))], [replace(each, text="", title=None) for each in FAQ])
+    assert query_words(subject) is None
+    assert words_table(subject) is None
+
+
 def test_texts_are_read_once_for_all_checks() -> None:
     subject = with_documents([Case("c", "colour", (Judgment("faq4"),))], FAQ)
     assert query_words(subject) is query_words(subject)
@@ -312,6 +318,11 @@ def test_the_engine_that_made_the_expected_ids_is_named() -> None:
 )
 def test_other_metadata_says_nothing(metadata: dict[str, object]) -> None:
     assert codes(model_families(with_metadata(metadata))) == []
+
+
+def test_the_folder_of_a_file_is_not_a_model() -> None:
+    subject = with_metadata({"labelled_by": "claude-haiku"}, index="/home/claude/vectors.bin", argv=["rg --file=/home/claude/a"])
+    assert codes(model_families(subject)) == []
 
 
 def test_what_cases_say_of_their_authors_counts() -> None:

@@ -58,6 +58,7 @@ _PARTS: tuple[tuple[Part, re.Pattern[str]], ...] = (
 _NO_MAKER = re.compile(r"count|number|date|time|version|seed|path|commit|temperature|hash|id$|approvals")
 _OF_CASES = ("generat", "written_by", "label", "judge", "annotat", "verif", "rewrit", "_model", "llm", "author")
 _LONGEST = 200  # letters of a value that is a name
+_FOLDERS = re.compile(r"(?:^|(?<=[\s:=]))(?:[/~.]|\w+://)\S*/")  # of files and addresses: they are called after people and machines
 
 
 @dataclass(frozen=True)
@@ -134,12 +135,10 @@ def _makers(said: Any, key: str) -> Iterator[Maker]:
 
 
 def names_in_run(run: Run) -> Iterator[str]:
-    """How a run is called, and every name in what its agent says of itself and in its options."""
-    yield run.label.identity
-    if run.provenance.agent is not None:
-        yield run.provenance.agent.source
-        yield from _texts(run.provenance.agent.description)
-        yield from _texts(run.provenance.agent.config)
+    """How a run is called, and every name in what its agent says of itself and in its options; not the folders of files."""
+    agent = run.provenance.agent
+    said = [run.label.identity, *(() if agent is None else (agent.source, agent.description, agent.config))]
+    return (_FOLDERS.sub("", text) for text in _texts(said))
 
 
 def _texts(said: Any) -> Iterator[str]:

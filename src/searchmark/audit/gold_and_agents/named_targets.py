@@ -134,7 +134,7 @@ def _strata(subject: Subject) -> dict[Naming, list[int]]:
     """The cases by how much of a target their query names; those whose targets have no names are left out."""
     if subject not in _KNOWN:
         strata: dict[Naming, list[int]] = {naming: [] for naming in NAMINGS}
-        for row, case in enumerate(subject.expanded.cases):
+        for row, case in enumerate(subject.expanded.cases if subject.suite.table.queries is not None else ()):
             naming = naming_of(case.query, _targets(case, subject.suite.defaults.rel)) if case.query else None
             if naming is not None:
                 strata[naming].append(row)

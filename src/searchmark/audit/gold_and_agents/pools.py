@@ -80,7 +80,7 @@ def _pools(subject: Subject) -> tuple[int, Mapping[str, Pooled]]:
 
 
 def is_pooled(subject: Subject) -> bool:
-    """Whether somebody has judged more than what is relevant, so that a hit without a judgment is one that was not looked at."""
+    """Whether more was judged than what is relevant, so that a hit without a judgment is one that was not looked at."""
     judgments, count = subject.suite.judgments, len(subject.suite)
     against = np.bincount(judgments.case[judgments.grades == 0], minlength=count)
     return int(np.count_nonzero(against)) >= POOLED * count

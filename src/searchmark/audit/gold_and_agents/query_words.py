@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -28,7 +28,7 @@ from searchmark.records import Document, Suite
 from searchmark.records.id_columns import text_list
 
 MOST_CASES = 1000  # that are looked at, evenly spread over the suite: more would say the same
-_MOST_KNOWN = 300_000  # distinct words whose terms are remembered
+_MOST_KNOWN = 300_000  # distinct words that are remembered as being in no query
 _FEWEST_WORDS = 4  # of a query that can be a copy: "create issue" is many a title by chance
 _LIKENESS = 0.8  # common words among all words of both from which on one is a copy of the other
 _MOST_COPIES = 3  # of one query that are kept
@@ -89,7 +89,7 @@ def _read(subject: Subject) -> QueryWords | None:
     counting = _Counting(asked)
     for document in corpus:
         counting.take(document)
-    return counting.result
+    return counting.result if counting.has_texts else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,11 +172,14 @@ class _Counting:
         self._whole, self._gold, self._gold_whole = (np.zeros(count, np.int64) for _ in range(3))
         self._copies: dict[int, list[Copied]] = {}
         self._documents = 0
-        self._terms_of: dict[bytes, tuple[int, ...]] = {}
+        self.has_texts = False
+        self._asked_for: dict[bytes, tuple[int, ...]] = {}  # words and the terms of queries that are in them
+        self._other_words: set[bytes] = set()
 
     def take(self, document: Document) -> None:
         """Count one more document."""
         self._documents += 1
+        self.has_texts = self.has_texts or bool(document.text or document.title)
         relevant = self._asked.targets.get(document.id, [])
         self._gold[relevant] += 1
         terms = self._terms(document)
@@ -194,14 +197,17 @@ class _Counting:
 
     def _terms(self, document: Document) -> set[int]:
         """The terms of the queries that a document has; every distinct word is taken apart once."""
-        known, found = self._terms_of, set[int]()
-        for word in {*raw_words(document.title or ""), *raw_words(document.text)}:
-            terms = known.get(word)
-            if terms is None:
-                if len(known) >= _MOST_KNOWN:
-                    known.clear()
-                terms = known[word] = self._terms_in(word)
+        said = {*raw_words(document.title or ""), *raw_words(document.text)}
+        others = said - self._other_words  # sets throughout: only between two of them does Python go through the smaller one
+        known = {word for word in others if word in self._asked_for}
+        found = set(chain.from_iterable(map(self._asked_for.__getitem__, known)))
+        for word in others - known:
+            terms = self._terms_in(word)
             found.update(terms)
+            if terms:
+                self._asked_for[word] = terms
+            elif len(self._other_words) < _MOST_KNOWN:  # what is frequent comes early
+                self._other_words.add(word)
         return found
 
     def _terms_in(self, word: bytes) -> tuple[int, ...]:
