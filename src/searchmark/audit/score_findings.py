@@ -10,11 +10,11 @@ from searchmark.analysis.scores import Scores, Summary, distrust, segment_rows
 from searchmark.corpora.corpus import Survey
 from searchmark.findings import Finding, finding
 from searchmark.judging.judge import Judged
-from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import EMPTY, NOT_RUN, Suite
 
 FEWEST_EMPTY = 2  # cases, all of them empty, that are worth a note
 NEARLY_ALL, FEWEST_NEARLY = 0.9, 10
+MOST = 0.5  # of the answers of a run that others are compared with: who beats it beats a search that did not take place
 
 # What a count of something dropped is called: the code of its note and the sentence before the number.
 DROPPED = {
@@ -48,16 +48,17 @@ DROPPED = {
 
 
 def score_findings(
-    scores: Scores, dropped: Iterable[tuple[str, int | None]], measures: Iterable[tuple[str, Summary]]
+    scores: Scores, dropped: Iterable[tuple[str, int | None]], measures: Iterable[tuple[str, Summary]], *, compared: bool = False
 ) -> Iterator[Finding]:
     """All that must be said about the scores of one run besides its numbers."""
     for key, count in dropped:
         if count:
             code, sentence = DROPPED.get(key, ("left-out", f"{key.replace('_', ' ')}, left out"))
+            if code == "unreachable-targets" and count == (scores.judged.suite.judgments.grades > 0).sum():
+                code, sentence = "all-targets-missing", "relevant targets, none of which is in the corpus"
             yield finding(code, f"{sentence}: {count}", _cases_behind(key, scores.judged))
     yield from _own_corpus(scores.judged)
-    yield from _case_findings(scores.judged)
-    yield from _without_target(scores)
+    yield from _case_findings(scores.judged, compared)
     for name, summary in measures:
         if summary.definition:
             yield finding("formula", f"{name} is {summary.definition}")
@@ -79,41 +80,25 @@ def _own_corpus(judged: Judged) -> Iterator[Finding]:
         yield finding("own-corpus", f"{unknown} (the agent searches its own corpus)")
 
 
-def _case_findings(judged: Judged) -> Iterator[Finding]:
+def _case_findings(judged: Judged, compared: bool) -> Iterator[Finding]:
     ids = judged.suite.table.ids
     missing = [case for case in ids if case not in judged.run.index]
     if missing:
         yield finding(
             "cases-missing", f"cases missing from the run, which count as empty as in trec_eval -c: {len(missing)}", missing
         )
-    yield from _empty_findings(judged)
+    yield from _empty_findings(judged, compared)
 
 
-def _without_target(scores: Scores) -> Iterator[Finding]:
-    """Cases without a relevant target; lower grades still pay in measures that go by no lowest relevant grade, as nDCG does."""
-    judged, suite = scores.judged, scores.judged.suite
-    by_grade = [each.name for each in scores.measures if _counts_from(each, suite.defaults.rel)]
-    lowest = suite.defaults.rel if by_grade else 1
-    hollow = judged.answerable & judged.complete & (judged.hits.total_relevant(lowest) == 0)
-    if hollow.any():
-        lower_grades = judged.hits.total_relevant(1)[hollow].any()
-        zero = f"can only score 0 in {', '.join(by_grade)}" if lower_grades else "can only score 0"
-        message = f"cases without a target of grade {lowest} or higher, which {zero}: {int(hollow.sum())}"
-        yield finding("cases-without-target", message, (suite.table.ids[row] for row in np.flatnonzero(hollow)))
-
-
-def _counts_from(measure: AnyMeasure, grade: int) -> bool:
-    """Whether no grade below this one pays."""
-    return all(int(part.options.get("rel", 0)) >= grade for part in measure.parts)
-
-
-def _empty_findings(judged: Judged) -> Iterator[Finding]:
-    """That a run found next to nothing; an empty answer is right where there is nothing to find."""
+def _empty_findings(judged: Judged, compared: bool) -> Iterator[Finding]:
+    """That a run found next to nothing, or in a comparison nothing for most cases; empty is right where nothing is to be found."""
     asked = judged.answerable & (judged.status != NOT_RUN)
     empty, of = np.flatnonzero(asked & (judged.status == EMPTY)), int(asked.sum())
-    if len(empty) == of >= FEWEST_EMPTY or (of >= FEWEST_NEARLY and len(empty) >= NEARLY_ALL * of):
+    most = len(empty) > MOST * of if compared else len(empty) >= NEARLY_ALL * of
+    if len(empty) == of >= FEWEST_EMPTY or (of >= FEWEST_NEARLY and most):
         cases = (judged.suite.table.ids[row] for row in empty)
-        yield finding("empty-answers", f"answers without any hit: {len(empty)} of {of}", cases)
+        meaning = "; this run has hardly searched, and a difference to it says little" if compared else ""
+        yield finding("empty-answers", f"answers without any hit: {len(empty)} of {of}{meaning}", cases)
 
 
 def _cases_behind(key: str, judged: Judged) -> Iterator[str]:

@@ -4,4 +4,58 @@ from __future__ import annotations
 
 from searchmark.findings.finding import FindingKind
 
-KINDS: tuple[FindingKind, ...] = ()
+KINDS: tuple[FindingKind, ...] = (
+    FindingKind(
+        "circular-gold", "error", "An agent returns the relevant targets first, in the very order in which the gold lists them.",
+        "Gold that was made from an agent's own answers gives that agent nearly 1 and any other agent less, however good it is.",
+        "Find out where the targets come from; have people, or a rule that no agent knows, decide which documents are relevant.",
+    ),
+    FindingKind(
+        "answers-equal-gold", "warning", "An agent returns exactly the relevant targets in nearly all cases with several of them.",
+        "Two people who judge the same documents share less than half of their relevant ones, so such an agreement has seldom "
+        "been measured: the gold was made from these answers or by the same rule, or the suite is too easy to tell agents apart.",
+        "Find out where the targets come from; if they are independent of the agent, add harder cases.",
+    ),
+    FindingKind(
+        "judged-unevenly", "warning", "The first hits of one run are judged more often than those of another.",
+        "A hit without a judgment counts as not relevant, so the run whose hits were not judged loses, whatever they are worth.",
+        "Judge the first hits of all runs together, not knowing which run returned them, before the difference is relied on.",
+    ),
+    FindingKind(
+        "hardly-judged", "warning", "Most of the first hits of all runs have no judgment.",
+        "A hit without a judgment counts as not relevant: all means are too low, and differences may be those of the pool.",
+        "Judge the first hits of these runs, or compare them by measures that skip what is not judged, such as Bpref.",
+    ),
+    FindingKind(
+        "gold-by-words", "warning", "In nearly all cases every relevant document has all the words of the query.",
+        "Elsewhere a query word is missing from 30 to 40 % of the relevant documents. Where none is, gold was chosen by its words: "
+        "agents that match words are favoured, and what others find beyond them cannot be seen.",
+        "Add queries in other words than the documents have, and judge what agents find that do not go by words.",
+    ),
+    FindingKind(
+        "queries-name-targets", "warning", "At least half of the queries name a target: its id, path or symbol.",
+        "A search for names finds these, so the mean says little about the other cases.",
+        "Report both groups of cases apart, as the table of the audit does, and add queries that describe what they look for.",
+    ),
+    FindingKind(
+        "query-copied-from-target", "warning", "Queries that are, nearly word for word, the title or text of a relevant document.",
+        "Any search finds a text by its own words, so that these cases flatter all agents and hide how they differ.",
+        "Ask these questions in other words, or leave the copied field out of what is searched.",
+    ),
+    FindingKind(
+        "query-source-not-relevant", "warning", "Documents that are not relevant and say the query nearly word for word.",
+        "Most searches return them first, and are charged for a wrong hit that a user would not mind.",
+        "If a query was taken from this document, remove the document from what is searched for it; if it answers the query, "
+        "judge it as relevant.",
+    ),
+    FindingKind(
+        "same-model-family", "warning", "The gold and an agent are from models of one family.",
+        "Models prefer what models of their family write and find, so that the agent scores higher than people would say.",
+        "Have people, or a model of another family, judge a random part of the cases, and compare the agents on that part.",
+    ),
+    FindingKind(
+        "checked-by-own-author", "warning", "One model has made the cases and has labelled or verified them.",
+        "A model repeats its own mistakes when it checks them, so a verification by it adds nothing.",
+        "Have people, or a model of another family, verify a random part of the cases.",
+    ),
+)  # fmt: skip

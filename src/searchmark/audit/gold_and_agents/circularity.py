@@ -1,0 +1,167 @@
+"""Whether the gold is what an agent answers: its first hits are the targets, in the order in which the gold lists them.
+
+An honest agent does not get there, however good it is. Two people who judge the same documents agree on 42 to 49 % of what one
+of them calls relevant (Voorhees, 2000), so that not even a second person would return exactly the targets of the first in nearly
+all cases that have several. And equally relevant targets are listed in an order that says nothing of them: an agent
+that knows only what is relevant has half of all neighbours the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import comb
+from operator import lt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.audit.subject import Subject
+from searchmark.findings import Finding, finding
+from searchmark.judging.judge import Judged
+from searchmark.judging.matches import NOT_MET
+from searchmark.measures.formulas import Ints
+from searchmark.records import NO_RANK, OK, JudgmentTable, Run
+from searchmark.records.id_columns import Texts, text_list, texts_at
+
+SEVERAL = 3  # targets of a case: with two, both coming first is common
+FEWEST_CASES = 10  # with several targets each, so that a lucky handful is not told
+FOUND = 0.8  # mean share of the targets among as many first hits, together with their order
+SAME_SET = 0.9  # share of cases whose first hits are exactly the targets
+FAR_BEYOND, OTHERS = 0.5, 0.1  # the same, where all other runs have next to none
+SAME_ORDER, FEWEST_PAIRS = 0.95, 20  # share of neighbours in the listed order, and how many there must be: by chance half of them
+MANY_GRADES = 4  # targets of a case, each with a grade of its own: grades that are ranks, as no person gives them
+SORTED = 0.9  # share of neighbours that ids put in this order anyway: then the order is that of a list, and tells nothing
+BY_CHANCE = 20  # sets of documents that the targets are one of: with fewer, returning exactly them is easy
+
+
+@dataclass(frozen=True)
+class GoldAgreement:
+    """How far the first hits of a run are the gold, over cases with several targets."""
+
+    cases: Ints
+    found: float  # mean share of the targets among as many first hits
+    same: NDArray[np.bool_]  # per case: all of them
+    pairs: int = 0
+    in_order: float = 0.0
+
+    @property
+    def same_share(self) -> float:
+        return float(self.same.mean()) if len(self.same) else 0.0
+
+    @property
+    def is_circular(self) -> bool:
+        return self.found >= FOUND and self.pairs >= FEWEST_PAIRS and self.in_order >= SAME_ORDER
+
+
+def circularity(subject: Subject) -> Iterator[Finding]:
+    """Runs that the gold may have been made from."""
+    found = {name: agreement_of(scores.judged, subject) for name, scores in subject.scores.items()}
+    for name, agreement in found.items():
+        if len(agreement.cases) < FEWEST_CASES:
+            continue
+        ids = subject.scores[name].judged.suite.table.ids
+        cases = [ids[row] for row in agreement.cases[agreement.same]]
+        best = max((each.same_share for other, each in found.items() if other != name), default=None)
+        before = f"{name}: " if len(found) > 1 else ""
+        others = "" if best is None else f", in the other runs in at most {best:.0%} of theirs"
+        exactly = f"exactly the targets come first in {len(cases)} of {len(agreement.cases)} cases with {SEVERAL} or more{others}"
+        if agreement.is_circular:
+            order = f"{agreement.in_order:.0%} of {agreement.pairs} neighbouring targets are in the order of the gold"
+            yield finding("circular-gold", f"{before}{order} (by chance 50%), and {exactly}", cases)
+        elif agreement.same_share >= SAME_SET or _far_beyond(agreement, best):
+            yield finding("answers-equal-gold", f"{before}{exactly}", cases)
+
+
+def _far_beyond(agreement: GoldAgreement, best: float | None) -> bool:
+    return best is not None and agreement.same_share >= FAR_BEYOND and best <= OTHERS
+
+
+def agreement_of(judged: Judged, subject: Subject) -> GoldAgreement:
+    """How far the first hits of a run are the gold."""
+    suite = judged.suite
+    relevant = suite.judgments.grades >= suite.defaults.rel
+    targets = np.bincount(suite.judgments.case[relevant], minlength=len(suite))
+    usable = (targets >= SEVERAL) & judged.answerable & judged.complete & judged.graded & (judged.status == OK)
+    cases = np.flatnonzero(usable)
+    enough = map(_is_a_choice, targets[cases].tolist(), _candidates(judged, subject, cases))
+    cases = cases[np.fromiter(enough, bool, len(cases))]
+    matches = judged.matches
+    first = matches.valid & (matches.grade >= suite.defaults.rel) & (matches.rank <= targets[matches.case])
+    met = np.bincount(matches.case[first], minlength=len(suite))
+    if not len(cases):
+        return GoldAgreement(cases, 0.0, np.zeros(0, bool))
+    share = met[cases] / targets[cases]
+    agreement = GoldAgreement(cases, float(share.mean()), share >= 1)
+    return agreement if agreement.found < FOUND else _with_order(agreement, judged, np.isin(suite.judgments.case, cases) & relevant)
+
+
+def _is_a_choice(targets: int, candidates: int) -> bool:
+    """Whether returning exactly the targets takes more than luck: they are one of many sets of candidates."""
+    return targets < candidates and (candidates >= BY_CHANCE or comb(candidates, targets) >= BY_CHANCE)
+
+
+def _candidates(judged: Judged, subject: Subject, cases: Ints) -> Iterator[int]:
+    """How many documents each case chooses from, as far as that is known: its own, the corpus, or else all that were returned."""
+    own = judged.suite.table.documents or ()
+    searched = _returned(judged.run) if subject.ids is None else len(subject.ids)
+    return (len(own[row]) if own and own[row] else searched for row in cases.tolist())
+
+
+def _returned(run: Run) -> int:
+    """At least how many documents there are: those of the longest answer, or of all answers where they are short."""
+    return run.longest if run.longest > BY_CHANCE else len(set(text_list(run.ids)))
+
+
+def _with_order(agreement: GoldAgreement, judged: Judged, relevant: NDArray[np.bool_]) -> GoldAgreement:
+    """The agreement with that of the order: of expected ranks, of grades that are as good as ranks, or of a list of equals."""
+    judgments, rows = judged.suite.judgments, np.flatnonzero(relevant)
+    for listed in (_by_rank(judgments, rows), _by_distinct_grade(judgments, rows), rows):
+        in_order = _in_order(judged, listed, equals=listed is rows)
+        if len(in_order) >= FEWEST_PAIRS:
+            return replace(agreement, pairs=len(in_order), in_order=float(in_order.mean()))
+    return agreement
+
+
+def _by_rank(judgments: JudgmentTable, rows: Ints) -> Ints:
+    if judgments.ranks is None:
+        return rows[:0]
+    ranked = rows[judgments.ranks[rows] != NO_RANK]
+    by_rank: Ints = ranked[np.lexsort((judgments.ranks[ranked], judgments.case[ranked]))]
+    return by_rank
+
+
+def _by_distinct_grade(judgments: JudgmentTable, rows: Ints) -> Ints:
+    """The targets of cases where each has a grade of its own, and there are more than people tell apart."""
+    case, count = judgments.case[rows], len(judgments.starts) - 1
+    grades = np.unique(np.stack([case, judgments.grades[rows]]), axis=1)[0]
+    targets = np.bincount(case, minlength=count)
+    distinct = (np.bincount(grades, minlength=count) == targets) & (targets >= MANY_GRADES)
+    ranked = rows[distinct[case]]
+    by_grade: Ints = ranked[np.lexsort((-judgments.grades[ranked], judgments.case[ranked]))]
+    return by_grade
+
+
+def _in_order(judged: Judged, listed: Ints, *, equals: bool) -> NDArray[np.bool_]:
+    """For each two neighbours that were both returned, whether they came in this order; equal scores have none.
+
+    ``equals``: only neighbours of one grade count, since a good agent returns higher grades first.
+    """
+    matches, judgments = judged.matches, judged.suite.judgments
+    one, two = listed[:-1], listed[1:]
+    counted = (judgments.case[one] == judgments.case[two]) & (matches.met[one] != NOT_MET) & (matches.met[two] != NOT_MET)
+    if equals:
+        counted &= judgments.grades[one] == judgments.grades[two]
+    one, two = one[counted], two[counted]
+    if _sorted_by_id(judgments.targets, one, two):
+        return np.zeros(0, bool)
+    ranks, scores = matches.rank[matches.met], judged.run.scores[matches.row[matches.met]]
+    told = scores[one] != scores[two]
+    in_order: NDArray[np.bool_] = (ranks[one] < ranks[two])[told]
+    return in_order
+
+
+def _sorted_by_id(targets: Texts, one: Ints, two: Ints) -> bool:
+    """Whether the ids rise, or fall, from target to target."""
+    rising = list(map(lt, texts_at(targets, one), texts_at(targets, two)))
+    return bool(rising) and not 1 - SORTED < sum(rising) / len(rising) < SORTED
