@@ -31,13 +31,18 @@ from searchmark import (
     Scores,
     Suite,
     Where,
+    audit_suite,
     compare,
     judge,
     load_agent,
+    load_corpus,
+    load_run,
+    load_suite,
     save_run,
     save_suite,
     score,
 )
+from searchmark.findings import SEVERITIES
 
 NAME, MEASURE, FEWEST = "code-search", "nDCG@10", 10
 BUILT_IN = ("random", "keyword", "bm25", "fts5", "semantic", "hybrid")
@@ -170,6 +175,19 @@ def save(out: Path, found: Sequence[Source], runs: Sequence[Run]) -> None:
             save_run(Run.from_answers(each.agent, mine), out / source.name / f"{each.agent}.jsonl")
 
 
+def audit(out: Path, names: Iterable[str]) -> None:
+    """What an audit of each repository finds, with the baseline and two agents, and in how many of them."""
+    said: dict[tuple[str, str], dict[str, str]] = {}
+    for name in names:
+        runs = [load_run(out / name / f"{agent}.jsonl") for agent in (WHOLE, "keyword", "bm25")]
+        found = audit_suite(load_suite(out / name / "suite.json"), load_corpus(out / "code" / name), runs, [MEASURE])
+        for each in found.findings:
+            said.setdefault((each.severity, each.code), {})[name] = each.message
+    for (severity, code), messages in sorted(said.items(), key=lambda entry: (SEVERITIES.index(entry[0][0]), -len(entry[1]))):
+        name, message = next(iter(messages.items()))
+        print(f"  {severity} {code}: {len(messages)} repositories ({', '.join(messages)})\n      {name}: {message}")
+
+
 def with_repository(case: Case) -> Case:
     name = case.fields["repository"]
     return replace(case, judgments=tuple(replace(each, target=f"{name}/{each.target}") for each in case.judgments))
@@ -232,7 +250,8 @@ def main() -> None:
     show_table(suite, scores, [expected(case, code[str(case.fields["repository"])]) for case in suite.cases])
     show_differences(scores)
     save(out, found, runs)
-    print(f"\nsuites and runs are in {out}")
+    print(f"\nsuites and runs are in {out}; what audits find, and the first of them:")
+    audit(out, code)
 
 
 def files_below(folder: Path) -> list[str]:
