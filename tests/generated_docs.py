@@ -13,6 +13,7 @@ import click
 from click.testing import CliRunner
 
 from searchmark.cli.main import VERBS, app
+from searchmark.findings import FINDING_KINDS, FindingKind
 from searchmark.suites.native import suite_file_adapter
 
 ROOT = Path(__file__).parent.parent
@@ -21,10 +22,13 @@ SCHEMA = ROOT / "docs" / "schemas" / "suite.schema.json"
 
 FORMATS_PAGE = ROOT / "docs" / "formats.md"
 REPORTS_PAGE = ROOT / "docs" / "reports.md"
+AUDIT_PAGE = ROOT / "docs" / "audit.md"
 
 _FILE = re.compile(r"<!-- file: (?P<file>[^ ]+) -->\n+```(?P<language>\w+)\n.*?```", re.DOTALL)
 _REPORT = re.compile(r"<!-- report: (?P<command>[^\n]*?)(?:, (?P<lines>\d+) lines)? -->\n+```(?P<language>\w+)\n.*?```", re.DOTALL)
 _ENVIRONMENT = re.compile(r"(?<=<!-- environment -->\n).*?(?=\n\n)", re.DOTALL)
+_CODES = re.compile(r"(?<=<!-- codes -->\n).*?(?=\n\n)", re.DOTALL)
+_PRINTED = re.compile(r"<!-- printed -->\n+```text\n\$ searchmark (?P<command>[^\n]*)\n.*?```", re.DOTALL)
 _HELP = re.compile(r"<!-- help: (?P<command>searchmark[^>]*?) -->\n+```text\n(?P<text>.*?)```", re.DOTALL)
 
 
@@ -87,10 +91,33 @@ def report_text(command: str, lines: int | None = None) -> str:
     with TemporaryDirectory() as folder:
         *arguments, suffix = command.split()
         file = Path(folder) / f"out{suffix}"
-        examples = [str(ROOT / part) if part.startswith("examples/") else part for part in arguments]
-        CliRunner().invoke(app, [*examples, str(file)])
+        CliRunner().invoke(app, [*_with_examples(arguments), str(file)])
         written = file.read_text().rstrip("\n").split("\n")
     return "\n".join(written[:lines])
+
+
+def _with_examples(arguments: list[str]) -> list[str]:
+    """The arguments with the examples where they are, whatever folder this runs in."""
+    return [str(ROOT / part) if part.startswith("examples/") else part for part in arguments]
+
+
+def audit_page(current: str) -> str:
+    """The page about audits with every code there is, and its examples as they are printed now."""
+
+    def fence(found: re.Match[str]) -> str:
+        shown = CliRunner().invoke(app, _with_examples(found["command"].split())).stdout
+        return f"<!-- printed -->\n```text\n$ searchmark {found['command']}\n{shown}```"
+
+    return _PRINTED.sub(fence, _CODES.sub(lambda _: codes_table(), current))
+
+
+def codes_table() -> str:
+    """Every code that a finding may have."""
+    return "\n".join(["| code | severity | what it is about |", "|---|---|---|", *map(_code_row, FINDING_KINDS.values())])
+
+
+def _code_row(kind: FindingKind) -> str:
+    return f"| `{kind.code}` | {kind.severity}{', untrusted' if kind.spoils else ''} | {kind.about} |"
 
 
 def reports_page(current: str) -> str:
@@ -122,3 +149,4 @@ if __name__ == "__main__":
     CLI_PAGE.write_text(cli_page(CLI_PAGE.read_text()))
     FORMATS_PAGE.write_text(formats_page(FORMATS_PAGE.read_text()))
     REPORTS_PAGE.write_text(reports_page(REPORTS_PAGE.read_text()))
+    AUDIT_PAGE.write_text(audit_page(AUDIT_PAGE.read_text()))

@@ -22,11 +22,13 @@ from searchmark.records import Case, Defaults, Document, Judgment
 from searchmark.suites.detect import FORMATS
 from searchmark.suites.native import SuiteFile
 from tests.generated_docs import (
+    AUDIT_PAGE,
     CLI_PAGE,
     FORMATS_PAGE,
     REPORTS_PAGE,
     ROOT,
     SCHEMA,
+    audit_page,
     cli_page,
     commands_on_page,
     files_on_page,
@@ -85,6 +87,11 @@ def test_example_reports_in_the_docs_are_what_is_written() -> None:
     page = REPORTS_PAGE.read_text()
     assert formats_of_examples(page) == {".md", ".summary.txt", ".csv", ".summary.csv", ".tex"}
     assert page == reports_page(page), "run 'make docs'"
+
+
+def test_the_codes_and_audits_in_the_docs_are_current() -> None:
+    page = AUDIT_PAGE.read_text()
+    assert page == audit_page(page), "run 'make docs'"
 
 
 def test_every_format_is_shown() -> None:

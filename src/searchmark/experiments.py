@@ -30,13 +30,14 @@ from searchmark.audit.subject import Subject
 from searchmark.comparability import comparable
 from searchmark.corpora.case_locations import Where, locations_of, snapshots_of, where_of
 from searchmark.corpora.corpus import Survey
+from searchmark.corpora.exclusions import with_exclusions
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.gates.baselines import NO_BASELINE, Baseline, compares, named_baseline
 from searchmark.gates.looking import LookBook
 from searchmark.gates.reach import Reach
 from searchmark.gates.relative import RelativeRule
 from searchmark.gates.rules import Evidence, Gate, Rule, check_gate
-from searchmark.judging.judge import judge
+from searchmark.judging.judge import expand_suite, judge
 from searchmark.measures.grammar import AnyMeasure, cut_measures, parse_measure, parse_measures
 from searchmark.options.compare_options import CompareOptions, DecisionTable
 from searchmark.options.experiment_options import CaseSelection, Resumption
@@ -187,7 +188,9 @@ def score_runs(
     if fitting.depth is not None:
         wanted = cut_measures(wanted, fitting.depth)
     ids, folder = (None, None) if corpus is None else (corpus.ids, corpus.folder)
-    return [score(judge(fitting.suite, run, ids, folder), wanted) for run in fitting.runs]
+    known = with_exclusions(fitting.suite, corpus)
+    known = known if ids is None else expand_suite(known, ids)  # once for all runs
+    return [score(judge(known, run, ids, folder), wanted) for run in fitting.runs]
 
 
 def evaluate_run(
@@ -375,7 +378,7 @@ def _gate(held: _Held, rules: Sequence[Rule], options: CompareOptions, corpus: S
     if not rules:
         return None
     names = unique_names(held.scores)
-    reach = Reach(held.scores[0].judged.suite, _measures_of(rules), None if corpus is None else corpus.ids)
+    reach = Reach(held.scores[0].judged.suite, None if corpus is None else corpus.ids)
     named = dict(zip(names, held.scores, strict=True))
     against = None if held.baseline is None else names[held.baseline]
     return check_gate(Evidence(named, against, held.missing, reach, looks), rules, options)

@@ -111,6 +111,14 @@ def test_statistics_are_those_of_the_stored_vectors(tmp_path: Path) -> None:
     agent.close()
 
 
+def test_statistics_of_a_part_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("searchmark.agents.existing.sqlite_table.SAMPLE", 2)
+    agent = started(made(tmp_path, TABLES["blobs"]))
+    (known,) = agent.vectors()
+    assert (known.count, known.looked_at, known.finite) == (3, 2, 2)
+    agent.close()
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [

@@ -39,7 +39,7 @@ def suite_of(count: int, **column: object) -> Suite:
     return Suite.from_cases(
         "s",
         [
-            Case(f"c{n:04}", f"query {n}", (Judgment("a"),), **{name: value(n) for name, value in column.items()})  # type: ignore[operator]  # functions
+            Case(f"c{n:04}", f"query {n}", (Judgment(f"a{n}"),), **{name: value(n) for name, value in column.items()})  # type: ignore[operator]  # functions
             for n in range(count)
         ],
     )
@@ -50,7 +50,7 @@ def run_of(name: str, ranks: list[int], statuses: dict[int, Status] | None = Non
     answers = []
     for n, rank in enumerate(ranks):
         status = (statuses or {}).get(n, "ok")
-        ids = [f"x{i}" for i in range(1, rank)] + ["a"] if rank else ["x"]
+        ids = [f"x{i}" for i in range(1, rank)] + [f"a{n}"] if rank else ["x"]
         hits = tuple(Hit(hit, place) for place, hit in enumerate(ids, 1)) if status == "ok" else ()
         answers.append(Answer(f"c{n:04}", status, hits))
     return Run.from_answers(name, answers)
@@ -251,8 +251,8 @@ def test_rank_moves_of_a_glob_follow_the_first_hit_that_fits() -> None:
 
 def test_churn_drops_duplicates_and_takes_missing_for_empty() -> None:
     suite = suite_of(2)
-    first = Run.from_answers("a", [Answer("c0000", "ok", (Hit("a", 1), Hit("a", 2), Hit("b", 3)))])
-    second = Run.from_answers("b", [Answer("c0000", "ok", (Hit("a", 1), Hit("b", 2)))])
+    first = Run.from_answers("a", [Answer("c0000", "ok", (Hit("a0", 1), Hit("a0", 2), Hit("b", 3)))])
+    second = Run.from_answers("b", [Answer("c0000", "ok", (Hit("a0", 1), Hit("b", 2)))])
     (pair,) = compare([score(judge(suite, run), ["RR"]) for run in (first, second)])
     assert (pair.churn.cases, pair.churn.overlap, pair.churn.parting_depth) == (2, 1.0, None)
 
@@ -339,7 +339,7 @@ def test_telling_cases_show_where_targets_went() -> None:
     )
     lost, gained = pair.telling
     assert (lost.case, lost.before, lost.after) == ("c0010", 1.0, 0.0)
-    assert (lost.moves[0].target, lost.moves[0].before, lost.moves[0].after) == ("a", 1, None)
+    assert (lost.moves[0].target, lost.moves[0].before, lost.moves[0].after) == ("a10", 1, None)
     assert (gained.case, gained.moves[0].before, gained.moves[0].after) == ("c0011", 4, 1)
 
 

@@ -29,13 +29,13 @@ HARM, SEQUENTIAL, NON_INFERIOR = (GateQuestion(each) for each in ("no-evidence-o
 def suite_of(cases: int, per_origin: int = 1) -> Suite:
     return Suite.from_cases(
         "suite",
-        [Case(f"q{n}", "", (Judgment("yes"),), origin=f"o{n // per_origin}" if per_origin > 1 else None) for n in range(cases)],
+        [Case(f"q{n}", "", (Judgment(f"yes{n}"),), origin=f"o{n // per_origin}" if per_origin > 1 else None) for n in range(cases)],
     )
 
 
 def run_of(suite: Suite, found: int) -> Scores:
     """A run that finds the target of the first cases at rank 1, and that of no other."""
-    answers = [Answer(case, "ok", (Hit("yes" if row < found else "no", 1),)) for row, case in enumerate(suite.table.ids)]
+    answers = [Answer(case, "ok", (Hit(f"yes{row}" if row < found else "no", 1),)) for row, case in enumerate(suite.table.ids)]
     return score(judge(suite, Run.from_answers("run", answers)), ["RR"])
 
 
@@ -45,7 +45,8 @@ def ahead(cases: int, found: int, question: GateQuestion = HARM) -> Foresight:
 
 
 def _found(suite: Suite, hit: str) -> Scores:
-    return score(judge(suite, Run.from_answers(hit, [Answer(case, "ok", (Hit(hit, 1),)) for case in suite.table.ids])), ["DCG@10"])
+    answers = [Answer(case, "ok", (Hit(f"{hit}{row}", 1),)) for row, case in enumerate(suite.table.ids)]
+    return score(judge(suite, Run.from_answers(hit, answers)), ["DCG@10"])
 
 
 class TestHarm:
@@ -107,7 +108,7 @@ class TestHarm:
     def test_a_measure_without_a_highest_value_is_judged_by_what_the_baseline_could_lose(
         self, question: GateQuestion, grades: tuple[int, int]
     ) -> None:
-        suite = Suite.from_cases("s", [Case(f"q{n}", "", (Judgment("yes", grade=grades[n % 2]),)) for n in range(40)])
+        suite = Suite.from_cases("s", [Case(f"q{n}", "", (Judgment(f"yes{n}", grade=grades[n % 2]),)) for n in range(40)])
         before, nothing = (_found(suite, hit) for hit in ("yes", "no"))
         assert compare([before, nothing])[0].differences[0].verdict == "REGRESSED"
         said = foresee(suite, "DCG@10", question, before)
@@ -124,7 +125,7 @@ class TestHarm:
             assert compare([before, after])[0].differences[0].verdict != "REGRESSED"
 
     def test_unanswerable_cases_do_not_count(self) -> None:
-        suite = Suite.from_cases("s", [Case(f"q{n}", "", (Judgment("yes"),), unanswerable=n < 5) for n in range(14)])
+        suite = Suite.from_cases("s", [Case(f"q{n}", "", (Judgment(f"yes{n}"),), unanswerable=n < 5) for n in range(14)])
         assert foresee(suite, "RR", HARM).independent == 9
 
     def test_some_of_the_cases(self) -> None:
@@ -133,7 +134,9 @@ class TestHarm:
 
     def test_a_set_that_is_always_answered_in_full_cannot_differ(self) -> None:
         documents = (Document("yes", "a"), Document("no", "b"))
-        suite = Suite.from_cases("s", [Case(f"q{n}", "", (Judgment("yes"),), documents=documents) for n in range(20)])
+        suite = Suite.from_cases(
+            "s", [Case(f"q{n}", "", (Judgment("yes"),), origin=f"o{n}", documents=documents) for n in range(20)]
+        )
         full = [Answer(case, "ok", (Hit("no", 1), Hit("yes", 2))) for case in suite.table.ids]
         scores = score(judge(suite, Run.from_answers("run", full)), ["P@5", "P@1", "RR"])
         assert [foresee(suite, name, HARM, scores).independent for name in ("P@5", "P@1", "RR")] == [0, 0, 20]

@@ -13,7 +13,7 @@ from searchmark.errors import UsageError
 def suite_with(count: int, **column: object) -> Suite:
     """Cases c0, c1, ... of which each value of a column is given by a function of its number."""
     cases = [
-        Case(f"c{n}", judgments=(Judgment("a"),), **{name: value(n) for name, value in column.items()})  # type: ignore[operator]  # functions
+        Case(f"c{n}", judgments=(Judgment(f"a{n}"),), **{name: value(n) for name, value in column.items()})  # type: ignore[operator]  # functions
         for n in range(count)
     ]
     return Suite.from_cases("s", cases)
@@ -23,7 +23,7 @@ def run_with(ranks: list[int]) -> Run:
     """Answers in which the target stands at a given rank, or not at all for 0."""
     answers = []
     for n, rank in enumerate(ranks):
-        found = [f"x{i}" for i in range(1, rank)] + ["a"] if rank else ["x"]
+        found = [f"x{i}" for i in range(1, rank)] + [f"a{n}"] if rank else ["x"]
         answers.append(Answer(f"c{n}", "ok", tuple(Hit(hit, place) for place, hit in enumerate(found, 1))))
     return Run.from_answers("agent", answers)
 
@@ -46,7 +46,7 @@ def test_the_deviation_of_one_case_is_undefined() -> None:
 
 def test_undefined_values_are_counted_and_not_averaged() -> None:
     suite = Suite.from_cases(
-        "s", [Case("c0", judgments=(Judgment("a", rank=1), Judgment("b", rank=2))), Case("c1", judgments=(Judgment("a"),))]
+        "s", [Case("c0", judgments=(Judgment("a0", rank=1), Judgment("b", rank=2))), Case("c1", judgments=(Judgment("a1"),))]
     )
     summary = score(judge(suite, run_with([1, 1])), ["Tau"]).summaries()["Tau"]
     assert (summary.mean, summary.cases, summary.undefined) == (1.0, 1, 1)

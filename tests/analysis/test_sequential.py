@@ -18,8 +18,8 @@ CLEAR = PairedEvidence(cases=50, mean=-0.2, low=-0.3, high=-0.1, p=1e-5, observa
 
 
 def scores_of(values: list[float], failed: int = 0) -> Scores:
-    suite = Suite.from_cases("suite", [Case(f"q{n}", "", (Judgment("yes"),)) for n in range(len(values))])
-    ok = [Answer(case, "ok", (Hit("yes", 1),)) for case in suite.table.ids[failed:]]
+    suite = Suite.from_cases("suite", [Case(f"q{n}", "", (Judgment(f"yes{n}"),)) for n in range(len(values))])
+    ok = [Answer(case, "ok", (Hit(f"yes{n}", 1),)) for n, case in enumerate(suite.table.ids)][failed:]
     answers = [*(Answer(case, "error") for case in suite.table.ids[:failed]), *ok]
     found = score(judge(suite, Run.from_answers("run", answers)), ["RR"])
     return replace(found, values=np.array(values)[:, None])

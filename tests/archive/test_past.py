@@ -48,7 +48,7 @@ class TestHistory:
         archive.add(self.changed(0.8), [], NOON + timedelta(days=2))
         told = with_history(self.changed(0.5), archive, NOON + timedelta(days=1))
         assert (told.trends, told.drifts) == ((), ())
-        assert told.notes[-1].message == "agent is not compared with earlier runs: they were asked other queries"
+        assert told.audit[-1].message == "agent is not compared with earlier runs: they were asked other queries"
 
     def test_a_saved_run_that_is_archived_again_keeps_its_trends(self, archive: Archive) -> None:
         first, second = (self.known_run(mean, name) for mean, name in ((0.8, "run-1"), (0.5, "run-2")))

@@ -6,12 +6,22 @@ import pytest
 
 from searchmark.audit.auditing import CHECKS, full_audit, short_audit
 from searchmark.audit.subject import Subject
-from searchmark.findings import FINDING_KINDS, agent_kinds, claim_kinds, corpus_kinds, gate_kinds, gold_kinds, number_kinds
+from searchmark.findings import (
+    FINDING_KINDS,
+    agent_kinds,
+    chosen_kinds,
+    claim_kinds,
+    corpus_kinds,
+    gate_kinds,
+    gold_kinds,
+    number_kinds,
+)
 from tests.audit.clean import clean
-from tests.audit.mutations import agents, corpus, gates, gold, numbers
+from tests.audit.mutations import agents, chosen, corpus, gates, gold, numbers
 
-MUTATIONS = {code: mutation for room in (corpus, gold, agents, numbers, gates) for code, mutation in room.MUTATIONS.items()}
-AUDITED = [kind for room in (corpus_kinds, gold_kinds, agent_kinds, number_kinds, gate_kinds) for kind in room.KINDS]
+ROOMS = (corpus, gold, agents, numbers, gates, chosen)
+MUTATIONS = {code: mutation for room in ROOMS for code, mutation in room.MUTATIONS.items()}
+AUDITED = [kind for room in (corpus_kinds, gold_kinds, agent_kinds, number_kinds, gate_kinds, chosen_kinds) for kind in room.KINDS]
 
 
 def codes(subject: Subject) -> set[str]:
@@ -47,7 +57,7 @@ def test_every_kind_says_why_it_matters_and_what_to_do() -> None:
 
 
 def test_no_code_is_used_twice() -> None:
-    rooms = (corpus_kinds, gold_kinds, agent_kinds, number_kinds, gate_kinds, claim_kinds)
+    rooms = (corpus_kinds, gold_kinds, agent_kinds, number_kinds, gate_kinds, claim_kinds, chosen_kinds)
     listed = [kind.code for room in rooms for kind in room.KINDS]
     assert len(listed) == len(set(listed))
     assert set(listed) <= FINDING_KINDS.keys()

@@ -189,7 +189,7 @@ class TestFixtures:
             '"ndcg": 0.98',
         ]
         read = json.loads(kept.read_text())
-        assert (read["version"], read["audit"], read["model"]) == ("1.1.0", "lower case", "bge-small-en-v1.5")
+        assert (read["version"], read["notes"], read["model"]) == ("1.1.0", "lower case", "bge-small-en-v1.5")
 
     def test_then_the_same_run_passes_and_changes_nothing_more(self, file, capsys) -> None:
         kept, today = file("baseline_metrics.json", METRICS), str(EXAMPLES / "today.json")

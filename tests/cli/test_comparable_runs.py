@@ -72,7 +72,7 @@ def verdicts(report: dict[str, Any]) -> dict[str, tuple[str, str]]:
     return {found["measure"]: (found["verdict"], found["reason"]) for found in report["comparisons"]}
 
 
-def notes(report: dict[str, Any], code: str) -> list[str]:
+def findings(report: dict[str, Any], code: str) -> list[str]:
     return [note["message"] for note in report["audit"] if note["code"] == code]
 
 
@@ -91,7 +91,7 @@ def test_on_request_samples_are_compared_on_the_cases_that_both_were_asked(folde
     code, report = compared(folder, "full.jsonl", "sampled.jsonl", more=("--intersect",))
     assert (code, report["suite"]["cases"]) == (0, 12)
     assert report["comparisons"][0]["difference"] == 0.0
-    assert notes(report, "cases-not-in-all-runs") == ["all runs: cases of the suite that not all runs answer, left out: 8"]
+    assert findings(report, "cases-not-in-all-runs") == ["all runs: cases of the suite that not all runs answer, left out: 8"]
 
 
 def test_half_a_corpus_is_not_held_against_all_of_it(folder: Path) -> None:
@@ -102,12 +102,12 @@ def test_half_a_corpus_is_not_held_against_all_of_it(folder: Path) -> None:
     assert [(found["kind"], found["fix"]) for found in report["pairs"][0]["mismatches"]] == [
         ("corpus", "run both on the same corpus")
     ]
-    assert notes(report, "not-comparable") == [f"bm25#2 against bm25 is INVALID: {reason} (run both on the same corpus)"]
+    assert findings(report, "not-comparable") == [f"bm25#2 against bm25 is INVALID: {reason} (run both on the same corpus)"]
 
 
 def test_a_saved_run_that_is_checked_against_another_corpus_says_so(folder: Path) -> None:
     done = searchmark(folder, "evaluate", "--gold-set", "suite.yaml", "--run", "full.jsonl", "--corpus", "half.jsonl", "-m", "RR")
-    told = "note: hits are checked against another corpus than corpus.jsonl, which was searched"
+    told = "warning: hits are checked against another corpus than corpus.jsonl, which was searched"
     assert (done.code, told in done.out.replace("\n", " ")) == (0, True)
     same = searchmark(folder, "evaluate", "--gold-set", "suite.yaml", "--run", "full.jsonl", "--corpus", "corpus.jsonl")
     assert (same.code, "are checked against" in same.out) == (0, False)
@@ -129,13 +129,13 @@ def test_on_request_answers_are_cut_to_the_smallest_depth(folder: Path) -> None:
     code, report = compared(folder, "shallow.jsonl", "deep.jsonl", measures=("AP", "R"), more=("--same-depth",))
     assert code == 0
     assert {(found["measure"], found["difference"]) for found in report["comparisons"]} == {("AP@5", 0.0), ("R", 0.0)}
-    assert notes(report, "hits-below-same-depth") == ["bm25#2: hits below the smallest depth of all runs, left out: 66"]
+    assert findings(report, "hits-below-same-depth") == ["bm25#2: hits below the smallest depth of all runs, left out: 66"]
 
 
 def test_the_depth_does_not_matter_where_no_answer_reached_it(folder: Path) -> None:
     """An agent that had no more to give was not cut: 51 documents, 100 hits asked for."""
     code, report = compared(folder, "full.jsonl", "deep.jsonl", measures=("nDCG@5",))
-    assert (code, notes(report, "not-comparable")) == (0, [])
+    assert (code, findings(report, "not-comparable")) == (0, [])
     alone = searchmark(folder, "evaluate", "--gold-set", "suite.yaml", "--run", "full.jsonl", "-m", "AP", "-o", "alone.json")
     assert alone.code == 0
     assert list(json.loads((folder / "alone.json").read_text())["agents"]["bm25"]["measures"]) == ["AP"]
@@ -150,7 +150,7 @@ def test_measures_of_cut_answers_are_named_by_their_depth(folder: Path) -> None:
     assert list(report["agents"]["bm25"]["measures"]) == ["AP@5", "F1", "Bpref", "mine"]
     assert report["agents"]["bm25"]["measures"]["mine"]["definition"] == "0.5*AP@5 + 0.5*P@1"
     assert report["gate"]["rules"][0]["subject"] == "AP@5"
-    assert notes(report, "cut-answers") == [
+    assert findings(report, "cut-answers") == [
         "answers end after 5 hits: AP is reported as AP@5",
         "answers end after 5 hits: none below is seen by F1, Bpref",
     ]
@@ -159,14 +159,14 @@ def test_measures_of_cut_answers_are_named_by_their_depth(folder: Path) -> None:
 
 def test_before_and_after_of_one_agent_are_a_comparison_and_no_noise_floor(folder: Path) -> None:
     code, report = compared(folder, "before.jsonl", "after.jsonl")
-    assert (code, notes(report, "noise-floor")) == (0, [])
+    assert (code, findings(report, "noise-floor")) == (0, [])
     assert verdicts(report)["RR"][0] != "INVALID"
 
 
 def test_a_run_that_was_repeated_shows_the_noise_floor_and_one_on_another_corpus_does_not(folder: Path) -> None:
     save(folder, "again.jsonl")
-    assert "noise floor, bm25 asked twice" in notes(compared(folder, "full.jsonl", "again.jsonl")[1], "noise-floor")[0]
-    assert notes(compared(folder, "full.jsonl", "half.run.jsonl")[1], "noise-floor") == []
+    assert "noise floor, bm25 asked twice" in findings(compared(folder, "full.jsonl", "again.jsonl")[1], "noise-floor")[0]
+    assert findings(compared(folder, "full.jsonl", "half.run.jsonl")[1], "noise-floor") == []
 
 
 def test_trec_runs_over_other_topics_are_compared_as_trec_eval_does(folder: Path) -> None:
@@ -179,8 +179,8 @@ def test_trec_runs_over_other_topics_are_compared_as_trec_eval_does(folder: Path
     done = searchmark(folder, "compare", "--gold-set", "qrels.txt", *runs, "-o", "trec.json")
     assert done.code == 0, done.err
     report = json.loads((folder / "trec.json").read_text())
-    assert "wider: cases of the run that are not in the suite, left out: 2" in notes(report, "cases-not-in-suite")
-    assert "wider: cases missing from the run, which count as empty as in trec_eval -c: 6" in notes(report, "cases-missing")
+    assert "wider: cases of the run that are not in the suite, left out: 2" in findings(report, "cases-not-in-suite")
+    assert "wider: cases missing from the run, which count as empty as in trec_eval -c: 6" in findings(report, "cases-missing")
     assert verdicts(report)["RR"][0] != "INVALID"
 
 

@@ -44,14 +44,14 @@ def test_gates_of_the_header_come_before_those_of_the_config(folder: Path) -> No
     assert main(["evaluate", "--gold-set", suite(folder, "agent: bm25")]) == 1
 
 
-MANY = "cases: [" + ", ".join(f"{{id: q{n}, query: green tea, judgments: [{{target: a, grade: 1}}]}}" for n in range(20)) + "]\n"
+MANY = "cases: [" + ", ".join(f"{{id: q{n}, query: green tea, judgments: [{{target: a{n}, grade: 1}}]}}" for n in range(20)) + "]\n"
 
 
 @pytest.fixture
 def regressed(folder: Path) -> Path:
     """Twenty cases, a run that answers none of them, and one that answers all, which is to be the baseline."""
     for name, found in (("good", "a"), ("bad", "b")):
-        (folder / "below" / f"{name}.json").write_text(json.dumps({f"q{n}": [found] for n in range(20)}))
+        (folder / "below" / f"{name}.json").write_text(json.dumps({f"q{n}": [f"{found}{n}"] for n in range(20)}))
     return folder
 
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from searchmark import Answer, Hit, Run, evaluate_run, load_baseline, load_baseline_metrics, load_suite, save_run
+from searchmark import Answer, Hit, Run, load_baseline, load_baseline_metrics, load_suite, save_run
 from searchmark.cli.main import main
 from searchmark.errors import FormatError
+from searchmark.experiments import gate_run
 from searchmark.gates.rules import RuleResult
 from searchmark.records import AgentIdentity, Provenance, Status, SuiteIdentity
 from tests.conftest import ROOT
@@ -34,10 +35,10 @@ def saved(
     depth: int | None = None,
     ids: tuple[str, ...] = ("a", "x", "y"),
 ) -> str:
-    """A run that Searchmark made itself, on the suite of `suite`."""
-    hits = tuple(Hit(each, rank) for rank, each in enumerate(ids, 1)) if status == "ok" else ()
+    """A run that Searchmark made itself, on the suite of `suite`; ids are followed by the number of the case."""
     known = Provenance(suite=SuiteIdentity("suite"), options={} if depth is None else {"depth": depth})
-    save_run(Run.from_answers("agent", [Answer(f"{prefix}{n}", status, hits) for n in cases], provenance=known), path)
+    hits = {n: tuple(Hit(f"{each}{n}", rank) for rank, each in enumerate(ids, 1)) if status == "ok" else () for n in cases}
+    save_run(Run.from_answers("agent", [Answer(f"{prefix}{n}", status, hits[n]) for n in hits], provenance=known), path)
     return str(path)
 
 
@@ -48,7 +49,7 @@ def _empty(path: Path) -> str:
 
 @pytest.fixture
 def suite(file) -> str:
-    return str(file("suite.txt", "".join(f"q{n} 0 a 1\n" for n in range(CASES))))
+    return str(file("suite.txt", "".join(f"q{n} 0 a{n} 1\n" for n in range(CASES))))
 
 
 @pytest.fixture
@@ -124,7 +125,7 @@ def test_a_run_that_got_worse_than_the_baseline_fails(suite: str, files: dict[st
 
 def test_a_baseline_is_judged_with_the_judgments_of_today(file, files: dict[str, str], tmp_path: Path) -> None:
     """By the new judgments the baseline was wrong, and the run that differs from it is right."""
-    today = str(file("today.txt", "".join(f"q{n} 0 x 1\n" for n in range(CASES))))
+    today = str(file("today.txt", "".join(f"q{n} 0 x{n} 1\n" for n in range(CASES))))
     other = saved(tmp_path / "other-first.jsonl", ids=("x", "a"))
     assert main(["gate", other, "--gold-set", today, "--against", files["whole"], "-m", "RR"]) == 0
     assert main(["gate", files["whole"], "--gold-set", today, "--against", other, "-m", "RR"]) == 1
@@ -168,7 +169,7 @@ def checked(baseline: dict[str, Any], tmp_path: Path, first: tuple[str, ...] = F
     answers = {"HighSimilarityPair": first, "GradualRelevanceDecay": DECAY}
     given = [Answer(case, "ok", tuple(Hit(each, rank) for rank, each in enumerate(ids, 1))) for case, ids in answers.items()]
     run = Run.from_answers("agent", given, provenance=Provenance(**provenance))
-    gate = evaluate_run(load_suite(FIXTURES), [run], baseline=load_baseline(path)).gate
+    _, gate = gate_run(load_suite(FIXTURES), [run], (), baseline=load_baseline(path))
     assert gate is not None
     return list(gate.rules)
 
@@ -275,15 +276,16 @@ def test_what_every_or_a_random_ranking_meets_is_said_with_the_rule_of_a_fixture
     tmp_path: Path, metrics: dict[str, float], more: dict[str, Any], note: str
 ) -> None:
     (rule,) = checked(one_case(metrics=metrics, **more), tmp_path)
-    assert [each.startswith(note) for each in rule.notes] == [True]
+    assert [each.message.startswith(note) for each in rule.findings] == [True]
 
 
 def test_a_run_with_another_model_is_told(tmp_path: Path) -> None:
     agent = AgentIdentity("semantic", description={"embedder": {"model": "hashing"}})
     (rule,) = checked(one_case(metrics={"mrr": 1.0}, model="BAAI/bge-small"), tmp_path, agent=agent)
-    assert rule.notes == ("the baseline was made with the model BAAI/bge-small, and this run with hashing",)
+    told = "the baseline was made with the model BAAI/bge-small, and this run with hashing"
+    assert [(each.code, each.message) for each in rule.findings] == [("baseline-of-another-model", told)]
     named = replace(agent, description={"embedder": {"model": "bge-small"}})
-    assert checked(one_case(metrics={"mrr": 1.0}, model="BAAI/bge-small"), tmp_path, agent=named)[0].notes == ()
+    assert checked(one_case(metrics={"mrr": 1.0}, model="BAAI/bge-small"), tmp_path, agent=named)[0].findings == ()
 
 
 class TestWithoutRelevant:
@@ -352,4 +354,5 @@ def test_the_preset_has_the_aggregate_targets(run: str, code: int, capsys) -> No
 
 def test_an_average_that_a_random_ranking_meets_is_told(tmp_path: Path) -> None:
     (rule,) = checked({"aggregate_targets": {"min_avg_precision": 0.6}}, tmp_path)
-    assert rule.notes == ("a random ranking gets 0.6333 on average and meets this bound, so it says nothing about quality",)
+    told = "a random ranking gets 0.6333 on average and meets this bound, so it says nothing about quality"
+    assert [(each.code, each.message) for each in rule.findings] == [("threshold-below-random", told)]

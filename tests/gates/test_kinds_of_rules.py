@@ -32,10 +32,11 @@ from searchmark import (
     render,
     rules_of,
 )
+from searchmark.experiments import gate_run
 from searchmark.gates.baselines import NO_BASELINE, Baseline
 from searchmark.gates.looking import LookBook
 from searchmark.gates.reach import Reach
-from searchmark.gates.rules import Gate
+from searchmark.gates.rules import Gate, RuleResult
 from searchmark.gates.sentences import told_apart
 from searchmark.measures.grammar import parse_measure
 from searchmark.records import IndexBuild, Provenance, RunLabel, VectorStatistics
@@ -44,11 +45,11 @@ CASES = 40
 
 
 def suite_of(cases: int = CASES, **more: object) -> Suite:
-    """Half of the cases are of the category even, half of odd."""
+    """Half of the cases are of the category even, half of odd; each is an observation of its own."""
     return Suite.from_cases(
         "s",
         [
-            Case(f"c{n}", f"q{n}", (Judgment("a"), Judgment("b")), category="odd" if n % 2 else "even", tags=("t",))
+            Case(f"c{n}", f"q{n}", (Judgment("a"), Judgment("b")), category="odd" if n % 2 else "even", tags=("t",), origin=f"o{n}")
             for n in range(cases)
         ],
         **more,
@@ -74,9 +75,9 @@ def run_of(good: int, cases: int = CASES, *, name: str = "agent", **rest: object
 
 
 def gate_on(run: Run, baseline: Baseline = NO_BASELINE, suite: Suite | None = None, **gates: object) -> Gate:
-    report = evaluate_run(suite or suite_of(), [run], ["RR"], rules=rules_of(GateOptions(**gates)), baseline=baseline)  # type: ignore[arg-type]  # as it comes
-    assert report.gate is not None
-    return report.gate
+    _, gate = gate_run(suite or suite_of(), [run], rules_of(GateOptions(**gates)), ["RR"], baseline=baseline)  # type: ignore[arg-type]  # as it comes
+    assert gate is not None
+    return gate
 
 
 def rule(**fields: object) -> tuple[GateRule]:
@@ -266,36 +267,45 @@ def test_an_answer_without_hits_has_no_first_hit_and_spoils_no_rule_about_it() -
 
 def test_a_warning_is_said_and_fails_nothing() -> None:
     (found,) = gate_on(run_of(30), rules=rule(latency="warm.p95", at_most=250, warn_above=5)).rules
-    assert (found.verdict, found.notes) == ("passed", ("latency warm.p95 is 10 ms, above 5 ms: a warning, not a failure",))
+    assert (found.verdict, said(found)) == ("passed", {"warning-level": "10 ms is above 5 ms, a warning and not a failure"})
+
+
+UNATTAINABLE, ALWAYS_MET, BELOW_RANDOM = "unattainable-threshold", "threshold-always-met", "threshold-below-random"
+
+
+def said(found: RuleResult) -> dict[str, str]:
+    return {each.code: each.message for each in found.findings}
 
 
 @pytest.mark.parametrize(
-    ("name", "expected", "note"),
+    ("name", "expected", "worth"),
     [
-        ("nDCG@10", 90, "values of nDCG@10 lie between 0 and 1: 90 is outside; write 0.9 for 90 %"),
-        ("P@5", 0.5, "the highest possible P@5 on these cases is 0.4: no ranking can meet this bound"),
-        ("P@5", 0.4, None),
-        ("RR", 0.0, "every ranking meets this bound: no RR is lower than 0"),
-        ("nDCG@10", 1.0000001, "values of nDCG@10 lie between 0 and 1: 1.0000001 is outside"),
+        ("nDCG@10", 90, {UNATTAINABLE: "values of nDCG@10 lie between 0 and 1: 90 is outside; write 0.9 for 90 %"}),
+        ("P@5", 0.5, {UNATTAINABLE: "the highest possible P@5 on these cases is 0.4: no ranking can meet this bound"}),
+        ("P@5", 0.4, {}),
+        ("RR", 0.0, {ALWAYS_MET: "every ranking meets this bound: no RR is lower than 0"}),
+        ("RR", -1, {ALWAYS_MET: "values of RR lie between 0 and 1: -1 is outside"}),
+        ("nDCG@10", 1.0000001, {UNATTAINABLE: "values of nDCG@10 lie between 0 and 1: 1.0000001 is outside"}),
     ],
 )
-def test_what_a_bound_is_worth_is_said_with_the_gate(name: str, expected: float, note: str | None) -> None:
+def test_what_a_bound_is_worth_is_said_with_the_gate(name: str, expected: float, worth: dict[str, str]) -> None:
     (found,) = gate_on(run_of(40), thresholds={name: expected}).rules
-    assert found.notes == (() if note is None else (note,))
+    assert said(found) == worth
 
 
 @pytest.mark.parametrize(
-    ("bound", "expected", "note"),
+    ("bound", "expected", "worth"),
     [
-        ("at_most", 1.0, "every ranking meets this bound: no RR is higher than 1"),
-        ("below", 0.0, "no ranking can meet this bound: no RR is lower than 0"),
-        ("below", 1.0, None),
-        ("at_most", 0.0, None),
+        ("at_most", 1.0, {ALWAYS_MET: "every ranking meets this bound: no RR is higher than 1"}),
+        ("at_most", 90, {ALWAYS_MET: "values of RR lie between 0 and 1: 90 is outside; write 0.9 for 90 %"}),
+        ("below", 0.0, {UNATTAINABLE: "no ranking can meet this bound: no RR is lower than 0"}),
+        ("below", 1.0, {}),
+        ("at_most", 0.0, {}),
     ],
 )
-def test_what_a_highest_value_is_worth_is_said_as_well(bound: str, expected: float, note: str | None) -> None:
+def test_what_a_highest_value_is_worth_is_said_as_well(bound: str, expected: float, worth: dict[str, str]) -> None:
     (found,) = gate_on(run_of(40), rules=rule(measure="RR", **{bound: expected})).rules
-    assert found.notes == (() if note is None else (note,))
+    assert said(found) == worth
 
 
 @pytest.mark.parametrize(
@@ -312,8 +322,8 @@ def test_what_a_highest_value_is_worth_is_said_as_well(bound: str, expected: flo
 def test_what_a_lowest_value_of_every_case_is_worth(measure: str, expected: float, spared: Sequence[str], note: str | None) -> None:
     documents = tuple(Document(each, each) for each in ("a", "b", "z"))
     cases = [Case(f"c{n}", "q", (Judgment("a"), Judgment("b")), documents=documents) for n in range(12)]
-    found = Reach(Suite.from_cases("s", cases), [parse_measure(measure)]).each_case_notes(parse_measure(measure), expected, spared)
-    assert list(found) == ([] if note is None else [note])
+    found = Reach(Suite.from_cases("s", cases)).findings_of_each(parse_measure(measure), expected, spared)
+    assert [each.message for each in found] == ([] if note is None else [note])
 
 
 @pytest.mark.parametrize(
@@ -343,19 +353,40 @@ def test_a_measure_without_a_highest_value_takes_any_margin() -> None:
     assert rules_of(GateOptions(rules=(GateRule(measure="DCG@10", against="baseline", policy="non-inferior", margin=2),)))
 
 
-def test_a_note_names_its_rule_and_one_of_several_rules_is_said_once() -> None:
+def test_a_finding_names_its_rules_and_is_said_once() -> None:
     rules = (GateRule(measure="RR", at_least=0.0), GateRule(measure="RR", above=90, where={"category": "odd"}))
-    text = render(
-        evaluate_run(suite_of(), [run_of(40)], rules=rules_of(GateOptions(thresholds={"RR": 0}, rules=rules))), "markdown"
-    )
-    assert "- note: RR \\>= 0 and 1 more rule: every ranking meets this bound: no RR is lower than 0\n" in text
-    assert "- note: RR in category odd \\> 90: values of RR lie between 0 and 1: 90 is outside; write 0.9 for 90 %\n" in text
+    report = evaluate_run(suite_of(), [run_of(40)], rules=rules_of(GateOptions(thresholds={"R@5": 0}, rules=rules)))
+    assert [each.message for each in report.audit if each.code == ALWAYS_MET] == [
+        "R@5 >= 0: every ranking meets this bound: no R@5 is lower than 0",
+        "RR >= 0: every ranking meets this bound: no RR is lower than 0",
+    ]
+    assert [each.message for each in report.audit if each.code == UNATTAINABLE] == [
+        "RR in category odd > 90: values of RR lie between 0 and 1: 90 is outside; write 0.9 for 90 %"
+    ]
+    assert render(report, "markdown").count("no RR is lower than 0") == 1
+    assert render(report, "json").count("no RR is lower than 0") == 1
 
 
-def test_a_note_that_starts_with_its_subject_needs_no_name() -> None:
+def test_rules_with_one_finding_are_named_together() -> None:
+    rules = [GateRule(measure="RR", at_least=0.0, where={"category": name}) for name in ("odd", "even")]
+    report = evaluate_run(suite_of(), [run_of(40)], rules=rules_of(GateOptions(rules=tuple(rules))))
+    (found,) = (each.message for each in report.audit if each.code == ALWAYS_MET)
+    assert found.startswith("RR in category odd >= 0, RR in category even >= 0: every ranking meets this bound")
+
+
+def test_a_long_list_of_findings_about_rules_is_cut() -> None:
+    thresholds = {f"P@{k}": 0.0 for k in range(1, 10)}
+    report = evaluate_run(suite_of(), [run_of(40)], rules=rules_of(GateOptions(thresholds=thresholds)))
+    found = [each.message for each in report.audit if each.code == ALWAYS_MET]
+    assert len(found) == 5  # four, and the rest
+    assert found[-1] == "P@5 >= 0, P@6 >= 0, P@7 >= 0, 2 more: likewise: A bound of a gate that every ranking meets."
+
+
+def test_a_warning_names_its_rule() -> None:
     rules = rules_of(GateOptions(rules=(GateRule(latency="warm.p95", at_most=250, warn_above=5),)))
-    text = render(evaluate_run(suite_of(), [run_of(40)], rules=rules))
-    assert "note: latency warm.p95 is 10 ms, above 5 ms: a warning, not a failure\n" in text
+    report = evaluate_run(suite_of(), [run_of(40)], rules=rules)
+    (found,) = (each.message for each in report.audit if each.code == "warning-level")
+    assert found == "latency warm.p95 <= 250: 10 ms is above 5 ms, a warning and not a failure"
 
 
 @pytest.mark.parametrize(("good", "more"), [(0, "and at least 17 more cases"), (30, "and 7 more cases")])
@@ -370,8 +401,8 @@ def test_a_bound_that_a_random_ranking_meets_is_said() -> None:
     cases = [Case(f"c{n}", "q", (Judgment("a"), Judgment("b")), documents=documents) for n in range(12)]
     gate = gate_on(run_of(12, 12), suite=Suite.from_cases("s", cases), thresholds={"P@3": 0.65, "RR": 0.9})
     random, real = gate.rules
-    assert random.notes == ("a random ranking gets 0.6667 on average and meets this bound, so it says nothing about quality",)
-    assert real.notes == ()
+    sentence = "a random ranking gets 0.6667 on average and meets this bound, so it says nothing about quality"
+    assert (said(random), said(real)) == ({BELOW_RANDOM: sentence}, {})
 
 
 @pytest.mark.parametrize(
@@ -536,7 +567,8 @@ def errors_in(run: Run, cases: range) -> Run:
 @pytest.mark.parametrize("policy", ["no-evidence-of-harm", "sequential"])
 def test_a_category_that_crashes_is_a_regression(policy: str) -> None:
     """Few enough of all cases that the run is trusted."""
-    suite = Suite.from_cases("s", [Case(f"c{n}", f"q{n}", (Judgment("a"),), category="x" if n < 40 else "y") for n in range(1000)])
+    cases = [Case(f"c{n}", f"q{n}", (Judgment("a"),), category="x" if n < 40 else "y", origin=f"o{n}") for n in range(1000)]
+    suite = Suite.from_cases("s", cases)
     gates = rule(measure="RR", against="baseline", where={"category": "x"}, policy=policy)
     gate = gate_on(errors_in(run_of(1000, 1000), range(40)), named_baseline(run_of(1000, 1000)), suite, rules=gates)
     assert gate.verdict == "failed"
@@ -615,13 +647,15 @@ def test_a_pin_on_a_document_that_is_not_there_says_so(tmp_path: Path) -> None:
     survey = load_corpus(tmp_path / "docs.jsonl").survey
     rules = rules_of(GateOptions(pins=(Pin("c7", must_not_contain=("z", "x")),)))
     report = evaluate_run(suite_of(), [run_of(40)], ["RR"], rules=rules, corpus=survey)
-    (found,) = report.gate.rules  # type: ignore[union-attr]  # there are rules
-    assert found.notes == ("z is not among the documents that were searched", "x is not among the documents that were searched")
+    found = [(each.message, each.cases) for each in report.audit if each.code == "pin-outside-corpus"]
+    name = "case c7 must not contain z, x"
+    assert found == [(f"{name}: {each} is not among the documents that are searched", ("c7",)) for each in ("z", "x")]
 
 
 def test_a_run_with_too_few_values_is_unresolvable_whatever_the_baseline_has() -> None:
     """Of scores that the candidate gives in five cases alone, nothing can be shown."""
-    suite = Suite.from_cases("s", [Case(f"c{n}", f"q{n}", (Judgment("a", score_range=(0.0, 1.0)),)) for n in range(40)])
+    judged = (Judgment("a", score_range=(0.0, 1.0)),)
+    suite = Suite.from_cases("s", [Case(f"c{n}", f"q{n}", judged, origin=f"o{n}") for n in range(40)])
     scored, short = (
         Run.from_answers("agent", [Answer(f"c{n}", "ok", (Hit("a", 1, 0.5 if n < known else None),)) for n in range(40)])
         for known in (40, 5)

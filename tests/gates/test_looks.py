@@ -12,10 +12,10 @@ from searchmark import Answer, Hit, Run
 from searchmark.analysis.verdicts import PairedEvidence
 from searchmark.errors import FormatError, UsageError
 from searchmark.gates import looks as looks_module
-from searchmark.gates.looks import Build, RecordedLook, Subject, answers_digest, far_above, looks_path, open_looks
+from searchmark.gates.looks import Build, RecordedLook, WatchedMeasure, answers_digest, far_above, looks_path, open_looks
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
-SUBJECT = Subject("baseline-1", "nDCG@10")
+SUBJECT = WatchedMeasure("baseline-1", "nDCG@10")
 EVIDENCE = PairedEvidence(cases=50, mean=0.05, low=0.02, high=0.08, p=0.001)
 
 
@@ -23,7 +23,7 @@ def build(number: int) -> Build:
     return Build(f"run-{number}", f"answers-{number}", START + timedelta(days=number))
 
 
-def record(path: Path, one: Build, subject: Subject = SUBJECT) -> RecordedLook:
+def record(path: Path, one: Build, subject: WatchedMeasure = SUBJECT) -> RecordedLook:
     with open_looks(path) as looks:
         return looks.record(subject, one, EVIDENCE)
 
@@ -62,9 +62,14 @@ def test_the_same_build_is_the_same_look(path: Path, again: Build) -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [Subject("baseline-2", "nDCG@10"), Subject("baseline-1", "RR"), Subject("baseline-1", "nDCG@10", "category=crud")]
+    "other",
+    [
+        WatchedMeasure("baseline-2", "nDCG@10"),
+        WatchedMeasure("baseline-1", "RR"),
+        WatchedMeasure("baseline-1", "nDCG@10", "category=crud"),
+    ],
 )
-def test_a_different_baseline_measure_or_segment_starts_at_look_1(path: Path, other: Subject) -> None:
+def test_a_different_baseline_measure_or_segment_starts_at_look_1(path: Path, other: WatchedMeasure) -> None:
     record(path, build(1))
     assert record(path, build(2), other).number == 1
     assert record(path, build(3)).number == 2
@@ -146,7 +151,7 @@ def above(count: int, days_apart: int, low: float = 0.02) -> list[RecordedLook]:
 
 def test_a_baseline_left_far_behind_for_long_is_said_with_what_to_run() -> None:
     assert far_above(above(10, 2), 0.01) == (
-        "nDCG@10 has been more than 0.01 above the baseline in the last 10 looks, for 18 days; "
+        "it has been more than 0.01 above the baseline in the last 10 looks, for 18 days; "
         "to hold later builds to it, run: searchmark baseline update run-10"
     )
 

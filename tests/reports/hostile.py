@@ -9,9 +9,10 @@ from searchmark import Answer, Case, Hit, Judgment, Run, Suite, build_comparison
 from searchmark.analysis.decisions import Decision
 from searchmark.analysis.drifts import Drift
 from searchmark.analysis.trends import Trend, TrendPoint
+from searchmark.findings import Finding
 from searchmark.gates.rules import Gate, RuleResult
 from searchmark.records import AgentIdentity, AnswerDetails, Provenance
-from searchmark.reports import Finding, Report
+from searchmark.reports import Report
 from searchmark.reports.recommendations import Recommendation
 
 ATTACKS = {
@@ -51,7 +52,7 @@ def hostile_run(report: Report, attack: str) -> Report:
     return replace(
         report,
         gate=Gate("failed", (rule, replace(rule, bound="must_be_first", expected=attack, actual=attack))),
-        notes=(*report.audit, Finding("failed", "error", attack, (case,), attack, attack)),
+        audit=(*report.audit, Finding("failed", "error", attack, (case,), attack, attack)),
         recommendations=(Recommendation(attack, run, attack, attack, (case, attack)),),
         drifts=(Drift(run, attack, 0.5, 0.25, -0.5, (attack,), attack, attack),),
         trends=(

@@ -128,8 +128,8 @@ class TestWhatCardsSay:
         assert "Run bm25 12 answers (9 ok, 3 error), 18 hits latency p50 / p95: cold 2 / 3 ms" in said
 
     def test_scores_say_every_mean_with_its_interval(self) -> None:
-        cases = [Case(f"c{n}", "q", (Judgment("a"),)) for n in range(12)]
-        run = Run.from_scores({f"c{n}": {"a": 1.0} if n % 2 else {"b": 1.0} for n in range(12)})
+        cases = [Case(f"c{n}", "q", (Judgment(f"a{n}"),)) for n in range(12)]
+        run = Run.from_scores({f"c{n}": {f"a{n}": 1.0} if n % 2 else {"b": 1.0} for n in range(12)})
         scores = score(judge(Suite.from_cases("s", cases), run), ["RR"])
         summary = scores.summaries()["RR"]
         assert f"RR 0.5000 {summary.low:.4f} to {summary.high:.4f} 12 0" in read(scores)
@@ -149,9 +149,9 @@ class TestWhatCardsSay:
         ],
     )
     def test_a_comparison_says_its_verdict_in_words(self, before: str, after: str, words: str) -> None:
-        suite = Suite.from_cases("s", [Case(f"c{n}", "q", (Judgment("a"),)) for n in range(20)])
+        suite = Suite.from_cases("s", [Case(f"c{n}", "q", (Judgment(f"a{n}"),)) for n in range(20)])
         runs = [
-            Run.from_scores({f"c{n}": {hit: 1.0} for n in range(20)}, agent)
+            Run.from_scores({f"c{n}": {f"{hit}{n}": 1.0} for n in range(20)}, agent)
             for agent, hit in (("before", before), ("after", after))
         ]
         scores = [score(judge(suite, run), ["RR"]) for run in runs]

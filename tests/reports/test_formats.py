@@ -27,9 +27,10 @@ from searchmark import (
     render,
     score,
 )
+from searchmark.findings import Finding
 from searchmark.measures.words import in_words, with_words
 from searchmark.records import AnswerDetails
-from searchmark.reports import Finding, Report
+from searchmark.reports import Report
 from searchmark.reports.json_file import read_report
 from searchmark.reports.text import to_text
 from tests.reports.samples import WATCHED_SUITE, comparison_of, report_of, watched_run
@@ -213,9 +214,9 @@ class TestSummary:
         assert "not shown: the means of run4, run5, run6" in shown
 
     def test_it_has_every_note_that_makes_it_untrusted(self) -> None:
-        notes = tuple(Finding("failed", "error", f"wrong in way {number}") for number in range(9))
-        shown = render(replace(one(), notes=notes), "summary")
-        assert [note for note in notes if f"note: {note.message}" not in shown] == []
+        found = tuple(Finding("failed", "error", f"wrong in way {number}") for number in range(9))
+        shown = render(replace(one(), audit=found), "summary")
+        assert [each for each in found if f"error: {each.message}" not in shown] == []
 
 
 @pytest.mark.parametrize("colour", [True, False])

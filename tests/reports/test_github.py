@@ -113,7 +113,7 @@ def test_a_summary_is_never_larger_than_github_shows(tmp_path: Path, before: int
     file.write_bytes(b"x" * before)
     report = gated(GateOptions(thresholds={"RR": 0.99}))
     (note,) = [each for each in report_of().audit if each.severity == "error"]
-    append_summary(replace(report, notes=(replace(note, message="é" * 1000),) * 1200), file)
+    append_summary(replace(report, audit=(replace(note, message="é" * 1000),) * 1200), file)
     assert before <= file.stat().st_size <= LARGEST_SUMMARY
     text = file.read_text()[before:]
     assert text == "" or text.endswith("Cut here: GitHub shows 1 MiB per step. The report file has everything._\n")

@@ -53,7 +53,7 @@ def flat(tokens: list[Token]) -> list[Token]:
     return [each for token in tokens for each in (token, *flat(token.children or []))]
 
 
-OUR_MARKUP = {"<!-- searchmark -->\n", "<details><summary>Cases and notes</summary>\n", "</details>\n", "<sup>", "</sup>"}
+OUR_MARKUP = {"<!-- searchmark -->\n", "<details><summary>Cases and findings</summary>\n", "</details>\n", "<sup>", "</sup>"}
 
 
 def check_markdown(text: str, report: Report) -> None:

@@ -97,7 +97,7 @@ class TestJson:
         }
         assert gate["verdict"] == "untrusted"
         assert [{key: found[key] for key in rule} for found in gate["rules"]] == [rule]
-        assert set(gate["rules"][0]) - set(rule) == {"message", "notes", "run", "words", "unit", "amounts"}
+        assert set(gate["rules"][0]) - set(rule) == {"message", "run", "words", "unit", "amounts"}
 
     def test_runs_of_one_agent_have_its_name_and_keys_of_their_own(self) -> None:
         agents = json.loads(render(comparison_of(), "json"))["agents"]

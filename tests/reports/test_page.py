@@ -87,12 +87,12 @@ def page(shop: Report) -> Page:
 
 def test_a_page_has_every_section_that_the_report_has_something_for(page: Page) -> None:
     assert page.sections == [
-        "verdict", "agents", "targets", "segments", "distributions", "leakage", "history", "advice", "notes", "cases",
+        "verdict", "agents", "targets", "segments", "distributions", "leakage", "history", "advice", "findings", "cases",
     ]  # fmt: skip
 
 
 def test_a_page_leaves_out_what_the_report_does_not_have() -> None:
-    assert page_of(report_of(by=())).sections == ["verdict", "agents", "distributions", "notes", "cases"]
+    assert page_of(report_of(by=())).sections == ["verdict", "agents", "distributions", "findings", "cases"]
 
 
 def test_the_snapshots_of_one_agent_have_a_section() -> None:

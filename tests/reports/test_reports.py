@@ -28,10 +28,10 @@ from tests.reports.samples import HOSTILE, WATCHED_SUITE, comparison_of, report_
 
 
 class TestText:
-    def test_shows_means_denominators_and_notes(self) -> None:
+    def test_shows_means_denominators_and_findings(self) -> None:
         text = render(report_of())
         assert "3 cases: 1 ok, 1 empty, 1 timeout" in text
-        assert "note: untrusted: 1 of 3 cases ended in an error or a time-out, more than 5%" in text
+        assert "error: untrusted: 1 of 3 cases ended in an error or a time-out, more than 5%" in text
         assert "note: cases for which nDCG@10 is undefined, not in its mean: 1" in text
 
     def test_control_codes_never_reach_the_terminal(self) -> None:
@@ -121,9 +121,9 @@ class TestUnits:
         assert row == "| bm25@\u200bparent | 2 / 3 ms | 1 / 2 ms | 0.5 s | 4.1 KB | 1 MB |"
 
     def test_a_tiny_p_is_not_zero(self) -> None:
-        suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment("a"),)) for n in range(100)])
+        suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment(f"a{n}"),)) for n in range(100)])
         runs = [
-            Run.from_answers(name, [Answer(f"c{n}", "ok", (Hit(hit, 1),)) for n in range(100)])
+            Run.from_answers(name, [Answer(f"c{n}", "ok", (Hit(f"{hit}{n}", 1),)) for n in range(100)])
             for name, hit in (("old", "x"), ("new", "a"))
         ]
         scores = [score(judge(suite, run), ["RR"]) for run in runs]

@@ -14,11 +14,11 @@ def test_letters_suffice_for_many_runs(count: int) -> None:
 
 
 def test_the_standing_names_the_runs_that_each_one_beats() -> None:
-    suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment("a"),)) for n in range(50)])
-    hits = {"a": ("x", "a"), "b": ("a",), "c": ("x", "a")}
+    suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment(f"a{n}"),)) for n in range(50)])
+    hits = {"a": ("x", "a{n}"), "b": ("a{n}",), "c": ("x", "a{n}")}
     runs = [
         Run.from_answers(
-            name, [Answer(f"c{n}", "ok", tuple(Hit(hit, rank) for rank, hit in enumerate(found, 1))) for n in range(50)]
+            name, [Answer(f"c{n}", "ok", tuple(Hit(hit.format(n=n), rank) for rank, hit in enumerate(found, 1))) for n in range(50)]
         )
         for name, found in hits.items()
     ]

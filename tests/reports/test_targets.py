@@ -34,7 +34,7 @@ from searchmark.reports.targets import targets
 SUITE = Suite.from_cases(
     "suite",
     [
-        Case(f"c{n}", "q", (Judgment("a"),), category="x" if n < 20 else "y", fields={"category_number": 1 + n // 20})
+        Case(f"c{n}", "q", (Judgment(f"a{n}"),), category="x" if n < 20 else "y", fields={"category_number": 1 + n // 20})
         for n in range(40)
     ],
 )
@@ -43,7 +43,7 @@ SUITE = Suite.from_cases(
 def scores_of(right: int, name: str = "agent", status: str = "ok") -> Scores:
     """The scores of a run that finds the target of so many cases, the first ones."""
     details = AnswerDetails((3.0,), (2.0,))
-    answers = [Answer(f"c{n}", status, (Hit("a" if n < right else "x", 1),), details) for n in range(40)]  # type: ignore[arg-type]  # a status
+    answers = [Answer(f"c{n}", status, (Hit(f"a{n}" if n < right else "x", 1),), details) for n in range(40)]  # type: ignore[arg-type]  # a status
     return score(judge(SUITE, Run.from_answers(name, answers)), ["RR", "P@5"])
 
 

@@ -11,9 +11,9 @@ from searchmark import (
     Answer,
     Case,
     Experiment,
+    Finding,
     Hit,
     Judgment,
-    Note,
     Run,
     Suite,
     Where,
@@ -45,7 +45,7 @@ def report_of(*details: AnswerDetails, **known: object) -> Report:
     return build_report(score(judge(SUITE, run), ["RR"]))
 
 
-def notes_of(report: Report) -> dict[str, Note]:
+def findings_of(report: Report) -> dict[str, Finding]:
     return {each.code: each for each in report.audit}
 
 
@@ -68,7 +68,7 @@ class TestNotes:
     def test_retried_searches_are_counted_with_their_cases(self) -> None:
         retried = AnswerDetails((5000.0,), retries=3, waited_ms=4200.0)
         report = report_of(STATED, retried, retried, AnswerDetails((50.0,), retries=0, waited_ms=0.0))
-        found = notes_of(report)["retried-searches"]
+        found = findings_of(report)["retried-searches"]
         assert found.message == (
             "2 of 12 searches were retried (6 attempts more, part of the latency); "
             "all searches waited 8.4 s together, before further attempts or for a rate limit"
@@ -76,19 +76,19 @@ class TestNotes:
         assert (found.cases, found.severity) == (("c1", "c2"), "note")
 
     def test_it_says_for_how_many_more_it_does_not_know(self) -> None:
-        found = notes_of(report_of(AnswerDetails(retries=1), AnswerDetails(retries=0), AnswerDetails()))["retried-searches"]
+        found = findings_of(report_of(AnswerDetails(retries=1), AnswerDetails(retries=0), AnswerDetails()))["retried-searches"]
         assert found.message == "1 of 2 searches were retried (1 attempt more, part of the latency; not stated for 10 more)"
 
     def test_a_start_that_is_most_of_the_latency_is_said(self) -> None:
-        found = notes_of(report_of(STATED))["process-start"]
+        found = findings_of(report_of(STATED))["process-start"]
         assert found.message == "starting the process is 80 % of the median latency: see the row without it, or let it stay up"
 
     def test_a_start_that_is_half_of_it_or_less_is_not(self) -> None:
-        assert "process-start" not in notes_of(report_of(AnswerDetails((50.0,), start_ms=25.0)))
+        assert "process-start" not in findings_of(report_of(AnswerDetails((50.0,), start_ms=25.0)))
 
     def test_a_part_that_is_stated_of_some_searches_is_subtracted_from_none(self) -> None:
         report = report_of(STATED, AnswerDetails((9.0,), waited_ms=1.0))
-        assert notes_of(report)["partly-stated"].message == (
+        assert findings_of(report)["partly-stated"].message == (
             "process start: stated for 1 of 12 searches, so that no latency is shown without it"
         )
         assert "cold less process start" not in render(report)
@@ -96,7 +96,7 @@ class TestNotes:
 
     def test_counters_are_not_mixed(self) -> None:
         report = report_of(STATED, AnswerDetails(tokens=10, tokens_by="server"))
-        assert notes_of(report)["several-token-counters"].message == (
+        assert findings_of(report)["several-token-counters"].message == (
             "tokens were counted by several counters, which are not averaged together: server (11 answers), wordllama (1 answer)"
         )
         assert [line.split("  ")[0].strip() for line in render(report).splitlines() if "tokens per answer" in line] == [
@@ -106,7 +106,7 @@ class TestNotes:
 
     def test_an_agent_that_states_nothing_has_none_of_these(self) -> None:
         report = report_of(AnswerDetails((3.0,)))
-        assert notes_of(report) == {}
+        assert findings_of(report) == {}
         assert "as the agent states it" not in render(report)
 
 
@@ -156,7 +156,7 @@ class TestServices:
     """Nothing is known of what a service has: no zero is printed for what was not looked at."""
 
     def test_that_hits_were_not_checked_is_said(self, at_a_service: Report) -> None:
-        assert notes_of(at_a_service)["own-corpus"].message == (
+        assert findings_of(at_a_service)["own-corpus"].message == (
             "invalid hits, unreachable targets and the index are not known (the agent searches its own corpus)"
         )
 
@@ -174,7 +174,7 @@ class TestServices:
         answers = [Answer(case, "not_run", (), AnswerDetails(failure="it is not there")) for case in SUITE.table.ids]
         known = Provenance(own_corpus=True, service="shop", index=IndexBuild(), start_seconds=(1.25,))
         report = build_report(score(judge(SUITE, Run.from_answers("tool", answers, provenance=known)), ["RR"]))
-        assert "own-corpus" not in notes_of(report)
+        assert "own-corpus" not in findings_of(report)
         assert preparation(report.agents["tool"]) == "worker start 1.25 s"
 
     def test_what_the_function_states_arrives(self, at_a_service: Report) -> None:
@@ -188,7 +188,7 @@ class TestServices:
         (agent,) = report.agents.values()
         assert (agent.usage.waited_ms, agent.usage.cold_less, agent.dropped["impossible_times"]) == (None, {}, 12)
         assert agent.usage.start_ms is not None
-        assert notes_of(report)["impossible-times"].message == (
+        assert findings_of(report)["impossible-times"].message == (
             "times that the agent states as part of a search but that are longer, left out: 12"
         )
 
@@ -197,14 +197,14 @@ class TestServices:
             "tool", [Answer(case, "ok", (Hit("zz", 1),)) for case in SUITE.table.ids], provenance=Provenance(service="x")
         )
         report = build_report(score(judge(SUITE, run, {"a"}), ["RR"]))
-        assert "own-corpus" not in notes_of(report)
+        assert "own-corpus" not in findings_of(report)
         assert (report.agents["tool"].dropped["invalid"], report.agents["tool"].dropped["unreachable_targets"]) == (12, 12)
 
     def test_a_run_from_a_file_without_a_corpus_says_nothing_of_services(self) -> None:
-        assert "own-corpus" not in notes_of(report_of(AnswerDetails()))
+        assert "own-corpus" not in findings_of(report_of(AnswerDetails()))
 
 
 def test_anything_that_is_dropped_has_words() -> None:
     answers = [Answer(case, "ok", (Hit("a", 1),)) for case in SUITE.table.ids]
     report = build_report(score(judge(SUITE, Run.from_answers("tool", answers, dropped={"odd_things": 3})), ["RR"]))
-    assert notes_of(report)["left-out"].message == "odd things, left out: 3"
+    assert findings_of(report)["left-out"].message == "odd things, left out: 3"

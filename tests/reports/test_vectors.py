@@ -14,9 +14,9 @@ from searchmark import (
     Answer,
     Case,
     Experiment,
+    Finding,
     Hit,
     Judgment,
-    Note,
     Run,
     Suite,
     Where,
@@ -64,7 +64,7 @@ def report_of(*details: AnswerDetails, **known: object) -> Report:
     return build_report(score(judge(SUITE, run_of(*details, **known)), ["RR"]))
 
 
-def notes_of(vectors: VectorStatistics, distance: str = "cosine") -> dict[str, Note]:
+def findings_of(vectors: VectorStatistics, distance: str = "cosine") -> dict[str, Finding]:
     agent = AgentIdentity("mine", description={"distance": distance})
     return {each.code: each for each in report_of(FOUND, vectors=(vectors,), agent=agent).audit}
 
@@ -191,7 +191,7 @@ class TestKept:
 
 class TestNotes:
     def test_vectors_that_are_as_they_should_be_need_no_word(self) -> None:
-        assert notes_of(replace(VECTORS, duplicates=0)) == {}
+        assert findings_of(replace(VECTORS, duplicates=0)) == {}
 
     @pytest.mark.parametrize(
         ("odd", "code", "message"),
@@ -199,6 +199,7 @@ class TestNotes:
             ({"not_finite": 3}, "vectors-not-finite", "3 of 300 vectors hold a NaN or an infinity"),
             ({"wrong_dimension": 1}, "vectors-of-other-dimension", "1 of 300 vectors have another dimension than 256"),
             ({"zero": 4, "arm": "v"}, "zero-vectors", "4 of 300 vectors of v are all zeros"),
+            ({"zero": 4, "looked_at": 50}, "zero-vectors", "4 of 50 vectors that were looked at, of 300, are all zeros"),
             ({"duplicates": 2}, "duplicate-vectors", "2 of 300 vectors have the same numbers as an earlier one"),
             (
                 {"norm_min": 0.5, "norm_max": 1.7, "norm_mean": 1.2},
@@ -214,16 +215,16 @@ class TestNotes:
         ],
     )
     def test_what_is_odd_is_said_with_what_to_do(self, odd: dict[str, object], code: str, message: str) -> None:
-        (found,) = notes_of(replace(VECTORS, **{"duplicates": 0} | odd)).values()  # type: ignore[arg-type]  # its own fields
+        (found,) = findings_of(replace(VECTORS, **{"duplicates": 0} | odd)).values()  # type: ignore[arg-type]  # its own fields
         assert (found.code, found.message) == (code, message)
         assert found.fix is not None
 
     def test_zeros_are_no_vectors_of_length_one_and_not_unnormalised_either(self) -> None:
         half = statistics_of([np.repeat(np.eye(2, dtype=np.float32), [40, 0], axis=0), np.zeros((40, 2), np.float32)], 2)
-        assert set(notes_of(replace(half, normalized=True, duplicates=0))) == {"zero-vectors"}
-        found = notes_of(replace(half, normalized=False, duplicates=0))
+        assert set(findings_of(replace(half, normalized=True, duplicates=0))) == {"zero-vectors"}
+        found = findings_of(replace(half, normalized=False, duplicates=0))
         assert found["normalised-already"].message == "40 of 80 vectors have length one though normalize is false"
-        assert set(notes_of(replace(half, normalized=False, duplicates=0), "l2")) == {"zero-vectors", "normalised-already"}
+        assert set(findings_of(replace(half, normalized=False, duplicates=0), "l2")) == {"zero-vectors", "normalised-already"}
         text = to_text(report_of(FOUND, vectors=(half,)))
         assert next(line.split()[-4:] for line in text.splitlines() if "norm of vectors" in line) == [
             "0.5000",
@@ -233,12 +234,12 @@ class TestNotes:
         ]
 
     def test_a_vector_that_has_length_one_by_chance_is_not_double_normalised(self) -> None:
-        assert notes_of(replace(VECTORS, duplicates=0, unit_before=7)) == {}
+        assert findings_of(replace(VECTORS, duplicates=0, unit_before=7)) == {}
 
     @pytest.mark.parametrize(("distance", "said"), [("cosine", False), ("ip", True), ("l2", True)])
     def test_lengths_matter_where_the_distance_goes_by_them(self, distance: str, said: bool) -> None:
         raw = replace(VECTORS, normalized=False, norm_min=0.5, norm_max=1.7, norm_mean=1.2)
-        assert ("unnormalised-vectors" in notes_of(raw, distance)) is said
+        assert ("unnormalised-vectors" in findings_of(raw, distance)) is said
 
 
 class TestAdvice:

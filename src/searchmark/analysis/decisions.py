@@ -185,7 +185,7 @@ class _Arms:
         if not both.any():
             return Gain(None, None, None, 0)
         before, after, rows = before[both], after[both], rows[both]
-        clusters = clusters_of(self._baseline.judged.suite.table, rows)
+        clusters = clusters_of(self._baseline.judged.suite, rows)
         measure = self._baseline.measures[self._column]
         return gain_of(before, after, clusters, measure_span(measure, before, after), measure.low)
 

@@ -78,13 +78,21 @@ def foresee(
     suite: Suite, measure: str | AnyMeasure, question: GateQuestion, baseline: Scores | None = None, rows: Rows | None = None
 ) -> Foresight:
     """What a gate on one measure could see, over all cases or some of them."""
-    unchanged = question.policy == "non-inferior"
-    column = _Column.of_baseline(baseline, measure, rows, unchanged) if baseline else _Column.of_suite(suite, measure, rows)
-    return _non_inferior(column, question) if unchanged else _harm(column, question)
+    column = losable_column(suite, measure, question, baseline, rows)
+    return _non_inferior(column, question) if question.policy == "non-inferior" else _harm(column, question)
+
+
+def losable_column(
+    suite: Suite, measure: str | AnyMeasure, question: GateQuestion, baseline: Scores | None, rows: Rows | None
+) -> LosableColumn:
+    """What a gate could be shown of one measure."""
+    if baseline is None:
+        return LosableColumn.of_suite(suite, measure, rows)
+    return LosableColumn.of_baseline(baseline, measure, rows, question.policy == "non-inferior")
 
 
 @dataclass(frozen=True, eq=False)
-class _Column:
+class LosableColumn:
     """One measure before the run, in shares of its range.
 
     Of each origin what its cases have (``values``), and what they could lose (``losable``); without a baseline everything.
@@ -97,7 +105,7 @@ class _Column:
     known: bool
 
     @classmethod
-    def of_suite(cls, suite: Suite, measure: str | AnyMeasure, rows: Rows | None) -> _Column:
+    def of_suite(cls, suite: Suite, measure: str | AnyMeasure, rows: Rows | None) -> LosableColumn:
         """Of a suite alone: an agent that finds nothing shows for which cases the measure is defined."""
         nothing = score(judge(suite, Run.from_answers("nothing", [Answer(case, "empty") for case in suite.table.ids])), [measure])
         kept = _defined(nothing, 0, rows)
@@ -105,7 +113,7 @@ class _Column:
         return cls(whole, whole, nothing.measures[0].high - nothing.measures[0].low, known=False)
 
     @classmethod
-    def of_baseline(cls, baseline: Scores, measure: str | AnyMeasure, rows: Rows | None, unchanged: bool) -> _Column:
+    def of_baseline(cls, baseline: Scores, measure: str | AnyMeasure, rows: Rows | None, unchanged: bool) -> LosableColumn:
         """Of the scores of a baseline, to be held against an ``unchanged`` build, or else against the worst."""
         name = baseline.known_as(parse_measure(measure))
         if name is None:
@@ -132,7 +140,7 @@ def _defined(scores: Scores, column: int, rows: Rows | None) -> Rows:
 
 
 def _observed(shares: Floats, suite: Suite, rows: Rows) -> Observations:
-    return observations(shares[:, None], clusters_of(suite.table, rows))
+    return observations(shares[:, None], clusters_of(suite, rows))
 
 
 def _settled(baseline: Scores, measure: AnyMeasure, rows: Rows) -> np.ndarray:
@@ -145,13 +153,13 @@ def _settled(baseline: Scores, measure: AnyMeasure, rows: Rows) -> np.ndarray:
     return np.asarray((given > 0) & (given <= depth) & (baseline.judged.hits.returned[rows] >= given))
 
 
-def _harm(column: _Column, question: GateQuestion) -> Foresight:
+def _harm(column: LosableColumn, question: GateQuestion) -> Foresight:
     """Whether a build can be called REGRESSED, and from which loss on it is."""
     smallest = _smallest_p(column.can_fall, question)
     blind = _why_blind(column, question, smallest)
     if blind is not None:
         return Foresight(column.can_fall, smallest, None, False, blind)
-    detectable = _detectable(column, question)
+    detectable = detectable_loss(column, question)
     seen = "of no loss is it sure that it would be seen with 80 % power"
     if detectable is not None:
         seen = f"a loss of {ceil(1000 * detectable) / 1000:g} is seen with 80 % power at the latest"
@@ -164,7 +172,7 @@ def _smallest_p(independent: int, question: GateQuestion) -> float:
     return min(1.0, question.family * 2.0 ** ((0 if question.rigour.mid_p else 1) - independent))
 
 
-def _why_blind(column: _Column, question: GateQuestion, smallest: float) -> str | None:
+def _why_blind(column: LosableColumn, question: GateQuestion, smallest: float) -> str | None:
     """Why no build could be called REGRESSED; None if one could."""
     lacking = fewest_that_differ(question) - column.can_fall
     if not column.values.enough:
@@ -200,7 +208,7 @@ def fewest_that_differ(question: GateQuestion) -> int:
     return floor(log2(2 / question.level)) + 1
 
 
-def _some_build_fails(column: _Column, question: GateQuestion) -> bool:
+def _some_build_fails(column: LosableColumn, question: GateQuestion) -> bool:
     """Whether the worst build would be called REGRESSED, or one with losses that are all alike, whose mid-p is smaller."""
     held = column.losable.sums[:, 0]
     heights = np.unique(held[held > SAME]) if 0 < column.can_fall <= EXACT_UP_TO else ()
@@ -213,14 +221,14 @@ def _some_build_fails(column: _Column, question: GateQuestion) -> bool:
     return bool((significant & (-found.means * span >= question.min_effect)).any())
 
 
-def _more_alike(column: _Column, question: GateQuestion) -> int | None:
+def _more_alike(column: LosableColumn, question: GateQuestion) -> int | None:
     """How many more origins, like these, would let the worst build fail; None if it takes more than are tried."""
     here = len(column.losable)
 
     def fails(origins: int) -> bool:
         sums, sizes = column.losable.sums, column.losable.sizes
         alike = Observations(np.resize(sums, (origins, 1)), np.resize(sizes, origins))
-        return _some_build_fails(_Column(alike, alike, column.span, column.known), question)
+        return _some_build_fails(LosableColumn(alike, alike, column.span, column.known), question)
 
     low, high = here, 2 * here
     while not fails(high):
@@ -233,7 +241,7 @@ def _more_alike(column: _Column, question: GateQuestion) -> int | None:
     return high - here
 
 
-def _detectable(column: _Column, question: GateQuestion) -> float | None:
+def detectable_loss(column: LosableColumn, question: GateQuestion) -> float | None:
     """The smallest loss that shows with 80 % power whatever the candidate is like; None if there is not that much to lose.
 
     None as well where half of the cases would have to lose, and none to gain: there the sums are far from normal.
@@ -249,7 +257,7 @@ def _detectable(column: _Column, question: GateQuestion) -> float | None:
     return high * column.span
 
 
-def _loss_shows(column: _Column, question: GateQuestion) -> Callable[[float], bool]:
+def _loss_shows(column: LosableColumn, question: GateQuestion) -> Callable[[float], bool]:
     """Says of a true loss, a share of the range, whether test and interval show it with 80 % power."""
     found, worth = column.values, column.values.worth
     before, own = float(found.means[0]), float(standard_errors(found)[0]) ** 2
@@ -268,7 +276,7 @@ def _loss_shows(column: _Column, question: GateQuestion) -> Callable[[float], bo
     return shows
 
 
-def _non_inferior(column: _Column, question: GateQuestion) -> Foresight:
+def _non_inferior(column: LosableColumn, question: GateQuestion) -> Foresight:
     """Whether a build that answers as the baseline does would pass: ties prove only that a share of losses would have shown."""
     independent, why_not = len(column.values), _why_not_shown(column, question.margin)
     smallest = _smallest_p(independent, question)
@@ -278,7 +286,7 @@ def _non_inferior(column: _Column, question: GateQuestion) -> Foresight:
     return Foresight(independent, smallest, question.margin, True, told)
 
 
-def _why_not_shown(column: _Column, margin: float) -> str | None:
+def _why_not_shown(column: LosableColumn, margin: float) -> str | None:
     """Why an unchanged build would not pass; None if it would."""
     if not isfinite(column.span):
         return "the measure has no highest value: only a baseline says how much can be lost"

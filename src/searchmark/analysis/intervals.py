@@ -7,7 +7,7 @@ Clopper and Pearson (1934) and Jeffreys (Brown, Cai and DasGupta, 2001), the num
 observations are equal, and goes to 0 the more of them differ. A mean of differences is that of the gains less that of
 the losses, each with its own limits, combined as Newcombe (1998) and Zou and Donner (2008) do.
 
-Cases of one origin are one observation. Nothing is drawn, and the order of the cases changes no digit.
+Cases of one origin or one gold set are one observation. Nothing is drawn, and the order of the cases changes no digit.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.analysis.distributions import NORMAL, Floats, beta_quantile, t_quantile
+
+# What each case is one observation with, by name or number; None if every case is its own.
+Clusters = Sequence[str] | NDArray[np.int64] | NDArray[np.str_] | None
 
 LEVEL = 0.95
 FEWEST_CASES = 10
@@ -70,11 +73,11 @@ class Observations:
         return repeats[last, every] / max(1, rows - 1), ordered[last, every]
 
 
-def observations(values: Floats, clusters: Sequence[str] | None) -> Observations:
+def observations(values: Floats, clusters: Clusters) -> Observations:
     """The rows of each cluster as one observation; without clusters every row is one."""
     if clusters is None:
         return Observations(np.sort(values, axis=0), np.ones(len(values)))
-    names, cluster = np.unique(np.asarray(clusters, dtype=object), return_inverse=True)
+    names, cluster = np.unique(np.asarray(clusters), return_inverse=True)
     # Sorted, since the order in which numbers are added shows in their last digit.
     orders = np.argsort(values, axis=0).T
     sums = [np.bincount(cluster[order], column[order], len(names)) for column, order in zip(values.T, orders, strict=True)]
@@ -147,16 +150,14 @@ def score_interval(found: Observations) -> tuple[Floats, Floats]:
     return np.where(equal, value * (1 - share), low), np.where(equal, value + (1 - value) * share, high)
 
 
-def mean_intervals(
-    values: Floats, clusters: Sequence[str] | None, ranges: Sequence[tuple[float, float]]
-) -> list[tuple[float, float] | None]:
+def mean_intervals(values: Floats, clusters: Clusters, ranges: Sequence[tuple[float, float]]) -> list[tuple[float, float] | None]:
     """One interval per column of ``values``, None where there are too few independent cases or no value is defined.
 
     ``ranges`` are the lowest and highest values that each column could have.
     """
     result: list[tuple[float, float] | None] = [None] * values.shape[1]
     for defined, columns in _columns_by_defined_rows(values):
-        kept = None if clusters is None else [cluster for cluster, keep in zip(clusters, defined, strict=True) if keep]
+        kept = None if clusters is None else np.asarray(clusters)[defined]
         lows, spans = _spans(values[defined][:, columns], [ranges[column] for column in columns])
         found = observations((values[defined][:, columns] - lows) / spans, kept)
         if not found.enough:

@@ -14,7 +14,7 @@ from math import ceil, exp, log
 import numpy as np
 
 from searchmark.analysis.distributions import NORMAL, Floats
-from searchmark.analysis.intervals import LEAN, SAME, Level, Observations, observations
+from searchmark.analysis.intervals import LEAN, SAME, Clusters, Level, Observations, observations
 from searchmark.analysis.paired_evidence import Rows, measure_span
 from searchmark.analysis.paired_statistics import difference_intervals, holm, standard_errors
 from searchmark.analysis.power import POWER
@@ -85,10 +85,10 @@ def _parts(baseline: Scores, candidate: Scores, column: int, margin: float) -> l
 def _part(baseline: Scores, candidate: Scores, column: int, margin: float, rows: Rows) -> _DifferenceShares:
     before, after = (each.values[rows, column] for each in (baseline, candidate))
     span = measure_span(baseline.measures[column], before, after) if len(rows) else 1.0
-    return _of_differences(after - before, clusters_of(baseline.judged.suite.table, rows), margin, span)
+    return _of_differences(after - before, clusters_of(baseline.judged.suite, rows), margin, span)
 
 
-def _of_differences(differences: Floats, clusters: Sequence[str] | None, margin: float, span: float) -> _DifferenceShares:
+def _of_differences(differences: Floats, clusters: Clusters, margin: float, span: float) -> _DifferenceShares:
     return _DifferenceShares(observations(differences[:, None] / span, clusters), len(differences), margin / span)
 
 
@@ -98,7 +98,7 @@ def _p(parts: Sequence[_DifferenceShares]) -> float | None:
     return max(known) if len(known) == len(found) else None
 
 
-def non_inferiority_p(differences: Floats, clusters: Sequence[str] | None, margin: float, span: float = 1.0) -> float | None:
+def non_inferiority_p(differences: Floats, clusters: Clusters, margin: float, span: float = 1.0) -> float | None:
     """The p of one candidate, from candidate minus baseline case by case; None without enough independent cases."""
     return _p_of_part(_of_differences(differences, clusters, margin, span))
 
@@ -124,7 +124,7 @@ def _p_of_part(part: _DifferenceShares) -> float | None:
     return min(1.0, 2 * exp(high))
 
 
-def cases_for_margin(differences: Floats, clusters: Sequence[str] | None, margin: float, family: int = 1) -> int | None:
+def cases_for_margin(differences: Floats, clusters: Clusters, margin: float, family: int = 1) -> int | None:
     """How many cases like these show with 80 % power that no more than the margin is lost; more than these, or None."""
     return _needed(_of_differences(differences, clusters, margin, 1.0), family)
 

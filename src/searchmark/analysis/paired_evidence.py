@@ -22,7 +22,7 @@ from searchmark.analysis.paired_statistics import (
 from searchmark.analysis.scores import Scores, clusters_of
 from searchmark.analysis.verdicts import PairedEvidence
 from searchmark.measures.grammar import AnyMeasure
-from searchmark.records import CaseTable
+from searchmark.records import Suite
 
 Rows = NDArray[np.intp]
 
@@ -70,7 +70,7 @@ def _group_evidence(
         return dict.fromkeys(questions, PairedEvidence())
     values = np.column_stack([_differences(scores, asked, rows) for asked in questions])
     spans = np.array([_span(scores, asked, rows) for asked in questions])
-    found = paired_evidence(values, spans, scores[0].judged.suite.table, rows, rigour)
+    found = paired_evidence(values, spans, scores[0].judged.suite, rows, rigour)
     # Of a measure without a highest value it cannot be said how much an unseen case would change.
     measures = (scores[asked.baseline].measures[asked.column] for asked in questions)
     ranged = [replace(each, span=measure.high - measure.low) for each, measure in zip(found, measures, strict=True)]
@@ -93,10 +93,10 @@ def measure_span(measure: AnyMeasure, *values: Floats) -> float:
     return float(highest - lowest) if np.isfinite(highest - lowest) and highest > lowest else 1.0
 
 
-def paired_evidence(values: Floats, spans: Floats, table: CaseTable, rows: Rows, rigour: Rigour = USUAL) -> list[PairedEvidence]:
+def paired_evidence(values: Floats, spans: Floats, suite: Suite, rows: Rows, rigour: Rigour = USUAL) -> list[PairedEvidence]:
     """The evidence in columns of differences; ``spans`` says how large those of each column could be."""
     counted = [_counted(column) for column in values.T]
-    found = observations(values / spans, clusters_of(table, rows))
+    found = observations(values / spans, clusters_of(suite, rows))
     known = [replace(each, observations=len(found), worth=found.worth) for each in counted]
     if not found.enough:
         return known

@@ -7,13 +7,12 @@ exactly, and where the baseline's own mean could be 0 it says so by having no up
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from searchmark.analysis.distributions import Floats
-from searchmark.analysis.intervals import SHOWN, observations
+from searchmark.analysis.intervals import SHOWN, Clusters, observations
 from searchmark.analysis.paired_evidence import exact_mean
 from searchmark.analysis.paired_statistics import difference_intervals
 
@@ -34,7 +33,7 @@ class Gain:
     absolute: bool = False
 
 
-def gain_of(baseline: Floats, candidate: Floats, clusters: Sequence[str] | None, span: float, lowest: float = 0.0) -> Gain:
+def gain_of(baseline: Floats, candidate: Floats, clusters: Clusters, span: float, lowest: float = 0.0) -> Gain:
     """The relative gain over the baseline, or the difference itself where the baseline has nothing to relate it to.
 
     ``lowest`` is the lowest value that there can be: what is never below 0 cannot lose more than all of it.
@@ -57,7 +56,7 @@ def gain_of(baseline: Floats, candidate: Floats, clusters: Sequence[str] | None,
 class _GainLimits:
     """Limits of the mean of candidate - (1 + g) * baseline for several gains g; both limits fall as g grows."""
 
-    def __init__(self, baseline: Floats, candidate: Floats, clusters: Sequence[str] | None) -> None:
+    def __init__(self, baseline: Floats, candidate: Floats, clusters: Clusters) -> None:
         self._baseline, self._candidate, self._clusters = baseline, candidate, clusters
         self.enough = observations(baseline[:, None], clusters).enough
 

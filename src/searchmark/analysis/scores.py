@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.analysis.intervals import mean_intervals
+from searchmark.analysis.intervals import Clusters, mean_intervals
 from searchmark.analysis.score_frames import score_frame
 from searchmark.errors import UsageError
 from searchmark.judging.judge import Judged
@@ -31,6 +31,8 @@ MEASURES_OF: Mapping[SuiteKind, tuple[str, ...]] = {
     "labels": ("nDCG@10", "R@10", "P@10", "RR@10"),
     "symbols": ("P@5", "P@10", "RR@10", "Success@5"),
 }
+# For every case its CaseTraits, in their order.
+Traits: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
 ERROR_LIMIT = 0.05
 SPLIT_BY_DEFAULT = ("category", "tag")
 
@@ -125,7 +127,7 @@ class Scores(Framed):
         rows = np.arange(len(judged.suite)) if rows is None else rows
         rows = rows[judged.status[rows] != NOT_RUN]
         ranges = [(measure.low, measure.high) for measure in self.measures]
-        intervals = mean_intervals(self.values[rows], clusters_of(judged.suite.table, rows), ranges)
+        intervals = mean_intervals(self.values[rows], clusters_of(judged.suite, rows), ranges)
         return {
             measure.name: self._summary(measure, self.values[rows, column], rows, interval)
             for column, (measure, interval) in enumerate(zip(self.measures, intervals, strict=True))
@@ -159,9 +161,10 @@ def score(judged: Judged, measures: Iterable[str | AnyMeasure] | None = None) ->
     """Compute measures for every case, by name; without names those that suit the suite."""
     wanted = parse_measures(default_measures(judged.suite) if measures is None else measures, judged.suite.defaults)
     values = np.empty((len(judged.suite), len(wanted)))
+    not_run, traits = judged.status == NOT_RUN, (judged.complete, judged.answerable, judged.has_paths, judged.graded)
     for column, measure in enumerate(wanted):
         values[:, column] = measure.compute(judged.hits)
-        values[_undefined_cases(judged, measure), column] = np.nan
+        values[not_run | undefined_cases(measure, traits), column] = np.nan
     return Scores(judged, tuple(wanted), values)
 
 
@@ -177,10 +180,9 @@ def default_measures(suite: Suite) -> list[str]:
     return names
 
 
-def _undefined_cases(judged: Judged, measure: AnyMeasure) -> NDArray[np.bool_]:
-    """Cases that were not run or that this measure cannot speak about."""
-    undefined: NDArray[np.bool_] = judged.status == NOT_RUN
-    columns = (judged.complete, judged.answerable, judged.has_paths, judged.graded)
+def undefined_cases(measure: AnyMeasure, columns: Traits) -> NDArray[np.bool_]:
+    """Cases that this measure cannot speak about; the columns are the fields of `CaseTraits`."""
+    undefined = np.zeros(len(columns[0]), bool)
     for traits in product((True, False), repeat=len(columns)):
         if undefined_reason(measure, CaseTraits(*traits)):
             undefined |= np.all([column == trait for column, trait in zip(columns, traits, strict=True)], axis=0)
@@ -210,12 +212,9 @@ def _traits(judged: Judged) -> NDArray[np.int64]:
     return np.asarray(np.column_stack(columns) @ weights)
 
 
-def clusters_of(table: CaseTable, rows: NDArray[np.intp]) -> Sequence[str] | None:
-    """What each case is one observation with: the cases of its origin, or only itself; None if all stand alone."""
-    if table.origins is None:
-        return None
-    # A case id must not meet an origin of the same name.
-    return [f"origin {origin}" if (origin := table.origins[row]) else f"case {table.ids[row]}" for row in rows]
+def clusters_of(suite: Suite, rows: NDArray[np.intp]) -> Clusters:
+    """What each case is one observation with: the cases of its origin or gold set, or only itself; None if all stand alone."""
+    return None if suite.clusters is None else suite.clusters[rows]
 
 
 @dataclass(frozen=True)

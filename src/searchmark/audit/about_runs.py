@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from searchmark.analysis.scores import Scores, Summary
@@ -32,13 +32,30 @@ def about_run(
     yield from score_findings(scores, dropped.items(), measures.items(), compared=compared)
 
 
+# What is said of runs, and the findings on their suite that say the same and more.
+_SAID_BETTER = {
+    "unreachable-targets": {"unreachable-targets", "all-targets-missing"},
+    "all-targets-missing": {"all-targets-missing"},
+    "topics-without-judgments": {"partial-join"},
+    "queries-without-judgments": {"partial-join"},
+}
+
+
+def said_once(of_runs: Iterable[Finding], of_suite: Collection[Finding]) -> list[Finding]:
+    """Findings on runs without those that a finding on the suite makes unnecessary, and then the latter."""
+    codes = {each.code for each in of_suite}
+    return [*(each for each in of_runs if not _SAID_BETTER.get(each.code, set()) & codes), *of_suite]
+
+
 def told_apart(findings: Mapping[str, Sequence[Finding]]) -> list[Finding]:
-    """Every finding with the name of the run that it is about; one that holds for all runs is said once."""
-    first = next(iter(findings.values()))
-    shared = [each for each in first if all(each in found for found in findings.values())]
-    own = [_of(name, each) for name, found in findings.items() for each in found if each not in shared]
-    return [*own, *(_of("all runs", each) for each in shared)]
+    """Every finding with the names of the runs that it is about, said once; those that hold for all runs come last."""
+    names: dict[Finding, list[str]] = {}
+    for name, found in findings.items():
+        for each in dict.fromkeys(found):
+            names.setdefault(each, []).append(name)
+    shared = {each: len(runs) == len(findings) for each, runs in names.items()}
+    return [_of("all runs" if shared[each] else ", ".join(names[each]), each) for each in sorted(names, key=shared.__getitem__)]
 
 
-def _of(name: str, each: Finding) -> Finding:
-    return replace(each, message=f"{name}: {each.message}")
+def _of(runs: str, each: Finding) -> Finding:
+    return replace(each, message=f"{runs}: {each.message}")

@@ -10,7 +10,6 @@ from searchmark.analysis.scores import Scores, Summary, distrust, segment_rows
 from searchmark.corpora.corpus import Survey
 from searchmark.findings import Finding, finding
 from searchmark.judging.judge import Judged
-from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import EMPTY, NOT_RUN, Suite
 
 FEWEST_EMPTY = 2  # cases, all of them empty, that are worth a note
@@ -55,10 +54,11 @@ def score_findings(
     for key, count in dropped:
         if count:
             code, sentence = DROPPED.get(key, ("left-out", f"{key.replace('_', ' ')}, left out"))
+            if code == "unreachable-targets" and count == (scores.judged.suite.judgments.grades > 0).sum():
+                code, sentence = "all-targets-missing", "relevant targets, none of which is in the corpus"
             yield finding(code, f"{sentence}: {count}", _cases_behind(key, scores.judged))
     yield from _own_corpus(scores.judged)
     yield from _case_findings(scores.judged, compared)
-    yield from _without_target(scores)
     for name, summary in measures:
         if summary.definition:
             yield finding("formula", f"{name} is {summary.definition}")
@@ -88,24 +88,6 @@ def _case_findings(judged: Judged, compared: bool) -> Iterator[Finding]:
             "cases-missing", f"cases missing from the run, which count as empty as in trec_eval -c: {len(missing)}", missing
         )
     yield from _empty_findings(judged, compared)
-
-
-def _without_target(scores: Scores) -> Iterator[Finding]:
-    """Cases without a relevant target; lower grades still pay in measures that go by no lowest relevant grade, as nDCG does."""
-    judged, suite = scores.judged, scores.judged.suite
-    by_grade = [each.name for each in scores.measures if _counts_from(each, suite.defaults.rel)]
-    lowest = suite.defaults.rel if by_grade else 1
-    hollow = judged.answerable & judged.complete & (judged.hits.total_relevant(lowest) == 0)
-    if hollow.any():
-        lower_grades = judged.hits.total_relevant(1)[hollow].any()
-        zero = f"can only score 0 in {', '.join(by_grade)}" if lower_grades else "can only score 0"
-        message = f"cases without a target of grade {lowest} or higher, which {zero}: {int(hollow.sum())}"
-        yield finding("cases-without-target", message, (suite.table.ids[row] for row in np.flatnonzero(hollow)))
-
-
-def _counts_from(measure: AnyMeasure, grade: int) -> bool:
-    """Whether no grade below this one pays."""
-    return all(int(part.options.get("rel", 0)) >= grade for part in measure.parts)
 
 
 def _empty_findings(judged: Judged, compared: bool) -> Iterator[Finding]:

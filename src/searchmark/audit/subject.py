@@ -7,11 +7,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from searchmark.analysis.scores import Scores
+from searchmark.analysis.measure_limits import MeasureLimits, measure_limits
+from searchmark.analysis.pools import Pool
+from searchmark.analysis.scores import Scores, default_measures
 from searchmark.corpora.corpus import Corpus, Survey
+from searchmark.corpora.exclusions import with_exclusions
 from searchmark.gates.baselines import NO_BASELINE, Baseline
 from searchmark.gates.rules import Rule
 from searchmark.judging.judge import expand_suite
+from searchmark.measures.grammar import AnyMeasure, parse_measures
 from searchmark.options.compare_options import CompareOptions, DecisionTable
 from searchmark.records import Suite
 
@@ -22,7 +26,8 @@ class Subject:
 
     ``survey`` has the ids of the corpus; ``corpus`` reads its documents, which only a full audit does. ``suite_file`` is where
     the suite was read from. ``scores`` are those of runs on this suite, by their display names. ``decisions`` are tables that
-    decide by its categories, ``foresight`` is the size of a loss that a gate is wanted to see.
+    decide by its categories, ``rules`` are all of the gate, those of its baseline included, and ``foresight`` is the size of a
+    loss that a gate is wanted to see.
     """
 
     suite: Suite
@@ -44,4 +49,24 @@ class Subject:
     @cached_property
     def expanded(self) -> Suite:
         """The suite with its globs and symbols replaced by the ids that they mean, where the ids are known."""
-        return self.suite if self.ids is None else expand_suite(self.suite, self.ids)
+        return self.suite if self.ids is None else expand_suite(with_exclusions(self.suite, self.survey), self.ids)
+
+    @cached_property
+    def pool(self) -> Pool:
+        """What can be returned for the cases that runs are scored on."""
+        scored = next(iter(self.scores.values()), None)
+        return Pool.of(self.expanded if scored is None else scored.judged.suite, self.ids)
+
+    @property
+    def measures(self) -> Sequence[AnyMeasure]:
+        """Those of the runs, or else the usual ones of the suite and those of rules."""
+        scored = next(iter(self.scores.values()), None)
+        if scored is not None:
+            return scored.measures
+        of_rules = [measure for rule in self.rules for measure in rule.measures]
+        return parse_measures([*default_measures(self.suite), *of_rules], self.suite.defaults)
+
+    @cached_property
+    def limits(self) -> tuple[MeasureLimits, ...]:
+        """What these measures can be, in their order."""
+        return measure_limits(self.measures, self.pool)

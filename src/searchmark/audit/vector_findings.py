@@ -30,7 +30,7 @@ def _odd_ones(found: VectorStatistics) -> Iterator[Finding]:
     )
     for code, count, what in odd:
         if count:
-            yield finding(code, f"{count:,} of {found.count:,} vectors{_of_arm(found)} {what}")
+            yield finding(code, f"{count:,} of {_vectors(found)} {what}")
 
 
 def _lengths(found: VectorStatistics, *, by_length: bool) -> Iterator[Finding]:
@@ -38,7 +38,7 @@ def _lengths(found: VectorStatistics, *, by_length: bool) -> Iterator[Finding]:
     if found.norm_mean is None or found.norm_min is None or found.norm_max is None or least is None:
         return
     written = f"{found.norm_min:.4g} to {found.norm_max:.4g}, mean {found.norm_mean:.4g}"
-    vectors = f"{found.count:,} vectors{_of_arm(found)}"
+    vectors = _vectors(found)
     are_one = vectors if not found.zero else f"{found.finite - found.zero:,} of {vectors}"
     is_one = max(abs(least - 1), abs(found.norm_max - 1)) <= LENGTH_ONE
     differ = found.norm_max - least > ROUNDING * found.norm_mean
@@ -48,8 +48,14 @@ def _lengths(found: VectorStatistics, *, by_length: bool) -> Iterator[Finding]:
         yield finding("unnormalised-vectors", f"{vectors} have lengths of {written}, and the distance goes by length")
     elif found.normalized is False and is_one:
         yield finding("normalised-already", f"{are_one} have length one though normalize is false")
-    if found.unit_before and found.unit_before >= found.count - found.zero:
+    if found.unit_before and found.unit_before >= found.seen - found.zero:
         yield finding("double-normalised", f"{are_one} had length one already and were normalised again, which changed nothing")
+
+
+def _vectors(found: VectorStatistics) -> str:
+    """Those that were looked at, and of how many."""
+    looked_at = f"{found.seen:,} vectors{_of_arm(found)}"
+    return looked_at if found.looked_at is None else f"{looked_at} that were looked at, of {found.count:,},"
 
 
 def _of_arm(found: VectorStatistics) -> str:

@@ -65,9 +65,6 @@ class GateAgainst(GateChoice):
             default=f"gates.baseline of the config, or {BASELINE_FILE}",
         ),
     ] = None
-    bisect: Annotated[
-        bool, Option("Exit codes for 'git bisect run': 0 good, 1 bad, 125 for everything that is neither.", ("--bisect",))
-    ] = False
 
     def baseline(self, config: Config, rules: Sequence[Rule], asked: Sequence[AnyMeasure] = ()) -> Baseline:
         """The baseline, if one is named or a rule asks for one; one that is named is used, by the first of ``asked`` if need be."""
@@ -80,6 +77,15 @@ class GateAgainst(GateChoice):
         from searchmark.gates.reading import look_book
 
         return look_book(config.gates, rules, Path(baseline_file(config, self.against)))
+
+
+@dataclass(frozen=True)
+class GateOutcome(GateAgainst):
+    """The same for verbs that say how a gate ended."""
+
+    bisect: Annotated[
+        bool, Option("Exit codes for 'git bisect run': 0 good, 1 bad, 125 for everything that is neither.", ("--bisect",))
+    ] = False
 
 
 def baseline_file(config: Config, against: str | None) -> str:
@@ -104,9 +110,14 @@ def threshold_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return option_group(GateChoice, "gates", GATE)(command)
 
 
+def against_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same with ``--against``."""
+    return option_group(GateAgainst, "gates", GATE)(command)
+
+
 def gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The same with ``--against`` and ``--bisect``."""
-    return option_group(GateAgainst, "gates", GATE)(command)
+    return option_group(GateOutcome, "gates", GATE)(command)
 
 
 def with_next_step(report: Report, suite: str, runs: Sequence[str], baseline: str | None, verb: str = "evaluate") -> Report:

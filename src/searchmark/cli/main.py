@@ -32,7 +32,7 @@ VERBS = {
     "evaluate": "Run an agent on a suite, or score a saved run.",
     "compare": "Compare agents or saved runs on one suite, with evidence.",
     "sweep": "Run one agent in many settings: recall, latency, and what a setting costs in relevance.",
-    "audit": "Check whether scores on a suite can mean anything, and published numbers.",
+    "audit": "Check whether scores on a suite, or published numbers, can mean anything.",
     "gate": "Check a saved run against the rules of a gate.",
     "baseline": "Show or update what runs are held against.",
     "approve": "Make what a run answered what a suite expects, case by case.",

@@ -10,13 +10,14 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
+from searchmark.corpora.document_fields import DocumentFields
 from searchmark.corpora.document_source import DocumentList, DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.corpora.path_names import PathNames
@@ -34,7 +35,7 @@ __all__ = ["Changes", "Corpus", "FieldMapping", "Survey", "corpus_of", "load_cor
 class Survey:
     """What one pass over a corpus has seen: its ids, each once, and what is odd about it.
 
-    ``folder`` is where the documents lie as files, where they do so anyway.
+    ``folder`` is where the documents lie as files, where they do so anyway. ``fields`` reads what they say of themselves.
     """
 
     ids: Set[str]
@@ -43,6 +44,7 @@ class Survey:
     skipped: int
     digest: str
     folder: Path | None = None
+    fields: DocumentFields | None = field(default=None, compare=False, repr=False)
 
 
 class Corpus:
@@ -150,7 +152,7 @@ class Corpus:
         if not ids:
             raise NothingEvaluated(f"the corpus {self.name!r} holds no documents")
         folder = self.folder if self.origin is None else None  # that of a commit would have to be made
-        return Survey(ids, duplicates, empty, skipped, f"{total % (1 << 256):064x}", folder)
+        return Survey(ids, duplicates, empty, skipped, f"{total % (1 << 256):064x}", folder, DocumentFields(self.source))
 
 
 @dataclass(frozen=True, eq=False)

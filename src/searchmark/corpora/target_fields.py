@@ -8,8 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from searchmark.corpora.corpus import Corpus, corpus_of
+from searchmark.corpora.document_fields import value_of
 from searchmark.errors import UsageError
-from searchmark.records import MATCHES, Document, Suite
+from searchmark.records import MATCHES, Suite
 
 PREFIX = "target."
 
@@ -61,16 +62,12 @@ def _values(corpus: Corpus, wanted: set[str], fields: Sequence[str]) -> dict[str
     for document in corpus:
         known.update(dict.fromkeys(document.fields))
         if document.id in wanted:
-            values[document.id] = {field: _as_texts(_value(document, field)) for field in fields}
+            values[document.id] = {field: _as_texts(value_of(document, field)) for field in fields}
     unknown = next((field for field in fields if field not in known and field != "title"), None)
     if unknown is not None:
         there = ", ".join(sorted(known)) or "none"
         raise UsageError(f"no document of {corpus.name!r} has a field {unknown!r}; there are: {there}")
     return values
-
-
-def _value(document: Document, field: str) -> Any:
-    return document.fields.get(field, document.title if field == "title" else None)
 
 
 def _as_texts(value: Any) -> tuple[str, ...]:

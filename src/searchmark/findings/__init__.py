@@ -7,14 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from searchmark.findings import agent_kinds, claim_kinds, corpus_kinds, gate_kinds, gold_kinds, number_kinds, run_kinds
+from searchmark.findings import (
+    agent_kinds,
+    chosen_kinds,
+    claim_kinds,
+    corpus_kinds,
+    gate_kinds,
+    gold_kinds,
+    number_kinds,
+    rule_kinds,
+    run_kinds,
+)
 from searchmark.findings.finding import Finding, FindingKind, Severity
 
-__all__ = ["FINDING_KINDS", "SEVERITIES", "Finding", "FindingKind", "Severity", "by_severity", "finding", "spoils"]
+__all__ = [
+    "FINDING_KINDS", "OTHER_THEME", "SEVERITIES", "THEMES", "Finding", "FindingKind", "Severity", "by_severity", "by_theme",
+    "finding", "spoils",
+]  # fmt: skip
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-_ROOMS = (run_kinds, corpus_kinds, gold_kinds, agent_kinds, number_kinds, gate_kinds, claim_kinds)
-FINDING_KINDS: Mapping[str, FindingKind] = {kind.code: kind for room in _ROOMS for kind in room.KINDS}
+# What findings are about, by the heading that a reader finds them under.
+THEMES: Mapping[str, tuple[FindingKind, ...]] = {
+    "Runs": run_kinds.KINDS,
+    "Gold against its corpus": corpus_kinds.KINDS,
+    "Gold against itself": (*gold_kinds.KINDS, *chosen_kinds.KINDS),
+    "Gold against the agents": agent_kinds.KINDS,
+    "What the numbers can be": number_kinds.KINDS,
+    "What the gate can see": (*rule_kinds.KINDS, *gate_kinds.KINDS),
+    "Published numbers": claim_kinds.KINDS,
+}
+OTHER_THEME = "Other findings"
+FINDING_KINDS: Mapping[str, FindingKind] = {kind.code: kind for kinds in THEMES.values() for kind in kinds}
+_THEME_OF = {kind.code: theme for theme, kinds in THEMES.items() for kind in kinds}
 
 
 def finding(code: str, message: str, cases: Iterable[str] = ()) -> Finding:
@@ -30,5 +54,15 @@ def spoils(found: Finding) -> bool:
 
 
 def by_severity(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings with the worst first, each only once."""
-    return sorted(dict.fromkeys(findings), key=lambda each: SEVERITIES.index(each.severity))
+    """Findings with the worst first, each only once, those of one code side by side."""
+    different = list(dict.fromkeys(findings))
+    first = {code: at for at, code in reversed([(at, each.code) for at, each in enumerate(different)])}
+    return sorted(different, key=lambda each: (SEVERITIES.index(each.severity), first[each.code]))
+
+
+def by_theme(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    """Findings under the headings that they belong to; those of a kind that is not known come last."""
+    found: dict[str, list[Finding]] = {theme: [] for theme in (*THEMES, OTHER_THEME)}
+    for each in findings:
+        found[_THEME_OF.get(each.code, OTHER_THEME)].append(each)
+    return {theme: some for theme, some in found.items() if some}

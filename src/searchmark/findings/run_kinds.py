@@ -182,11 +182,6 @@ KINDS = (
         "Ask the agent for something that it must find, and check its corpus, its query and how its hits are read.",
     ),
     FindingKind(
-        "cases-without-target", "warning", "Cases without any relevant target.",
-        "They can only score 0 in P, R, RR, Success and other measures with a lowest relevant grade, and lower those means.",
-        "Judge them, remove them, or mark them as unanswerable.",
-    ),
-    FindingKind(
         "undefined-values", "note", "Cases for which a measure is undefined.",
         "They are not in its mean; the reason is with each case in the JSON report.",
     ),
@@ -225,10 +220,6 @@ KINDS = (
         "cases-not-in-all-runs", "warning", "Cases of the suite that not all runs answer, left out.",
         "The comparison holds for the common cases only.",
     ),
-    FindingKind(
-        "unreachable-targets", "warning", "Relevant targets that are not in the corpus.",
-        "No search can find them, so that the best possible value is below 1.",
-    ),
     FindingKind("cases-filtered-out", "note", "Cases of the suite that were not asked for, left out."),
     FindingKind("hits-below-same-depth", "note", "Hits below the smallest depth of all runs, left out as asked."),
     FindingKind("hits-beyond-depth", "note", "Hits beyond the depth that was asked for, left out."),
@@ -249,7 +240,11 @@ KINDS = (
         "Let it state milliseconds of this one search.",
     ),
     FindingKind("left-out", "note", "Anything else that was counted and left out."),
-    FindingKind("duplicate-documents", "warning", "Documents of the corpus with a duplicate id, left out."),
+    FindingKind(
+        "duplicate-documents", "warning", "Documents of the corpus with a duplicate id, left out.",
+        "The first document with an id counts; the contents of the others cannot be found.",
+        "Give every document an id of its own.",
+    ),
     FindingKind("empty-documents", "note", "Documents of the corpus without any text."),
     FindingKind("skipped-files", "note", "Files of the corpus that hold no text, left out."),
 )  # fmt: skip

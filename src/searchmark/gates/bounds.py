@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from searchmark.analysis.declared import Declared
 from searchmark.analysis.scores import Scores, untrusted_because
 from searchmark.errors import UsageError
+from searchmark.findings import Finding, finding
 from searchmark.gates.own_k import AtOwnK
 from searchmark.gates.quantities import GatedNumber, MeanOf
 from searchmark.gates.reach import Reach
 from searchmark.gates.rules import VERDICTS, Evidence, GateVerdict, RuleResult
-from searchmark.gates.segments import EVERYTHING, CaseSegment, Rows, named_in, rows_of
-from searchmark.gates.sentences import expectation, prefix_for, within
+from searchmark.gates.segments import EVERYTHING, CaseSegment, named_in, rows_of
+from searchmark.gates.sentences import expectation, prefix_for, rule_name, within
 from searchmark.gates.stated_quantities import RetriesOf, TokensOf
 from searchmark.measures.grammar import AnyMeasure, parse_measure
 from searchmark.options.gate_options import NumberBound
@@ -35,6 +36,15 @@ class NumberRule:
     def measures(self) -> Sequence[AnyMeasure]:
         return self.quantity.measures
 
+    @property
+    def name(self) -> str:
+        return rule_name(self.quantity.subject(None), self.segment.where, self.bound, self.expected)
+
+    def worth(self, reach: Reach) -> Iterator[Finding]:
+        rows = rows_of(reach.suite, self.segment)
+        if rows is not None and isinstance(self.quantity, MeanOf | AtOwnK):
+            yield from reach.findings(self.quantity, self.bound, self.expected, rows)
+
     def declared(self, evidence: Evidence) -> Sequence[Declared]:  # noqa: ARG002  # a bound compares nothing
         return ()
 
@@ -48,12 +58,12 @@ class NumberRule:
 
     def _check_run(self, evidence: Evidence, name: str) -> RuleResult:
         scores, quantity = evidence.scores[name], self.quantity
-        found = self._check(scores, evidence.reach, prefix_for(name, evidence.candidates))
+        found = self._check(scores, prefix_for(name, evidence.candidates))
         where = named_in(scores.judged.suite, self.segment).where
         amounts = quantity.amounts(scores, found.cases) if isinstance(quantity, TokensOf | RetriesOf) else ()
         return replace(found, where=where, run=name, words=quantity.words(scores), unit=quantity.unit.strip(), amounts=amounts)
 
-    def _check(self, scores: Scores, reach: Reach | None, prefix: str) -> RuleResult:
+    def _check(self, scores: Scores, prefix: str) -> RuleResult:
         quantity, rows = self.quantity, rows_of(scores.judged.suite, self.segment)
         subject, words = f"{prefix}{quantity.subject(scores)}", f"{prefix}{quantity.words(scores)}{self.segment.words}"
         if rows is None:
@@ -69,18 +79,13 @@ class NumberRule:
         elif distrust:
             message = f"{message}; untrusted: {'; '.join(distrust)}"
         causes = quantity.worst(scores, rows, high_is_bad=self._high_is_bad) if actual is not None and not met else ()
-        notes = (*self._warnings(words, actual), *self._worth(reach, rows))
-        return self._result(subject, actual, causes, verdict, message, notes)
-
-    def _worth(self, reach: Reach | None, rows: Rows) -> Iterator[str]:
-        if reach is not None and isinstance(self.quantity, MeanOf | AtOwnK):
-            yield from reach.notes(self.quantity, self.bound, self.expected, rows)
+        return self._result(subject, actual, causes, verdict, message, self._warnings(prefix, actual))
 
     @property
     def _high_is_bad(self) -> bool:
         return self.bound in ("at_most", "below")
 
-    def _warnings(self, words: str, actual: float | None) -> list[str]:
+    def _warnings(self, prefix: str, actual: float | None) -> tuple[Finding, ...]:
         limits = (("above", self.warn_above, 1), ("below", self.warn_below, -1))
         passed = [
             (side, limit)
@@ -88,7 +93,8 @@ class NumberRule:
             if limit is not None and actual is not None and sign * (actual - limit) > 0
         ]
         unit = self.quantity.unit
-        return [f"{words} is {actual:.4g}{unit}, {side} {limit:g}{unit}: a warning, not a failure" for side, limit in passed]
+        said = (f"{prefix}{actual:.4g}{unit} is {side} {limit:g}{unit}, a warning and not a failure" for side, limit in passed)
+        return tuple(finding("warning-level", sentence) for sentence in said)
 
     def _result(
         self,
@@ -97,9 +103,9 @@ class NumberRule:
         cases: tuple[str, ...],
         verdict: GateVerdict,
         message: str,
-        notes: tuple[str, ...] = (),
+        found: tuple[Finding, ...] = (),
     ) -> RuleResult:
-        return RuleResult(subject, self.segment.where, self.bound, self.expected, actual, cases, verdict, message, notes)
+        return RuleResult(subject, self.segment.where, self.bound, self.expected, actual, cases, verdict, message, found)
 
     def _badness(self, result: RuleResult) -> tuple[int, float]:
         actual = result.actual

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from searchmark.analysis.declared import Declared
 from searchmark.analysis.scores import Scores, untrusted_because
+from searchmark.findings import Finding, finding
 from searchmark.gates.bounds import NumberRule
 from searchmark.gates.own_k import NAMES, AtOwnK, fixture_of
 from searchmark.gates.pins import unknown_because
 from searchmark.gates.reach import Reach
 from searchmark.gates.rules import Evidence, GateVerdict, Rule, RuleResult, worst_run
-from searchmark.gates.sentences import told_apart, within
+from searchmark.gates.sentences import rule_name, told_apart, within
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.gate_options import FIXTURE_METRICS, FixtureMetric
 from searchmark.records import Suite
@@ -58,7 +59,7 @@ class UnknownMetricRule:
 
     subject: str
     expected: float
-    name: str
+    metric: str
     measures: tuple[AnyMeasure, ...] = ()
 
     def declared(self, evidence: Evidence) -> Sequence[Declared]:  # noqa: ARG002  # nothing is compared
@@ -66,8 +67,15 @@ class UnknownMetricRule:
 
     def check(self, evidence: Evidence) -> RuleResult:  # noqa: ARG002  # whatever the run
         known = ", ".join(FIXTURE_METRICS)
-        message = f"{self.subject} cannot be checked: {self.name!r} is not a metric of fixtures that is known; there are {known}"
+        message = f"{self.subject} cannot be checked: {self.metric!r} is not a metric of fixtures that is known; there are {known}"
         return RuleResult(self.subject, {}, "at_least", self.expected, None, (), "untrusted", message)
+
+    @property
+    def name(self) -> str:
+        return rule_name(self.subject, {}, "at_least", self.expected)
+
+    def worth(self, reach: Reach) -> Iterator[Finding]:  # noqa: ARG002  # nothing is known of it
+        yield from ()
 
 
 @dataclass(frozen=True)
@@ -91,9 +99,19 @@ class FixtureRule:
     def check(self, evidence: Evidence) -> RuleResult:
         if not evidence.candidates:
             return self._untrusted(f"{self._subject(None)} cannot be checked: there is no run")
-        return worst_run(evidence, lambda name: self.check_run(evidence.scores[name], evidence.reach))
+        return worst_run(evidence, lambda name: self.check_run(evidence.scores[name]))
 
-    def check_run(self, scores: Scores, reach: Reach | None = None) -> RuleResult:
+    @property
+    def name(self) -> str:
+        return rule_name(self._subject(self.fixture.k), {}, "at_least", self.threshold)
+
+    def worth(self, reach: Reach) -> Iterator[Finding]:
+        row = row_of(reach.suite, self.fixture)
+        if row is not None:
+            found = reach.findings(AtOwnK(self.metric, (self.fixture,)), "at_least", self.threshold, np.array([row]))
+            yield from (replace(each, cases=(reach.suite.table.ids[row],)) for each in found)
+
+    def check_run(self, scores: Scores) -> RuleResult:
         """What one run makes of it."""
         suite, quantity = scores.judged.suite, AtOwnK(self.metric, (self.fixture,))
         row = row_of(suite, self.fixture)
@@ -107,8 +125,7 @@ class FixtureRule:
             return self._untrusted(f"{subject} cannot be checked: {reason}", case)
         met = within("at_least", actual, self.threshold)
         message = self._kept(subject, actual) if met else self._regression(subject, actual)
-        worth = () if reach is None else reach.notes(quantity, "at_least", self.threshold, np.array([row]))
-        return self._result(subject, actual, (case,), "passed" if met else "failed", message, (*self._notes(scores), *worth))
+        return self._result(subject, actual, (case,), "passed" if met else "failed", message, self._other_model(scores))
 
     def _subject(self, k: int | None) -> str:
         cut = f"@{k}" if k and self.metric == "precision" else ""
@@ -126,12 +143,13 @@ class FixtureRule:
     def _wanted(self) -> str:
         return f">= {self.threshold:.6g} ({self.value:g} * {self.share:g})"
 
-    def _notes(self, scores: Scores) -> tuple[str, ...]:
+    def _other_model(self, scores: Scores) -> tuple[Finding, ...]:
         agent = scores.judged.run.provenance.agent
         ran = agent.model if agent else None
         if ran is None or self.model is None or same_model(ran, self.model):
             return ()
-        return (f"the baseline was made with the model {self.model}, and this run with {ran}",)
+        said = f"the baseline was made with the model {self.model}, and this run with {ran}"
+        return (finding("baseline-of-another-model", said),)
 
     def _untrusted(self, message: str, case: str | None = None) -> RuleResult:
         return self._result(self._subject(self.fixture.k), None, (case,) if case else (), "untrusted", message)
@@ -143,10 +161,10 @@ class FixtureRule:
         cases: tuple[str, ...],
         verdict: GateVerdict,
         message: str,
-        notes: tuple[str, ...] = (),
+        found: tuple[Finding, ...] = (),
     ) -> RuleResult:
         where = {"fixture": self.fixture.name}
-        return RuleResult(subject, where, "at_least", self.threshold, actual, cases, verdict, message, notes)
+        return RuleResult(subject, where, "at_least", self.threshold, actual, cases, verdict, message, found)
 
 
 def row_of(suite: Suite, fixture: BaselineCase) -> int | None:

@@ -9,7 +9,8 @@ from pathlib import Path
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.sequential import Look, sequential_verdict
 from searchmark.analysis.verdicts import Difference, Judgement, PairedEvidence
-from searchmark.gates.looks import Build, LookFile, Subject, answers_digest, far_above, open_looks
+from searchmark.findings import Finding, finding
+from searchmark.gates.looks import Build, LookFile, WatchedMeasure, answers_digest, far_above, open_looks
 from searchmark.gates.segments import CaseSegment, rows_of
 from searchmark.records import Run
 
@@ -22,8 +23,8 @@ class LookBook:
 
     def look(
         self, before: Scores, after: Scores, segment: CaseSegment, measure: str, min_effect: float, family: int
-    ) -> tuple[Look, Judgement, tuple[str, ...]]:
-        """One look at a build and its verdict, written down; and a note if builds have been far above the baseline for long."""
+    ) -> tuple[Look, Judgement, tuple[Finding, ...]]:
+        """One look at a build and its verdict, written down; and a finding if builds have been far above the baseline for long."""
         column, rows = after.names.index(measure), rows_of(after.judged.suite, segment)
         if self.path is None:
             return *sequential_verdict(before, after, column, 1, min_effect, rows, family), ()
@@ -41,8 +42,10 @@ class LookBook:
         with open_looks(self.path) as looks:
             return looks.next_number(_subject(before, measure, segment))
 
-    def note(self, before: Scores, after: Scores, segment: CaseSegment, found: Difference, min_effect: float) -> tuple[str, ...]:
-        """Write down a look of a rule that does not count them, for the note alone."""
+    def note(
+        self, before: Scores, after: Scores, segment: CaseSegment, found: Difference, min_effect: float
+    ) -> tuple[Finding, ...]:
+        """Write down a look of a rule that does not count them, for the finding alone."""
         if self.path is None:
             return ()
         subject = _subject(before, found.measure, segment)
@@ -52,15 +55,15 @@ class LookBook:
             return _left_behind(looks, subject, min_effect)
 
 
-def _left_behind(looks: LookFile, subject: Subject, min_effect: float) -> tuple[str, ...]:
-    note = far_above(looks.looks_at(subject), min_effect)
-    return () if note is None else (note,)
+def _left_behind(looks: LookFile, subject: WatchedMeasure, min_effect: float) -> tuple[Finding, ...]:
+    said = far_above(looks.looks_at(subject), min_effect)
+    return () if said is None else (finding("baseline-left-behind", said),)
 
 
-def _subject(before: Scores, measure: str, segment: CaseSegment) -> Subject:
+def _subject(before: Scores, measure: str, segment: CaseSegment) -> WatchedMeasure:
     """Its values rest on the answers of the baseline and on today's judgments."""
     judgments = before.judged.suite.hashes["judgments"]
-    return Subject(
+    return WatchedMeasure(
         f"{answers_digest(before.judged.run)} {judgments}", measure, "" if segment.by is None else f"{segment.by}={segment.value}"
     )
 

@@ -34,7 +34,7 @@ _PATIENCE, _PAUSE = 30.0, 0.05
 
 
 @dataclass(frozen=True)
-class Subject:
+class WatchedMeasure:
     """What is looked at: a measure over some cases, against one baseline.
 
     ``baseline`` is a digest of all that its values rest on: its answers and the judgments.
@@ -72,8 +72,8 @@ class RecordedLook:
     p: float | None = None
 
     @property
-    def subject(self) -> Subject:
-        return Subject(self.baseline, self.measure, self.where)
+    def subject(self) -> WatchedMeasure:
+        return WatchedMeasure(self.baseline, self.measure, self.where)
 
 
 def looks_path(baseline: Path) -> Path:
@@ -101,21 +101,21 @@ class LookFile:
         self._whole = len(content) if _ends_whole(path, content) else content.rfind(b"\n") + 1
         self._closed = content[: self._whole].endswith(b"\n") or not self._whole
 
-    def looks_at(self, subject: Subject) -> list[RecordedLook]:
+    def looks_at(self, subject: WatchedMeasure) -> list[RecordedLook]:
         return [look for look in self._looks if look.subject == subject]
 
-    def number_of(self, subject: Subject, build: Build) -> int:
+    def number_of(self, subject: WatchedMeasure, build: Build) -> int:
         """The number of the look at a build: the one that it has, or the next one."""
         same = next((look.number for look in self.looks_at(subject) if _same(look, build)), None)
         return same or self.next_number(subject)
 
-    def next_number(self, subject: Subject) -> int:
+    def next_number(self, subject: WatchedMeasure) -> int:
         """The number of the look at a build that was not looked at yet."""
         earlier = self.looks_at(subject)
         # Branches that were merged may both have a look of one number: all of them count.
         return max(len(earlier), *(look.number for look in earlier), 0) + 1
 
-    def record(self, subject: Subject, build: Build, evidence: PairedEvidence) -> RecordedLook:
+    def record(self, subject: WatchedMeasure, build: Build, evidence: PairedEvidence) -> RecordedLook:
         """Write a look down, safely on disk; one that is there already stays as it is."""
         known = next((look for look in self.looks_at(subject) if _same(look, build)), None)
         if known is not None:
@@ -221,7 +221,7 @@ def _adapter() -> TypeAdapter[RecordedLook]:
 
 
 def far_above(looks: Sequence[RecordedLook], min_effect: float) -> str | None:
-    """A note if builds have been far above their baseline for long: what was gained could be lost again without a red build.
+    """A sentence if builds have been far above their baseline for long: what was gained could be lost again without a red build.
 
     ``looks`` are those at one subject, oldest first. Long is ten looks in a row over fourteen days, the last one included, all
     with an interval above ``min_effect``.
@@ -235,6 +235,6 @@ def far_above(looks: Sequence[RecordedLook], min_effect: float) -> str | None:
     if len(row) < LOOKS_ABOVE or days < DAYS_ABOVE:
         return None
     return (
-        f"{row[0].measure} has been more than {min_effect:g} above the baseline in the last {len(row)} looks, for {days} days; "
+        f"it has been more than {min_effect:g} above the baseline in the last {len(row)} looks, for {days} days; "
         f"to hold later builds to it, run: searchmark baseline update {row[0].run}"
     )

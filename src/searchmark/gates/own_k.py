@@ -19,14 +19,20 @@ from searchmark.gates.quantities import MOST_CASES
 from searchmark.gates.segments import Rows
 from searchmark.judging.judge import Judged
 from searchmark.measures import formulas
+from searchmark.measures.catalogue import DEFINITIONS, Definition
 from searchmark.measures.formulas import GradedHits, Ints
-from searchmark.measures.grammar import AnyMeasure
+from searchmark.measures.grammar import AnyMeasure, Measure
 from searchmark.options.gate_options import FixtureMetric
-from searchmark.records import NO_RANK, Suite
+from searchmark.records import NO_RANK, Defaults, Suite
 from searchmark.suites.baseline_metrics import BaselineCase
 from searchmark.suites.source import as_whole, snake
 
 NAMES: dict[FixtureMetric, str] = {"ndcg": "NDCG", "mrr": "MRR", "precision": "Precision"}
+_DEFINITIONS: dict[FixtureMetric, Definition] = {
+    "ndcg": DEFINITIONS["nDCG"],
+    "mrr": DEFINITIONS["RR"],
+    "precision": DEFINITIONS["P"],
+}
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,13 @@ class AtOwnK:
         fields = suite.table.fields[row] if suite.table.fields is not None else {}
         said = as_whole(fields.get("k"))
         return (known and known.k) or (said if said and said > 0 else None) or _ranked(suite, row) or None
+
+    def as_measures(self, suite: Suite, rows: Rows) -> tuple[Suite, dict[int, Measure]]:
+        """The suite with the grades that this metric gives, and for every case that has a k the measure that it is there."""
+        judgments = replace(suite.judgments, grades=self._grades(suite, rows))
+        regraded = replace(suite, judgments=judgments, table=replace(suite.table, order_only=None), defaults=Defaults())
+        cuts = {row: k for row in rows.tolist() if (k := self.k_of(suite, row))}
+        return regraded, {row: Measure(_DEFINITIONS[self.metric], None if self.metric == "mrr" else k) for row, k in cuts.items()}
 
     def _fixture(self, suite: Suite, row: int) -> BaselineCase | None:
         return fixture_of(suite.table.ids[row], self.fixtures)

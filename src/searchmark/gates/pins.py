@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from searchmark.analysis.declared import Declared
 from searchmark.analysis.scores import Scores, untrusted_because
 from searchmark.comparability import depth_reached
+from searchmark.findings import Finding, finding
 from searchmark.gates.quantities import MOST_CASES
+from searchmark.gates.reach import Reach
 from searchmark.gates.rules import Evidence, GateVerdict, PinBound, RuleResult, worst_run
-from searchmark.gates.sentences import SIGNS, prefix_for, told_apart, within
+from searchmark.gates.sentences import SIGNS, prefix_for, rule_name, told_apart, within
 from searchmark.judging.spelling import normal_path
 from searchmark.measures.grammar import AnyMeasure, parse_measure
 from searchmark.measures.words import named
@@ -35,11 +37,15 @@ class PinRule:
         return ()
 
     def check(self, evidence: Evidence) -> RuleResult:
-        found = _worst_run(evidence, self.check_run)
-        if found is None:
-            return self._result(None, "untrusted", f"{self._subject}: there is no run to check")
-        lacking = [] if evidence.reach is None else evidence.reach.lacking(self.wanted)
-        return replace(found, notes=tuple(f"{each} is not among the documents that were searched" for each in lacking))
+        return _worst_run(evidence, self.check_run) or self._result(None, "untrusted", f"{self._subject}: there is no run to check")
+
+    @property
+    def name(self) -> str:
+        return rule_name(self._subject, {}, self.bound, ", ".join(self.wanted))
+
+    def worth(self, reach: Reach) -> Iterator[Finding]:
+        for each in reach.lacking(self.wanted):
+            yield finding("pin-outside-corpus", f"{each} is not among the documents that are searched", [self.pin.case])
 
     def check_run(self, scores: Scores) -> RuleResult:
         """What one run makes of it."""
@@ -109,6 +115,14 @@ class KnownFailureRule:
     def check(self, evidence: Evidence) -> RuleResult:
         return _worst_run(evidence, self.check_run) or self._result(None, "untrusted", f"{self._subject}: there is no run to check")
 
+    @property
+    def name(self) -> str:
+        return rule_name(self._subject, {}, "known_failure", "fails")
+
+    def worth(self, reach: Reach) -> Iterator[Finding]:
+        for pin in self.pins:
+            yield from pin.worth(reach)
+
     def check_run(self, scores: Scores) -> RuleResult:
         reason = unknown_because(scores, self.failure.case)
         if reason is not None:
@@ -151,10 +165,14 @@ class EachCaseRule:
 
     def check(self, evidence: Evidence) -> RuleResult:
         found = _worst_run(evidence, self.check_run)
-        if found is None:
-            return self._result(self.asked, None, (), "untrusted", "there is no run to check")
-        worth = () if evidence.reach is None else evidence.reach.each_case_notes(self.measure, self.expected, self.spared)
-        return replace(found, notes=tuple(worth))
+        return found or self._result(self.asked, None, (), "untrusted", "there is no run to check")
+
+    @property
+    def name(self) -> str:
+        return rule_name(f"{self.measure.name}{EVERY_CASE}", {}, "at_least", self.expected)
+
+    def worth(self, reach: Reach) -> Iterator[Finding]:
+        yield from reach.findings_of_each(self.measure, self.expected, self.spared)
 
     def check_run(self, scores: Scores) -> RuleResult:
         cases = [case for case in scores.judged.suite.table.ids if case not in self.spared]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,11 +12,13 @@ from searchmark.analysis.foresight import Foresight, GateQuestion, foresee
 from searchmark.analysis.intervals import SAME
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.verdicts import Difference
+from searchmark.findings import Finding, finding
 from searchmark.gates.looking import LookBook
 from searchmark.gates.quantities import MOST_CASES, MeanOf
+from searchmark.gates.reach import Reach
 from searchmark.gates.rules import Evidence, GateVerdict, RuleResult, worst_run
 from searchmark.gates.segments import EVERYTHING, CaseSegment, named_in, rows_of
-from searchmark.gates.sentences import prefix_for
+from searchmark.gates.sentences import prefix_for, rule_name
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.gate_options import Policy
 from searchmark.records import Suite
@@ -30,7 +32,7 @@ class _Seen:
 
     met: bool
     message: str
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     look: int = 1
 
     @property
@@ -64,6 +66,17 @@ class RelativeRule:
             return self._result(None, (), "untrusted", f"{words} cannot be held against the baseline: {evidence.missing_baseline}")
         return worst_run(evidence, lambda name: self._check(evidence, name))
 
+    @property
+    def name(self) -> str:
+        return rule_name(self.quantity.subject(None), self.segment.where, self.policy, self._expected)
+
+    def worth(self, reach: Reach) -> Iterator[Finding]:  # noqa: ARG002  # it has no bound
+        yield from ()
+
+    @property
+    def _expected(self) -> float:
+        return -self.margin if self.policy == "non-inferior" else 0.0
+
     def _declared(self, scores: Scores, name: str) -> Declared | None:
         measure = scores.known_as(self.quantity.measure)
         if measure is None or rows_of(scores.judged.suite, self.segment) is None:
@@ -94,7 +107,7 @@ class RelativeRule:
             verdict, message = "unresolvable", f"{words} is unresolvable: {found.reason}"
         causes = self._losers(evidence, name) if verdict == "failed" else ()
         actual = found.low if self.policy == "non-inferior" else found.difference
-        return self._result(actual, causes, verdict, message, seen.notes, scores)
+        return self._result(actual, causes, verdict, message, seen.findings, scores)
 
     def next_look(self, baseline: Scores | None, looks: LookBook) -> int:
         """Which look at a build the next one will be, where looks count."""
@@ -104,8 +117,12 @@ class RelativeRule:
 
     def foresight(self, suite: Suite, baseline: Scores | None, min_effect: float, family: int, look: int = 1) -> Foresight:
         """What this rule could see of a run that is not made yet."""
-        question = GateQuestion(self.policy, min_effect, self.margin, family, look)
+        question = self.question(min_effect, family, look)
         return foresee(suite, self.quantity.measure, question, baseline, rows_of(suite, self.segment))
+
+    def question(self, min_effect: float, family: int, look: int = 1) -> GateQuestion:
+        """What it asks of a build."""
+        return GateQuestion(self.policy, min_effect, self.margin, family, look)
 
     def _seen(self, evidence: Evidence, name: str, found: Difference, words: str) -> _Seen:
         """What the comparison shows."""
@@ -114,17 +131,17 @@ class RelativeRule:
             met = found.low is not None and found.low > -self.margin
             return _Seen(met, self._non_inferior(words, found, met), left_behind)
         harmed = "REGRESSED" in (found.verdict, found.undone)
-        unseen = () if found.detectable is None else (_unseen(words, found),)
+        unseen = () if found.detectable is None else (_unseen(prefix_for(name, evidence.candidates), found),)
         return _Seen(not harmed, _harm(words, found, harmed), (*unseen, *left_behind))
 
     def _sequential(self, evidence: Evidence, name: str, found: Difference, words: str) -> _Seen:
         """What one look among many shows."""
         looked_at = self._looked_at(evidence, name)
-        look, judgement, notes = evidence.looks.look(*looked_at, found.measure, evidence.min_effect, evidence.family)
+        look, judgement, left_behind = evidence.looks.look(*looked_at, found.measure, evidence.min_effect, evidence.family)
         harmed = "REGRESSED" in (judgement.verdict, judgement.undone)
         said = f"{look.evidence.mean or 0:+.4f}, look {look.number} at level {look.level:.2g}: {judgement.reason}"
         start = f"Expected {words} not to be worse, but it REGRESSED" if harmed else f"{words} shows no evidence of harm"
-        return _Seen(not harmed, f"{start}: {said}", notes, look.number)
+        return _Seen(not harmed, f"{start}: {said}", left_behind, look.number)
 
     def _looked_at(self, evidence: Evidence, name: str) -> tuple[Scores, Scores, CaseSegment]:
         before, after = evidence.scores[evidence.baseline or ""], evidence.scores[name]
@@ -150,12 +167,11 @@ class RelativeRule:
         cases: tuple[str, ...],
         verdict: GateVerdict,
         message: str,
-        notes: tuple[str, ...] = (),
+        findings: tuple[Finding, ...] = (),
         scores: Scores | None = None,
     ) -> RuleResult:
-        expected = -self.margin if self.policy == "non-inferior" else 0.0
         subject = self.quantity.subject(scores)
-        return RuleResult(subject, self.segment.where, self.policy, expected, actual, cases, verdict, message, notes)
+        return RuleResult(subject, self.segment.where, self.policy, self._expected, actual, cases, verdict, message, findings)
 
 
 def _said(found: Difference) -> str:
@@ -170,5 +186,6 @@ def _harm(words: str, found: Difference, harmed: bool) -> str:
     return f"Expected {words} not to be worse, but it REGRESSED: {_said(found)}, {why}"
 
 
-def _unseen(words: str, found: Difference) -> str:
-    return f"{words}: a loss smaller than {found.detectable:.4f} would often not be seen with {found.independent} independent cases"
+def _unseen(prefix: str, found: Difference) -> Finding:
+    seen = f"{prefix}a loss smaller than {found.detectable:.4f} would often not be seen with {found.independent} independent cases"
+    return finding("small-losses-unseen", seen)

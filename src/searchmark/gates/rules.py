@@ -10,6 +10,7 @@ from searchmark.analysis.comparison import unique_names
 from searchmark.analysis.declared import Declared, declared_differences
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.verdicts import Difference
+from searchmark.findings import Finding
 from searchmark.gates.looking import LookBook
 from searchmark.gates.reach import Reach
 from searchmark.measures.grammar import AnyMeasure
@@ -63,7 +64,7 @@ class RuleResult:
     """What became of one rule: which number of which cases (``where``), what was expected of it, and what it is.
 
     ``actual`` is None where there is no such number. ``cases`` are those that decided, the worst first. ``message`` says it in a
-    sentence, and ``notes`` say what the rule itself is worth: a bound out of reach, one that a random ranking meets. ``run`` is
+    sentence, and ``findings`` are what has to be known of the rule itself; in a report they are with all others. ``run`` is
     the one that it is about, the worst if there are several. ``words`` is what users call the number, and ``unit`` its unit.
     ``amounts`` is what each of the cases has of it, where it is stated of single searches.
     """
@@ -76,7 +77,7 @@ class RuleResult:
     cases: tuple[str, ...]
     verdict: GateVerdict
     message: str
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     run: str | None = None
     words: str = ""
     unit: str = ""
@@ -93,7 +94,14 @@ class Rule(Protocol):
     def declared(self, evidence: Evidence) -> Sequence[Declared]:
         """The differences that it asks about."""
 
+    @property
+    def name(self) -> str:
+        """The rule as it was written, on one line."""
+
     def check(self, evidence: Evidence) -> RuleResult: ...
+
+    def worth(self, reach: Reach) -> Iterable[Finding]:
+        """What has to be known before it is relied on, whatever the run: a bound out of reach, one that a random ranking meets."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,7 +127,12 @@ def check_gate(evidence: Evidence, rules: Iterable[Rule], options: CompareOption
 def check_gates(evidence: Sequence[Evidence], rules: Iterable[Rule], options: CompareOptions = CompareOptions()) -> list[Gate]:
     """The same for several sets of runs with the same names, at once."""
     asked = list(rules)
-    return [gate_of(rule.check(each) for rule in asked) for each in _with_differences(evidence, asked, options)]
+    return [gate_of(_checked(rule, each) for rule in asked) for each in _with_differences(evidence, asked, options)]
+
+
+def _checked(rule: Rule, evidence: Evidence) -> RuleResult:
+    found = rule.check(evidence)
+    return found if evidence.reach is None else replace(found, findings=(*found.findings, *rule.worth(evidence.reach)))
 
 
 def _with_differences(evidence: Sequence[Evidence], rules: Sequence[Rule], options: CompareOptions) -> list[Evidence]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from searchmark.options.gate_options import NumberBound
+from searchmark.options.gate_options import POLICIES, NumberBound
 
 # A mean of six times 0.2 is a hair below 0.2, and must not fail a threshold of 0.2.
 ROUNDING = 1e-12
@@ -12,6 +12,25 @@ SIGNS: dict[NumberBound, str] = {"at_least": ">=", "above": ">", "at_most": "<="
 _DIGITS = 4
 _DIGITS_OF_BOUND = 12
 _MOST_DIGITS = 17
+_SIGN_OF: dict[str, str] = {str(bound): sign for bound, sign in SIGNS.items()}
+
+
+def rule_name(subject: str, where: Mapping[str, str], bound: str, expected: float | str) -> str:
+    """A rule as it was written."""
+    return f"{rule_subject(subject, where)} {expected_text(bound, expected)}"
+
+
+def rule_subject(subject: str, where: Mapping[str, str]) -> str:
+    """What a rule is about, and of which cases; a metric of a fixture is named after it."""
+    return "".join([subject, *(f" in {by} {value}" for by, value in where.items() if by != "fixture")])
+
+
+def expected_text(bound: str, expected: float | str) -> str:
+    """The bound and its value."""
+    number = f"{expected:.{_DIGITS_OF_BOUND}g}" if isinstance(expected, float | int) else expected
+    if bound in POLICIES:
+        return f"{bound}, above {number}" if bound == "non-inferior" else bound
+    return f"{_SIGN_OF.get(bound, bound.replace('_', ' '))} {number}"
 
 
 def prefix_for(name: str, names: Sequence[str]) -> str:

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import NothingEvaluated
+from searchmark.judging.described import NOTHING, DescribedIds
 from searchmark.judging.existence import Existing
 from searchmark.judging.expected_orders import expected_orders
 from searchmark.judging.in_batches import match_in_batches
 from searchmark.judging.matches import NOT_MET, Matches, Matching, put_together
-from searchmark.judging.matching import expanded
 from searchmark.judging.names import CLEAN, CaseKinds, Spelling, lines_apart
 from searchmark.judging.one_by_one import match_one_by_one
 from searchmark.judging.score_ranges import inside, ranged_rows
@@ -112,7 +112,12 @@ def expand_suite(suite: Suite, corpus: Collection[str]) -> Suite:
     """The suite with its globs and symbols replaced by the ids of the corpus that they mean."""
     if not CaseKinds.of(suite).described.any():
         return suite
-    cases = [replace(case, judgments=expanded(case.judgments, corpus)) for case in suite.cases]
+    described = DescribedIds(corpus, ignore_case=suite.defaults.ignore_case)
+    excluded = suite.table.excluded_ids or (NOTHING,) * len(suite)
+    cases = [
+        replace(case, judgments=described.expanded(case.judgments, hidden))
+        for case, hidden in zip(suite.cases, excluded, strict=True)
+    ]
     return replace(suite, judgments=Suite.from_cases(suite.name, cases).judgments)
 
 

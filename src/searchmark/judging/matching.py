@@ -2,14 +2,14 @@
 
 Globs have a module of their own. Symbol: the dotted parts occur in the id one after the other, so ``Stock.Update``
 meets ``TModule.Stock.Update`` and ``Update`` meets both. Lines: ``path#L10-L20`` meets any overlapping
-range of that path, and the path alone. All comparisons heed case, and none heeds how accents are encoded.
+range of that path, and the path alone. Ids, paths and lines heed case, and so do globs and symbols unless their suite says
+otherwise. None heeds how accents are encoded.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from math import inf
 from typing import TypeAlias
 
@@ -23,10 +23,15 @@ LineRange: TypeAlias = tuple[int, int]
 _LINES = re.compile(r"(?P<path>.+)#L(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9}))?")
 
 
-def matches_symbol(symbol: str, hit: str) -> bool:
-    wanted, parts = nfc(symbol).split("."), nfc(hit).split(".")
+def matches_symbol(symbol: str, hit: str, *, ignore_case: bool = False) -> bool:
+    wanted, parts = symbol_parts(symbol, ignore_case=ignore_case), symbol_parts(hit, ignore_case=ignore_case)
     size = len(wanted)
     return any(parts[i : i + size] == wanted for i in range(len(parts) - size + 1))
+
+
+def symbol_parts(symbol: str, *, ignore_case: bool = False) -> list[str]:
+    """The dotted parts of a symbol or an id, as they are compared."""
+    return (nfc(symbol).casefold() if ignore_case else nfc(symbol)).split(".")
 
 
 def apart(text: str) -> tuple[str, LineRange | None]:
@@ -70,48 +75,32 @@ def is_pattern(judgment: Judgment) -> bool:
     return judgment.match in ("glob", "symbol")
 
 
-def fits(judgment: Judgment, hit: str, lines: LineRange | None = None) -> bool:
+def fits(judgment: Judgment, hit: str, lines: LineRange | None = None, *, ignore_case: bool = False) -> bool:
     """Whether a judgment of a whole document (by id, path, glob or symbol) means this hit.
 
     A target that names lines itself means a hit with these lines; any other means the document, whatever the lines.
     """
     if judgment.match == "glob":
-        return matches_glob(judgment.target, hit)
+        return matches_glob(judgment.target, hit, ignore_case=ignore_case)
     if judgment.match == "symbol":
-        return matches_symbol(judgment.target, hit)
+        return matches_symbol(judgment.target, hit, ignore_case=ignore_case)
     target, wanted = (judgment.target, None) if lines is None else apart(judgment.target)
     same_name = normal_path if judgment.match == "path" else nfc
     return wanted in (None, lines) and same_name(target) == same_name(hit)
 
 
-def combined_grade(fitting: Iterable[Judgment]) -> int | None:
+def combined_grade(fitting: Iterable[Judgment], *, excluded: bool = False) -> int | None:
     """The grade of a hit that some judgments fit, None if there are none.
 
     The highest grade wins, except that a glob of grade 0 excludes what other globs would include; what is
-    named by id, path or symbol stays in.
+    named by id, path or symbol stays in. An ``excluded`` hit is not relevant unless it is named by id or path.
     """
+    fitting = list(fitting)
+    if excluded and any(map(is_pattern, fitting)):
+        return max([0, *(judgment.grade for judgment in fitting if not is_pattern(judgment))])
     kinds = [(judgment.match, judgment.grade) for judgment in fitting]
     by_glob = [grade for match, grade in kinds if match == "glob"]
     by_name = [grade for match, grade in kinds if match != "glob"]
     if 0 in by_glob:  # whatever the others say: a negative grade means not judged, and takes nothing back
         by_glob = [0]
     return max([*by_name, *by_glob], default=None)
-
-
-def expanded(judgments: Sequence[Judgment], corpus: Iterable[str]) -> tuple[Judgment, ...]:
-    """The same judgments with every glob and symbol replaced by the ids of the corpus that it means."""
-    if not any(map(is_pattern, judgments)):
-        return tuple(judgments)
-    kept = {_known_as(j): j for j in judgments if not is_pattern(j)}
-    of_documents = [j for j in judgments if j.match != "lines"]
-    for hit in corpus:
-        grade = combined_grade(j for j in of_documents if fits(j, hit))
-        if grade is not None:
-            known = kept.get(nfc(hit)) or kept.get(normal_path(hit)) or Judgment(hit)
-            kept[_known_as(known)] = replace(known, grade=grade)
-    return tuple(kept.values())
-
-
-def _known_as(judgment: Judgment) -> str:
-    """The one name of what a judgment means, whichever way its path is spelt."""
-    return normal_path(judgment.target) if judgment.match == "path" else nfc(judgment.target)

@@ -6,7 +6,7 @@ of them meets which judgment is decided by `assignment`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from math import inf
 
@@ -14,12 +14,13 @@ import numpy as np
 
 from searchmark.judging.assignment import credited
 from searchmark.judging.credit import PairRow, pairs_of_case
+from searchmark.judging.described import NOTHING
 from searchmark.judging.matches import NO_JUDGMENT, Matching, Part
 from searchmark.judging.matching import LineRange, apart, combined_grade, fits, is_pattern, line_range
 from searchmark.judging.names import CaseKinds
 from searchmark.judging.spelling import nfc, normal_path
 from searchmark.measures.formulas import Ints
-from searchmark.records import Judgment, Run
+from searchmark.records import Judgment, Run, Suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,21 @@ class CaseMatches:
     met: dict[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class DescriptionRules:
+    """How the globs and symbols of a case are read: whether without regard to case, and which documents they never mean."""
+
+    ignore_case: bool = False
+    excluded: Set[str] = NOTHING
+
+    @classmethod
+    def of(cls, suite: Suite, case: int) -> DescriptionRules:
+        return cls(suite.defaults.ignore_case, NOTHING if suite.table.excluded_ids is None else suite.table.excluded_ids[case])
+
+
+AS_WRITTEN = DescriptionRules()
+
+
 def match_one_by_one(matching: Matching, cases: Ints, kinds: CaseKinds) -> Part:
     """All matches of these cases, each taken by itself."""
     hits: list[tuple[int, int, int, int, int]] = []
@@ -58,7 +74,7 @@ def match_one_by_one(matching: Matching, cases: Ints, kinds: CaseKinds) -> Part:
         answer = int(matching.rows[case])
         by_path = bool(kinds.paths[case] or kinds.described[case])  # globs are about paths
         found = distinct_hits(matching.run, answer, paths=by_path, lines=bool(kinds.lines[case]))
-        matches = match_case(judgments, found)
+        matches = match_case(judgments, found, DescriptionRules.of(matching.suite, case))
         numbers = {place: number for number, (place, _, _) in enumerate(matches.graded, len(hits))}
         met += [(first + row, numbers[place]) for row, place in matches.met.items()]
         for place, row, grade in matches.graded:
@@ -96,30 +112,37 @@ def distinct_hits(run: Run, row: int, *, paths: bool, lines: bool) -> list[Disti
     return list(first.values())
 
 
-def match_case(judgments: Sequence[Judgment], hits: Sequence[DistinctHit]) -> CaseMatches:
-    return (_described if any(map(is_pattern, judgments)) else _exact)(judgments, hits)
+def match_case(judgments: Sequence[Judgment], hits: Sequence[DistinctHit], rules: DescriptionRules = AS_WRITTEN) -> CaseMatches:
+    return _described(judgments, hits, rules) if any(map(is_pattern, judgments)) else _exact(judgments, hits)
 
 
-def _described(judgments: Sequence[Judgment], hits: Sequence[DistinctHit]) -> CaseMatches:
+def _described(judgments: Sequence[Judgment], hits: Sequence[DistinctHit], rules: DescriptionRules) -> CaseMatches:
     """Hit by hit: without a corpus a description cannot say what was missed, but it can say what was hit."""
     lines = _LineJudgments(judgments)
     paid = credited(list(map(lines.fitting, hits)), [judgment.grade for judgment in judgments])
     matches = CaseMatches([], {row: place for place, row in paid.items()})
     seen: set[str] = set()  # documents, of which a case that judges lines may have several hits
     for place, hit in enumerate(hits):
-        fitting = [] if hit.name in seen else _fitting(judgments, hit)
+        fitting = [] if hit.name in seen else _fitting(judgments, hit, rules)
         seen.add(hit.name)
+        excluded = hit.id in rules.excluded
         for row in fitting:
-            matches.met.setdefault(row, place)
+            if not (excluded and is_pattern(judgments[row])):
+                matches.met.setdefault(row, place)
         of_lines = judgments[paid[place]].grade if place in paid else None
-        grades = [grade for grade in (combined_grade(judgments[row] for row in fitting), of_lines) if grade is not None]
+        of_document = combined_grade((judgments[row] for row in fitting), excluded=excluded)
+        grades = [grade for grade in (of_document, of_lines) if grade is not None]
         if grades:
             matches.graded.append((place, NO_JUDGMENT, max(grades)))
     return matches
 
 
-def _fitting(judgments: Sequence[Judgment], hit: DistinctHit) -> list[int]:
-    return [row for row, judgment in enumerate(judgments) if judgment.match != "lines" and fits(judgment, hit.id, hit.lines)]
+def _fitting(judgments: Sequence[Judgment], hit: DistinctHit, rules: DescriptionRules) -> list[int]:
+    return [
+        row
+        for row, judgment in enumerate(judgments)
+        if judgment.match != "lines" and fits(judgment, hit.id, hit.lines, ignore_case=rules.ignore_case)
+    ]
 
 
 def _exact(judgments: Sequence[Judgment], hits: Sequence[DistinctHit]) -> CaseMatches:

@@ -7,10 +7,7 @@ no grade of the rule has to be in the file. A digest tells whether the kinds are
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
 import random
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,24 +15,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from searchmark.corpora.field_mapping import plain
-from searchmark.errors import FormatError, UsageError, shortened
-from searchmark.files.csv_rows import csv_rows
-from searchmark.files.store import read_text
+from searchmark.errors import FormatError, shortened
 from searchmark.labelling.agreement import Stratum
 from searchmark.labelling.label import GRADES, Labels, Pair
+from searchmark.labelling.review_file import CHOSEN, ReviewRow, graded_entries, rows_text
 from searchmark.labelling.words import words
-from searchmark.suites.source import Entry, Source, as_whole
+from searchmark.suites.source import Entry, as_whole
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 NEAR_MISS = "0, near miss"
-COLUMNS = ("query_id", "query", "item_id", "grade", "title", "text", "fields", "drawn_from")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet compute a cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,59 +116,40 @@ def _drawn(strata: Strata, stratum: Stratum, share: int, chance: random.Random) 
 
 
 def review_text(strata: Strata, pairs: Iterable[Pair], path: Path) -> str:
-    """The file for people, CSV or JSONL by its extension: the query, all that the item says, and an empty grade."""
-    rows = [_row(strata.labels, pair) | {"drawn_from": strata.digest} for pair in pairs]
-    extension = path.suffix.lower()
-    if extension in (".jsonl", ".ndjson"):
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    if extension != ".csv":
-        raise UsageError(f"{path}: a review is written as .csv or .jsonl; name the file accordingly")
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([_cell(row, column) for column in COLUMNS] for row in rows)
-    return file.getvalue()
+    """The file for people: the query, all that the item says, and an empty grade."""
+    return rows_text([_row(strata, pair) for pair in pairs], path)
 
 
-def _row(labels: Labels, pair: Pair) -> dict[str, Any]:
+def _row(strata: Strata, pair: Pair) -> ReviewRow:
+    labels = strata.labels
     item = labels.catalogue.items[labels.catalogue.rows[pair[1]]]
-    about = {"query_id": pair[0], "query": labels.queries[pair[0]].text, "item_id": item.id, "grade": None}
-    return about | {"title": item.title or "", "text": item.text, "fields": dict(item.fields)}
-
-
-def _cell(row: Mapping[str, Any], column: str) -> str:
-    value = row[column]
-    if column == "fields":
-        value = "; ".join(f"{name}: {plain(inner)}" for name, inner in value.items())
-    text = "" if value is None else str(value)
-    reads_back = column in ("query_id", "item_id", "grade", "query")
-    return f"'{text}" if text.startswith(_FORMULA) and not reads_back else text
+    about = (pair[0], labels.queries[pair[0]].text, item.id, item.title or "", item.text, dict(item.fields))
+    return ReviewRow(*about, drawn_from=strata.digest)
 
 
 @dataclass(frozen=True)
 class GradedReview:
-    """The grades that people gave, and the digests of the strata that their pairs were drawn from."""
+    """The grades that people gave, and the digests of the strata that their pairs were drawn from.
+
+    ``sampled`` are the pairs that were drawn at random: only those tell how far the rule agrees with people.
+    """
 
     grades: Mapping[Pair, int]
+    sampled: frozenset[Pair]
     drawn_from: frozenset[str]
 
 
 def read_review(path: Path, labels: Labels) -> GradedReview:
     """The grades that people wrote; every pair needs one."""
-    entries = list(_entries(path))
-    if not entries:
-        raise FormatError(path, None, "holds no pairs")
-    empty = [entry for entry in entries if entry.first("grade") is None]
-    if empty:
-        more = f" ({len(empty)} of {len(entries)} pairs have none)" if len(empty) > 1 else ""
-        raise FormatError(path, empty[0].place, f"has no grade{more}; grade every pair, or remove the lines of those that are left")
     grades: dict[Pair, int] = {}
-    for entry in entries:
+    drawn_from: dict[Pair, str] = {}
+    for entry in graded_entries(path):
         pair = _pair(entry, labels)
         if pair in grades:
             raise FormatError(path, entry.place, f"item {pair[1]!r} is graded a second time for query {pair[0]!r}")
-        grades[pair] = _grade(entry)
-    return GradedReview(grades, frozenset(entry.maybe_text("drawn_from") or "" for entry in entries))
+        grades[pair], drawn_from[pair] = _grade(entry), entry.maybe_text("drawn_from") or ""
+    sampled = {pair: digest for pair, digest in drawn_from.items() if digest != CHOSEN}
+    return GradedReview(grades, frozenset(sampled), frozenset(sampled.values()))
 
 
 def _pair(entry: Entry, labels: Labels) -> Pair:
@@ -200,19 +174,3 @@ def _grade(entry: Entry) -> int:
     if grade not in GRADES:
         raise FormatError(entry.path, entry.place, f"grade {shortened(str(written), 40)!r} is none of 0, 1, 2, 3")
     return grade
-
-
-def _entries(path: Path) -> Iterator[Entry]:
-    if path.suffix.lower() != ".csv":
-        yield from Source(path).entries()
-        return
-    rows = csv_rows(path, read_text(path).splitlines(keepends=True))
-    _, header = next(rows, (0, list[str]()))
-    if missing := [name for name in ("query_id", "item_id", "grade") if name not in header]:
-        raise FormatError(path, "line 1", f"has no column {missing[0]!r}")
-    for line, row in rows:
-        if not any(row):
-            continue
-        if len(row) != len(header):
-            raise FormatError(path, f"line {line}", f"has {len(row)} columns, the header {len(header)}")
-        yield Entry.of(path, f"line {line}", {name: cell for name, cell in zip(header, row, strict=True) if cell.strip()})

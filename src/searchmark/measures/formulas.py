@@ -173,7 +173,7 @@ def average_precision(hits: GradedHits, *, k: int | None = None, rel: int = 1) -
     return _ratio(hits.per_case(mask, nth / hits.rank[mask]), hits.total_relevant(rel))
 
 
-def _gains(grade: Ints, gain: str) -> Floats:
+def gains(grade: Ints, gain: str) -> Floats:
     """What a grade pays: itself, or 2 ** grade - 1 (Burges et al., 2005); never less than nothing."""
     positive = np.maximum(grade, 0).astype(np.float64)
     if gain == "linear":
@@ -183,7 +183,7 @@ def _gains(grade: Ints, gain: str) -> Floats:
 
 def _dcg(cases: int, case: Ints, rank: Ints, grade: Ints, k: int | None, gain: str) -> Floats:
     mask = grade > 0 if k is None else (grade > 0) & (rank <= k)
-    pay = _gains(grade[mask], gain) / np.log2(rank[mask] + 1.0)
+    pay = gains(grade[mask], gain) / np.log2(rank[mask] + 1.0)
     return np.bincount(case[mask], pay, minlength=cases).astype(np.float64)
 
 
@@ -192,9 +192,14 @@ def dcg(hits: GradedHits, *, k: int | None = None, gain: str = "linear") -> Floa
     return _dcg(hits.cases, hits.case, hits.rank, hits.grade, k, gain)
 
 
+def ideal_dcg(hits: GradedHits, *, k: int | None = None, gain: str = "linear") -> Floats:
+    """The discounted gain of the best list that there could be, cut at k."""
+    return _dcg(hits.cases, *hits.ideal, k, gain)
+
+
 def ndcg(hits: GradedHits, *, k: int | None = None, gain: str = "linear") -> Floats:
     """trec_eval ndcg and ndcg_cut: DCG over that of the ideal list, which is cut at k as well."""
-    ideal = _dcg(hits.cases, *hits.ideal, k, gain)
+    ideal = ideal_dcg(hits, k=k, gain=gain)
     values = _ratio(dcg(hits, k=k, gain=gain), ideal)
     return np.where(np.isnan(ideal), np.nan, values)
 
@@ -253,7 +258,7 @@ def expected_reciprocal_rank(hits: GradedHits, *, k: int | None = None, max_grad
     turns = np.searchsorted(nth[by_turn], np.arange(1, int(nth.max(initial=0)) + 2))
     for start, end in itertools.pairwise(turns.tolist()):  # the first relevant hits of all cases, then the second ones, ...
         at = by_turn[start:end]
-        satisfies = _gains(np.minimum(grade[at], max_grade), "exp") / 2.0**max_grade
+        satisfies = gains(np.minimum(grade[at], max_grade), "exp") / 2.0**max_grade
         values[case[at]] += unsatisfied[case[at]] * satisfies / rank[at]
         unsatisfied[case[at]] *= 1.0 - satisfies
     values[hits.target_case[hits.target_grade > max_grade]] = np.nan

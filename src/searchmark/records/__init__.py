@@ -25,6 +25,9 @@ if TYPE_CHECKING:
         Hit,
         Status,
     )
+    from searchmark.records.case_table import (
+        CaseTable,
+    )
     from searchmark.records.columns import (
         NO_LINE,
         line_columns,
@@ -34,6 +37,10 @@ if TYPE_CHECKING:
     )
     from searchmark.records.document import (
         Document,
+    )
+    from searchmark.records.field_values import (
+        FieldValues,
+        field_texts,
     )
     from searchmark.records.judgments import (
         MATCHES,
@@ -71,7 +78,6 @@ if TYPE_CHECKING:
     )
     from searchmark.records.suite import (
         Case,
-        CaseTable,
         Defaults,
         Gain,
         Suite,
@@ -104,6 +110,7 @@ __all__ = [
     "Defaults",
     "Document",
     "Environment",
+    "FieldValues",
     "Gain",
     "Hit",
     "IndexBuild",
@@ -126,6 +133,7 @@ __all__ = [
     "TrustKind",
     "VectorStatistics",
     "display_names",
+    "field_texts",
     "is_line_range",
     "joined_provenance",
     "line_columns",
@@ -146,9 +154,11 @@ _HOMES = {
         "Hit",
         "Status",
     ),
+    "case_table": ("CaseTable",),
     "columns": ("NO_LINE", "line_columns"),
     "digests": ("query_digest",),
     "document": ("Document",),
+    "field_values": ("FieldValues", "field_texts"),
     "judgments": ("MATCHES", "NO_RANK", "Judgment", "JudgmentTable", "Match", "ScoreRange"),
     "line_ranges": ("is_line_range",),
     "provenance": (
@@ -173,7 +183,6 @@ _HOMES = {
     "run": ("Run", "ScoredRun"),
     "suite": (
         "Case",
-        "CaseTable",
         "Defaults",
         "Gain",
         "Suite",

@@ -116,12 +116,20 @@ class JudgmentTable:
 
     def named_targets(self, start: int, end: int) -> Iterator[str]:
         """The relevant targets in some rows that are named by id or path, and so exist or not."""
-        return compress(self.targets[start:end], self._named[start:end].tolist())
+        return compress(self.targets[start:end], self.named[start:end].tolist())
 
     @cached_property
-    def _named(self) -> NDArray[np.bool_]:
+    def named(self) -> NDArray[np.bool_]:
+        """Which judgments say that a target is relevant which they name by id or path."""
         relevant: NDArray[np.bool_] = self.grades > 0
         return relevant if self.match is None else relevant & np.isin(self.match, [MATCHES.index(how) for how in ("id", "path")])
+
+    @property
+    def described(self) -> NDArray[np.bool_]:
+        """Which judgments name their targets only by description: globs and symbols."""
+        if self.match is None:
+            return np.zeros(len(self), bool)
+        return np.isin(self.match, [MATCHES.index(how) for how in ("glob", "symbol")])
 
     @cached_property
     def case(self) -> NDArray[np.int64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,10 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.options.strict import strict_record
+from searchmark.records.case_table import CaseTable
+from searchmark.records.clusters import clusters, gold_keys
 from searchmark.records.columns import rows_or_none, starts_of
 from searchmark.records.digests import judgments_digest, queries_digest
 from searchmark.records.document import Document
-from searchmark.records.frames import Framed, constant_columns, in_rows, null_column, text_column
+from searchmark.records.field_values import FieldValues
+from searchmark.records.frames import Framed, constant_columns, in_rows
 from searchmark.records.grades import grade_column
 from searchmark.records.id_columns import text_list
 from searchmark.records.judgments import Judgment, JudgmentTable, judgment_table
@@ -35,9 +37,11 @@ class Case:
     """One query and all that is known about its right answers.
 
     ``origin`` names what the case stems from (a commit, a query that was translated): cases of one
-    origin are one observation. ``documents`` is a corpus of its own, for a case that brings one along.
+    origin are one observation, and so are cases without one that share their relevant targets.
+    ``documents`` is a corpus of its own, for a case that brings one along.
     ``other_orders`` are orders of targets, best first, that are as right as the one that the ranks of judgments give.
     ``order_only``: the judgments say in which order documents should come, and not which of them are relevant.
+    ``exclude`` names fields of documents and values of them: such a document is not relevant where only a glob or a symbol fits.
     ``request`` is a search of its own, for agents that can send it as it stands; others are asked the query.
     ``fields`` holds anything else worth slicing by.
     """
@@ -52,67 +56,21 @@ class Case:
     documents: tuple[Document, ...] = ()
     other_orders: tuple[tuple[str, ...], ...] = ()
     order_only: bool = False
+    exclude: Mapping[str, FieldValues] = field(default_factory=dict)
     request: Mapping[str, Any] | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 @strict_record(slots=True)
 class Defaults:
-    """What a suite wants measures to mean when they do not say it themselves."""
+    """What a suite wants measures to mean when they do not say it themselves, and its globs and symbols.
+
+    ``ignore_case``: globs and symbols are matched without regard to case. Ids and paths are not.
+    """
 
     rel: int = 1
     gain: Gain = "linear"
-
-
-@dataclass(frozen=True, eq=False)
-class CaseTable:
-    """The cases of a suite without their judgments, one row each; an absent column is all default."""
-
-    ids: tuple[str, ...]
-    queries: tuple[str | None, ...] | None = None
-    categories: tuple[str | None, ...] | None = None
-    tags: tuple[tuple[str, ...], ...] | None = None
-    origins: tuple[str | None, ...] | None = None
-    unanswerable: NDArray[np.bool_] | None = None
-    documents: tuple[tuple[Document, ...], ...] | None = None
-    other_orders: tuple[tuple[tuple[str, ...], ...], ...] | None = None
-    order_only: NDArray[np.bool_] | None = None
-    requests: tuple[Mapping[str, Any] | None, ...] | None = None
-    fields: tuple[Mapping[str, Any], ...] | None = None
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    @cached_property
-    def index(self) -> dict[str, int]:
-        return {case_id: row for row, case_id in enumerate(self.ids)}
-
-    def series(self) -> dict[str, pl.Series]:
-        """Every column for a frame, null where a case has nothing; tags and fields, of which a case has many, as JSON."""
-        import polars as pl
-
-        count = len(self)
-        unanswerable = np.zeros(count, bool) if self.unanswerable is None else self.unanswerable
-        return {
-            "case": text_column(self.ids),
-            "query": null_column(str, count) if self.queries is None else text_column(self.queries),
-            "category": null_column(str, count) if self.categories is None else text_column(self.categories),
-            "tags": null_column(str, count) if self.tags is None else _json_column(self.tags),
-            "origin": null_column(str, count) if self.origins is None else text_column(self.origins),
-            "unanswerable": pl.Series(values=unanswerable),
-            "fields": null_column(str, count) if self.fields is None else _json_column(self.fields),
-        }
-
-    def beside_judgments(self) -> dict[str, list[Any]]:
-        """What else of a case decides on values of measures, for the cases where it is not the default."""
-        more: dict[str, list[Any]] = {}
-        for case, orders in zip(self.ids, self.other_orders or (), strict=False):
-            if orders:
-                more.setdefault(case, []).append(sorted(orders))
-        for case, only in zip(self.ids, () if self.order_only is None else self.order_only.tolist(), strict=False):
-            if only:
-                more.setdefault(case, []).append("order only")
-        return more
+    ignore_case: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,8 +151,26 @@ class Suite(Framed):
         return {
             "queries": queries_digest(table.ids, table.queries, unanswerable, table.requests),
             "corpus": None,
-            "judgments": judgments_digest(table.ids, judgments.starts.tolist(), judgments.columns(), table.beside_judgments()),
+            "judgments": judgments_digest(table.ids, judgments.starts.tolist(), judgments.columns(), self._beside_judgments()),
         }
+
+    @cached_property
+    def gold_keys(self) -> NDArray[np.uint64]:
+        """A number for each case, 0 without a relevant target: cases with one gold set have the same."""
+        return gold_keys(self.judgments, self.table.documents, self.table.fields)
+
+    @cached_property
+    def clusters(self) -> NDArray[np.int64] | None:
+        """A number for each case: those with the same number are one observation; None if each is its own."""
+        return clusters(self.table.ids, self.table.origins, self.gold_keys)
+
+    def _beside_judgments(self) -> dict[str, list[Any]]:
+        """What else decides on values; whether case is ignored does so where there are globs or symbols."""
+        more = self.table.beside_judgments()
+        if self.defaults.ignore_case and self.judgments.match is not None:
+            for row in np.unique(self.judgments.case[self.judgments.described]).tolist():
+                more.setdefault(self.table.ids[row], []).append("ignore case")
+        return more
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Suite) and self._identity == other._identity and list(self.cases) == list(other.cases)
@@ -215,11 +191,6 @@ def _column(rows: Sequence[Case], value: Callable[[Case], T]) -> tuple[T, ...] |
     return values if any(values) else None
 
 
-def _json_column(values: Iterable[object]) -> pl.Series:
-    """Nested values as JSON, which every consumer of a frame can hold; null for an empty one."""
-    return text_column([json.dumps(value, ensure_ascii=False, default=str) if value else None for value in values])
-
-
 def _marks(marks: list[bool]) -> NDArray[np.bool_] | None:
     """One mark per case, or None where no case has any."""
     return np.array(marks, bool) if any(marks) else None
@@ -236,6 +207,7 @@ def _case_table(rows: Sequence[Case]) -> CaseTable:
         documents=_column(rows, lambda case: tuple(case.documents)),
         other_orders=_column(rows, lambda case: tuple(map(tuple, case.other_orders))),
         order_only=_marks([case.order_only for case in rows]),
+        excludes=_column(rows, lambda case: case.exclude),
         requests=_column(rows, lambda case: case.request or None),
         fields=_column(rows, lambda case: case.fields),
     )
@@ -282,6 +254,7 @@ class _Cases(Sequence[Case]):
             documents=() if table.documents is None else table.documents[row],
             other_orders=() if table.other_orders is None else table.other_orders[row],
             order_only=table.order_only is not None and bool(table.order_only[row]),
+            exclude={} if table.excludes is None else table.excludes[row],
             request=None if table.requests is None else table.requests[row],
             fields={} if table.fields is None else table.fields[row],
         )

@@ -20,7 +20,8 @@ class VectorStatistics:
     are near to nothing; ``duplicates`` have the same numbers as an earlier one and are not zero; ``not_finite`` ones hold a NaN or
     an infinity; ``wrong_dimension`` ones have another length than most. Norms are those of all ``finite`` vectors of the
     dimension, None if there are none: that of a vector of zeros is 0, and ``norm_min_nonzero`` is the least of the others.
-    ``norm_std`` is that of the whole set. ``arm`` is the agent whose they are, where one asks several.
+    ``norm_std`` is that of the whole set. ``looked_at``: how many of a large table were looked at for all of this; None for all of
+    them. ``arm`` is the agent whose they are, where one asks several.
     """
 
     count: Count
@@ -36,9 +37,15 @@ class VectorStatistics:
     duplicates: Count = 0
     not_finite: Count = 0
     wrong_dimension: Count = 0
+    looked_at: Count | None = None
     arm: str | None = None
 
     @property
+    def seen(self) -> int:
+        """How many were looked at."""
+        return self.count if self.looked_at is None else self.looked_at
+
+    @property
     def finite(self) -> int:
-        """How many have a norm."""
-        return self.count - self.not_finite - self.wrong_dimension
+        """How many of those that were looked at have a norm."""
+        return self.seen - self.not_finite - self.wrong_dimension

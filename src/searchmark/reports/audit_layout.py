@@ -1,37 +1,19 @@
-"""An audit laid out: text for a terminal, Markdown, JSON."""
+"""An audit laid out: text for a terminal, and Markdown."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from dataclasses import asdict
 
 import rich.text
 
 from searchmark.audit.result import Audit, AuditCell, AuditTable
-from searchmark.files.schemas import Schema
-from searchmark.findings import SEVERITIES, Finding
+from searchmark.findings import Finding
 from searchmark.findings.sentences import counted
-from searchmark.records.shown import listed
-from searchmark.reports.case_entries import with_numbers
 from searchmark.reports.cells import UNDEFINED, Cell, Count, Number, Table, Text, table
-from searchmark.reports.markdown import table_lines
+from searchmark.reports.finding_layout import case_names, finding_counts
+from searchmark.reports.markdown import finding_lines, table_lines
 from searchmark.reports.quoting import LONGEST_SENTENCE, markdown_line, visible, without_commands
 from searchmark.reports.text import SEVERITY_STYLES, WIDTH, Part, printed
-
-AUDIT_SCHEMA = Schema("audit", 1)
-CASES_SHOWN = 5
-
-
-def audit_json(found: Audit) -> str:
-    """The machine-readable form: findings under ``audit``, as in a report, and every table as a list of rows."""
-    data = {
-        "schema_version": AUDIT_SCHEMA.version,
-        "suite": None if found.suite is None else {"name": found.suite, "hashes": dict(found.hashes), "cases": found.cases},
-        "audit": [asdict(each) for each in found.findings],
-        "tables": {each.name: [dict(zip(each.columns, row, strict=True)) for row in each.rows] for each in found.tables},
-    }
-    return json.dumps(with_numbers(data), indent=1) + "\n"
 
 
 def audit_text(found: Audit, *, colour: bool = False, width: int = WIDTH) -> str:
@@ -40,30 +22,38 @@ def audit_text(found: Audit, *, colour: bool = False, width: int = WIDTH) -> str
 
 
 def _parts(found: Audit) -> Iterator[Part]:
-    yield _line(verdict(found), "bold")
+    yield _line(audit_summary(found), "bold")
+    told = set[str]()
     for each in found.findings:
         yield _line(f"{each.severity} {each.code}: {each.message}", SEVERITY_STYLES[each.severity])
-        yield from (_line(f"  {line}") for line in _more(each))
-    for numbers in found.tables:
-        if numbers.rows:
-            yield _line(numbers.title, "bold")
-            yield _cells(numbers)
+        yield from (_line(f"  {line}") for line in _more(each, each.code not in told))
+        told.add(each.code)
+    for numbers in shown_tables(found):
+        yield _line(numbers.title, "bold")
+        yield audit_cells(numbers)
 
 
-def verdict(found: Audit) -> str:
-    """The first line: what was audited, and how many findings of each severity there are."""
-    counts = [(severity, sum(each.severity == severity for each in found.findings)) for severity in SEVERITIES]
-    told = ", ".join(counted(count, severity) for severity, count in counts if count) or "no findings"
+def audit_summary(found: Audit) -> str:
+    """What was audited, and how many findings of each severity there are."""
+    told = finding_counts(found.findings) or "no findings"
     return told if found.suite is None else f"{found.suite} ({counted(found.cases, 'case')}): {told}"
 
 
-def _more(each: Finding) -> Iterator[str]:
+def _more(each: Finding, reasons: bool) -> Iterator[str]:
+    """The cases; and why it matters and what to do, which is said once of each code."""
     if each.cases:
-        yield f"cases: {listed(list(each.cases), CASES_SHOWN)}"
-    yield from filter(None, (each.why, each.fix and f"fix: {each.fix}"))
+        yield f"cases: {case_names(each)}"
+    if reasons:
+        yield from filter(None, (each.why, each.fix and f"fix: {each.fix}"))
 
 
-def _cells(numbers: AuditTable) -> Table:
+def shown_tables(found: Audit) -> list[AuditTable]:
+    """The tables that have rows."""
+    return [numbers for numbers in found.tables if numbers.rows]
+
+
+def audit_cells(numbers: AuditTable) -> Table:
+    """A table of an audit as renderers lay it out."""
     return table(numbers.columns, (tuple(map(_cell, row)) for row in numbers.rows))
 
 
@@ -83,16 +73,16 @@ def _line(text: str, style: str = "") -> rich.text.Text:
 
 def audit_markdown(found: Audit) -> str:
     """What was found, as a document."""
-    return without_commands("\n".join(_markdown(found)) + "\n")
+    return without_commands("\n".join(_markdown(found)).rstrip() + "\n")
 
 
 def _markdown(found: Audit) -> Iterator[str]:
     yield f"# Audit of {markdown_line(found.suite or 'published numbers', LONGEST_SENTENCE)}"
-    yield f"\n{markdown_line(verdict(found), LONGEST_SENTENCE)}"
-    for each in found.findings:
-        yield f"\n- **{each.severity}** `{each.code}`: {markdown_line(each.message, LONGEST_SENTENCE)}"
-        yield from (f"  - {markdown_line(line, LONGEST_SENTENCE)}" for line in _more(each))
-    for numbers in found.tables:
-        if numbers.rows:
-            yield f"\n## {markdown_line(numbers.title, LONGEST_SENTENCE)}\n"
-            yield from table_lines(_cells(numbers))
+    yield ""
+    yield markdown_line(audit_summary(found), LONGEST_SENTENCE)
+    yield ""
+    yield from finding_lines(found.findings)
+    for numbers in shown_tables(found):
+        yield f"## {markdown_line(numbers.title, LONGEST_SENTENCE)}"
+        yield ""
+        yield from table_lines(audit_cells(numbers))

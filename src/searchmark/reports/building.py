@@ -8,11 +8,12 @@ from dataclasses import replace
 from searchmark.analysis.comparison import Pair, unique_names
 from searchmark.analysis.decisions import decide
 from searchmark.analysis.scores import Scores
-from searchmark.audit.about_runs import about_run, told_apart
+from searchmark.audit.about_runs import about_run, said_once, told_apart
 from searchmark.audit.run_findings import comparability_findings, noise_findings
 from searchmark.audit.score_findings import corpus_findings, segment_findings
 from searchmark.corpora.corpus import Survey
 from searchmark.findings import Finding, by_severity
+from searchmark.gates.rule_findings import findings_apart
 from searchmark.gates.rules import Gate
 from searchmark.options.compare_options import DecisionTable
 from searchmark.options.report_options import ReportOptions
@@ -44,7 +45,9 @@ def build_report(
     about = suite_summary(suite, corpus)
     agent = _versioned(agent_summary(scores, by, ExpectedTargets.of(suite), options, text_of), about, declared)
     of_run = about_run(scores, corpus, agent.dropped, agent.measures)
-    found = (*of_run, *segment_findings(suite, by), *corpus_findings(corpus), *audited)
+    gate, of_gate = findings_apart(gate)
+    of_suite = (*of_gate, *audited)
+    found = said_once((*of_run, *segment_findings(suite, by), *corpus_findings(corpus)), of_suite)
     return _advised(Report(about, {name: agent}, FactColumns(suite.table), gate, tuple(by_severity(found))))
 
 
@@ -73,7 +76,9 @@ def build_comparison(
         for name, each in named.items()
     }
     of_all = (*noise_findings(runs, means), *segment_findings(suite, by), *corpus_findings(corpus))
-    found = (*comparability_findings(pairs), *told_apart(of_runs), *of_all, *audited)
+    gate, of_gate = findings_apart(gate)
+    of_suite = (*of_gate, *audited)
+    found = said_once((*comparability_findings(pairs), *told_apart(of_runs), *of_all), of_suite)
     report = Report(
         suite=about,
         agents=agents,

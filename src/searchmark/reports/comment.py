@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from searchmark.reports import comparison_layout, gate_layout, layout
+from searchmark.reports.finding_layout import finding_counts, finding_sentence
 from searchmark.reports.gate_rows import rule_table
 from searchmark.reports.markdown import table_lines
 from searchmark.reports.outcome import MEANINGS, Outcome, outcome_of
@@ -52,9 +53,11 @@ def _tables(report: Report) -> Iterator[str]:
 
 
 def _causes(report: Report) -> Iterator[str]:
-    """What else a gate has to say, and what takes the trust from a result."""
-    doubts = [found.message for found in report.audit if found.severity == "error"]
-    lines = [f"- {markdown_line(line, _SENTENCE)}" for line in (*gate_layout.gate_lines(report), *doubts)]
+    """What else a gate has to say, and what makes numbers mean less than they seem to; of the rest how much there is."""
+    doubts = [finding_sentence(found) for found in report.audit if found.severity != "note"]
+    notes = finding_counts([found for found in report.audit if found.severity == "note"])
+    said = (*gate_layout.gate_lines(report), *doubts, *([f"{notes} in the report"] if notes and doubts else []))
+    lines = [f"- {markdown_line(line, _SENTENCE)}" for line in said]
     if lines:
         yield "<details><summary>Cases and findings</summary>"
         yield ""

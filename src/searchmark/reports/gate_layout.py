@@ -8,7 +8,6 @@ from searchmark.findings.sentences import counted
 from searchmark.gates.quantities import MOST_CASES
 from searchmark.gates.rules import RuleResult
 from searchmark.reports.case_records import CaseSummary
-from searchmark.reports.gate_rows import rule_notes
 from searchmark.reports.layout import listed
 from searchmark.reports.report import Report
 
@@ -33,14 +32,13 @@ def _how_many(rules: list[RuleResult]) -> str:
 
 
 def gate_lines(report: Report) -> Iterator[str]:
-    """What else is to be said of a gate: each rule that is not met, the cases that caused it, and what its rules are worth."""
+    """What else is to be said of a gate: each rule that is not met and the cases that caused it."""
     bad = [rule for rule in (report.gate.rules if report.gate else ()) if rule.verdict != "passed"]
     for rule in bad:
         if len(bad) > 1:
             yield f"{rule.verdict}: {_first_line(rule)}"
         yield from (f"  {line}" for line in rule.message.split("\n")[1:])
         yield from (f"  {line}" for line in cause_lines(report, rule))
-    yield from (f"note: {note}" for note in rule_notes(report))
 
 
 def _first_line(rule: RuleResult) -> str:

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from searchmark.errors import UsageError
-from searchmark.findings import spoils
+from searchmark.findings import Finding, spoils
 from searchmark.reports import render
 from searchmark.reports.gate_layout import cause_lines
-from searchmark.reports.gate_rows import rule_notes
 from searchmark.reports.outcome import outcome_of
 from searchmark.reports.quoting import visible, without_commands
 from searchmark.reports.report import Report
@@ -87,7 +86,7 @@ def _harmless(text: str) -> str:
 
 def annotations_of(report: Report, line_of: Callable[[str], SuiteLine | None] = lambda _: None) -> list[Annotation]:
     """What is wrong, the worst first, and no more than GitHub shows."""
-    found = [*_errors(report, line_of), *_warnings(report)]
+    found = [*_errors(report, line_of), *_warnings(report, line_of)]
     if len(found) <= MOST_ANNOTATIONS:
         return found
     shown = found[: MOST_ANNOTATIONS - 1]
@@ -103,17 +102,24 @@ def _errors(report: Report, line_of: Callable[[str], SuiteLine | None]) -> Itera
             yield Annotation("error", f"Search gate {rule.verdict}", "\n".join(lines), at)
     for found in report.audit:
         if spoils(found):
-            yield Annotation("error", "Search result untrusted", "\n".join(filter(None, (found.message, found.fix))))
+            yield Annotation("error", "Search result untrusted", _told(found), _line_of_first(found, line_of))
     if outcome_of(report) == "nothing evaluated":
         yield Annotation("error", "Search quality", "not a single case has a value")
 
 
-def _warnings(report: Report) -> Iterator[Annotation]:
-    for text in rule_notes(report):
-        yield Annotation("warning", "Search gate", text)
+def _warnings(report: Report, line_of: Callable[[str], SuiteLine | None]) -> Iterator[Annotation]:
     for found in report.audit:
         if found.severity != "note" and not spoils(found):
-            yield Annotation("warning", "Search quality", found.message)
+            yield Annotation("warning", f"Search quality: {found.code}", _told(found), _line_of_first(found, line_of))
+
+
+def _told(found: Finding) -> str:
+    return "\n".join(filter(None, (found.message, found.fix)))
+
+
+def _line_of_first(found: Finding, line_of: Callable[[str], SuiteLine | None]) -> SuiteLine | None:
+    """Where the first of its cases is; a few are tried, since each is looked for in the whole file."""
+    return next(filter(None, map(line_of, found.cases[:MOST_ANNOTATIONS])), None)
 
 
 def summary_file() -> Path:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from searchmark.analysis.usage import UsageSummary
 from searchmark.errors import FormatError
 from searchmark.files.store import check_shape, parse_json, plain_json, read_text
+from searchmark.gates.rules import Gate
 from searchmark.records import STATUSES, IndexBuild
 from searchmark.reports.case_entries import case_entries, fact_entries, with_numbers
 from searchmark.reports.report import REPORT_SCHEMA, AgentSummary, Report, Summaries
@@ -38,7 +39,7 @@ def to_json(report: Report) -> Iterator[str]:
         "audit": [asdict(found) for found in report.audit],
     }
     optional = {
-        "gate": None if report.gate is None else asdict(report.gate),
+        "gate": None if report.gate is None else _gate_data(report.gate),
         "comparisons": [asdict(found) for pair in report.pairs for found in pair.differences],
         "pairs": [asdict(pair) for pair in report.pairs],
         "decisions": [asdict(decision) for decision in report.decisions],
@@ -50,6 +51,14 @@ def to_json(report: Report) -> Iterator[str]:
     }
     data |= {name: with_numbers(part) for name, part in optional.items() if part}
     return chain(_laid_out(data, DEPTH), "\n")
+
+
+def _gate_data(gate: Gate) -> dict[str, Any]:
+    """A gate; what is found of its rules is said with all findings."""
+    return {
+        "verdict": gate.verdict,
+        "rules": [{name: value for name, value in asdict(rule).items() if name != "findings"} for rule in gate.rules],
+    }
 
 
 def _laid_out(data: Any, depth: int, indent: str = "\n") -> Iterator[str]:

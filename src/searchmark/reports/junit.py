@@ -73,10 +73,11 @@ def _gate_tests(report: Report) -> Iterator[_JunitTest]:
 
 
 def _rule_found(report: Report, rule: RuleResult) -> _TestResult | None:
-    lines = (*cause_lines(report, rule), *(f"note: {note}" for note in rule.notes))
     if rule.verdict == "passed":
         return _TestResult("skipped", rule.bound, rule.message) if rule.bound == "known_failure" else None
-    return _TestResult("failure" if rule.verdict == "failed" else "error", rule.verdict, rule.message, lines)
+    return _TestResult(
+        "failure" if rule.verdict == "failed" else "error", rule.verdict, rule.message, tuple(cause_lines(report, rule))
+    )
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from searchmark.analysis.comparison import Pair
+from searchmark.findings import Finding
 from searchmark.reports import comparison_layout, gate_layout, layout
 from searchmark.reports.advice_layout import failed_table, more_failed, recommendation_sentences, target_table
 from searchmark.reports.cells import Cell, RankedMean, Table
+from searchmark.reports.finding_layout import case_names, reason_and_remedy
 from searchmark.reports.history_layout import history_lines
 from searchmark.reports.quoting import LONGEST_SENTENCE, markdown_line, markdown_text
 from searchmark.reports.report import Report
@@ -125,7 +127,24 @@ def _history(report: Report) -> Iterator[str]:
 
 
 def _findings(report: Report) -> Iterator[str]:
-    yield from _titled_list("Findings", (f"{found.severity}: {found.message}" for found in report.audit))
+    yield from ("## Findings", "", *finding_lines(report.audit)) if report.audit else ()
+
+
+def finding_lines(findings: Iterable[Finding]) -> Iterator[str]:
+    """Every finding; below it its cases, and below the first of each code why it matters and what to do."""
+    told = set[str]()
+    for each in findings:
+        yield f"- {each.severity}: {markdown_text(each.message, LONGEST_SENTENCE)} ({markdown_text(each.code, LONGEST_CELL)})"
+        yield from (f"  - {markdown_line(line, LONGEST_SENTENCE)}" for line in _below(each, each.code not in told))
+        told.add(each.code)
+    yield ""
+
+
+def _below(found: Finding, reasons: bool) -> Iterator[str]:
+    if found.cases:
+        yield f"cases: {case_names(found)}"
+    if reasons:
+        yield from filter(None, (reason_and_remedy(found),))
 
 
 # In the order in which they are read; a section that has nothing to say gives no line.

@@ -12,6 +12,7 @@ from searchmark.findings.sentences import counted
 from searchmark.measures.words import with_words
 from searchmark.reports.advice_layout import STATES, GatedValue, asked, recommendation_sentences, target_subject
 from searchmark.reports.cells import Cell, Count, Interval, Number, Table, Text, table
+from searchmark.reports.finding_layout import finding_counts, finding_sentence
 from searchmark.reports.fitting import fitted
 from searchmark.reports.gate_layout import gate_sentence
 from searchmark.reports.history_layout import history_lines
@@ -128,7 +129,9 @@ def _meaning(report: Report) -> Iterator[str]:
     yield from _first(
         [line.text for line in history_lines(report)], "more line about earlier runs", "more lines about earlier runs"
     )
-    yield from (f"error: {found.message}" for found in report.audit if found.severity == "error")  # all of them
+    yield from (finding_sentence(found) for found in report.audit if found.severity == "error")  # all of them
+    others = finding_counts([found for found in report.audit if found.severity != "error"])
+    yield from (f"more to know, in the other reports: {others}",) if others else ()
 
 
 def _first(sentences: list[str], noun: str, plural: str | None = None) -> Iterator[str]:

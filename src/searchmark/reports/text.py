@@ -14,6 +14,7 @@ from searchmark.analysis.comparison import Pair
 from searchmark.reports import comparison_layout, gate_layout, layout
 from searchmark.reports.advice_layout import recommendation_sentences
 from searchmark.reports.cells import Table
+from searchmark.reports.finding_layout import finding_details, finding_sentence, more_notes, on_screen
 from searchmark.reports.fitting import fitted, narrowest
 from searchmark.reports.history_layout import history_lines
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
@@ -67,12 +68,20 @@ def _parts(report: Report, brief: bool) -> Iterator[Part]:
     if not brief:
         yield from (_line(f"recommended: {sentence}") for sentence in recommendation_sentences(report))
         yield from (_line(line.text, "yellow") for line in history_lines(report))
-    for found in report.audit:
-        yield _line(f"{found.severity}: {found.message}", SEVERITY_STYLES[found.severity])
+    yield from _finding_parts(report, brief)
     gate = gate_layout.gate_sentence(report)
     if gate:
         yield _line(gate, "bold green" if report.gate and report.gate.verdict == "passed" else "bold red")
         yield from map(_line, gate_layout.gate_lines(report))
+
+
+def _finding_parts(report: Report, brief: bool) -> Iterator[Part]:
+    """What must not be missed; a brief report leaves out why it matters and what to do."""
+    for found, new in on_screen(report.audit):
+        yield _line(finding_sentence(found), SEVERITY_STYLES[found.severity])
+        if new and not brief:
+            yield _line(f"  {finding_details(found)}")
+    yield from map(_line, more_notes(report.audit))
 
 
 def _comparison_parts(report: Report, brief: bool) -> Iterator[Part]:

@@ -82,7 +82,8 @@ def vector_lines(agent: AgentSummary) -> Iterator[str]:
             "of another dimension": each.wrong_dimension,
         }
         parts = (f"{count:,} {what}" for what, count in odd.items() if count or what in ("of zeros", "duplicates"))
-        yield f"vectors{of_arm(each)}: {each.count:,} of dimension {each.dimension}, {', '.join(parts)}"
+        among = "" if each.looked_at is None else f"among the {each.looked_at:,} that were looked at "
+        yield f"vectors{of_arm(each)}: {each.count:,} of dimension {each.dimension}, {among}{', '.join(parts)}"
 
 
 def of_arm(statistics: VectorStatistics) -> str:

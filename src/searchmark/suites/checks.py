@@ -16,7 +16,7 @@ from searchmark.judging.expected_orders import wrong_in_order
 from searchmark.judging.globs import compiled_glob
 from searchmark.judging.matching import lines_are_reversed
 from searchmark.judging.spelling import nfc, normal_path
-from searchmark.records import Case, Judgment, ScoreRange
+from searchmark.records import Case, Defaults, Judgment, ScoreRange
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -41,6 +41,12 @@ def check_cases(path: str | PathLike[str], cases: Sequence[Case], place: str = "
         check_fields(path, f"{where}.fields", case.fields)
         for number, document in enumerate(case.documents):
             check_fields(path, f"{where}.documents.{number}.fields", document.fields)
+
+
+def check_defaults(path: str | PathLike[str], defaults: Defaults) -> None:
+    """Refuse defaults that no measure could be asked with."""
+    if defaults.rel < 1:
+        raise FormatError(path, "defaults.rel", f"{defaults.rel} is not a grade from 1")
 
 
 def check_fields(path: str | PathLike[str], place: str, fields: Mapping[str, Any]) -> None:

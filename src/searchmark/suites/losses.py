@@ -41,10 +41,11 @@ def losses(
         "origins": 0 if origins else sum(case.origin is not None for case in cases),
         "marks of unanswerable cases": sum(case.unanswerable for case in cases),
         "fields of cases": 0 if fields else sum(len(case.fields) for case in cases),
+        "fields of documents that are excluded": sum(len(case.exclude) for case in cases),
         "requests of cases": sum(case.request is not None for case in cases),
         "inline documents": 0 if documents else sum(len(case.documents) for case in cases),
         "the suite's metadata": 0 if metadata else int(bool(suite.metadata)),
-        "the suite's defaults for rel and gain": int(suite.defaults != Defaults()),
+        "the suite's defaults for rel, gain and ignore_case": int(suite.defaults != Defaults()),
         "the suite's kind, which decides on default measures": int(suite.kind not in (None, kind)),
         "the suite's description or model": int(bool(suite.description or suite.model)),
     }

@@ -17,7 +17,7 @@ from searchmark.files.store import check_shape, write_text
 from searchmark.options.gate_options import GateOptions
 from searchmark.options.strict import strict_record
 from searchmark.records import Case, Defaults, Suite, SuiteKind
-from searchmark.suites.checks import check_cases
+from searchmark.suites.checks import check_cases, check_defaults
 from searchmark.suites.source import Source
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def read_native_with_setup(source: Source) -> tuple[Suite, SuiteSetup]:
     """Read a native suite, and what its header says about testing it."""
     path = source.path
     content = _read_jsonl(source) if source.by_line else _checked(path, _with_numbers(source) if source.is_yaml else source.data)
-    _check_defaults(path, content.defaults)
+    check_defaults(path, content.defaults)
     if not content.cases:
         raise FormatError(path, None if source.by_line else "cases", "holds no cases")
     check_cases(path, content.cases)
@@ -224,8 +224,3 @@ def _checked_cases(path: Path, lines: list[tuple[int, Any]]) -> tuple[Case, ...]
         return TypeAdapter(tuple[Case, ...]).validate_python([value for _, value in lines])
     except (ValidationError, RecursionError):
         return tuple(check_shape(path, TypeAdapter(Case), value, f"line {number}") for number, value in lines)
-
-
-def _check_defaults(path: Path, defaults: Defaults) -> None:
-    if defaults.rel < 1:
-        raise FormatError(path, "defaults.rel", f"{defaults.rel} is not a grade from 1")

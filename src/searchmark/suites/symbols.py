@@ -6,21 +6,56 @@ by any id that holds these dotted parts one after the other; case is heeded.
 
 from __future__ import annotations
 
-from searchmark.records import Case, Judgment, Suite
-from searchmark.suites.checks import check_cases
+from collections.abc import Mapping
+
+from searchmark.files.store import check_shape
+from searchmark.records import Case, Defaults, Judgment, Suite, field_texts
+from searchmark.suites.checks import check_cases, check_defaults
 from searchmark.suites.source import LISTS, Entry, Source, as_text
 
 _EXCLUSIONS = ("exclusion_patterns", "excluded_patterns", "exclude_patterns")
-_READ = ("id", "query", "category", "expected_symbols", "expected_patterns", *_EXCLUSIONS)
+_READ = ("id", "query", "exclude", "category", "expected_symbols", "expected_patterns", *_EXCLUSIONS)
 
 
 def read_symbols(source: Source) -> Suite:
     """Cases with symbol and glob judgments; a category that is a number keeps it and takes its name from the file."""
     top = source.top()
     names = _category_names(top)
-    cases = [_case(entry, number, names) for number, entry in enumerate(source.entries(), 1)]
+    exclude = _exclude(top)
+    cases = [_case(entry, number, names, exclude) for number, entry in enumerate(source.entries(), 1)]
     check_cases(source.path, cases, "queries")
-    return Suite.from_cases(source.path.stem, cases, kind="symbols", metadata=top.rest(*LISTS))
+    metadata = top.rest(*LISTS, "defaults", "exclude")
+    return Suite.from_cases(source.path.stem, cases, kind="symbols", defaults=_defaults(top), metadata=metadata)
+
+
+def _defaults(top: Entry) -> Defaults:
+    """As in native suites: ``rel``, ``gain`` and ``ignore_case``."""
+    from pydantic import TypeAdapter
+
+    given = top.values.get("defaults")
+    defaults = Defaults() if given is None else check_shape(top.path, TypeAdapter(Defaults), given, "defaults")
+    check_defaults(top.path, defaults)
+    return defaults
+
+
+def _exclude(entry: Entry) -> dict[str, tuple[str, ...]]:
+    """Fields of documents, and the values of each that make a document irrelevant."""
+    given = entry.values.get("exclude")
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        raise entry.error("exclude", "is not a mapping from a field of documents to its values")
+    exclude = {str(name): tuple(field_texts(values)) for name, values in given.items()}
+    for name, values in exclude.items():
+        count = len(given[name]) if isinstance(given[name], list) else 1
+        if not values or len(values) < count or not all(values):
+            raise entry.error(f"exclude.{name}", "is not a value or a list of different values: text, a number, true or false")
+    return exclude
+
+
+def _merged(exclude: Mapping[str, tuple[str, ...]], own: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """What the file excludes for all cases and what a case excludes besides."""
+    return {name: tuple(field_texts((*exclude.get(name, ()), *own.get(name, ())))) for name in dict.fromkeys((*exclude, *own))}
 
 
 def _category_names(top: Entry) -> dict[str, str]:
@@ -33,7 +68,7 @@ def _category_names(top: Entry) -> dict[str, str]:
     return {number: categories.text(number) for number in categories}
 
 
-def _case(entry: Entry, number: int, names: dict[str, str]) -> Case:
+def _case(entry: Entry, number: int, names: dict[str, str], exclude: Mapping[str, tuple[str, ...]]) -> Case:
     fields = entry.rest(*_READ)
     category = entry.maybe_text("category")
     if category is not None and as_text(category) in names:
@@ -50,5 +85,6 @@ def _case(entry: Entry, number: int, names: dict[str, str]) -> Case:
             *(Judgment(pattern, "glob", 0) for pattern in excluded),
         ),
         category=None if category is None else names.get(category, category),
+        exclude=_merged(exclude, _exclude(entry)),
         fields=fields,
     )

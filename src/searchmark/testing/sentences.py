@@ -36,4 +36,4 @@ def _lines(result: RuleResult, suite: Suite) -> Iterator[str]:
         yield f"  case {case}{query}: expected {expected_answers(found)}"
     if len(named) > MOST_CASES:
         yield f"  and {len(named) - MOST_CASES} more cases"
-    yield from (f"  note: {note}" for note in result.notes)
+    yield from (f"  {found.severity} {found.code}: {found.message}" for found in result.findings)

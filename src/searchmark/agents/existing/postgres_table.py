@@ -153,7 +153,9 @@ class PostgresTable:
             (count,) = self._one(_COUNT)
             zero, duplicates, wrong, *norms = self._one(_STATISTICS, SAMPLE)
         odd = {"zero": zero, "duplicates": duplicates, "wrong_dimension": wrong}
-        return VectorStatistics(count=count, dimension=self.dimension, **odd, **dict(zip(_NORM_NAMES, norms, strict=True)))
+        looked_at = SAMPLE if count > SAMPLE else None
+        lengths = dict(zip(_NORM_NAMES, norms, strict=True))
+        return VectorStatistics(count=count, dimension=self.dimension, looked_at=looked_at, **odd, **lengths)
 
     def describe(self) -> Mapping[str, Any]:
         with explained("the table was described"):

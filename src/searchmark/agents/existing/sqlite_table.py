@@ -189,6 +189,7 @@ def _statistics(blobs: list[bytes], count: int, dimension: int) -> VectorStatist
         duplicates=len(blobs) - len(set(blobs)),
         not_finite=int((~finite).sum()),
         wrong_dimension=len(blobs) - len(whole),
+        looked_at=len(blobs) if len(blobs) < count else None,
     )
 
 

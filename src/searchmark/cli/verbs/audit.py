@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from searchmark.cli._audits import check_audit_outputs, show_audit, write_audit
 from searchmark.cli._corpus import corpus_named
-from searchmark.cli._gates import GateAgainst, gate_options, with_gates_of
+from searchmark.cli._gates import GATE, GateAgainst, against_options, with_gates_of
 from searchmark.cli._groups import SavedRuns, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
-from searchmark.cli._output import STDOUT, show, tell
 from searchmark.config import Config
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
-from searchmark.files.store import write_text
 from searchmark.measures.grammar import parse_measure
 from searchmark.options.option import Option
 from searchmark.runs import load_run
@@ -28,10 +25,10 @@ from searchmark.suites import load_suite_with_setup
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
 if TYPE_CHECKING:
+    from searchmark.audit.claims.claim_table import ClaimTable
     from searchmark.audit.result import Audit
 
 WHAT_TO_AUDIT = WHAT_TO_RUN
-REPORTS, PAIRS = (".json", ".md"), (".csv", ".jsonl")
 
 
 @dataclass(frozen=True)
@@ -54,16 +51,50 @@ class AuditedCorpus:
     ] = ()
 
 
-@click.command("audit", cls=SectionedCommand, short_help="Check whether scores on a suite can mean anything.")
+@click.command(
+    "audit", cls=SectionedCommand, short_help="Check whether scores on a suite, or published numbers, can mean anything."
+)
 @click.argument("suite_path", metavar="[SUITE]", required=False)
 @option_group(AuditedFiles, "read_as", WHAT_TO_AUDIT)
 @option_group(SavedRuns, "saved", WHAT_TO_AUDIT)
 @option(WHAT_TO_AUDIT, "-m", "--measure", "measures", multiple=True, help="Measure or formula; repeatable.")
-@option(WHAT_TO_AUDIT, "--claims", metavar="FILE", help="Table of published numbers (.csv: name, n, measures) to check.")
+@option(
+    WHAT_TO_AUDIT,
+    "--claims",
+    metavar="FILE",
+    help="Table of published numbers to check (.csv, .tsv, .md): name, n, measures.",
+)
+@option(
+    WHAT_TO_AUDIT,
+    "--next",
+    "judge_next",
+    metavar="N",
+    type=click.IntRange(1),
+    help="List N unjudged pairs whose grades would settle a comparison of two runs soonest; -o next.csv writes them.",
+)
+@option(
+    WHAT_TO_AUDIT, "--between", nargs=2, metavar="A B", help="The runs that --next is about; by default the best not told apart."
+)
 @config_option(WHAT_TO_AUDIT, "the section 'gates'")
 @option_group(AuditedCorpus, "searched", WHAT_TO_SEARCH)
-@gate_options
-@option(OUTPUT, "-o", "--output", "outputs", metavar="PATH", multiple=True, help="Audit (.json, .md), or - for JSON; repeatable.")
+@against_options
+@option(
+    GATE,
+    "--sees",
+    "foresight",
+    type=click.FloatRange(0, min_open=True),
+    metavar="LOSS",
+    help="Loss of a mean, such as 0.02, that every rule should see; says what it takes.",
+)
+@option(
+    OUTPUT,
+    "-o",
+    "--output",
+    "outputs",
+    metavar="PATH",
+    multiple=True,
+    help="Audit (.html, .md, .json, .txt; - for JSON), or pairs of --next (.csv, .jsonl); repeatable.",
+)
 @option(OUTPUT, "--strict", is_flag=True, help="Exit with 1 if there is a finding of severity error.")
 def command(
     suite_path: str | None,
@@ -71,9 +102,12 @@ def command(
     saved: SavedRuns,
     measures: tuple[str, ...],
     claims: str | None,
+    judge_next: int | None,
+    between: tuple[str, str] | None,
     config: Config,
     searched: AuditedCorpus,
     gates: GateAgainst,
+    foresight: float | None,
     outputs: tuple[str, ...],
     strict: bool,
 ) -> int:
@@ -85,16 +119,38 @@ def command(
     \b
     searchmark audit suite.yaml --corpus docs/
     searchmark audit qrels.txt --topics topics.tsv --corpus corpus.jsonl --run a.run --run b.run -o audit.json
-    searchmark audit suite.yaml --run run.jsonl --config searchmark.yaml --strict
+    searchmark audit suite.yaml --run run.jsonl --config searchmark.yaml --sees 0.02 --strict
     searchmark audit --claims table.csv
+    searchmark audit suite.jsonl --corpus corpus.jsonl --run a.run --run b.run --next 20 -o next.csv
     """
     if suite_path is None and claims is None:
         raise UsageError("nothing says what to audit: name a suite, or a table of published numbers with --claims")
-    _check_outputs(outputs)
-    if suite_path is None:
-        raise UsageError("--claims alone is not there yet")
-    found = _audited(suite_path, read_as, saved, measures, config, searched, gates)
-    return _deliver(found, outputs, strict=strict)
+    if judge_next is None and between:
+        raise UsageError("--between says which runs --next is about; add --next")
+    if judge_next is not None and len(saved.run_paths) < 2:  # noqa: PLR2004  # a comparison has two sides
+        raise UsageError("--next needs a suite and two runs, whose comparison the grades would settle; name them with --run")
+    check_audit_outputs(outputs, pairs=judge_next is not None)
+    published = None if claims is None else _published(claims)
+    found = (
+        None
+        if suite_path is None
+        else _audited(suite_path, read_as, saved, measures, config, searched, gates, foresight, (judge_next or 0, between))
+    )
+    return _deliver(_with_claims(found, published), outputs, strict=strict)
+
+
+def _published(path: str) -> ClaimTable:
+    from searchmark.audit.claims import read_claims
+
+    return read_claims(path)
+
+
+def _with_claims(found: Audit | None, published: ClaimTable | None) -> Audit:
+    from searchmark.audit.result import NOTHING_ELSE
+    from searchmark.suite_audit import audit_claims
+
+    found = found or NOTHING_ELSE
+    return found if published is None else audit_claims(published, found)
 
 
 def _audited(
@@ -105,6 +161,8 @@ def _audited(
     config: Config,
     searched: AuditedCorpus,
     gates: GateAgainst,
+    foresight: float | None,
+    pairs: tuple[int, tuple[str, str] | None],
 ) -> Audit:
     from searchmark.suite_audit import audit_suite
 
@@ -122,7 +180,10 @@ def _audited(
             rules=rules,
             baseline=gates.baseline(config, rules, asked),
             options=config.compare,
+            foresight=foresight,
             suite_file=Path(path),
+            judge_next=pairs[0],
+            between=pairs[1],
             on_progress=on_progress,
         )
 
@@ -140,26 +201,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, of: status.update(Text(f"audit, {done} of {of} checks"))
 
 
-def _check_outputs(outputs: tuple[str, ...]) -> None:
-    """Refused before any work is done."""
-    for output in outputs:
-        if output != STDOUT and Path(output).suffix.lower() not in REPORTS:
-            raise UsageError(f"{output}: an audit is written as {' or '.join(REPORTS)}")
-
-
 def _deliver(found: Audit, outputs: tuple[str, ...], *, strict: bool) -> int:
-    from searchmark.reports.audit_layout import audit_json, audit_markdown, audit_text
-    from searchmark.reports.text import WIDTH
-    from searchmark.services.environment_secrets import environment_secrets
-    from searchmark.services.redaction import scrubbed
-
-    for output in outputs:
-        if output != STDOUT:
-            text = audit_json(found) if output.lower().endswith(".json") else audit_markdown(found)
-            write_text(output, scrubbed(text, environment_secrets()))
-            tell(f"written: {output}")
-    on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    width = shutil.get_terminal_size((WIDTH, 0)).columns if on_terminal else WIDTH
-    colour = on_terminal and not os.environ.get("NO_COLOR")
-    show(audit_json(found) if STDOUT in outputs else audit_text(found, colour=colour, width=width))
+    write_audit(found, outputs)
+    show_audit(found, outputs)
     return EXIT_GATE_FAILED if strict and any(each.severity == "error" for each in found.findings) else EXIT_OK

@@ -30,7 +30,7 @@ def command(source: str, target: str, source_format: str | None, target_format: 
     searchmark convert suite.yaml gold_set.json --to gold-set
     """
     suite, setup = load_suite_with_setup(source, format=source_format, topics=topics)
-    lost = save_suite(suite, target, format=target_format or _format_of(Path(target)))
+    lost = save_suite(suite, target, format=target_format or written_format(Path(target)))
     tell(f"written: {target}, cases: {len(suite)}")
     for sentence in (*(f"{reason.replace('_', ' ')}: {count}" for reason, count in suite.dropped.items()), *lost):
         tell(f"not in it: {sentence}")
@@ -38,7 +38,8 @@ def command(source: str, target: str, source_format: str | None, target_format: 
         tell("not in it: how the suite is tested (agent, corpus, gates)")
 
 
-def _format_of(target: Path) -> str:
+def written_format(target: Path) -> str:
+    """The format that the name of a new file asks for."""
     if target.suffix.lower() in {".json", ".jsonl"}:
         return "native"
     if target.suffix.lower() in {".qrels", ".txt", ".trec"}:

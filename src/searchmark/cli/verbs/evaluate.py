@@ -8,7 +8,7 @@ import click
 
 from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of, texts_of_hits, with_fields_of_targets
-from searchmark.cli._gates import GateAgainst, baseline_file, gate_options, say_what_is_foreseen, with_gates_of, with_next_step
+from searchmark.cli._gates import GateOutcome, baseline_file, gate_options, say_what_is_foreseen, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
 from searchmark.cli._live import LiveOptions, live_options, one_agent, refuse_live_options, run_shown, with_corpus
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
@@ -64,7 +64,7 @@ def command(
     detail: ReportOptions,
     per_case: bool,
     kept: Kept,
-    gates: GateAgainst,
+    gates: GateOutcome,
 ) -> int:
     """Run an agent on a suite, or score a saved run.
 

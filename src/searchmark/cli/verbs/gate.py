@@ -12,7 +12,7 @@ import click
 
 from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of, with_fields_of_targets
-from searchmark.cli._gates import GATE, GateAgainst, baseline_file, gate_options, with_gates_of, with_next_step
+from searchmark.cli._gates import GATE, GateOutcome, baseline_file, gate_options, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, harmless, now, output_files, show
@@ -58,7 +58,7 @@ def command(
     source: SuiteChoice,
     config: Config,
     searched: Searched,
-    gates: GateAgainst,
+    gates: GateOutcome,
     self_test: bool,
     wanted: ReportChoice,
     kept: Kept,

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @click.command("label", short_help="Grade the items of a catalogue for queries, by rules over its fields.")
-@click.option("--corpus", metavar="FILE", required=True, help="Catalogue of items: .jsonl, .json or .csv.")
-@click.option("--queries", metavar="FILE", required=True, help="One query per line, or .jsonl or .tsv with id, query and type.")
+@click.option("--corpus", metavar="FILE", help="Catalogue of items: .jsonl, .json or .csv.")
+@click.option("--queries", metavar="FILE", help="One query per line, or .jsonl or .tsv with id, query and type.")
 @click.option(
     "--map", "mapping", metavar="NAME=FIELD", multiple=True, help="Which field is the id, title or text; repeatable: title=name."
 )
@@ -34,10 +34,20 @@ if TYPE_CHECKING:
 @click.option(
     "--import", "reviewed", metavar="FILE", help="Graded review: show how far it agrees with the rule; its grades go first in -o."
 )
-@click.option("-o", "--output", metavar="FILE", help="Labels (.jsonl), or a review (.csv or .jsonl).")
+@click.option(
+    "--gold-set",
+    "--suite",
+    "suite",
+    metavar="SUITE",
+    help="Suite that the grades of --import are added to, instead of a catalogue.",
+)
+@click.option("--topics", metavar="FILE", help="Query texts of the suite, for TREC qrels or labels.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Labels (.jsonl), a review (.csv or .jsonl), or the suite with its new grades."
+)
 def command(
-    corpus: str,
-    queries: str,
+    corpus: str | None,
+    queries: str | None,
     mapping: tuple[str, ...],
     fields: tuple[str, ...],
     synonyms: str | None,
@@ -45,6 +55,8 @@ def command(
     review: int | None,
     seed: int,
     reviewed: str | None,
+    suite: str | None,
+    topics: str | None,
     output: str | None,
 ) -> None:
     """Grade the items of a catalogue for queries, by rules over its fields.
@@ -67,7 +79,19 @@ def command(
     \b
     searchmark label --corpus catalogue.jsonl --queries queries_fashion.txt --review 60 -o review.csv
     searchmark label --corpus catalogue.jsonl --queries queries_fashion.txt --import review.csv -o labels.jsonl
+
+    Pairs that `searchmark audit --next 20 -o next.csv` has chosen go to the suite that they are of:
+
+    \b
+    searchmark label --gold-set suite.jsonl --import next.csv -o judged.jsonl
     """
+    if suite is not None:
+        if reviewed is None or output is None or corpus is not None or queries is not None:
+            raise UsageError("--gold-set takes the grades of --import FILE and writes them with -o; it needs no catalogue")
+        _add_to_suite(suite, topics, Path(reviewed), output)
+        return
+    if corpus is None or queries is None:
+        raise UsageError("nothing says what to label; name a catalogue with --corpus and --queries, or a suite with --gold-set")
     if output is None and reviewed is None:
         raise UsageError("nothing says where to write; add -o labels.jsonl, or -o review.csv with --review")
     if review is not None and (reviewed is not None or zeros):
@@ -79,6 +103,24 @@ def command(
     human = None if reviewed is None else _compare(labels, Path(reviewed))
     if output is not None:
         _write_labels(labels, Path(output), zeros, human, synonyms)
+
+
+def _add_to_suite(path: str, topics: str | None, graded: Path, output: str) -> None:
+    from searchmark.cli.verbs.convert import written_format
+    from searchmark.labelling.additions import add_grades
+    from searchmark.suites import load_suite_with_setup, save_suite
+    from searchmark.suites.native import NO_SETUP
+
+    format_name = written_format(Path(output))
+    suite, setup = load_suite_with_setup(path, topics=topics)
+    if setup != NO_SETUP and Path(output).exists() and Path(output).samefile(path):
+        raise UsageError(f"{path} also says how it is tested (agent, corpus, gates), which would be lost; write to another file")
+    found = add_grades(suite, graded)
+    lost = save_suite(found.suite, output, format=format_name)
+    known = f", known already: {found.known}" if found.known else ""
+    tell(f"written: {output}, cases: {len(suite)}, new judgments: {found.added}{known}")
+    for sentence in (*lost, *(["how the suite is tested (agent, corpus, gates)"] if setup != NO_SETUP else [])):
+        tell(f"not in it: {sentence}")
 
 
 def _labels(corpus: str, queries: str, mapping: tuple[str, ...], fields: tuple[str, ...], synonyms: str | None) -> Labels:
@@ -123,6 +165,10 @@ def _compare(labels: Labels, path: Path) -> Mapping[tuple[str, str], int]:
     review = read_review(path, labels)
     strata = Strata(labels)
     same = review.drawn_from == {strata.digest}
-    found = agreement(strata.all, grades_by_stratum(strata, review.grades), weighted=same)
-    show("\n".join(map(visible, agreement_lines(found, strata, review.grades))) + "\n")
+    drawn = {pair: grade for pair, grade in review.grades.items() if pair in review.sampled}
+    if len(drawn) < len(review.grades):
+        tell(f"chosen, not drawn at random: {len(review.grades) - len(drawn)} pairs; they say nothing about how far both agree")
+    if drawn:
+        found = agreement(strata.all, grades_by_stratum(strata, drawn), weighted=same)
+        show("\n".join(map(visible, agreement_lines(found, strata, drawn))) + "\n")
     return review.grades

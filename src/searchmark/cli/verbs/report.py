@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from searchmark.cli._archive import archive_folder
+from searchmark.cli._audits import check_audit_outputs, show_audit, write_audit
 from searchmark.cli._groups import config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, Given, SectionedCommand, config_options, is_given, option, option_group
 from searchmark.cli._output import (
@@ -34,6 +35,7 @@ from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
 if TYPE_CHECKING:
     from searchmark.archive.store import Archive
+    from searchmark.audit.result import Audit
     from searchmark.reports import Report
 
 JUDGED = "A saved run"
@@ -93,8 +95,8 @@ def command(
 ) -> int:
     """Show a report in another format, or in the browser. Nothing is run.
 
-    FILE is a report as JSON, or a saved run together with --gold-set. ENTRY is one of the archive: the id that 'searchmark
-    history' lists, or its beginning, or 'latest'; with --gold-set its saved runs are judged again.
+    FILE is a report or an audit as JSON, or a saved run together with --gold-set. ENTRY is one of the archive: the id that
+    'searchmark history' lists, or its beginning, or 'latest'; with --gold-set its saved runs are judged again.
 
     \b
     searchmark report report.json -o report.html -o report.md
@@ -102,19 +104,44 @@ def command(
     searchmark report run.jsonl --gold-set suite.yaml -o report.html
     """
     from searchmark.archive.store import Archive
-    from searchmark.reports import render
+    from searchmark.reports import render, write_report
 
     files = output_files(outputs, replace(config.output, directory=None))
     drawn = charts_wanted(charts, config.output, files)
-    report = found_report(source, Archive(archive_folder(located, config)), judged, detail)
+    try:
+        report = found_report(source, Archive(archive_folder(located, config)), judged, detail)
+    except FormatError:
+        audit = _audit_in(Path(source), judged)
+        if audit is None:
+            raise
+        return _shown_audit(audit, outputs, charts=charts, opened=opened)
     written = write_files(report, files, now())
     tell_written(report, written, charts=drawn)
     if STDOUT in outputs:
         show(render(report, "json"))
     if opened:
-        open_in_browser(report, [path for path, name in written if name == "html"])
+        open_in_browser(lambda page: write_report(report, page), [path for path, name in written if name == "html"])
     if not outputs and not opened:
         show(text_for_terminal(report))
+    return EXIT_OK
+
+
+def _audit_in(path: Path, judged: JudgedBy) -> Audit | None:
+    """The audit in a file that holds no report, if it holds one."""
+    from searchmark.reports.audit_file import read_audit
+
+    return read_audit(path) if judged.path is None and path.is_file() else None
+
+
+def _shown_audit(found: Audit, outputs: tuple[str, ...], *, charts: bool, opened: bool) -> int:
+    if charts:
+        raise UsageError("an audit has no charts; leave out --charts")
+    check_audit_outputs(outputs)
+    write_audit(found, outputs)
+    if opened:
+        open_in_browser(lambda page: write_audit(found, (str(page),)), [Path(each) for each in outputs if each.endswith(".html")])
+    if STDOUT in outputs or (not outputs and not opened):
+        show_audit(found, outputs)
     return EXIT_OK
 
 
@@ -183,16 +210,14 @@ def _with_cases(path: Path, report: Report) -> Report:
     return report
 
 
-def open_in_browser(report: Report, pages: list[Path]) -> None:
+def open_in_browser(write: Callable[[Path], None], pages: list[Path]) -> None:
     """Open the page that was written, or one in a temporary folder of this user alone, and say where it is."""
     import tempfile
     import webbrowser
 
-    from searchmark.reports import write_report
-
     page = next(iter(pages), None)
     if page is None:
         page = Path(tempfile.mkdtemp(prefix="searchmark-page-")) / "report.html"
-        write_report(report, page)
+        write(page)
     shown = webbrowser.open(page.absolute().as_uri())
     tell(f"opened: {page}" if shown else f"searchmark: no browser could be started; open {page} yourself")

@@ -33,6 +33,7 @@ from searchmark.reports.cells import (
     WinsTiesLosses,
     table,
 )
+from searchmark.reports.finding_layout import finding_counts, finding_sentence
 from searchmark.reports.gate_layout import gate_sentence
 from searchmark.reports.gate_rows import rule_table
 from searchmark.reports.outcome import outcome_of
@@ -150,8 +151,9 @@ def _report_card(report: Report) -> NotebookCard:
     outcome = outcome_of(report)
     verdict, pairs = _pairs(report.pairs)
     headline = gate_sentence(report) or (verdict if outcome == "measured" else None) or page_of(report).headline
-    doubts = [found.message for found in report.audit if found.severity == "error"]
-    said = (verdict, *(decision.sentence for decision in report.decisions), *doubts)
+    doubts = [finding_sentence(found) for found in report.audit if found.severity == "error"]
+    others = finding_counts([found for found in report.audit if found.severity != "error"])
+    said = (verdict, *(decision.sentence for decision in report.decisions), *doubts, *([f"findings: {others}"] if others else []))
     lines = CardSection(tuple(line for line in said if line and line != headline))
     runs = () if report.pairs else tuple(islice(_runs(report), PAIRS_SHOWN))
     title = f"Report on {report.suite.name}, {counted(report.suite.cases, 'case')}, {counted(len(report.agents), 'run')}"

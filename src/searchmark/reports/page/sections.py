@@ -162,9 +162,10 @@ class Page:
     def errors(self) -> list[Finding]:
         return [found for found in self.report.audit if found.severity == "error"]
 
-    @property
-    def other_findings(self) -> list[Finding]:
-        return [found for found in self.report.audit if found.severity != "error"]
+    @cached_property
+    def known_cases(self) -> set[str]:
+        """The cases that the page can open; findings may name others, such as those that a run has and the suite has not."""
+        return {case for agent in self.report.agents.values() for case in agent.cases}
 
     @property
     def verdicts(self) -> list[VerdictRow]:

@@ -1,0 +1,120 @@
+"""What there is to rank for every case of a suite: how many documents, and which of its targets are among them."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.analysis.scores import Traits, undefined_cases
+from searchmark.judging.existence import Existing
+from searchmark.judging.expected_orders import ExpectedOrders, expected_orders
+from searchmark.judging.judge import expand_suite
+from searchmark.judging.matching import names_lines
+from searchmark.judging.names import LINES, CaseKinds
+from searchmark.measures.formulas import DirectoryPairs, GradedHits, Ints
+from searchmark.measures.grammar import AnyMeasure
+from searchmark.records import Suite
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """A suite and what can be returned for it.
+
+    Per case: how many ``documents`` there are, None if that is not known, and whether its targets are ``parts`` of them, so
+    that a document may meet several. Per judgment: whether its target is ``findable``, and whether it is ``drawn`` where
+    documents are drawn (a directory can be found and is not drawn).
+    """
+
+    suite: Suite
+    documents: Ints | None
+    parts: Bools
+    findable: Bools
+    drawn: Bools
+
+    @classmethod
+    def of(cls, suite: Suite, ids: Set[str] | None = None) -> Pool:
+        """The documents of the cases themselves, else those of a corpus; what is not known to be missing can be found."""
+        suite = suite if ids is None else expand_suite(suite, ids)
+        findable, drawn = _known_targets(suite, ids)
+        own = [len({each.id for each in documents}) for documents in suite.table.documents or ()] or [0] * len(suite)
+        documents = np.where(np.array(own, np.int64) > 0, own, len(ids or ()))
+        known = documents if len(suite) and documents.all() else None
+        return cls(suite, known, _in_parts(suite, drawn, documents), findable, drawn)
+
+    @cached_property
+    def traits(self) -> Traits:
+        kinds, table = CaseKinds.of(self.suite), self.suite.table
+        answerable, graded = (
+            np.ones(len(self.suite), bool) if marks is None else ~marks for marks in (table.unanswerable, table.order_only)
+        )
+        return ~kinds.described, answerable, kinds.paths, graded
+
+    def undefined(self, measure: AnyMeasure) -> Bools:
+        """Cases that the measure cannot speak about."""
+        return undefined_cases(measure, self.traits)
+
+    @cached_property
+    def orders(self) -> ExpectedOrders:
+        return expected_orders(self.suite)
+
+    def ranked(self, rank: Ints, returned: Ints) -> GradedHits:
+        """What formulas see of answers of some length in which the target of each judgment has this rank, 0 for none."""
+        judgments = self.suite.judgments
+        rows = np.flatnonzero(rank)
+        rows = rows[np.lexsort((rank[rows], judgments.case[rows]))]
+        none = np.zeros(0, np.int64)
+        return GradedHits(
+            cases=len(self.suite),
+            case=judgments.case[rows],
+            rank=rank[rows],
+            grade=judgments.grades[rows],
+            returned=returned,
+            target_case=judgments.case,
+            target_grade=judgments.grades,
+            order=self.orders.order,
+            ordered_case=judgments.case[self.orders.judgment],
+            ordered_expected=self.orders.rank,
+            ordered_rank=rank[self.orders.judgment],
+            ranged_case=none,
+            ranged_inside=np.zeros(0),
+            abstained=np.where(self.traits[1], np.nan, (returned == 0).astype(float)),
+            directories=DirectoryPairs(none, none, none, none, none, none),
+        )
+
+    def count(self, judgments: Bools) -> Ints:
+        """How many of the marked judgments each case has."""
+        return np.bincount(self.suite.judgments.case[judgments], minlength=len(self.suite))
+
+
+def _known_targets(suite: Suite, ids: Set[str] | None) -> tuple[Bools, Bools]:
+    """Which targets can be found, and which are documents."""
+    judgments, targets = suite.judgments, list(suite.judgments.targets)
+    known = np.ones((2, len(judgments)), bool) if ids is None else _among(targets, ids)
+    starts = judgments.starts.tolist()
+    for case, documents in enumerate(suite.table.documents or ()):
+        if documents:
+            rows = slice(*starts[case : case + 2])
+            known[:, rows] = _among(targets[rows], frozenset(each.id for each in documents))
+    return known[0], known[1]
+
+
+def _among(targets: list[str], ids: Set[str]) -> Bools:
+    existing = Existing(ids)
+    names = [(target, True) if target in ids else existing.settled(target) for target in targets]
+    return np.array([[exists for _, exists in names], [exists and name in ids for name, exists in names]], bool)
+
+
+def _in_parts(suite: Suite, drawn: Bools, documents: Ints) -> Bools:
+    """Cases in which a document may meet several judgments, or a part of one."""
+    judgments = suite.judgments
+    marked = np.zeros(len(judgments), bool) if judgments.match is None else judgments.match == LINES
+    for row in np.flatnonzero(~drawn & ~marked).tolist():
+        marked[row] = names_lines(judgments.targets[row])
+    of_lines, targets = (np.bincount(judgments.case[rows], minlength=len(suite)) for rows in (marked, drawn))
+    return (of_lines > 0) | (targets > documents)

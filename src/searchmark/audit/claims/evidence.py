@@ -1,0 +1,150 @@
+"""What n cases can support: differences between rows, intervals and p.
+
+A paired test that asks how likely the signs of the differences are by chance (sign test, McNemar, randomisation of means) gives at
+best 2/2^m where m cases moved, all in one direction. So five moved cases never give p < 0.05, and six do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from itertools import groupby
+from math import floor, inf, sqrt
+
+from searchmark.audit.claims.claim_table import Claim, ClaimedRow
+from searchmark.audit.claims.counts import parts_of_one
+from searchmark.audit.claims.relations import Said
+from searchmark.errors import UsageError
+from searchmark.findings.sentences import counted, three_digits
+
+FEWEST_MOVED = 6  # 2/2^6 = 0.03
+Z = 1.959964  # 97.5 % of a normal distribution
+LEVEL = 0.05
+# A 95 % interval is flagged only if it is narrower than this share of the narrowest usual one (Wilson's at a half), less one
+# step at each end: what a bootstrap of few and binary values may fall short by.
+NARROWEST = 0.9
+
+
+def differences(rows: Iterable[ClaimedRow]) -> Iterator[tuple[str, Said]]:
+    """What n cannot support: rows against the one that they name, or the best of a group against the others."""
+    everything = list(rows)
+    for measure in dict.fromkeys(claim.measure.name for row in everything for claim in row.claims):
+        for better, worse in _pairs(everything, measure):
+            of = (_claim(better, measure), _claim(worse, measure))
+            if of[0] is not None and of[1] is not None and better.n is not None and better.n == worse.n and of[0].measure.high <= 1:
+                yield from _difference((better, of[0]), (worse, of[1]), better.n)
+
+
+def _claim(row: ClaimedRow, measure: str) -> Claim | None:
+    return next((each for each in row.claims if each.measure.name == measure), None)
+
+
+def _pairs(rows: list[ClaimedRow], measure: str) -> Iterator[tuple[ClaimedRow, ClaimedRow]]:
+    """The differences that a table claims, the better one first."""
+    having = [row for row in rows if _claim(row, measure) is not None]
+    for _, group in groupby(sorted(having, key=lambda row: (row.group, row.line)), key=lambda row: row.group):
+        members = sorted(group, key=lambda row: -_value(row, measure))
+        named = [(row, other) for row in members if row.vs is not None for other in members if other.system == row.vs]
+        if any(row.vs is not None for row in members):
+            yield from (pair if _value(pair[0], measure) >= _value(pair[1], measure) else pair[::-1] for pair in named)
+        else:
+            yield from ((members[0], other) for other in members[1:])
+
+
+def _value(row: ClaimedRow, measure: str) -> Fraction:
+    found = _claim(row, measure)
+    return Fraction(-1) if found is None else found.value.value
+
+
+def check_baselines(rows: Iterable[ClaimedRow]) -> None:
+    """Refuse the name of a baseline that no row of its group has."""
+    everything = list(rows)
+    for row in everything:
+        known = [other.system for other in everything if other.group == row.group and other is not row]
+        if row.vs is not None and row.vs not in known:
+            others = ", ".join(known) or "none"
+            raise UsageError(f"line {row.line}: vs names {row.vs!r}, but the other rows are {others}")
+
+
+def _difference(better: tuple[ClaimedRow, Claim], worse: tuple[ClaimedRow, Claim], n: int) -> Iterator[tuple[str, Said]]:
+    (row, claim), (other, lower) = better, worse
+    if claim.value.value == lower.value.value:
+        return
+    most = min(Fraction(1), claim.value.high) - max(Fraction(0), lower.value.low)
+    moved = min(n, floor(most * n / _step(claim))) if _step(claim) else n
+    label = f"{row.label} against {other.label}"
+    said = f"{claim.said} and {lower.value.text}"
+    if moved < FEWEST_MOVED:
+        yield label, ("claim-difference-too-small", f"{said}: at most {counted(moved, 'case')} of {n} moved one way")
+        return
+    by_chance = Z * sqrt((_spread(claim) + _spread(lower)) / n)
+    if float(most) < by_chance and row.p is None and other.p is None and claim.p is None and lower.p is None:
+        chance = f"two independent samples of {n} cases may differ by {three_digits(by_chance)} by chance"
+        yield label, ("claim-difference-open", f"{said}: {chance}{_unless(claim, lower, n)}")
+
+
+def _step(claim: Claim) -> Fraction:
+    """The least by which two values of one case can differ; 0 where that may be as little as one likes."""
+    parts = parts_of_one(claim)
+    if parts is not None:
+        return Fraction(1, parts)
+    k = claim.cutoff
+    return Fraction(1, k * (k - 1)) if claim.base == "RR" and k is not None else Fraction(0)
+
+
+def _spread(claim: Claim) -> float:
+    """The variance of values between 0 and 1 with this mean: exactly so if they are 0 and 1, and never more."""
+    mean = min(1.0, max(0.0, float(claim.value.value)))
+    return mean * (1 - mean)
+
+
+def _unless(claim: Claim, lower: Claim, n: int) -> str:
+    """For a share of cases how few may have been lost for the gains to show."""
+    if parts_of_one(claim) != 1:
+        return ""
+    from searchmark.analysis.exact_tests import binomial_tail
+
+    gained = round((claim.value.value - lower.value.value) * n)
+    losses = [lost for lost in range(n) if 2 * binomial_tail(gained + lost, gained + 2 * lost, 0.5) < LEVEL]
+    return "" if not losses else f"; it shows only if the better one loses at most {counted(max(losses), 'case')}"
+
+
+def intervals(row: ClaimedRow) -> Iterator[Said]:
+    """Intervals without their value, and those that are narrower than n cases allow."""
+    for claim in row.claims:
+        if claim.low is None or claim.high is None:
+            continue
+        limits = f"[{claim.low.text}, {claim.high.text}]"
+        if claim.low.low > claim.value.high or claim.high.high < claim.value.low or claim.low.low > claim.high.high:
+            yield "claim-interval", f"{claim.said} is not in its interval {limits}"
+        elif row.n is not None and (least := narrowest(claim, row.n)) > float(claim.high.high - claim.low.low):
+            width = f"with n = {row.n} a 95 % interval has a width of {three_digits(least)} or more"
+            yield "claim-interval-narrow", f"{claim.said} with {limits}: {width}"
+
+
+def narrowest(claim: Claim, n: int) -> float:
+    """The least width of a 95 % interval of a mean of counts, whatever the spread of the values; 0 where nothing is known."""
+    parts = parts_of_one(claim)
+    if parts is None:
+        return 0.0
+    ends = [min(Fraction(1), max(Fraction(0), each)) * parts for each in (claim.value.low, claim.value.high)]
+    if floor(ends[0]) != floor(ends[1]) or ends[1].denominator == 1:  # all values may be the same
+        return 0.0
+    # Values on both sides of the mean, as near to it as there are: the least variance that counts with this mean can have.
+    least = min(float((end - floor(end)) * (1 - end + floor(end))) for end in ends)
+    width = 2 * Z * sqrt(least / n) / sqrt(1 + Z * Z / n)
+    return max(0.0, (NARROWEST * width - 2 / n) / parts)
+
+
+def small_ps(row: ClaimedRow) -> Iterator[Said]:
+    """Values of p below 1/2^n, the least of one-sided tests of n signs."""
+    for header, p in (("p", row.p), *((f"{each.header} p", each.p) for each in row.claims)):
+        if p is not None and row.n is not None and row.n < -floor(_log2(p.high)):
+            at_least = f"{row.n} cases give at least {three_digits(2.0 ** (1 - row.n))} in both directions"
+            yield "claim-p-too-small", f"{header} {p.text}: {at_least}, {three_digits(2.0**-row.n)} in one"
+
+
+def _log2(number: Fraction) -> float:
+    from math import log2
+
+    return log2(number) if number > 0 else -inf

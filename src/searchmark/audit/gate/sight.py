@@ -1,0 +1,140 @@
+"""The smallest loss that each rule of a gate sees with 80 % power, and what it would take to see a smaller one.
+
+A rule that compares sees what its test shows: by the noise of two runs where there are some, else by the largest that there could
+be. A bound on a mean sees what is larger than the room between the run and the bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from searchmark.analysis.distributions import NORMAL
+from searchmark.analysis.foresight import GateQuestion, losable_column
+from searchmark.analysis.power import POWER, VerdictRule, cases_needed, detectable_difference
+from searchmark.analysis.scores import Scores, score
+from searchmark.analysis.verdicts import PairedEvidence
+from searchmark.analysis.wanted_sensitivity import more_cases_to_see
+from searchmark.audit.gate.noise import PairedNoise, paired_noise
+from searchmark.audit.subject import Subject
+from searchmark.gates.bounds import NumberRule
+from searchmark.gates.own_k import AtOwnK
+from searchmark.gates.quantities import MeanOf
+from searchmark.gates.relative import RelativeRule
+from searchmark.gates.segments import EVERYTHING, Rows, rows_of
+from searchmark.judging.judge import judge
+
+LARGE_LOSS = 0.1  # what a gate is asked for where no other loss is named
+_SPARE = NORMAL.inv_cdf(POWER)
+
+
+@dataclass(frozen=True)
+class RuleSight:
+    """What a rule sees. ``loss`` is the smallest one that it sees with 80 % power, None if it sees none for sure, and ``basis``
+    what that rests on.
+
+    ``compares``, and then ``independent`` cases can lose something, and ``smallest_p`` is the smallest p that they can give.
+    ``blind`` is why no run could fail it. ``more`` independent cases are needed to see the wanted loss, None if no number does.
+    """
+
+    name: str
+    loss: float | None
+    basis: str
+    everywhere: bool
+    compares: bool
+    independent: int | None = None
+    smallest_p: float | None = None
+    blind: str | None = None
+    more: int | None = None
+    advice: str = ""
+
+    def sees(self, loss: float) -> bool:
+        return self.loss is not None and self.loss <= loss
+
+
+def wanted_loss(subject: Subject) -> float:
+    return LARGE_LOSS if subject.foresight is None else subject.foresight
+
+
+def rule_sights(subject: Subject) -> Iterator[RuleSight]:
+    """What every rule about a mean sees, as far as it is known."""
+    relative = [rule for rule in subject.rules if isinstance(rule, RelativeRule)]
+    family = len({(rule.quantity.measure.name, rule.segment) for rule in relative})
+    baseline = _baseline(subject, relative)
+    for rule in subject.rules:
+        rows = rows_of(subject.suite, rule.segment) if isinstance(rule, RelativeRule | NumberRule) else None
+        if rows is None:
+            continue
+        if isinstance(rule, RelativeRule):
+            yield _of_comparison(subject, rule, rows, baseline, rule.question(subject.options.min_effect, family))
+        elif isinstance(rule, NumberRule) and rule.bound in ("at_least", "above"):
+            yield from _of_bound(subject, rule, rows)
+
+
+def _baseline(subject: Subject, rules: Sequence[RelativeRule]) -> Scores | None:
+    """The scores that others are held against: of the baseline, or else of the first run."""
+    measures = [rule.quantity.measure for rule in rules]
+    run = subject.baseline.run
+    if not measures:
+        return None
+    if run is not None:
+        folder = None if subject.survey is None else subject.survey.folder
+        return score(judge(subject.suite, run, subject.ids, folder), measures)
+    first = next(iter(subject.scores.values()), None)
+    return first if first is not None and all(first.known_as(measure) for measure in measures) else None
+
+
+def _of_comparison(subject: Subject, rule: RelativeRule, rows: Rows, baseline: Scores | None, question: GateQuestion) -> RuleSight:
+    suite = subject.suite if baseline is None else baseline.judged.suite
+    found = rule.foresight(suite, baseline, question.min_effect, question.family)
+    wanted = wanted_loss(subject)
+    noise = None if rule.policy == "non-inferior" or not found.resolvable else paired_noise(subject, rule.quantity, rows)
+    loss, basis = found.detectable, "the largest noise that there could be"
+    if noise is None:
+        column = losable_column(suite, rule.quantity.measure, question, baseline, rows_of(suite, rule.segment))
+        more = more_cases_to_see(column, question, wanted)
+    else:
+        loss, basis = _by_noise(noise, question), _basis(noise)
+        more = _more_by_noise(noise, question, wanted)
+    return RuleSight(
+        rule.name, loss, basis, rule.segment == EVERYTHING, True, found.independent, found.smallest_p,
+        None if found.resolvable else found.reason, more, _advice(question, wanted, more),
+    )  # fmt: skip
+
+
+def _basis(noise: PairedNoise) -> str:
+    one, other = noise.runs
+    return f"the noise of {one}, asked twice" if noise.repeat else f"the spread between {one} and {other}"
+
+
+def _by_noise(noise: PairedNoise, question: GateQuestion) -> float:
+    return detectable_difference(noise.error, noise.independent, VerdictRule(question.min_effect, question.family))
+
+
+def _more_by_noise(noise: PairedNoise, question: GateQuestion, wanted: float) -> int | None:
+    evidence = PairedEvidence(noise.independent, -wanted, error=noise.error, observations=noise.independent)
+    needed = cases_needed(evidence, VerdictRule(question.min_effect, question.family))
+    return None if needed is None else max(0, needed - noise.independent)
+
+
+def _advice(question: GateQuestion, wanted: float, more: int | None) -> str:
+    if question.policy == "non-inferior":
+        return f"it takes a margin of {wanted:g} and {more or 0} more independent cases"
+    if more is None:
+        return f"no number of cases does; min_effect is {question.min_effect:g}"
+    return f"it takes {more} more independent {'case' if more == 1 else 'cases'}"
+
+
+def _of_bound(subject: Subject, rule: NumberRule, rows: Rows) -> Iterator[RuleSight]:
+    """What a lowest value sees of the first run: a loss that is larger than the room above it."""
+    name, scores = next(iter(subject.scores.items()), (None, None))
+    if scores is None or not isinstance(rule.quantity, MeanOf | AtOwnK):
+        return
+    value = rule.quantity.value(scores, rows)
+    if value is None:
+        return
+    noise = paired_noise(subject, rule.quantity, rows)
+    spare = _SPARE * noise.deviation if noise is not None and noise.repeat else 0.0
+    advice = f"it takes a bound of {value - wanted_loss(subject):.4g}"
+    room = max(0.0, value - rule.expected)
+    yield RuleSight(rule.name, room + spare, f"{name} has {value:.4g}", rule.segment == EVERYTHING, False, advice=advice)

@@ -1,0 +1,85 @@
+"""One target or one category that rules the mean."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.analysis.scores import default_measures, score
+from searchmark.audit.subject import Subject
+from searchmark.findings import Finding, finding
+from searchmark.findings.sentences import counted
+from searchmark.judging.judge import judge
+from searchmark.judging.names import PATH
+from searchmark.measures.grammar import AnyMeasure
+from searchmark.records import Answer, Hit, Run, Suite
+from searchmark.records.id_columns import texts_at
+from searchmark.records.shown import quoted
+
+# A fifth of the cases, and a tenth of the measure: what one constant answer gets is then what weak searches get. Where each case
+# has many targets, one of them pays little, however common it is. Five cases: two of ten may well be chance.
+LARGEST_SHARE, HIGHEST_MEAN, FEWEST_CASES = 0.2, 0.1, 5
+FEWEST_CATEGORIES, MAJORITY = 3, 0.5
+
+
+def dominant_targets(subject: Subject) -> Iterator[Finding]:
+    """The commonest target, if many cases share it, with the score of an agent that always answers it."""
+    suite = subject.expanded
+    rows = _relevant_rows(suite)
+    commonest = Counter(texts_at(suite.judgments.targets, rows)).most_common(1)
+    cases = len(np.unique(suite.judgments.case[rows]))
+    if not commonest or commonest[0][1] < max(FEWEST_CASES, LARGEST_SHARE * cases):
+        return
+    target, _ = commonest[0]
+    of_target = np.unique([suite.judgments.case[row] for row in rows.tolist() if suite.judgments.targets[row] == target])
+    measure = _measure(subject)
+    mean = _always(target, suite, measure)
+    if not mean >= HIGHEST_MEAN:  # nor where it is undefined
+        return
+    share = f"{quoted(target)} is relevant in {len(of_target)} of {cases} cases ({len(of_target) / cases:.0%})"
+    message = f"{share}: an agent that answers nothing else, whatever the query, gets {measure} {mean:.4f}"
+    yield finding("dominant-target", message, (suite.table.ids[row] for row in of_target.tolist()))
+
+
+def _relevant_rows(suite: Suite) -> NDArray[np.int64]:
+    """The judgments that name something relevant by itself; a case with documents of its own shares none with others."""
+    judgments = suite.judgments
+    relevant = judgments.grades >= suite.defaults.rel
+    if judgments.match is not None:
+        relevant &= judgments.match <= PATH
+    if suite.table.documents is not None:
+        own = np.array([bool(documents) for documents in suite.table.documents], bool)
+        relevant &= ~own[judgments.case]
+    return np.flatnonzero(relevant)
+
+
+def _measure(subject: Subject) -> str | AnyMeasure:
+    """The first measure of the runs, or of suites of this kind."""
+    names = [scores.measures[0].asked.name for scores in subject.scores.values() if scores.measures]
+    return names[0] if names else default_measures(subject.suite)[0]
+
+
+def _always(target: str, suite: Suite, measure: str | AnyMeasure) -> float:
+    """The mean of an agent that answers one target to every query."""
+    answers = [Answer(case, "ok", (Hit(target, 1),)) for case in suite.table.ids]
+    (mean,) = score(judge(suite, Run.from_answers("always", answers)), [measure]).means().values()
+    return mean
+
+
+def dominant_categories(subject: Subject) -> Iterator[Finding]:
+    """The largest category, if it has more cases than all others together."""
+    categories = subject.suite.table.categories or ()
+    counts = Counter(category for category in categories if category)
+    if len(counts) < FEWEST_CATEGORIES:
+        return
+    (name, count), *_ = counts.most_common(1)
+    if count > MAJORITY * counts.total():
+        others = counted(len(counts) - 1, "other category", "other categories")
+        message = (
+            f"{quoted(name)} has {count} of {counts.total()} cases ({count / counts.total():.0%}), more than the {others} together"
+        )
+        ids = subject.suite.table.ids
+        yield finding("dominant-category", message, (case for case, each in zip(ids, categories, strict=True) if each == name))

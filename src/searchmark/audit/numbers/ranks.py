@@ -1,0 +1,82 @@
+"""Which ranks of a table of runs can be told apart, by the verdicts of the comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from string import ascii_lowercase
+
+import numpy as np
+
+from searchmark.analysis.comparison import compare, primary_column, unique_names
+from searchmark.audit.result import AuditTable
+from searchmark.audit.subject import Subject
+from searchmark.findings import Finding, finding
+from searchmark.findings.sentences import three_digits
+
+MOST_RUNS = 26  # as many groups have a letter
+
+
+@dataclass(frozen=True)
+class RankedRuns:
+    """Runs by their mean of the primary measure, the best first, and the pairs of them that differ for sure."""
+
+    measure: str
+    means: tuple[tuple[str, float], ...]
+    apart: frozenset[frozenset[str]]
+
+    def are_apart(self, first: str, second: str) -> bool:
+        return frozenset((first, second)) in self.apart
+
+    @property
+    def groups(self) -> dict[str, str]:
+        """A letter for each longest stretch of ranks without two runs that differ for sure; a run may be in several."""
+        names = [name for name, _ in self.means]
+        ends = [
+            next((n for n in range(i, len(names)) if self._differs(names[i:n], names[n])), len(names)) for i in range(len(names))
+        ]
+        stretches = [(i, end) for i, end in enumerate(ends) if i == 0 or end > ends[i - 1]]
+        return {
+            name: "".join(letter for letter, (i, end) in zip(ascii_lowercase, stretches, strict=False) if i <= n < end)
+            for n, name in enumerate(names)
+        }
+
+    def _differs(self, above: list[str], name: str) -> bool:
+        return any(map(partial(self.are_apart, name), above))
+
+
+def ranked_runs(subject: Subject) -> RankedRuns | None:
+    """The runs in their order; None if there are not two with a mean."""
+    scores = list(subject.scores.values())
+    if not 1 < len(scores) <= MOST_RUNS:
+        return None
+    measure = scores[0].names[primary_column(scores[0], subject.options.primary)]
+    means = {name: each.mean(measure) for name, each in zip(unique_names(scores), scores, strict=True)}
+    ordered = sorted((each for each in means.items() if not np.isnan(each[1])), key=lambda each: -each[1])
+    pairs = compare(scores, (), replace(subject.options, baseline=None, decisions=()))
+    told = {frozenset((pair.baseline, pair.candidate)) for pair in pairs if pair.main.verdict in ("IMPROVED", "REGRESSED")}
+    return RankedRuns(measure, tuple(ordered), frozenset(told)) if len(ordered) > 1 else None
+
+
+def about_ranks(subject: Subject) -> Iterator[Finding]:
+    """Neighbours that share a rank as far as these cases can tell."""
+    found = ranked_runs(subject)
+    if found is None:
+        return
+    neighbours = [(one, other) for one, other in pairwise(found.means) if not found.are_apart(one[0], other[0])]
+    if neighbours:
+        named = [f"{a} ({three_digits(x)}) and {b} ({three_digits(y)})" for (a, x), (b, y) in neighbours]
+        more = f" and {len(named) - 3} more" if len(named) > 3 else ""  # noqa: PLR2004  # examples
+        yield finding("ranks-not-apart", f"neighbours by {found.measure} without a proven difference: {', '.join(named[:3])}{more}")
+
+
+def ranks_table(subject: Subject) -> AuditTable | None:
+    """Runs by rank; those that share a letter cannot be told apart."""
+    found = ranked_runs(subject)
+    if found is None:
+        return None
+    rows = tuple((rank, name, mean, found.groups[name]) for rank, (name, mean) in enumerate(found.means, 1))
+    title = "Runs by rank: those that share a letter cannot be told apart"
+    return AuditTable("ranks", title, ("rank", "run", found.measure, "group"), rows)

@@ -1,0 +1,73 @@
+"""What becomes of an audit: files, and the terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from searchmark.cli._output import STDOUT, show, tell
+from searchmark.errors import UsageError
+from searchmark.files.store import write_text
+
+if TYPE_CHECKING:
+    from searchmark.audit.result import Audit
+
+
+PAIRS = (".csv", ".jsonl")
+
+
+def check_audit_outputs(outputs: tuple[str, ...], *, pairs: bool = False) -> None:
+    """Refused before any work is done; ``pairs`` to judge are files of their own."""
+    from searchmark.reports.audit_formats import audit_format
+
+    for output in outputs:
+        if _holds_pairs(output) and not pairs:
+            raise UsageError(f"{output}: pairs to judge are written with --next, and an audit as .json, .md, .html or .txt")
+        if output != STDOUT and not _holds_pairs(output):
+            audit_format(output)
+
+
+def _holds_pairs(output: str) -> bool:
+    return Path(output).suffix.lower() in PAIRS
+
+
+def write_audit(found: Audit, outputs: tuple[str, ...]) -> None:
+    """Write every file that is asked for."""
+    from searchmark.reports.audit_formats import audit_format, audit_pieces
+
+    for output in outputs:
+        if output != STDOUT:
+            pieces = _pairs_text(found, Path(output)) if _holds_pairs(output) else audit_pieces(found, audit_format(output))
+            write_text(output, pieces)
+            tell(f"written: {output}")
+
+
+def _pairs_text(found: Audit, path: Path) -> str:
+    """The pairs to judge, as a file that people fill in and ``label --import`` reads back."""
+    from searchmark.labelling.review_file import ReviewRow, rows_text
+    from searchmark.services.environment_secrets import environment_secrets
+    from searchmark.services.redaction import scrubbed
+
+    rows = []
+    for pair in () if found.plan is None else found.plan.pairs:
+        known = pair.document
+        about = ("", "", {}) if known is None else (known.title or "", known.text, known.fields)
+        rows.append(ReviewRow(pair.case, pair.query, pair.item, *about))
+    return scrubbed(rows_text(rows, path), environment_secrets())
+
+
+def show_audit(found: Audit, outputs: tuple[str, ...]) -> None:
+    """Print it: as JSON if that is asked for, else for the terminal."""
+    from searchmark.reports.audit_file import audit_json
+    from searchmark.reports.audit_formats import without_secrets
+    from searchmark.reports.audit_layout import audit_text
+    from searchmark.reports.text import WIDTH
+
+    clean = without_secrets(found)
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    width = shutil.get_terminal_size((WIDTH, 0)).columns if on_terminal else WIDTH
+    colour = on_terminal and not os.environ.get("NO_COLOR")
+    show(audit_json(clean) if STDOUT in outputs else audit_text(clean, colour=colour, width=width))

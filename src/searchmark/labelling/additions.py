@@ -1,0 +1,137 @@
+"""Grades that people gave to pairs of a suite, added to its judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from searchmark.errors import FormatError, shortened
+from searchmark.judging.judge import judge
+from searchmark.labelling.label import GRADES
+from searchmark.labelling.review_file import CHOSEN, graded_entries
+from searchmark.records import Answer, Case, Hit, Judgment, Run, Suite
+from searchmark.records.judgments import Match
+from searchmark.suites.source import Entry, as_whole
+
+CHOSEN_JUDGMENTS = "chosen_judgments"  # in a suite's metadata: by case, the items that were chosen and not drawn at random
+
+
+@dataclass(frozen=True)
+class _NewGrade:
+    """One line of the file."""
+
+    entry: Entry
+    case: str
+    item: str
+    grade: int
+
+    @property
+    def chosen(self) -> bool:
+        """Whether the pair was chosen, or nothing says what it was drawn from."""
+        return (self.entry.maybe_text("drawn_from") or CHOSEN) == CHOSEN
+
+
+@dataclass(frozen=True)
+class GradedSuite:
+    """A suite with new grades: how many were added, and how many were known already."""
+
+    suite: Suite
+    added: int
+    known: int
+
+
+def add_grades(suite: Suite, path: Path) -> GradedSuite:
+    """The suite with the grades of a file; what contradicts it is refused."""
+    graded = _read(suite, path)
+    existing = _existing_grades(suite, graded)
+    contradictions = [each for each in graded if existing.get((each.case, each.item), each.grade) != each.grade]
+    if contradictions:
+        raise _contradicted(path, contradictions, existing)
+    new = [each for each in graded if (each.case, each.item) not in existing]
+    return GradedSuite(_with(suite, new), len(new), len(graded) - len(new))
+
+
+def chosen_pairs(suite: Suite) -> Mapping[str, list[str]]:
+    """By case, the items whose judgments were chosen and not drawn at random; what is not of this shape says nothing."""
+    kept = suite.metadata.get(CHOSEN_JUDGMENTS)
+    pairs: Mapping[Any, Any] = kept if isinstance(kept, Mapping) else {}
+    return {case: items for case, items in pairs.items() if isinstance(items, list) and items}
+
+
+def _read(suite: Suite, path: Path) -> list[_NewGrade]:
+    highest = max([*suite.judgments.grades.tolist(), GRADES[-1] if suite.kind == "labels" else 1])
+    found: dict[tuple[str, str], _NewGrade] = {}
+    for entry in graded_entries(path):
+        case, item = _case(suite, entry), entry.text("item_id")
+        if (case, item) in found:
+            raise FormatError(path, entry.place, f"item {item!r} is graded a second time for query {case!r}")
+        found[case, item] = _NewGrade(entry, case, item, _grade(entry, highest))
+    return list(found.values())
+
+
+def _case(suite: Suite, entry: Entry) -> str:
+    case, table = entry.text("query_id"), suite.table
+    if case not in table.index:
+        raise FormatError(entry.path, entry.place, f"the suite has no case {case!r}; name the one that the pairs are of")
+    text, known = entry.maybe_text("query"), None if table.queries is None else table.queries[table.index[case]]
+    if text is not None and known is not None and text.strip() != known.strip():
+        raise FormatError(
+            entry.path, entry.place, f"query {case!r} is {shortened(text, 80)!r} here and {shortened(known, 80)!r} in the suite"
+        )
+    return case
+
+
+def _grade(entry: Entry, highest: int) -> int:
+    written = entry.first("grade")
+    grade = as_whole(written)
+    if grade is None or not 0 <= grade <= highest:
+        raise FormatError(
+            entry.path, entry.place, f"grade {shortened(str(written), 40)!r} is not a whole number from 0 to {highest}"
+        )
+    return grade
+
+
+def _existing_grades(suite: Suite, graded: Iterable[_NewGrade]) -> dict[tuple[str, str], int]:
+    """What the suite says of these items already, globs and paths included: they are matched as if a run had returned them."""
+    items: dict[str, list[str]] = {}
+    for each in graded:
+        items.setdefault(each.case, []).append(each.item)
+    answers = [Answer(case, "ok", tuple(Hit(item, rank) for rank, item in enumerate(of, 1))) for case, of in items.items()]
+    run = Run.from_answers("graded", answers)
+    matches, ids = judge(suite, run).matches, suite.table.ids
+    rows = zip(matches.case.tolist(), matches.row.tolist(), matches.grade.tolist(), strict=True)
+    return {(ids[case], run.ids[row]): grade for case, row, grade in rows}
+
+
+def _contradicted(path: Path, found: list[_NewGrade], existing: Mapping[tuple[str, str], int]) -> FormatError:
+    shown = [
+        f"{each.item!r} for {each.case!r} is {each.grade} here and {existing[each.case, each.item]} there" for each in found[:3]
+    ]
+    more = f" and {len(found) - len(shown)} more" if len(found) > len(shown) else ""
+    return FormatError(path, found[0].entry.place, f"contradicts grades of the suite: {'; '.join(shown)}{more}")
+
+
+def _with(suite: Suite, new: list[_NewGrade]) -> Suite:
+    by_case: dict[str, list[_NewGrade]] = {}
+    for each in new:
+        by_case.setdefault(each.case, []).append(each)
+    match = _match(suite)
+    cases = [_with_grades(case, by_case.get(case.id, ()), match) for case in suite.cases]
+    chosen = {case: list(items) for case, items in chosen_pairs(suite).items()}
+    for each in new:
+        if each.chosen:
+            chosen.setdefault(each.case, []).append(each.item)
+    metadata = {**suite.metadata, **({CHOSEN_JUDGMENTS: chosen} if chosen else {})}
+    return replace(suite, judgments=Suite.from_cases(suite.name, cases).judgments, metadata=metadata)
+
+
+def _with_grades(case: Case, new: Iterable[_NewGrade], match: Match) -> Case:
+    return replace(case, judgments=(*case.judgments, *(Judgment(each.item, match, each.grade) for each in new)))
+
+
+def _match(suite: Suite) -> Match:
+    """How new targets are matched: as paths where the suite's are."""
+    kinds = {judgment.match for case in suite.cases for judgment in case.judgments}
+    return "path" if kinds & {"path", "glob", "lines"} and "id" not in kinds else "id"

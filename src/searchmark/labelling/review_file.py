@@ -1,0 +1,88 @@
+"""The file that people grade: pairs of a query and an item with all that is known of both, and an empty grade."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from searchmark.corpora.field_mapping import plain
+from searchmark.errors import FormatError, UsageError
+from searchmark.files.csv_rows import csv_rows
+from searchmark.files.store import read_text
+from searchmark.suites.source import Entry, Source
+
+COLUMNS = ("query_id", "query", "item_id", "grade", "title", "text", "fields", "drawn_from")
+CHOSEN = "chosen, not drawn at random"  # instead of what a sample was drawn from
+EXTENSIONS = (".csv", ".jsonl", ".ndjson")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet compute a cell
+
+
+@dataclass(frozen=True)
+class ReviewRow:
+    """One pair for people. ``drawn_from`` tells what it was drawn from at random, or that it was CHOSEN."""
+
+    query_id: str
+    query: str
+    item_id: str
+    title: str = ""
+    text: str = ""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    drawn_from: str = CHOSEN
+    grade: None = None
+
+
+def rows_text(rows: Iterable[ReviewRow], path: Path) -> str:
+    """The file for people, CSV or JSONL by its extension."""
+    by_column = [{name: asdict(row)[name] for name in COLUMNS} for row in rows]
+    extension = path.suffix.lower()
+    if extension not in EXTENSIONS:
+        raise UsageError(f"{path}: a review is written as .csv or .jsonl; name the file accordingly")
+    if extension != ".csv":
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in by_column)
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([_cell(row, column) for column in COLUMNS] for row in by_column)
+    return file.getvalue()
+
+
+def _cell(row: Mapping[str, Any], column: str) -> str:
+    value = row[column]
+    if column == "fields":
+        value = "; ".join(f"{name}: {plain(inner)}" for name, inner in value.items())
+    text = "" if value is None else str(value)
+    reads_back = column in ("query_id", "item_id", "grade", "query")
+    return f"'{text}" if text.startswith(_FORMULA) and not reads_back else text
+
+
+def graded_entries(path: Path) -> list[Entry]:
+    """The pairs of a file that people have graded; every pair needs a grade."""
+    entries = list(_entries(path))
+    if not entries:
+        raise FormatError(path, None, "holds no pairs")
+    empty = [entry for entry in entries if entry.first("grade") is None]
+    if empty:
+        more = f" ({len(empty)} of {len(entries)} pairs have none)" if len(empty) > 1 else ""
+        raise FormatError(path, empty[0].place, f"has no grade{more}; grade every pair, or remove the lines of those that are left")
+    return entries
+
+
+def _entries(path: Path) -> Iterator[Entry]:
+    if path.suffix.lower() != ".csv":
+        yield from Source(path).entries()
+        return
+    rows = csv_rows(path, read_text(path).splitlines(keepends=True))
+    _, header = next(rows, (0, list[str]()))
+    if missing := [name for name in ("query_id", "item_id", "grade") if name not in header]:
+        raise FormatError(path, "line 1", f"has no column {missing[0]!r}")
+    for line, row in rows:
+        if not any(row):
+            continue
+        if len(row) != len(header):
+            raise FormatError(path, f"line {line}", f"has {len(row)} columns, the header {len(header)}")
+        yield Entry.of(path, f"line {line}", {name: cell for name, cell in zip(header, row, strict=True) if cell.strip()})

@@ -1,0 +1,221 @@
+"""For each code about runs: the clean suite and its runs with one thing wrong, as the findings of a report show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from searchmark import Answer, Finding, Hit, Judgment, Run, Suite, build_comparison, build_report, compare, judge, score
+from searchmark.analysis.scores import Scores
+from searchmark.archive.past import with_history
+from searchmark.archive.store import Archive
+from searchmark.corpora.corpus import Corpus, Survey
+from searchmark.records import (
+    AgentIdentity,
+    AnswerDetails,
+    CandidateKinds,
+    Provenance,
+    RunLabel,
+    SuiteIdentity,
+    TrustEvent,
+    VectorStatistics,
+)
+from searchmark.records.provenance import TRUST_KINDS
+from searchmark.reports import Report
+from tests.audit.clean import MEASURES, Clean, clean
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+FIRST = 0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One run of the clean suite, what is known of it, and how it is reported."""
+
+    suite: Suite
+    answers: tuple[Answer, ...]
+    survey: Survey
+    label: RunLabel
+    provenance: Provenance = field(default_factory=Provenance)
+    dropped: dict[str, int] = field(default_factory=dict)
+    measures: tuple[str, ...] = MEASURES
+    by: tuple[str, ...] = ("category",)
+
+    @property
+    def scores(self) -> Scores:
+        run = Run.from_answers(self.label, self.answers, dropped=self.dropped, provenance=self.provenance)
+        return score(judge(self.suite, run, corpus=self.survey.ids), self.measures)
+
+    def report(self) -> Report:
+        return build_report(self.scores, self.by, corpus=self.survey)
+
+    def knowing(self, **known: object) -> Asked:
+        return replace(self, provenance=replace(self.provenance, **known))  # type: ignore[arg-type]  # its fields
+
+    def answering(self, first: int, **changes: object) -> Asked:
+        """The first answers changed."""
+        changed = [replace(each, **changes) for each in self.answers[:first]]  # type: ignore[arg-type]  # fields of an answer
+        return replace(self, answers=(*changed, *self.answers[first:]))
+
+    def detailed(self, *details: AnswerDetails) -> Asked:
+        """The first answers with these details, all others with the last."""
+        told = [*details, *[details[-1]] * (len(self.answers) - len(details))]
+        answers = (replace(answer, details=each) for answer, each in zip(self.answers, told, strict=True))
+        return replace(self, answers=tuple(answers))
+
+
+@cache
+def asked(run: str = "strong") -> Asked:
+    """The clean suite as one of its agents answers it."""
+    return asked_about(clean(), run)
+
+
+def asked_about(of: Clean, run: str = "strong") -> Asked:
+    corpus = Corpus.of("catalogue", of.documents)
+    return Asked(Suite.from_cases("clean", of.cases), of.answers[run], corpus.survey, RunLabel(run))
+
+
+def compared(*some: Asked) -> Report:
+    scores = [each.scores for each in some]
+    return build_comparison(scores, compare(scores), corpus=some[0].survey)
+
+
+def agent(name: str = "strong", **known: object) -> Asked:
+    """A run of ours, whose agent and corpus are known."""
+    one = asked(name)
+    identity = SuiteIdentity("clean", **one.suite.hashes)
+    return one.knowing(
+        suite=identity, agent=AgentIdentity(name, code="digest"), version="1.0", corpora={"catalogue": one.survey.digest}, **known
+    )
+
+
+def _trust(kind: str) -> Callable[[], Report]:
+    return asked().knowing(trust=(TrustEvent(kind, "it happened"),)).report  # type: ignore[arg-type]  # one of the kinds
+
+
+def _left_out(key: str) -> Callable[[], Report]:
+    return replace(asked(), dropped={key: 1}).report
+
+
+def _suite_left_out(key: str) -> Callable[[], Report]:
+    one = asked()
+    return replace(one, suite=replace(one.suite, dropped={key: 1})).report
+
+
+def _surveyed(**changes: int) -> Callable[[], Report]:
+    one = asked()
+    return replace(one, survey=replace(one.survey, **changes)).report  # type: ignore[arg-type]  # counts
+
+
+def _vectors(**known: object) -> Callable[[], Report]:
+    lengths = {"norm_mean": 1.0, "norm_std": 0.0, "norm_min": 1.0, "norm_min_nonzero": 1.0, "norm_max": 1.0, "normalized": True}
+    return asked().knowing(vectors=(VectorStatistics(100, 8, **{**lengths, **known}),)).report  # type: ignore[arg-type]  # its fields
+
+
+def _hits(*hits: Hit) -> Callable[[], Report]:
+    return asked().answering(1, hits=hits).report
+
+
+def _two_snapshots() -> Report:
+    """Two agents, each about two states: only the pairs that cross both say nothing."""
+    made = [
+        replace(agent(name), label=RunLabel(name, snapshot), provenance=replace(agent(name).provenance, id=f"{name}{snapshot}"))
+        for name in ("strong", "weak")
+        for snapshot in ("parent", "head")
+    ]
+    return compared(*made)
+
+
+def _repeated() -> Report:
+    first, second = (agent(id=f"run-{n}", started=NOON + timedelta(minutes=n)).detailed(AnswerDetails((2.0,))) for n in (1, 2))
+    return compared(first, second)
+
+
+def _after_other_queries() -> Report:
+    one = agent()
+    other = one.knowing(suite=SuiteIdentity("clean", "other queries"))
+    with TemporaryDirectory() as folder:
+        archive = Archive(Path(folder))
+        changed = other.report()
+        archive.add(replace(changed, suite=replace(changed.suite, hashes={**changed.suite.hashes, "queries": "other"})), [], NOON)
+        return with_history(one.report(), archive, NOON + timedelta(days=1))
+
+
+def _judged(*more: Judgment, highest: int = 9) -> Clean:
+    """The first case with these judgments beside its own of some grades."""
+    kept = (each for each in clean().cases[FIRST].judgments if each.grade <= highest)
+    return clean().with_case(FIRST, judgments=(*kept, *more))
+
+
+REPORTS: dict[str, Callable[[], Report]] = {
+    **{kind.replace("_", "-"): _trust(kind) for kind in TRUST_KINDS},
+    "cases-not-run": asked().answering(1, status="not_run", hits=()).report,
+    "too-many-failures": asked().answering(6, status="error", hits=()).report,
+    "not-comparable": lambda: compared(agent(), agent("weak").knowing(corpora={"c": "another"})),
+    "failures": asked().answering(1, status="error", hits=(), details=AnswerDetails(failure="crash")).report,
+    "repeat-failures": asked().detailed(AnswerDetails(repeat_failure="slow", repeat_failures=1), AnswerDetails()).report,
+    "unstable-answers": asked().detailed(AnswerDetails(unstable=1), AnswerDetails()).report,
+    "worker-restarts": asked().knowing(restarts=1).report,
+    "parallel-workers": asked().knowing(workers=2).report,
+    "retried-searches": asked().detailed(AnswerDetails((5.0,), retries=1), AnswerDetails((5.0,), retries=0)).report,
+    "process-start": asked().detailed(AnswerDetails((5.0,), start_ms=4.0)).report,
+    "partly-stated": asked().detailed(AnswerDetails((5.0,), start_ms=1.0), AnswerDetails((5.0,))).report,
+    "several-token-counters": asked()
+    .detailed(AnswerDetails(tokens=5, tokens_by="one"), AnswerDetails(tokens=5, tokens_by="two"))
+    .report,
+    "vectors-not-finite": _vectors(not_finite=1),
+    "vectors-of-other-dimension": _vectors(wrong_dimension=1),
+    "zero-vectors": _vectors(zero=1, norm_min=0.0),
+    "unnormalised-vectors": _vectors(norm_max=2.0),
+    "normalised-already": _vectors(normalized=False),
+    "double-normalised": _vectors(unit_before=100),
+    "duplicate-vectors": _vectors(duplicates=1),
+    "own-corpus": lambda: build_report(_unchecked(asked().knowing(service="a service"))),
+    "limited-candidates": asked().knowing(candidates=CandidateKinds(("code",))).report,
+    "different-snapshots": _two_snapshots,
+    "cut-answers": replace(asked().knowing(options={"depth": 20}), measures=("AP",)).report,
+    "noise-floor": _repeated,
+    "earlier-runs-differ": _after_other_queries,
+    "cases-missing": replace(asked(), answers=asked().answers[1:]).report,
+    "empty-answers": asked().answering(60, status="empty", hits=()).report,
+    "cases-without-target": lambda: asked_about(_judged(highest=0)).report(),
+    "undefined-values": replace(asked(), measures=("Tau", "RR")).report,
+    "cases-not-in-one-segment": replace(asked_about(clean().with_case(FIRST, tags=("odd",))), by=("tag",)).report,
+    "formula": replace(asked(), measures=("mine = 0.5*P@5 + 0.5*RR",)).report,
+    "duplicate-hits": _hits(Hit("d0001", 1, 0.9), Hit("d0001", 2, 0.8)),
+    "invalid-hits": _hits(Hit("nowhere", 1, 0.9)),
+    "other-corpus": asked().knowing(corpora={"c": "another"}).report,
+    "cases-not-in-suite": replace(asked(), answers=(*asked().answers, Answer("other", "ok", (Hit("d0001", 1, 0.9),)))).report,
+    "scores-out-of-order": _hits(Hit("d0001", 1, 0.5), Hit("d0002", 2, 0.9)),
+    "topics-without-judgments": _suite_left_out("topics_without_judgments"),
+    "queries-without-judgments": _suite_left_out("queries_without_judgments"),
+    "unrated-hits": _suite_left_out("hits_without_rating"),
+    "cases-not-in-all-runs": _suite_left_out("cases_not_in_all_runs"),
+    "unreachable-targets": lambda: asked_about(_judged(Judgment("gone"))).report(),
+    "cases-filtered-out": _suite_left_out("cases_filtered_out"),
+    "hits-below-same-depth": _left_out("below_same_depth"),
+    "hits-beyond-depth": _left_out("beyond_depth"),
+    "merged-chunks": _left_out("merged_chunks"),
+    "not-chunks": _left_out("not_chunks"),
+    "unusable-lines": _left_out("lines_unusable"),
+    "unusable-scores": _left_out("scores_unusable"),
+    "impossible-times": _left_out("impossible_times"),
+    "left-out": _left_out("odd_things"),
+    "duplicate-documents": _surveyed(duplicates=1),
+    "empty-documents": _surveyed(empty=1),
+    "skipped-files": _surveyed(skipped=1),
+}
+
+
+def _unchecked(one: Asked) -> Scores:
+    """Scores of hits that no corpus is at hand for."""
+    run = Run.from_answers(one.label, one.answers, provenance=one.provenance)
+    return score(judge(one.suite, run), one.measures)
+
+
+def codes(findings: Iterable[Finding]) -> set[str]:
+    return {each.code for each in findings}
