@@ -102,7 +102,7 @@ def printed_table(means: dict[str, float], n: int, decimals: int, how: str, *, p
     return f"name,n,{','.join(means)}\nrun,{n},{','.join(cells)}\n"
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 40), st.integers(0, 4), st.sampled_from(ROUNDINGS), st.booleans())
 def test_no_table_of_real_rankings_is_flagged(seed: int, cases: int, decimals: int, how: str, per_cent: bool) -> None:
     folder = Path(_FOLDER[0])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite
-from searchmark.audit.auditing import full_audit
+from searchmark.audit.gold_and_corpus import CHECKS
 from searchmark.audit.gold_and_corpus.marks import deprecation
 from searchmark.audit.gold_and_corpus.own_queries import judgments_of_other_queries
 from searchmark.audit.subject import Subject
@@ -35,7 +35,8 @@ def subject(judgments: Iterable[Judgment], found: Sequence[Document], *, ignore_
 
 
 def said(audited_subject: Subject) -> dict[str, Finding]:
-    return {found.code: found for found in full_audit(audited_subject).findings}
+    """What the checks of gold against its corpus say, by code."""
+    return {found.code: found for check in CHECKS for found in check.look(audited_subject)}
 
 
 class TestMissing:
