@@ -105,10 +105,10 @@ class TestNearDuplicateQueries:
 class TestSharedGold:
     def test_what_the_cases_are_worth_is_told(self) -> None:
         shared = [case(number, None, Judgment("x")) for number in range(4)]
-        found = found_in(suite_of(*shared, case(4), case(5)))["shared-gold-sets"]
+        found = found_in(suite_of(*shared, case(4), case(5)))["shared-targets"]
         assert found.cases == ("c0", "c1", "c2", "c3")
         assert found.message == (
-            "4 of 6 cases share their relevant targets with another, 1 gold set, the largest of 4 cases ('c0', 'c1', 'c2', 1 more); "
+            "4 of 6 cases share their relevant targets with another, in 1 group, the largest of 4 cases ('c0', 'c1', 'c2', 1 more); "
             "all cases are worth 2 observations"
         )
 
@@ -129,11 +129,11 @@ class TestSharedGold:
         ids=["grades", "one more", "origin", "nothing relevant", "unanswerable", "own documents", "repository"],
     )
     def test_cases_that_share_less_are_observations_of_their_own(self, one: Case, other: Case) -> None:
-        assert "shared-gold-sets" not in found_in(suite_of(one, other))
+        assert "shared-targets" not in found_in(suite_of(one, other))
 
     def test_the_order_of_judgments_and_what_is_irrelevant_do_not_count(self) -> None:
         one = case(0, None, Judgment("x"), Judgment("y", grade=2), Judgment("z", grade=0))
-        assert "shared-gold-sets" in found_in(suite_of(one, case(1, None, Judgment("y", grade=2), Judgment("x"))))
+        assert "shared-targets" in found_in(suite_of(one, case(1, None, Judgment("y", grade=2), Judgment("x"))))
 
 
 class TestContradictions:
@@ -274,7 +274,7 @@ class TestDecidedCategories:
         assert self.decided(suite, "many") is None
         assert self.decided(suite) is None
 
-    def test_cases_with_one_gold_set_are_one(self) -> None:
+    def test_cases_with_the_same_targets_are_one(self) -> None:
         suite = suite_of(*(case(number, None, Judgment(f"x{number // 2}"), category="k") for number in range(12)))
         assert (self.decided(suite, "k") or "").endswith("'k' has 12, worth 6")
 

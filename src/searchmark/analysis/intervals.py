@@ -7,7 +7,7 @@ Clopper and Pearson (1934) and Jeffreys (Brown, Cai and DasGupta, 2001), the num
 observations are equal, and goes to 0 the more of them differ. A mean of differences is that of the gains less that of
 the losses, each with its own limits, combined as Newcombe (1998) and Zou and Donner (2008) do.
 
-Cases of one origin or one gold set are one observation. Nothing is drawn, and the order of the cases changes no digit.
+Cases of one origin, or with the same targets, are one observation. Nothing is drawn, and the order of the cases changes no digit.
 """
 
 from __future__ import annotations

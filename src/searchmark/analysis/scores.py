@@ -213,7 +213,7 @@ def _traits(judged: Judged) -> NDArray[np.int64]:
 
 
 def clusters_of(suite: Suite, rows: NDArray[np.intp]) -> Clusters:
-    """What each case is one observation with: the cases of its origin or gold set, or only itself; None if all stand alone."""
+    """What each case is one observation with: the cases of its origin or targets, or only itself; None if all stand alone."""
     return None if suite.clusters is None else suite.clusters[rows]
 
 

@@ -22,7 +22,7 @@ KINDS = (
         "Give them one origin, so that they count as one observation, or drop one of them.",
     ),
     FindingKind(
-        "shared-gold-sets", "note", "Cases without an origin that have the same relevant targets as another.",
+        "shared-targets", "note", "Cases without an origin that have the same relevant targets as another.",
         "They stand or fall with the same documents, so intervals, tests and gates count them as one observation.",
         "Nothing has to be done; for narrower intervals add cases with other targets. Name an origin for each case to group them "
         "differently.",

@@ -1,4 +1,4 @@
-"""Which cases are one observation: those of one origin, and those without an origin that share one gold set."""
+"""Which cases are one observation: those of one origin, and those without an origin that share their targets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Keys = NDArray[np.uint64]
 NO_GOLD = 0  # the key of a case without any relevant target: what is nowhere to be found is not shared
 
 
-def gold_keys(
+def target_keys(
     judgments: JudgmentTable, documents: Sequence[Sequence[Document]] | None, fields: Sequence[Mapping[str, Any]] | None
 ) -> Keys:
     """A number for each case: that of another is the same if targets, grades, ranks and documents are, else hardly ever.
@@ -56,7 +56,7 @@ def clusters(ids: Sequence[str], origins: Sequence[str | None] | None, keys: Key
 
 
 def shared_rows(keys: Keys, origins: Sequence[str | None] | None) -> NDArray[np.intp]:
-    """The cases without an origin whose gold set another of them has too."""
+    """The cases without an origin whose targets another of them has too."""
     rows = np.flatnonzero(keys != NO_GOLD)
     if origins is not None:
         rows = rows[[not origins[row] for row in rows.tolist()]]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from searchmark.options.strict import strict_record
 from searchmark.records.case_table import CaseTable
-from searchmark.records.clusters import clusters, gold_keys
+from searchmark.records.clusters import clusters, target_keys
 from searchmark.records.columns import rows_or_none, starts_of
 from searchmark.records.digests import judgments_digest, queries_digest
 from searchmark.records.document import Document
@@ -155,14 +155,14 @@ class Suite(Framed):
         }
 
     @cached_property
-    def gold_keys(self) -> NDArray[np.uint64]:
-        """A number for each case, 0 without a relevant target: cases with one gold set have the same."""
-        return gold_keys(self.judgments, self.table.documents, self.table.fields)
+    def target_keys(self) -> NDArray[np.uint64]:
+        """A number for each case, 0 without a relevant target: cases with the same targets have the same."""
+        return target_keys(self.judgments, self.table.documents, self.table.fields)
 
     @cached_property
     def clusters(self) -> NDArray[np.int64] | None:
         """A number for each case: those with the same number are one observation; None if each is its own."""
-        return clusters(self.table.ids, self.table.origins, self.gold_keys)
+        return clusters(self.table.ids, self.table.origins, self.target_keys)
 
     def _beside_judgments(self) -> dict[str, list[Any]]:
         """What else decides on values; whether case is ignored does so where there are globs or symbols."""

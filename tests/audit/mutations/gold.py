@@ -90,7 +90,7 @@ MUTATIONS: dict[str, Mutation] = {
     "contradictory-grades": _two_grades,
     "duplicate-queries": _query_twice,
     "near-duplicate-queries": _query_nearly_twice,
-    "shared-gold-sets": _gold_twice,
+    "shared-targets": _gold_twice,
     "cases-without-judgments": _no_judgments,
     "cases-without-target": _nothing_relevant,
     "all-documents-relevant": _only_relevant_documents,

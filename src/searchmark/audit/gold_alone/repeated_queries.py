@@ -35,7 +35,7 @@ def duplicate_queries(subject: Subject) -> Iterator[Finding]:
         return
     queries = suite.table.queries or ()
     cases = sorted(row for group in groups for row in group)
-    unlike = sum(len({int(suite.gold_keys[row]) for row in group}) > 1 for group in groups)
+    unlike = sum(len({int(suite.target_keys[row]) for row in group}) > 1 for group in groups)
     shown = listed([f"{quoted(queries[group[0]] or '')} in {_names(suite, group)}" for group in groups], EXAMPLES)
     differ = f"; {unlike} of these queries with different targets" if unlike else ""
     message = f"{len(cases)} of {len(suite)} cases repeat {counted(len(groups), 'query', 'queries')}: {shown}{differ}"

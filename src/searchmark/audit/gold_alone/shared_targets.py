@@ -1,4 +1,4 @@
-"""Many queries with one gold set."""
+"""Many queries with the same targets."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from searchmark.records.shown import listed, quoted
 SHOWN = 3
 
 
-def shared_gold_sets(subject: Subject) -> Iterator[Finding]:
-    """Cases that are one observation because they have one gold set, and what is left of their number."""
+def shared_targets(subject: Subject) -> Iterator[Finding]:
+    """Cases that are one observation because they have the same targets, and what is left of their number."""
     suite = subject.suite
-    groups = sorted(rows_by_key(suite.gold_keys, shared_rows(suite.gold_keys, suite.table.origins)), key=len, reverse=True)
+    groups = sorted(rows_by_key(suite.target_keys, shared_rows(suite.target_keys, suite.table.origins)), key=len, reverse=True)
     if not groups:
         return
     cases = sorted(row for group in groups for row in group)
     worth = observations(np.zeros((len(suite), 1)), suite.clusters).worth
     largest = listed([quoted(suite.table.ids[row]) for row in groups[0]], SHOWN)
-    shared = f"{len(cases)} of {len(suite)} cases share their relevant targets with another, {counted(len(groups), 'gold set')}"
+    shared = f"{len(cases)} of {len(suite)} cases share their relevant targets with another, in {counted(len(groups), 'group')}"
     message = f"{shared}, the largest of {len(groups[0])} cases ({largest}); all cases are worth {three_digits(worth)} observations"
-    yield finding("shared-gold-sets", message, (suite.table.ids[row] for row in cases))
+    yield finding("shared-targets", message, (suite.table.ids[row] for row in cases))

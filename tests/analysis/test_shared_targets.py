@@ -1,4 +1,4 @@
-"""Cases with one gold set are one observation, as cases of one origin are."""
+"""Cases with the same targets are one observation, as cases of one origin are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from searchmark.analysis.foresight import GateQuestion, foresee
 from searchmark.analysis.intervals import mean_intervals
 from searchmark.analysis.scores import clusters_of
 
-SIZES = (1, 2, 3, 5)  # cases of each gold set, in turn
+SIZES = (1, 2, 3, 5)  # cases of each group, in turn
 TRIALS = 1000
 
 
@@ -67,11 +67,11 @@ def test_what_a_gate_can_see_is_that_of_cases_of_one_origin() -> None:
     assert foresee(suite, "RR", question).independent == 20
 
 
-def test_fewer_than_ten_gold_sets_get_no_interval() -> None:
+def test_fewer_than_ten_groups_get_no_interval() -> None:
     assert found_by(suite_of([n % 9 for n in range(40)]), RANKS).summaries()["RR"].low is None
 
 
-def test_an_origin_is_stronger_than_a_gold_set() -> None:
+def test_an_origin_is_stronger_than_the_targets() -> None:
     assert (
         len(
             np.unique(
@@ -133,7 +133,7 @@ def test_documents_of_their_own_tell_cases_apart() -> None:
 
 
 def drawn(random: np.random.Generator, golds: np.ndarray, share: float) -> np.ndarray:
-    """Scores of which this share of the variance is due to the gold set: some documents are easy to find, others hard."""
+    """Scores of which this share of the variance is due to the targets: some documents are easy to find, others hard."""
     easy = random.normal(size=golds.max() + 1)[golds]
     latent = np.sqrt(share) * easy + np.sqrt(1 - share) * random.normal(size=len(golds))
     return np.asarray(1 / (1 + np.exp(-1.5 * latent)))
@@ -141,7 +141,7 @@ def drawn(random: np.random.Generator, golds: np.ndarray, share: float) -> np.nd
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.8])
 @pytest.mark.parametrize("sets", [30, 100])
-def test_intervals_cover_the_mean_whatever_the_cases_of_a_gold_set_have_in_common(sets: int, share: float) -> None:
+def test_intervals_cover_the_mean_whatever_the_cases_of_a_group_have_in_common(sets: int, share: float) -> None:
     golds = np.repeat(np.arange(sets), np.resize(SIZES, sets))
     clusters = suite_of(golds.tolist()).clusters
     random = np.random.default_rng([20261116, sets, int(10 * share)])
