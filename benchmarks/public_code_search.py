@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -44,7 +44,7 @@ from searchmark import (
 )
 from searchmark.findings import SEVERITIES
 
-NAME, MEASURE, FEWEST = "code-search", "nDCG@10", 10
+NAME, MEASURE, FEWEST, STUB, FEW = "code-search", "nDCG@10", 10, 10, 4
 BUILT_IN = ("random", "keyword", "bm25", "fts5", "semantic", "hybrid")
 WHOLE, WORDS = "ripgrep-whole-question", "ripgrep-by-words"
 PAIRS = (("random", WHOLE), (WORDS, WHOLE), ("keyword", WHOLE), ("bm25", WHOLE), ("bm25", "keyword"), ("bm25", "hybrid"))
@@ -184,8 +184,9 @@ def audit(out: Path, names: Iterable[str]) -> None:
         for each in found.findings:
             said.setdefault((each.severity, each.code), {})[name] = each.message
     for (severity, code), messages in sorted(said.items(), key=lambda entry: (SEVERITIES.index(entry[0][0]), -len(entry[1]))):
-        name, message = next(iter(messages.items()))
-        print(f"  {severity} {code}: {len(messages)} repositories ({', '.join(messages)})\n      {name}: {message}")
+        print(f"  {severity} {code}: {len(messages)} repositories ({', '.join(messages)})")
+        for name in [*messages][: len(messages) if len(messages) <= FEW else 1]:
+            print(f"      {name}: {messages[name]}")
 
 
 def with_repository(case: Case) -> Case:
@@ -238,9 +239,10 @@ def main() -> None:
     folder, out = Path(given), Path(given) / "searchmark"
     found = sources(folder)
     missing = {source.name: prepare(source, out) for source in found}
-    code = {source.name: files_below(out / "code" / source.name) for source in found}
+    code = {source.name: load_corpus(out / "code" / source.name).survey.ids for source in found}  # binary files are not searched
     suite = Suite.from_cases(NAME, [case for source in found for case in source.cases()])
     describe(suite, code, missing)
+    show_stubs(suite, out / "code")
     print("\nthe published baseline, on all files:")
     results = folder / "semble" / "benchmarks" / "results"
     wanted = {source.name: {case.id: [each.target for each in case.judgments] for case in source.cases()} for source in found}
@@ -250,15 +252,11 @@ def main() -> None:
     show_table(suite, scores, [expected(case, code[str(case.fields["repository"])]) for case in suite.cases])
     show_differences(scores)
     save(out, found, runs)
-    print(f"\nsuites and runs are in {out}; what audits find, and the first of them:")
+    print(f"\nsuites and runs are in {out}; what audits find, with the first message, or all if they are few:")
     audit(out, code)
 
 
-def files_below(folder: Path) -> list[str]:
-    return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
-
-
-def describe(suite: Suite, code: Mapping[str, Sequence[str]], missing: Mapping[str, Mapping[str, str]]) -> None:
+def describe(suite: Suite, code: Mapping[str, Collection[str]], missing: Mapping[str, Mapping[str, str]]) -> None:
     sizes = sorted((len(files), name) for name, files in code.items())
     (fewest, small), (most, large) = sizes[0], sizes[-1]
     print(f"cases: {len(suite)}; code files: {fewest} ({small}) to {most} ({large}), median {sizes[len(sizes) // 2][0]}")
@@ -268,6 +266,15 @@ def describe(suite: Suite, code: Mapping[str, Sequence[str]], missing: Mapping[s
     for name, gone in missing.items():
         for path, why in gone.items():
             print(f"  {name}: {path} ({why})")
+
+
+def show_stubs(suite: Suite, trees: Path) -> None:
+    """Targets that are there and hold next to nothing: no audit sees whether a label is a good one."""
+    wanted = Counter(trees / str(case.fields["repository"]) / each.target for case in suite.cases for each in case.judgments)
+    for path, cases in wanted.items():
+        lines = len(path.read_text(encoding="utf-8").splitlines()) if path.is_file() else STUB
+        if lines < STUB:
+            print(f"  a target of {lines} lines: {path.relative_to(trees)}, in {cases} cases")
 
 
 if __name__ == "__main__":

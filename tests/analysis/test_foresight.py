@@ -12,7 +12,7 @@ from searchmark.analysis.comparison import compare
 from searchmark.analysis.foresight import (
     Foresight,
     GateQuestion,
-    _Column,
+    LosableColumn,
     _more_alike,
     fewest_that_differ,
     foresee,
@@ -100,7 +100,7 @@ class TestHarm:
         assert not said.resolvable
 
     def test_what_no_number_of_cases_changes_is_said_without_one(self) -> None:
-        column = _Column(*[observations(np.zeros((10, 1)), None)] * 2, span=1.0, known=True)
+        column = LosableColumn(*[observations(np.zeros((10, 1)), None)] * 2, span=1.0, known=True)
         assert _more_alike(column, HARM) is None
 
     @pytest.mark.parametrize("question", [HARM, SEQUENTIAL])

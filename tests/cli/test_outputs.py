@@ -99,13 +99,13 @@ CORPUS = [
 
 @pytest.fixture
 def labelled(workplace: Path) -> Path:
-    """Twelve labelled queries, so that there are intervals, and four items."""
+    """Twelve labelled queries with gold of their own, so that there are intervals, and four items."""
     folder = workplace / "fashion"
     folder.mkdir()
     queries = [f"{text} {size}" for size in ("small", "medium", "large") for _, text in CORPUS]
     (folder / "queries.txt").write_text("\n".join(queries))
     labels = [
-        {"query_id": number, "item_id": name, "grade": 3 if place == (number - 1) % 4 else 0}
+        {"query_id": number, "item_id": name, "grade": 3 if place == (number - 1) % 4 else int(place == (number + number // 4) % 4)}
         for number in range(1, 13)
         for place, (name, _) in enumerate(CORPUS)
     ]

@@ -21,7 +21,7 @@ from searchmark.analysis.distributions import NORMAL, Floats, t_quantile
 from searchmark.analysis.intervals import FEWEST_CASES, SAME, SHOWN, Observations, observations, unseen_share
 from searchmark.analysis.paired_evidence import USUAL, Rigour, Rows, measure_span
 from searchmark.analysis.paired_statistics import EXACT_UP_TO, difference_intervals, randomisation_p, standard_errors
-from searchmark.analysis.power import AGREEMENT, POWER
+from searchmark.analysis.power import AGREEMENT, POWER, fewest_more
 from searchmark.analysis.scores import Scores, clusters_of, score
 from searchmark.analysis.sequential import level_of, rigour_of
 from searchmark.analysis.verdicts import SIGNIFICANT
@@ -129,6 +129,13 @@ class LosableColumn:
         suite = baseline.judged.suite
         return cls(_observed(shares, suite, kept), _observed(losable, suite, kept), span, known=True)
 
+    def of_size(self, origins: int) -> LosableColumn:
+        """The same with more origins, or fewer, that are like those that there are."""
+        values, losable = (
+            Observations(np.resize(each.sums, (origins, 1)), np.resize(each.sizes, origins)) for each in (self.values, self.losable)
+        )
+        return LosableColumn(values, losable, self.span, self.known)
+
     @property
     def can_fall(self) -> int:
         return int((self.losable.sums > SAME).sum())
@@ -223,22 +230,7 @@ def _some_build_fails(column: LosableColumn, question: GateQuestion) -> bool:
 
 def _more_alike(column: LosableColumn, question: GateQuestion) -> int | None:
     """How many more origins, like these, would let the worst build fail; None if it takes more than are tried."""
-    here = len(column.losable)
-
-    def fails(origins: int) -> bool:
-        sums, sizes = column.losable.sums, column.losable.sizes
-        alike = Observations(np.resize(sums, (origins, 1)), np.resize(sizes, origins))
-        return _some_build_fails(LosableColumn(alike, alike, column.span, column.known), question)
-
-    low, high = here, 2 * here
-    while not fails(high):
-        if high >= MOST_ORIGINS:
-            return None
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fails(middle) else (middle, high)
-    return high - here
+    return fewest_more(lambda origins: _some_build_fails(column.of_size(origins), question), len(column.losable), MOST_ORIGINS)
 
 
 def detectable_loss(column: LosableColumn, question: GateQuestion) -> float | None:

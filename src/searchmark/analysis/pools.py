@@ -18,6 +18,7 @@ from searchmark.judging.names import LINES, CaseKinds
 from searchmark.measures.formulas import DirectoryPairs, GradedHits, Ints, by_case_and_grade
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import Suite
+from searchmark.records.id_columns import text_list
 
 Bools = NDArray[np.bool_]
 
@@ -115,7 +116,8 @@ class Pool:
 
 def _known_targets(suite: Suite, ids: Set[str] | None) -> tuple[Bools, Bools]:
     """Which targets can be found, and which are documents."""
-    judgments, targets = suite.judgments, list(suite.judgments.targets)
+    judgments = suite.judgments
+    targets = [] if ids is None and suite.table.documents is None else text_list(judgments.targets)
     known = np.ones((2, len(judgments)), bool) if ids is None else _among(targets, ids)
     starts = judgments.starts.tolist()
     for case, documents in enumerate(suite.table.documents or ()):

@@ -7,6 +7,7 @@ of ``min_effect``, however many cases there are; so nothing up to it can be show
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, hypot, isfinite, log2, sqrt
 
@@ -84,3 +85,16 @@ def _interval_reach(varies: float, unseen: float, cases: int) -> float:
         return reach
     share = 1 - SHOWN.tail ** (1 / cases)
     return hypot(reach * (2 + varies) / 3, unseen * share * sqrt(cases))
+
+
+def fewest_more(enough: Callable[[int], bool], here: int, most: int) -> int | None:
+    """How many more than there are is enough; None if it is more than ``most`` in all."""
+    low, high = here - 1, here
+    while not enough(high):
+        if high >= most:
+            return None
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high - here

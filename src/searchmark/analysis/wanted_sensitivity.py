@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import isfinite
 
-import numpy as np
-
 from searchmark.analysis.foresight import MOST_ORIGINS, GateQuestion, LosableColumn, detectable_loss, ties_for_margin
-from searchmark.analysis.intervals import Observations
+from searchmark.analysis.power import fewest_more
 
 
 def more_cases_to_see(column: LosableColumn, question: GateQuestion, wanted: float) -> int | None:
@@ -25,28 +22,7 @@ def more_cases_to_see(column: LosableColumn, question: GateQuestion, wanted: flo
         return None  # a true loss as large as what counts is missed half of the time, however many cases there are
 
     def sees(origins: int) -> bool:
-        found = detectable_loss(_alike(column, origins), question)
+        found = detectable_loss(column.of_size(origins), question)
         return found is not None and found <= wanted
 
-    return _fewest(sees, here)
-
-
-def _fewest(sees: Callable[[int], bool], here: int) -> int | None:
-    """How many more than there are."""
-    low, high = here - 1, here
-    while not sees(high):
-        if high >= MOST_ORIGINS:
-            return None
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if sees(middle) else (middle, high)
-    return high - here
-
-
-def _alike(column: LosableColumn, origins: int) -> LosableColumn:
-    """The same with more origins, or fewer, that are like those that there are."""
-    values, losable = (
-        Observations(np.resize(each.sums, (origins, 1)), np.resize(each.sizes, origins)) for each in (column.values, column.losable)
-    )
-    return LosableColumn(values, losable, column.span, column.known)
+    return fewest_more(sees, here, MOST_ORIGINS)

@@ -35,7 +35,7 @@ def about_limits(subject: Subject) -> Iterator[Finding]:
             low[f"{each.measure.name} {three_digits(mean)}"] = each.attainable
     if low:
         cases = np.any([values < 1 - BEYOND_ROUNDING for values in low.values()], axis=0)
-        yield finding("low-attainable", f"the highest possible means: {', '.join(low)} ({_why_low(subject)})", _ids(subject, cases))
+        yield finding("low-attainable", f"the highest possible means: {', '.join(low)}{_why_low(subject)}", _ids(subject, cases))
     yield from _about_chance(limits)
 
 
@@ -46,7 +46,8 @@ def _why_low(subject: Subject) -> str:
     asked = pool.traits[1] & pool.traits[3]
     counts, missing = pool.count(relevant)[asked], int((relevant & ~pool.findable).sum())
     told = f"median of relevant targets per case: {three_digits(float(np.median(counts)))}" if len(counts) else ""
-    return ", ".join(filter(None, (told, f"{missing} targets are not in the corpus" if missing else "")))
+    reasons = list(filter(None, (told, f"{missing} targets are not in the corpus" if missing else "")))
+    return f" ({', '.join(reasons)})" if reasons else ""
 
 
 def _about_chance(limits: list[MeasureLimits]) -> Iterator[Finding]:
