@@ -42,7 +42,7 @@ def test_json_goes_to_the_screen_where_it_is_asked_for(folder: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("-o", "audit.csv"), "audit.csv: an audit is written as .json, .md, .html or .txt"),
+        (("-o", "audit.csv"), "audit.csv: pairs to judge are written with --next, and an audit as .json, .md, .html or .txt"),
         (("--charts", "-o", "audit.md"), "an audit has no charts; leave out --charts"),
     ],
 )

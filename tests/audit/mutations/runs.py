@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from searchmark import Answer, Finding, Hit, Judgment, Run, Suite, build_comparison, build_report, compare, judge, score
+from searchmark import Answer, Finding, Hit, Run, Suite, build_comparison, build_report, compare, judge, score
 from searchmark.analysis.scores import Scores
 from searchmark.archive.past import with_history
 from searchmark.archive.store import Archive
@@ -145,12 +145,6 @@ def _after_other_queries() -> Report:
         return with_history(one.report(), archive, NOON + timedelta(days=1))
 
 
-def _judged(*more: Judgment, highest: int = 9) -> Clean:
-    """The first case with these judgments beside its own of some grades."""
-    kept = (each for each in clean().cases[FIRST].judgments if each.grade <= highest)
-    return clean().with_case(FIRST, judgments=(*kept, *more))
-
-
 REPORTS: dict[str, Callable[[], Report]] = {
     **{kind.replace("_", "-"): _trust(kind) for kind in TRUST_KINDS},
     "cases-not-run": asked().answering(1, status="not_run", hits=()).report,
@@ -182,7 +176,6 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "earlier-runs-differ": _after_other_queries,
     "cases-missing": replace(asked(), answers=asked().answers[1:]).report,
     "empty-answers": asked().answering(60, status="empty", hits=()).report,
-    "cases-without-target": lambda: asked_about(_judged(highest=0)).report(),
     "undefined-values": replace(asked(), measures=("Tau", "RR")).report,
     "cases-not-in-one-segment": replace(asked_about(clean().with_case(FIRST, tags=("odd",))), by=("tag",)).report,
     "formula": replace(asked(), measures=("mine = 0.5*P@5 + 0.5*RR",)).report,
@@ -195,7 +188,6 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "queries-without-judgments": _suite_left_out("queries_without_judgments"),
     "unrated-hits": _suite_left_out("hits_without_rating"),
     "cases-not-in-all-runs": _suite_left_out("cases_not_in_all_runs"),
-    "unreachable-targets": lambda: asked_about(_judged(Judgment("gone"))).report(),
     "cases-filtered-out": _suite_left_out("cases_filtered_out"),
     "hits-below-same-depth": _left_out("below_same_depth"),
     "hits-beyond-depth": _left_out("beyond_depth"),

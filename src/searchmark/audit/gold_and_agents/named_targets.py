@@ -19,7 +19,6 @@ from searchmark.corpora.file_kinds import classify
 from searchmark.findings import Finding, finding
 from searchmark.judging.matching import is_pattern, names_lines, path_of_lines
 from searchmark.labelling.words import words
-from searchmark.mining.tree_names import stem_of, words_of_name
 from searchmark.records import Case
 
 Naming = Literal["the id", "the name", "all words of the name", "half of the words", "nothing of it"]
@@ -62,6 +61,8 @@ class Said:
 
     @classmethod
     def of(cls, text: str) -> Said:
+        from searchmark.mining.tree_names import words_of_name  # every report would wait for it
+
         spoken = words_of_name(text)
         return cls(tuple(map(_singular, spoken)), tuple(words(" ".join(spoken))))
 
@@ -117,6 +118,8 @@ def _naming(said: Said, lowered: str, target: str, names: list[Said]) -> Naming:
 
 def _names(target: str) -> Iterator[Said]:
     """What a target is called: a path by its file, a symbol with its module and without. A number is no name."""
+    from searchmark.mining.tree_names import stem_of, words_of_name  # as above
+
     path = path_of_lines(target) if names_lines(target) else target
     last = path.rstrip("/").rpartition("/")[2]
     is_file = last != path or classify(last) != "other"
