@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from searchmark.audit.gold_and_corpus.own_queries import judgments_of_other_quer
 from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus, load_corpus
 from searchmark.experiments import evaluate_run
-from searchmark.findings import Finding
+from searchmark.findings import Finding, spoils
 from searchmark.records import Defaults
 from searchmark.suite_audit import audited
 from tests.audit.clean import clean
@@ -73,6 +74,37 @@ class TestMissing:
             == "1 of 2 relevant targets are not in the corpus: 'createIssueV2' (the corpus has 'createIssue')"
         )
 
+    @pytest.mark.parametrize(
+        ("target", "id_there"),
+        [
+            ("middleware/cors.go", "middleware/content_type_test.go"),
+            ("chi/middleware/redirects.go", "gin/redirect.go"),
+            ("doc-0000012", "doc-0000013"),
+        ],
+    )
+    def test_an_id_that_no_person_would_take_for_it_is_no_hint(self, target: str, id_there: str) -> None:
+        found = said(subject([Judgment(target), Judgment("x")], documents(id_there, "x")))
+        assert found["unreachable-targets"].message.endswith(f"not in the corpus: {target!r}")
+
+    def test_a_typing_error_in_the_same_folder_is_a_hint(self) -> None:
+        found = said(subject([Judgment("chi/midleware/redirects.go"), Judgment("x")], documents("chi/middleware/redirect.go", "x")))
+        assert "the corpus has 'chi/middleware/redirect.go'" in found["unreachable-targets"].message
+
+    @pytest.mark.parametrize(("there", "code"), [(1, "most-targets-missing"), (2, "unreachable-targets")])
+    def test_more_than_half_missing_is_an_error_that_leaves_the_result(self, there: int, code: str) -> None:
+        judgments = [Judgment(each) for each in ("alpha", "beta", "gamma", "delta")]
+        (found,) = said(subject(judgments, documents("other", *(each.target for each in judgments[:there])))).values()
+        assert (found.code, found.severity == "error", spoils(found)) == (code, there == 1, False)
+
+    def test_many_missing_targets_among_many_ids_take_little_time(self) -> None:
+        judgments = [Judgment(f"gone{number}/Some-Name_{number}.py") for number in range(1000)]
+        short = replace(
+            subject([*judgments, *map(Judgment, "abc")], documents(*"abc", *(f"d{n:05}" for n in range(10_000)))), corpus=None
+        )
+        start = process_time()
+        assert list(said(short)) == ["most-targets-missing"]
+        assert process_time() - start < 0.1
+
     def test_not_all_targets_are_missing_where_a_glob_fits(self) -> None:
         found = said(subject([Judgment("gone"), Judgment("x*", "glob")], documents("x1")))
         assert found.keys() == {"unreachable-targets"}
@@ -106,9 +138,24 @@ class TestRenamed:
 
     def test_a_last_part_that_two_documents_have_says_nothing(self) -> None:
         judgments = [Judgment("src/util/names.py", "path"), Judgment("x")]
-        one = said(subject(judgments, documents("lib/names.py", "x")))
-        two = said(subject(judgments, documents("lib/names.py", "core/names.py", "x")))
+        one = said(subject(judgments, documents("src/names.py", "x")))
+        two = said(subject(judgments, documents("src/names.py", "src/core/names.py", "x")))
         assert ("renamed-targets" in one, "renamed-targets" in two) == (True, False)
+
+    @pytest.mark.parametrize(
+        ("id_there", "renamed"),
+        [("gin/redirect.go", False), ("chi/redirect.go", True), ("go/chi/middleware/redirect.go", True), ("redirect.go", True)],
+    )
+    def test_a_file_of_another_project_is_not_the_same_under_another_name(self, id_there: str, renamed: bool) -> None:
+        judgments = [Judgment("chi/middleware/v5/redirect.go", "path"), Judgment("x")]
+        assert ("renamed-targets" in said(subject(judgments, documents(id_there, "x")))) is renamed
+
+    def test_what_was_renamed_is_not_told_as_missing_too(self) -> None:
+        judgments = [Judgment("src/util/names.py", "path"), Judgment("x")]
+        found = documents("src/names.py", "x")
+        assert list(said(subject(judgments, found))) == ["renamed-targets"]
+        one_more = said(subject([*judgments, Judgment("y"), Judgment("gone")], [*found, *documents("y")]))
+        assert one_more["unreachable-targets"].message.startswith("1 of 4 relevant targets are not in the corpus (beside 1 that")
 
 
 class TestCopies:

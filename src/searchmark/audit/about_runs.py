@@ -34,7 +34,8 @@ def about_run(
 
 # What is said of runs, and the findings on their suite that say the same and more.
 _SAID_BETTER = {
-    "unreachable-targets": {"unreachable-targets", "all-targets-missing"},
+    "unreachable-targets": {"unreachable-targets", "renamed-targets", "most-targets-missing", "all-targets-missing"},
+    "most-targets-missing": {"most-targets-missing", "all-targets-missing"},
     "all-targets-missing": {"all-targets-missing"},
     "topics-without-judgments": {"partial-join"},
     "queries-without-judgments": {"partial-join"},

@@ -14,7 +14,7 @@ from searchmark.records import EMPTY, NOT_RUN, Suite
 
 FEWEST_EMPTY = 2  # cases, all of them empty, that are worth a note
 NEARLY_ALL, FEWEST_NEARLY = 0.9, 10
-MOST = 0.5  # of the answers of a run that others are compared with: who beats it beats a search that did not take place
+MOST = 0.5  # of the targets; of the answers of a run that others are compared with: who beats it beats a search that was none
 
 # What a count of something dropped is called: the code of its note and the sentence before the number.
 DROPPED = {
@@ -54,8 +54,8 @@ def score_findings(
     for key, count in dropped:
         if count:
             code, sentence = DROPPED.get(key, ("left-out", f"{key.replace('_', ' ')}, left out"))
-            if code == "unreachable-targets" and count == (scores.judged.suite.judgments.grades > 0).sum():
-                code, sentence = "all-targets-missing", "relevant targets, none of which is in the corpus"
+            if code == "unreachable-targets":
+                code = _missing_code(count, int((scores.judged.suite.judgments.grades > 0).sum()))
             yield finding(code, f"{sentence}: {count}", _cases_behind(key, scores.judged))
     yield from _own_corpus(scores.judged)
     yield from _case_findings(scores.judged, compared)
@@ -64,6 +64,12 @@ def score_findings(
             yield finding("formula", f"{name} is {summary.definition}")
         if summary.undefined:
             yield finding("undefined-values", f"cases for which {name} is undefined, not in its mean: {summary.undefined}")
+
+
+def _missing_code(missing: int, of: int) -> str:
+    if missing == of:
+        return "all-targets-missing"
+    return "most-targets-missing" if missing > MOST * of else "unreachable-targets"
 
 
 def trust_findings(scores: Scores) -> Iterator[Finding]:

@@ -12,7 +12,12 @@ KINDS: tuple[FindingKind, ...] = (
         spoils=True,
     ),
     FindingKind(
-        "unreachable-targets", "warning", "Relevant targets that are not in the corpus.",
+        "most-targets-missing", "error", "More than half of the relevant targets are not in the corpus.",
+        "No search can find them: every mean says more about what is missing than about the search.",
+        "Name the corpus that the suite was made for, or write its targets as the corpus has them.",
+    ),
+    FindingKind(
+        "unreachable-targets", "warning", "Relevant targets that are not in the corpus, up to half of all.",
         "No search can find them, so that the best possible value is below 1.",
         "Correct these targets or remove them, or name the corpus that the suite was made for.",
     ),

@@ -38,6 +38,11 @@ def _without_first_target(clean: Clean, *instead: Document) -> Clean:
     return replace(clean, documents=(*(each for each in clean.documents if each is not target), *instead))
 
 
+def _half_of_the_documents(clean: Clean) -> Subject:
+    """And less."""
+    return replace(clean, documents=clean.documents[: len(clean.documents) // 3]).subject()
+
+
 def _renamed(clean: Clean) -> Subject:
     target = _first_target(clean)
     return _without_first_target(clean, replace(target, id=f"archive/{target.id}", text="moved " + target.text)).subject()
@@ -91,6 +96,7 @@ def _excluding_a_value_that_no_document_has(clean: Clean) -> Subject:
 
 MUTATIONS: dict[str, Mutation] = {
     "all-targets-missing": lambda clean: _with_ids(clean, "docs/").subject(),
+    "most-targets-missing": _half_of_the_documents,
     "unreachable-targets": lambda clean: _without_first_target(clean).subject(),
     "renamed-targets": _renamed,
     "duplicated-targets": _copied,
