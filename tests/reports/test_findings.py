@@ -128,10 +128,10 @@ class TestCases:
         [
             (
                 ("nDCG@10", "P@5", "RR"),
-                "cases without a target of grade 2 or higher, which can only score 0 in P(rel=2)@5, RR(rel=2): 2",
+                "cases without a target of grade 2 or higher, which can only score 0 in P(rel=2)@5, RR(rel=2): 2 of 3",
             ),
-            (("nDCG@10", "P(rel=1)@5"), "cases without a target of grade 1 or higher, which can only score 0: 1"),
-            (("Relevance",), "cases without a target of grade 2 or higher, which can only score 0 in Relevance: 2"),
+            (("nDCG@10", "P(rel=1)@5"), "cases without a target of grade 1 or higher: 1 of 3"),
+            (("Relevance",), "cases without a target of grade 2 or higher, which can only score 0 in Relevance: 2 of 3"),
         ],
     )
     def test_a_low_grade_pays_in_ndcg_and_not_in_measures_that_count_from_a_higher_one(

@@ -39,7 +39,8 @@ KINDS: tuple[FindingKind, ...] = (
     FindingKind(
         "deprecated-targets", "warning", "Relevant targets that the corpus marks as deprecated, archived, removed or internal.",
         "A search is rewarded for what should not be used any more, and punished for what replaced it.",
-        "Judge what replaced them; a symbol suite can leave them out with exclude, as in exclude: {deprecated: true}.",
+        "Judge what replaced them: in qrels with grades of their own and 0 for these; a symbol suite can leave them out with "
+        "exclude, as in exclude: {deprecated: true}.",
     ),
     FindingKind(
         "patterns-without-match", "warning", "Globs and symbols of relevant targets that no document fits.",
@@ -67,8 +68,8 @@ KINDS: tuple[FindingKind, ...] = (
         "Name the corpus with --corpus, as a JSON, JSONL or CSV file whose documents have the field.",
     ),
     FindingKind(
-        "exclusions-without-effect", "note", "No document has the value of a field that a suite excludes.",
-        "Nothing is excluded by it; the value may be mistyped.",
+        "exclusions-without-effect", "warning", "No document has the value of a field that a suite excludes.",
+        "Nothing is excluded by it, so that documents may count as relevant although the suite says that they are not.",
         "Compare it with the values that the corpus has.",
     ),
     FindingKind(

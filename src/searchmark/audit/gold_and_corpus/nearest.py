@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -16,20 +16,22 @@ LEAST_ALIKE = 0.75  # of the characters of both last parts, in the same order: a
 COMMON_FOLDERS = 2  # that two paths must share if they begin in different ones
 SHORTEST = 4  # characters of a last part that says something: "1" or "en" may be anything
 
-_EXTENSION = re.compile(r"(?<=[^/.])\.[A-Za-z]\w{0,9}$")
+_EXTENSION = re.compile(r"(?<=[^/.\n])\.[A-Za-z]\w{0,9}$", re.MULTILINE)
+_BLANKS = re.compile(r"^[ \t]+|[ \t]+$", re.MULTILINE)
+_FRAGMENT = re.compile(r"#.*")
 _SEPARATORS = re.compile(r"[-_ .:/\\]+")
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 _NUMBERS = re.compile(r"\d+")
 
-# What may have happened to ids on their way into a suite, and a form in which both are the same.
+# What may have happened to ids on their way into a suite, and a form in which both are the same; of many, one a line.
 FORMS: dict[str, Callable[[str], str]] = {
     "upper and lower case ignored": str.casefold,
     "extensions left out": lambda text: _EXTENSION.sub("", text),
     "backslashes written as slashes": lambda text: text.replace("\\", "/"),
-    "blanks around them left out": str.strip,
+    "blanks around them left out": lambda text: _BLANKS.sub("", text),
     "leading zeros left out": lambda text: _ZEROS.sub("", text),
     "percent signs decoded": unquote,
-    "what is behind # left out": lambda text: text.split("#", 1)[0],
+    "what is behind # left out": lambda text: _FRAGMENT.sub("", text),
     "separators and case ignored": lambda text: _SEPARATORS.sub("", text).casefold(),
 }
 
@@ -41,6 +43,13 @@ class Remedy:
     words: str
     found: dict[str, str]
 
+    def told(self, names: Sequence[str]) -> str:
+        """What it would do for these names; of many different ones only the first were tried."""
+        tried = set(islice(dict.fromkeys(names), MOST_TARGETS))
+        fitting = sum(each in self.found for each in names if each in tried)
+        of = "them" if len(tried) < MOST_TARGETS else f"the {len(tried)} that were tried"
+        return f"{self.words}, {fitting if of == 'them' else len(self.found)} of {of} would be found"
+
 
 class NearIds:
     """The ids of a corpus, by all that some missing targets may have in common with them."""
@@ -51,12 +60,12 @@ class NearIds:
 
     def remedy(self, fewest: int) -> Remedy | None:
         """What would make most of the missing targets fit, if anything does so for half of them, and for so many at least."""
-        best = max(self._remedies, key=lambda each: len(each.found), default=None)
+        best = max(self.remedies, key=lambda each: len(each.found), default=None)
         return best if best is not None and len(best.found) >= max(len(self._missing) / 2, fewest) else None
 
     def nearest(self, target: str) -> str | None:
         """The id that a missing target most likely means; None where a person would see none that is near."""
-        changed = (each.found[target] for each in self._remedies if target in each.found)
+        changed = (each.found[target] for each in self.remedies if target in each.found)
         return next(changed, None) or self._alike(target)
 
     def renamed(self, target: str) -> str | None:
@@ -67,7 +76,7 @@ class NearIds:
         return found[0] if unique and _are_near(target, found[0]) else None
 
     @cached_property
-    def _remedies(self) -> list[Remedy]:
+    def remedies(self) -> list[Remedy]:
         """All that makes any of them fit, up to what does so for all."""
         remedies: list[Remedy] = []
         for each in self._changes():
@@ -79,9 +88,11 @@ class NearIds:
     def _changes(self) -> Iterator[Remedy]:
         yield from self._prefixes()
         for words, form in FORMS.items():
-            forms = {each: form(each) for each in self._missing}
-            wanted = set(forms.values())
-            ids = _unique((name, each) for name, each in zip(map(form, self._ids), self._ids, strict=True) if name in wanted)
+            forms = dict(zip(self._missing, _formed(form, self._missing), strict=True))
+            names, wanted = _formed(form, self._ids), set(forms.values())
+            if wanted.isdisjoint(names):
+                continue
+            ids = _unique((name, each) for name, each in zip(names, self._ids, strict=True) if name in wanted)
             found = {target: each for target, name in forms.items() if (each := ids.get(name)) is not None}
             if found:
                 yield Remedy(f"with {words}", found)
@@ -119,6 +130,11 @@ class NearIds:
         return next((by_name[each] for each in get_close_matches(bare, by_name, 1, LEAST_ALIKE)), None)
 
 
+def beside(name: str, nearest: str | None, there: str = "the corpus") -> str:
+    """What is looked for, with what is there in its stead."""
+    return repr(name) if nearest is None else f"{name!r} ({there} has {nearest!r})"
+
+
 def _tail(text: str) -> str:
     """The last part of a path or a qualified id."""
     return text[max(map(text.rfind, "/:#|\\")) + 1 :] or text
@@ -128,6 +144,12 @@ def _are_near(one: str, other: str) -> bool:
     """Whether two ids may lie in one project: in one folder at the top, under several common ones, or where there is none."""
     folders, others = (each.split("/")[:-1] for each in (one, other))
     return not folders or not others or folders[0] == others[0] or len(set(folders) & set(others)) >= COMMON_FOLDERS
+
+
+def _formed(form: Callable[[str], str], ids: Sequence[str]) -> list[str]:
+    """All ids in this form: at once, which is much faster, unless one of them has several lines."""
+    lines = form("\n".join(ids)).split("\n")
+    return lines if len(lines) == len(ids) else [form(each) for each in ids]
 
 
 def _unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str | None]:

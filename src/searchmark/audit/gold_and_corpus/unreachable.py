@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from searchmark.audit.gold_and_corpus.missing import SHOWN, MissingTargets
+from searchmark.audit.gold_and_corpus.nearest import beside
 from searchmark.audit.gold_and_corpus.renamed import new_names_of
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
@@ -45,13 +46,7 @@ def _examples(missing: MissingTargets, targets: Sequence[str], renamed: Mapping[
         shown = [beside(target, renamed.get(target) or missing.near.nearest(target)) for target in distinct[:SHOWN]]
         return ", ".join(shown) + _more(len(distinct) - SHOWN)
     target = next(iter(remedy.found))
-    fitting = sum(each in remedy.found for each in targets)
-    return f"{beside(target, remedy.found[target])}; {remedy.words}, {fitting} of them would be found"
-
-
-def beside(name: str, nearest: str | None) -> str:
-    """What is looked for, with what is there in its stead."""
-    return repr(name) if nearest is None else f"{name!r} (the corpus has {nearest!r})"
+    return f"{beside(target, remedy.found[target])}; {remedy.told(targets)}"
 
 
 def _more(rest: int) -> str:
