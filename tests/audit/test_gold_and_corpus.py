@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite
+from searchmark.audit.auditing import full_audit
 from searchmark.audit.gold_and_corpus import CHECKS
 from searchmark.audit.gold_and_corpus.marks import deprecation
 from searchmark.audit.gold_and_corpus.own_queries import judgments_of_other_queries
@@ -170,6 +172,12 @@ class TestCopies:
         pairs = ([Document(name, TEXT, fields=each) for name, each in zip("ab", two, strict=True)] for two in fields)
         assert [list(said(subject([Judgment("a")], pair))) for pair in pairs] == [[], ["duplicated-targets"]]
 
+    def test_an_exact_copy_is_not_a_near_one_too(self) -> None:
+        text = " ".join(f"word{number}" for number in range(40))
+        two = subject([Judgment("a")], [Document("a", text), Document("b", text)])
+        codes = [each.code for each in full_audit(two).findings if "duplicate" in each.code]
+        assert codes == ["duplicated-targets"]
+
     def test_short_contents_are_the_same_by_chance(self) -> None:
         assert said(subject([Judgment("a")], [Document("a", "yes"), Document("b", "yes")])) == {}
 
@@ -202,6 +210,17 @@ def test_marks_of_deprecation_are_told_from_mentions(document: Document, depreca
 
 
 class TestPatterns:
+    def test_a_report_names_the_glob_that_leaves_a_case_without_target(self) -> None:
+        cases = [Case("c1", "q", (Judgment("nothing*", "glob"),)), Case("c2", "r", (Judgment("a"),))]
+        survey = Corpus.of("corpus", documents("a", "b")).survey
+        report = evaluate_run(
+            Suite.from_cases("s", cases), [Run.from_scores({"c1": {"a": 1.0}, "c2": {"a": 1.0}})], ["RR"], corpus=survey
+        )
+        said = {each.code: each for each in report.audit}
+        assert said["patterns-without-match"].message == "1 of 1 glob or symbol fit no document: 'nothing*'"
+        assert said["patterns-without-match"].cases == ("c1",)
+        assert "cases-without-target" not in said
+
     def test_an_exclusion_that_fits_nothing_is_harmless(self) -> None:
         assert said(subject([Judgment("a"), Judgment("Test*", "glob", 0)], documents("a"))) == {}
 
@@ -297,6 +316,7 @@ class TestOwnQueries:
         side = "earlier" if steps > 0 else "later"
         assert found.code == "shifted-judgments"
         assert f"{abs(steps)} case{'s' if abs(steps) > 1 else ''} {side}" in found.message
+        assert re.search(r": 'c\d\d' \(.*\) has the target 'd\d{4}', and 'd\d{4}' of 'c\d\d' fits$", found.message)
 
     def test_a_join_far_off_is_at_chance(self) -> None:
         assert codes_of(rotated(23)) == ["judgments-at-chance"]

@@ -35,6 +35,7 @@ def without_target(subject: Subject) -> Iterator[Finding]:
     lowest = suite.defaults.rel if by_grade or not subject.scores else 1
     judged = np.diff(subject.suite.judgments.starts) > 0
     hollow = _answerable(suite) & judged & (_relevant(suite, lowest) == 0) & ~_described(suite)
+    hollow &= _relevant(subject.suite, lowest) == 0  # else its patterns fit nothing, which is said of them
     if hollow.any():
         lower_grades = _relevant(suite, 1)[hollow].any()
         names = ", ".join(by_grade) or "measures that count from this grade"

@@ -25,7 +25,7 @@ CHECKS: tuple[Check, ...] = (
     Check(duplicated_targets, ("duplicated-targets",)),
     Check(ambiguous_targets, ("ambiguous-targets",)),
     Check(deprecated_targets, ("deprecated-targets",)),
-    Check(pattern_findings, ("patterns-without-match", "patterns-in-other-case", "broad-patterns")),
+    Check(pattern_findings, ("patterns-without-match", "patterns-in-other-case", "broad-patterns"), short=True),
     Check(symbols_outside_patterns, ("symbols-outside-patterns",)),
     Check(judgments_of_other_queries, ("shifted-judgments", "judgments-at-chance")),
     Check(suite_among_documents, ("suite-among-documents",)),
