@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite
+from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite, load_suite
 from searchmark.audit.auditing import full_audit
 from searchmark.audit.gold_and_corpus import CHECKS
 from searchmark.audit.gold_and_corpus.marks import deprecation
@@ -288,7 +288,17 @@ class TestJoin:
         assert [self.joined(1, 100, unjudged) for unjudged in (0, 1)] == [[], ["partial-join"]]
 
     def test_a_join_that_covers_nothing_is_told(self) -> None:
-        assert self.joined(without=10, of=10, unjudged=10) == ["partial-join"]
+        assert self.joined(without=10, of=10, unjudged=10) == ["nothing-joined"]
+
+    def test_ids_of_both_sides_and_what_makes_them_fit_are_named(self, tmp_path: Path) -> None:
+        (tmp_path / "qrels.txt").write_text("".join(f"q{row:02} 0 d{row} 1\n" for row in range(1, 25)))
+        (tmp_path / "topics.tsv").write_text("".join(f"q{row:03}\tquery {row}\n" for row in range(1, 25)))
+        found = said(Subject(load_suite(tmp_path / "qrels.txt", topics=tmp_path / "topics.tsv")))["nothing-joined"]
+        assert (found.severity, len(found.cases)) == ("error", 24)
+        assert found.message == (
+            "none of 24 judged cases has a query, and none of 24 queries is judged: the case 'q01' may be the query 'q001'; "
+            "with leading zeros left out, 24 of them would be found"
+        )
 
 
 def rotated(steps: int, count: int = 60) -> Subject:

@@ -39,8 +39,8 @@ _SAID_BETTER = {
     "unreachable-targets": {"unreachable-targets", "renamed-targets", "most-targets-missing", "all-targets-missing"},
     "most-targets-missing": {"most-targets-missing", "all-targets-missing"},
     "all-targets-missing": {"all-targets-missing"},
-    "topics-without-judgments": {"partial-join"},
-    "queries-without-judgments": {"partial-join"},
+    "topics-without-judgments": {"partial-join", "nothing-joined"},
+    "queries-without-judgments": {"partial-join", "nothing-joined"},
 }
 
 

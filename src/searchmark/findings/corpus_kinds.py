@@ -73,6 +73,11 @@ KINDS: tuple[FindingKind, ...] = (
         "Compare it with the values that the corpus has.",
     ),
     FindingKind(
+        "nothing-joined", "error", "No judged case has a query, and no query that was read is judged.",
+        "No agent can be asked these cases, and a run on these queries was judged by none of them.",
+        "Write the ids of queries and judgments alike, or name the queries that belong to these judgments.",
+    ),
+    FindingKind(
         "partial-join", "warning", "Judged cases without a query, while other cases have one.",
         "Only a part of the judgments is joined with queries: cases without one cannot be asked.",
         "Check that queries and judgments are of one collection and write their ids alike.",

@@ -68,6 +68,11 @@ def _half_joined(clean: Clean) -> Subject:
     return replace(subject, suite=replace(subject.suite, dropped={"topics_without_judgments": 30}))
 
 
+def _not_joined(clean: Clean) -> Subject:
+    subject = clean.with_cases(replace(case, query=None) for case in clean.cases).subject()
+    return replace(subject, suite=replace(subject.suite, dropped={"topics_without_judgments": 60}))
+
+
 def _copied(clean: Clean) -> Subject:
     return _with_documents(clean, replace(_first_target(clean), id="another name")).subject()
 
@@ -108,6 +113,7 @@ MUTATIONS: dict[str, Mutation] = {
     "symbols-outside-patterns": _symbol_case,
     "exclusions-not-applied": _excluding_without_a_corpus,
     "exclusions-without-effect": _excluding_a_value_that_no_document_has,
+    "nothing-joined": _not_joined,
     "partial-join": _half_joined,
     "shifted-judgments": lambda clean: _rotated(clean, 1),
     "judgments-at-chance": _at_chance,

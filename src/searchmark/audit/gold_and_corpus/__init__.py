@@ -20,7 +20,7 @@ from searchmark.audit.gold_and_corpus.unreachable import missing_targets
 CHECKS: tuple[Check, ...] = (
     Check(missing_targets, ("all-targets-missing", "most-targets-missing", "unreachable-targets"), short=True),
     Check(exclusion_findings, ("exclusions-not-applied", "exclusions-without-effect"), short=True),
-    Check(partial_join, ("partial-join",), short=True),
+    Check(partial_join, ("nothing-joined", "partial-join"), short=True),
     Check(renamed_targets, ("renamed-targets",)),
     Check(duplicated_targets, ("duplicated-targets",)),
     Check(ambiguous_targets, ("ambiguous-targets",)),
