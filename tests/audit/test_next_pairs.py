@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from searchmark import Case, Document, Judgment, Run, Suite, judge, load_suite, save_suite, score
+from searchmark.audit.gold_and_agents.pools import judged_table, pool_bias
 from searchmark.audit.next_pairs.planning import plan_judging, plan_tables
 from searchmark.audit.result import JudgingPlan
 from searchmark.audit.subject import Subject
@@ -83,7 +84,8 @@ def test_what_is_relevant_more_often_where_it_is_judged_is_more_likely_to_be() -
 def test_no_pair_is_listed_where_all_is_judged() -> None:
     some = collection(3, share=1.0)
     plan = plan_judging(audited(some.suite(), None, some.runs, ["nDCG@10"]), 20)
-    assert (plan.open, plan.pairs, plan.needed, plan.least) == (0, (), 0, plan.difference)
+    assert (plan.open, plan.pairs, plan.turns, plan.least) == (0, (), 0, plan.difference)
+    assert plan_tables(plan)[0].title.startswith("Comparison that is already settled (no unjudged pair changes it): ")
 
 
 def test_of_many_runs_the_best_neighbours_that_are_not_told_apart_are_settled() -> None:
@@ -98,6 +100,65 @@ def test_two_runs_may_be_named() -> None:
     assert (plan.runs, plan.why) == (("c", "a"), "as asked")
 
 
+def test_named_runs_are_shown_in_the_order_in_which_they_are_named() -> None:
+    settle, _ = plan_tables(plan_judging(subject(A, B, measure="RR"), 5, ("b", "a")))
+    assert settle.title.endswith(": b and a by RR (as asked); the difference is a less b")
+    assert settle.rows[0][0] == pytest.approx(-0.25)
+
+
+def test_what_is_expected_lies_between_what_is_possible() -> None:
+    some = collection(0, 0.4)
+    plan = plan_judging(audited(some.suite(), None, some.runs, ["nDCG@10"]), 1)
+    assert plan.expected is not None
+    assert plan.least <= plan.expected <= plan.most
+
+
+@pytest.mark.slow
+def test_the_sign_turns_about_as_often_as_the_plan_says() -> None:
+    turned, said = [], []
+    for seed in range(40):
+        some = collection(seed, 0.4, "P@5")
+        plan = plan_judging(audited(some.suite(), None, some.runs, ["P@5"]), 1)
+        turned.append(some.difference() * some.difference(some.pool) <= 0)
+        said.append(plan.turns or 0.0)
+    assert abs(np.mean(turned) - np.mean(said)) < 0.15
+    assert not any(turn for turn, chance in zip(turned, said, strict=True) if chance < 0.025)
+
+
+def few_judged(*, chosen: bool) -> Suite:
+    """Gold that names one relevant document per case, with judgments against another that were chosen, or not."""
+    cases = [Case(f"c{row}", "q", (Judgment("known", "id", 1), Judgment("wrong", "id", 0))) for row in range(12)]
+    metadata = {"chosen_judgments": {case.id: ["wrong"] for case in cases}}
+    return Suite.from_cases("shop", cases, metadata=metadata if chosen else {})
+
+
+def few_runs() -> tuple[Run, Run]:
+    return tuple(
+        run(name, **{f"c{row}": hits for row in range(12)}) for name, hits in (("a", "known wrong new"), ("b", "other known"))
+    )  # type: ignore[return-value]  # two of them
+
+
+def test_nothing_is_expected_of_unjudged_documents_where_no_pool_was_judged() -> None:
+    plans = [plan_judging(audited(few_judged(chosen=chosen), None, few_runs(), ["RR"]), 1) for chosen in (False, True)]
+    assert [plan.expected is None for plan in plans] == [False, True]
+    assert [plan.turns is None for plan in plans] == [False, True]
+    assert [plan.settled for plan in plans] == ["unjudged pairs hardly turn its sign", None]
+
+
+def test_judgments_that_were_chosen_are_no_pool() -> None:
+    found = [audited(few_judged(chosen=chosen), None, few_runs(), ["RR"]) for chosen in (False, True)]
+    assert [judged_table(each) is None for each in found] == [False, True]
+    assert [any(each.code == "hardly-judged" for each in pool_bias(subject)) for subject in found] == [False, False]
+
+
+def test_hits_are_not_taken_to_be_like_those_that_were_chosen() -> None:
+    cases = [Case(f"c{row}", "q", (Judgment("wrong", "id", 0), Judgment("new", "id", 1))) for row in range(12)]
+    suite = Suite.from_cases("shop", cases, metadata={"chosen_judgments": {case.id: ["new"] for case in cases}})
+    table = judged_table(audited(suite, None, few_runs()[:1], ["RR"]))
+    assert table is not None
+    assert table.rows[0][1:] == (pytest.approx(2 / 3), pytest.approx(1 / 3), pytest.approx(1 / 3))
+
+
 @pytest.mark.parametrize(
     ("between", "reason"), [(("a", "x"), "--between names 'x', but the runs are a, b"), (("a", "a"), "two different runs")]
 )
@@ -108,8 +169,8 @@ def test_runs_that_cannot_be_compared_are_refused(between: tuple[str, str], reas
 
 def test_the_tables_say_which_runs_and_how_far_it_is_open() -> None:
     settle, pairs = plan_tables(plan_judging(subject(A, B, measure="RR"), 5))
-    assert settle.title.endswith("by RR (the two runs)")
-    assert [row[:4] for row in pairs.rows] == [("q1", "new", *((1, 3) if "b against a" in settle.title else (3, 1)))]
+    assert settle.title == "Comparison to settle: a and b by RR (the two runs); the difference is b less a"
+    assert [row[:4] for row in pairs.rows] == [("q1", "new", 1, 3)]
 
 
 @pytest.fixture

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from searchmark.errors import FormatError, shortened
 from searchmark.judging.judge import judge
 from searchmark.labelling.label import GRADES
 from searchmark.labelling.review_file import CHOSEN, graded_entries
 from searchmark.records import Answer, Case, Hit, Judgment, Run, Suite
+from searchmark.records.chosen_judgments import CHOSEN_JUDGMENTS, chosen_pairs
 from searchmark.records.judgments import Match
 from searchmark.suites.source import Entry, as_whole
-
-CHOSEN_JUDGMENTS = "chosen_judgments"  # in a suite's metadata: by case, the items that were chosen and not drawn at random
 
 
 @dataclass(frozen=True)
@@ -51,13 +49,6 @@ def add_grades(suite: Suite, path: Path) -> GradedSuite:
         raise _contradicted(path, contradictions, existing)
     new = [each for each in graded if (each.case, each.item) not in existing]
     return GradedSuite(_with(suite, new), len(new), len(graded) - len(new))
-
-
-def chosen_pairs(suite: Suite) -> Mapping[str, list[str]]:
-    """By case, the items whose judgments were chosen and not drawn at random; what is not of this shape says nothing."""
-    kept = suite.metadata.get(CHOSEN_JUDGMENTS)
-    pairs: Mapping[Any, Any] = kept if isinstance(kept, Mapping) else {}
-    return {case: items for case, items in pairs.items() if isinstance(items, list) and items}
 
 
 def _read(suite: Suite, path: Path) -> list[_NewGrade]:
