@@ -257,6 +257,49 @@ def test_grades_that_are_known_already_are_counted_and_added_once(capsys: pytest
 
 
 @pytest.mark.usefixtures("shop")
+def test_pairs_that_have_no_grade_yet_are_left_out_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    asked_next("next.csv")
+    graded("1", "")
+    assert main(list(IMPORT)) == 0
+    assert "new judgments: 1, pairs without a grade, left out: 1" in capsys.readouterr().err
+    graded("", "")
+    assert "line 2: no pair has a grade; fill in the column grade" in refused(capsys, *IMPORT)
+
+
+@pytest.mark.usefixtures("shop")
+def test_what_is_to_be_filled_in_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    asked_next("next.csv")
+    said = capsys.readouterr().err
+    assert "fill in the column grade (0, 1) and read it back with `searchmark label --gold-set SUITE --import next.csv" in said
+    assert "without a text" not in said
+
+
+@pytest.mark.usefixtures("shop")
+def test_that_texts_are_missing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["audit", "suite.jsonl", "--run", "a.run", "--run", "b.run", "-m", "RR", "--next", "4", "-o", "next.csv"])
+    assert "pairs without a text: 2 of 2; name the documents that were searched with --corpus" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize("output", ["next.csv", "next.jsonl"])
+def test_long_texts_are_cut_for_people_and_marked(output: str) -> None:
+    document = {"id": "new", "title": "NEW", "text": "word " * 10_000, "body": "more " * 10_000}
+    Path("corpus.jsonl").write_text(json.dumps(document) + "\n" + json.dumps({"id": "known", "text": "x"}) + "\n")
+    assert asked_next(output) == 0
+    written = Path(output).read_text()
+    assert len(written) < 12_000
+    assert "... (cut: 2000 of 50000 characters)" in written
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_format_that_no_suite_is_written_in_is_refused_with_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+    asked_next("next.csv")
+    graded("1", "0")
+    said = refused(capsys, *IMPORT[:-1], "judged.yaml")
+    assert "judged.yaml: the extension does not tell the format; label writes .jsonl, .json, .qrels, or a folder (BEIR)" in said
+
+
+@pytest.mark.usefixtures("shop")
 def test_grades_that_contradict_the_suite_are_refused_and_named(capsys: pytest.CaptureFixture[str]) -> None:
     asked_next("next.csv")
     graded("1", "0")
@@ -273,7 +316,6 @@ def test_grades_that_contradict_the_suite_are_refused_and_named(capsys: pytest.C
     [
         ("q1,", "q9,", "the suite has no case 'q9'"),
         ("red shoes", "red hats", "query 'q1' is 'red hats' here and 'red shoes' in the suite"),
-        ("new,1,", "new,,", "line 2: has no grade"),
         ("new,1,", "new,2,", "grade '2' is not a whole number from 0 to 1"),
         ("new,1,", "new,yes,", "grade 'yes' is not a whole number"),
         ("q2,blue coat,new", "q1,red shoes,new", "item 'new' is graded a second time for query 'q1'"),

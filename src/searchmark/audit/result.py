@@ -47,6 +47,7 @@ class JudgingPlan:
     ``why`` says why these two. ``open`` counts the unjudged pairs that could change the ``difference``, which then lies between
     ``least`` and ``most``. ``expected`` is what it becomes on average once all of them are judged, and ``turns`` how likely
     its sign is another one then; both are None where the judgments do not tell how likely unjudged documents are relevant.
+    ``highest_grade`` is the highest that a pair may get.
     """
 
     runs: tuple[str, str]
@@ -59,6 +60,7 @@ class JudgingPlan:
     most: float
     expected: float | None
     turns: float | None
+    highest_grade: int
     pairs: tuple[PairToJudge, ...]
 
     @property

@@ -33,33 +33,40 @@ class _NewGrade:
 
 @dataclass(frozen=True)
 class GradedSuite:
-    """A suite with new grades: how many were added, and how many were known already."""
+    """A suite with new grades: how many were added, how many were known already, and how many pairs have none yet."""
 
     suite: Suite
     added: int
     known: int
+    empty: int
 
 
 def add_grades(suite: Suite, path: Path) -> GradedSuite:
     """The suite with the grades of a file; what contradicts it is refused."""
-    graded = _read(suite, path)
+    graded, empty = _read(suite, path)
     existing = _existing_grades(suite, graded)
     contradictions = [each for each in graded if existing.get((each.case, each.item), each.grade) != each.grade]
     if contradictions:
         raise _contradicted(path, contradictions, existing)
     new = [each for each in graded if (each.case, each.item) not in existing]
-    return GradedSuite(_with(suite, new), len(new), len(graded) - len(new))
+    return GradedSuite(_with(suite, new), len(new), len(graded) - len(new), empty)
 
 
-def _read(suite: Suite, path: Path) -> list[_NewGrade]:
-    highest = max([*suite.judgments.grades.tolist(), GRADES[-1] if suite.kind == "labels" else 1])
+def highest_grade(suite: Suite) -> int:
+    """The highest grade that people may give to pairs of a suite: the highest that it has."""
+    return max(int(suite.judgments.grades.max(initial=1)), GRADES[-1] if suite.kind == "labels" else 1)
+
+
+def _read(suite: Suite, path: Path) -> tuple[list[_NewGrade], int]:
+    highest = highest_grade(suite)
     found: dict[tuple[str, str], _NewGrade] = {}
-    for entry in graded_entries(path):
+    entries, empty = graded_entries(path, lambda _: True)  # grades that are added to a suite are not held against a rule
+    for entry in entries:
         case, item = _case(suite, entry), entry.text("item_id")
         if (case, item) in found:
             raise FormatError(path, entry.place, f"item {item!r} is graded a second time for query {case!r}")
         found[case, item] = _NewGrade(entry, case, item, _grade(entry, highest))
-    return list(found.values())
+    return list(found.values()), empty
 
 
 def _case(suite: Suite, entry: Entry) -> str:

@@ -19,6 +19,7 @@ from searchmark.audit.result import AuditTable, JudgingPlan, PairToJudge
 from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus
 from searchmark.errors import UsageError
+from searchmark.labelling.additions import highest_grade
 from searchmark.measures.formulas import Floats
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.records.document import Document
@@ -61,6 +62,7 @@ def plan_judging(subject: Subject, count: int, between: tuple[str, str] | None =
         most=max(*ends, *(() if worlds is None else worlds.tolist())),
         expected=None if worlds is None else float(worlds.mean()),
         turns=None if worlds is None else float((np.sign(np.round(worlds, 12)) != np.sign(round(now, 12))).mean()),
+        highest_grade=highest_grade(subject.suite),
         pairs=tuple(_with_documents(subject.corpus, pairs)),
     )
 

@@ -1,4 +1,4 @@
-"""How likely an unjudged document is relevant, by its rank and by which runs return it, as judged ones are."""
+"""How likely an unjudged document is relevant, by its rank and by how many runs return it, as judged ones are."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _Group = tuple[int, bool, bool]
 class RelevancePrior:
     """By group, how many documents are relevant and how many are not, and the grade that a relevant one usually has.
 
-    ``known`` is False where the judgments do not come from a pool: then unjudged documents count as not relevant, and chances are too low.
+    ``known`` is False where the judgments do not come from a pool: then unjudged documents count as not relevant, and chances
+    are too low.
     """
 
     groups: dict[_Group, tuple[int, int]]
@@ -32,23 +33,29 @@ class RelevancePrior:
     known: bool
 
     def chances(self, unjudged: Sequence[PooledDocument]) -> Floats:
-        relevant, other = self._weights(unjudged)
-        return np.clip(relevant / (relevant + other), 1 - SURE, SURE)
+        return np.array([self._share(_group(each)) for each in unjudged], np.float64)
 
     def draw(self, unjudged: Sequence[PooledDocument], chance: np.random.Generator) -> NDArray[np.bool_]:
-        """Which documents are relevant in a world that the judgments allow: shares of groups are as uncertain as they are small."""
-        groups = sorted({_group(each) for each in unjudged})
-        shares = {group: chance.beta(*self._weight(group)) for group in groups}
+        """Which documents are relevant in a world that the judgments allow.
+
+        What only one run returns has a share of its own there, since one run may be better; the fewer of it are judged, the
+        more uncertain that is.
+        """
+        shares = {group: chance.beta(*self._weights(group)) for group in sorted({_group(each) for each in unjudged})}
         return chance.random(len(unjudged)) < np.array([shares[_group(each)] for each in unjudged])
 
-    def _weights(self, unjudged: Sequence[PooledDocument]) -> tuple[Floats, Floats]:
-        found = np.array([self._weight(_group(each)) for each in unjudged], np.float64).reshape(-1, 2)
-        return found[:, 0], found[:, 1]
+    def _share(self, group: _Group) -> float:
+        """Of both runs together: what one of them returns, whichever it is, or what both do."""
+        rank, first, second = group
+        counts = [self.groups.get(each, (0, 0)) for each in {group, (rank, second, first)}]
+        relevant, other = map(sum, zip(*counts, strict=True))
+        share = (relevant + WEIGHT * self.overall) / (relevant + other + WEIGHT)
+        return min(max(share, 1 - SURE), SURE)
 
-    def _weight(self, group: _Group) -> tuple[float, float]:
+    def _weights(self, group: _Group) -> tuple[float, float]:
         relevant, other = self.groups.get(group, (0, 0))
-        overall = min(max(self.overall, 1 - SURE), SURE)
-        return relevant + WEIGHT * overall, other + WEIGHT * (1 - overall)
+        share = self._share(group)
+        return relevant + WEIGHT * share, other + WEIGHT * (1 - share)
 
 
 def relevance_prior(pool: Sequence[PooledDocument], lowest: int, grades: Sequence[int], *, known: bool) -> RelevancePrior:
