@@ -238,6 +238,15 @@ def test_graded_pairs_become_judgments_that_the_suite_remembers_as_chosen(capsys
 
 
 @pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize("option", ["--gold-set", "--suite"])
+def test_the_suite_may_be_named_as_other_commands_name_it(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "suite.jsonl"]) == 0
+    by_argument = capsys.readouterr().out
+    assert main(["audit", option, "suite.jsonl"]) == 0
+    assert capsys.readouterr().out == by_argument
+
+
+@pytest.mark.usefixtures("shop")
 def test_json_lines_are_read_back_as_well() -> None:
     assert asked_next("next.jsonl") == 0
     rows = [json.loads(line) | {"grade": 1} for line in Path("next.jsonl").read_text().splitlines()]
@@ -337,6 +346,7 @@ def test_a_line_that_does_not_fit_the_suite_is_refused(old: str, new: str, reaso
         (("audit", "suite.jsonl", "-o", "next.csv"), "next.csv: pairs to judge are written with --next"),
         (("label", "--gold-set", "suite.jsonl", "-o", "x.jsonl"), "--gold-set takes the grades of --import FILE"),
         (("label", "-o", "x.jsonl"), "nothing says what to label"),
+        (("audit", "suite.jsonl", "--gold-set", "suite.jsonl"), "the suite is named twice: suite.jsonl and --gold-set suite.jsonl"),
     ],
 )
 def test_calls_that_lack_something_are_refused(arguments: tuple[str, ...], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
