@@ -122,7 +122,13 @@ def test_the_sign_turns_about_as_often_as_the_plan_says() -> None:
         turned.append(some.difference() * some.difference(some.pool) <= 0)
         said.append(plan.turns or 0.0)
     assert abs(np.mean(turned) - np.mean(said)) < 0.15
-    assert not any(turn for turn, chance in zip(turned, said, strict=True) if chance < 0.025)
+
+
+def test_a_lead_that_no_grade_turns_is_called_settled() -> None:
+    ahead, behind = run("a", q1="known", q2="known"), run("b", q1="wrong other known", q2="wrong other known")
+    settle, pairs = plan_tables(plan_judging(subject(ahead, behind, measure="RR"), 5))
+    assert settle.title.startswith("Comparison that is already settled (no grades of unjudged pairs turn its sign): ")
+    assert len(pairs.rows) == 2
 
 
 def few_judged(*, chosen: bool) -> Suite:
@@ -142,7 +148,7 @@ def test_nothing_is_expected_of_unjudged_documents_where_no_pool_was_judged() ->
     plans = [plan_judging(audited(few_judged(chosen=chosen), None, few_runs(), ["RR"]), 1) for chosen in (False, True)]
     assert [plan.expected is None for plan in plans] == [False, True]
     assert [plan.turns is None for plan in plans] == [False, True]
-    assert [plan.settled for plan in plans] == ["unjudged pairs hardly turn its sign", None]
+    assert [plan.settled for plan in plans] == [None, None]
 
 
 def test_judgments_that_were_chosen_are_no_pool() -> None:

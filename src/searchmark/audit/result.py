@@ -37,16 +37,13 @@ class PairToJudge:
     document: Document | None = None
 
 
-UNLIKELY = 0.025  # that a sign turns, one side of 5 %
-
-
 @dataclass(frozen=True)
 class JudgingPlan:
     """What to judge next, so that a comparison of two runs is settled soonest; ``runs`` are the baseline and the candidate.
 
     ``why`` says why these two. ``open`` counts the unjudged pairs that could change the ``difference``, which then lies between
-    ``least`` and ``most``. ``expected`` is what it becomes on average once all of them are judged, and ``turns`` how likely
-    its sign is another one then; both are None where the judgments do not tell how likely unjudged documents are relevant.
+    ``least`` and ``most``. ``expected`` is what it becomes on average once all of them are judged, and ``turns`` about how
+    likely its sign is another one then; both are None where the judgments do not tell how likely unjudged documents are relevant.
     ``highest_grade`` is the highest that a pair may get.
     """
 
@@ -68,9 +65,7 @@ class JudgingPlan:
         """Why which run is better on these cases is settled already, None if it is not."""
         if self.open == 0:
             return "no unjudged pair changes it"
-        if self.least > 0 or self.most < 0:
-            return "no grades of unjudged pairs can turn its sign"
-        return "unjudged pairs hardly turn its sign" if self.turns is not None and self.turns < UNLIKELY else None
+        return "no grades of unjudged pairs turn its sign" if self.least > 0 or self.most < 0 else None
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ def plan_tables(plan: JudgingPlan) -> tuple[AuditTable, AuditTable]:
         "at least",
         "at most",
         "expected",
-        "chance that it turns",
+        "rough chance that it turns",
     )
     row = (plan.difference, plan.verdict, plan.open, plan.least, plan.most, plan.expected, plan.turns)
     state = "Comparison to settle" if plan.settled is None else f"Comparison that is already settled ({plan.settled})"
