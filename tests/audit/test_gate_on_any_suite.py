@@ -8,12 +8,14 @@ import pytest
 
 from searchmark import Case, Document, Judgment, Suite, load_baseline
 from searchmark.audit.gate.chances import gate_chances
+from searchmark.audit.result import Audit, AuditTable
 from searchmark.audit.subject import Subject
 from searchmark.cli.main import main
 from searchmark.corpora.corpus import Corpus
 from searchmark.gates.presets import PRESETS
 from searchmark.gates.reading import rules_of
 from searchmark.options.gate_options import GateOptions, GateRule, KnownFailure, Pin
+from searchmark.reports.audit_layout import audit_text
 from searchmark.suite_audit import audit_suite
 from tests.conftest import ROOT
 
@@ -71,3 +73,23 @@ def test_fixtures_and_their_baseline_are_audited(capsys: pytest.CaptureFixture[s
     assert main(["audit", str(FIXTURES), "--against", str(METRICS)]) == 0
     assert "What the rules of the gate let pass" in capsys.readouterr().out
     assert load_baseline(METRICS).rules
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((str(QUICKSTART / "suite.yaml"),), "there is none; add --fail-under"),
+        (("--claims", "table.csv"), "name the suite"),
+    ],
+)
+def test_a_wanted_loss_without_any_rule_is_refused(
+    given: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", *given, "--sees", "0.02", "--no-config"]) == 4
+    assert message in capsys.readouterr().err
+
+
+def test_numbers_that_are_small_and_not_0_do_not_read_0() -> None:
+    numbers = AuditTable("t", "t", ("p",), ((2.0**-60,), (0.0,), (0.5,)))
+    shown = audit_text(Audit("s", 1, (), tables=(numbers,)))
+    assert [line.strip() for line in shown.rstrip().splitlines()[-3:]] == ["< 0.0001", "0.0000", "0.5000"]
