@@ -265,13 +265,13 @@ class TestLosses:
 
     def test_a_wanted_loss_with_bounds_alone_and_no_run_says_what_is_missing(self) -> None:
         subject = replace(with_gates(clean(), thresholds={"RR": 0.5}), answers={}).subject(foresight=0.02)
-        assert [each.message.partition(":")[0] for each in blindness(subject)] == ["of no rule is it known which loss it sees"]
+        assert [each.message.partition(":")[0] for each in blindness(subject)] == ["no rule is known to see a loss of 0.02"]
 
     def test_finding_and_table_say_the_same_number_of_cases_for_a_margin(self) -> None:
         rules = (GateRule(measure="RR", against="baseline", policy="non-inferior"),)
         subject = with_gates(clean(), rules=rules).subject()
         (found,), (sight,) = blindness(subject), rule_sights(subject)
-        assert sight.more == 123
+        assert (sight.more, sight.can_lose) == (123, None)
         assert "; 123 more independent cases are needed to show that less than 0.02 is lost" in found.message
 
     def test_a_suite_is_worth_as_many_cases_as_it_is_said_to_be_and_fewer_can_lose(self) -> None:

@@ -15,6 +15,7 @@ from searchmark.records.shown import listed
 
 MOST_NAMED = 3
 MOST_ADVISED = 5
+_WITHOUT_RUN = "name a run (--run) for bounds on means, or add a rule against a baseline"
 _OF_CASES = (FixtureRule, PinRule, EachCaseRule, KnownFailureRule)
 
 
@@ -23,7 +24,9 @@ def blindness(subject: Subject) -> Iterator[Finding]:
     sights = list(rule_sights(subject))
     yield from with_rules((each.name, _unresolvable(each)) for each in sights)
     if subject.foresight is not None:
-        yield from _missed([each for each in sights if each.blind is None], subject.foresight, bool(subject.rules))
+        if subject.rules and not sights:
+            yield finding("wanted-loss-unseen", f"no rule is known to see a loss of {subject.foresight:g}: {_WITHOUT_RUN}")
+        yield from _missed([each for each in sights if each.blind is None], subject.foresight)
     elif not any(isinstance(rule, _OF_CASES) for rule in subject.rules):
         yield from _large_loss(sights)
 
@@ -33,11 +36,8 @@ def _unresolvable(sight: RuleSight) -> Iterator[Finding]:
         yield finding("unresolvable-rule", sight.blind)
 
 
-def _missed(sights: list[RuleSight], wanted: float, some_rule: bool) -> Iterator[Finding]:
+def _missed(sights: list[RuleSight], wanted: float) -> Iterator[Finding]:
     """One finding for all rules: what each of them sees, and what it would take."""
-    if not sights and some_rule:
-        needs = "bounds on means need a run (--run), rules that compare need cases for a verdict"
-        yield finding("wanted-loss-unseen", f"of no rule is it known which loss it sees: {needs}")
     missed = [each for each in sights if not each.sees(wanted)]
     if missed:
         told = [f"{each.name}: {_seen(each)}; {each.advice}" for each in missed[:MOST_ADVISED]]

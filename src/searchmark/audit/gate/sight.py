@@ -35,9 +35,9 @@ class RuleSight:
     """What a rule sees. ``loss`` is the smallest one that it sees with 80 % power, None if it sees none for sure, and ``basis``
     what that rests on. One that the run fails already (``failing``) is red whatever is lost.
 
-    ``compares``, and then all cases are worth so many ``independent`` ones, so many origins ``can_lose`` something, and
-    ``smallest_p`` is the smallest p that they can give. ``blind`` is why its verdict is settled before any run. ``more``
-    independent cases are needed to see the wanted loss, None if no number does.
+    ``compares``, and then all cases are worth so many ``independent`` ones. Where a test decides, so many origins ``can_lose``
+    something, and ``smallest_p`` is the smallest p that they can give. ``blind`` is why its verdict is settled before any run.
+    ``more`` independent cases are needed to see the wanted loss, None if no number does.
     """
 
     name: str
@@ -118,8 +118,8 @@ def _of_comparison(subject: Subject, rule: RelativeRule, rows: Rows, baseline: S
         rule.segment == EVERYTHING,
         compares=True,
         independent=found.worth,
-        can_lose=found.independent,
-        smallest_p=found.smallest_p,
+        can_lose=None if rule.policy == "non-inferior" else found.independent,
+        smallest_p=None if rule.policy == "non-inferior" else found.smallest_p,  # an interval decides, and no test
         blind=None if found.resolvable else found.reason,
         more=more,
         advice=_advice(question, wanted, more),
