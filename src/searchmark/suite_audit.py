@@ -16,7 +16,7 @@ from searchmark.audit.auditing import full_audit
 from searchmark.audit.claims import check_claims, claims_table
 from searchmark.audit.claims.claim_table import ClaimTable
 from searchmark.audit.next_pairs.planning import plan_judging, plan_tables
-from searchmark.audit.result import NOTHING_ELSE, Audit
+from searchmark.audit.result import NOTHING_ELSE, Audit, Lack
 from searchmark.audit.run_findings import comparability_findings
 from searchmark.audit.score_findings import corpus_findings
 from searchmark.audit.subject import Subject
@@ -56,7 +56,20 @@ def audit_suite(
         raise Incomparable(f"there are no two runs to compare for --next: {next(iter(subject.unfit.values()))}")
     plan = plan_judging(subject, judge_next, between) if judge_next else None
     found = full_audit(subject, _about_runs(subject, options), on_progress)
-    return found if plan is None else replace(found, plan=plan, tables=(*found.tables, *plan_tables(plan)))
+    tables = found.tables if plan is None else (*found.tables, *plan_tables(plan))
+    return replace(found, plan=plan, tables=tables, lacking=tuple(_lacking(subject)))
+
+
+def _lacking(subject: Subject) -> Iterator[Lack]:
+    """What is not known, so that the checks that need it say nothing."""
+    if not any(subject.suite.table.queries or ()):
+        yield "queries"
+    if subject.survey is None:
+        yield "corpus"
+    if len(subject.scores) < 2:  # noqa: PLR2004  # some checks hold two runs against each other
+        yield "second_run" if subject.scores else "runs"
+    if not subject.rules:
+        yield "gate"
 
 
 def audit_claims(table: ClaimTable, beside: Audit = NOTHING_ELSE) -> Audit:
