@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 import rich.text
 
 from searchmark.audit.result import Audit, AuditCell, AuditTable, Lack
-from searchmark.findings import Finding
 from searchmark.findings.sentences import counted
 from searchmark.findings.tables import TABLE_OF
 from searchmark.reports.cells import UNDEFINED, Cell, Count, Number, Table, Text, table
-from searchmark.reports.finding_layout import case_names, finding_counts
+from searchmark.reports.finding_layout import finding_counts, finding_sentence, lines_below
 from searchmark.reports.markdown import finding_lines, table_lines
 from searchmark.reports.quoting import LONGEST_SENTENCE, markdown_line, visible, without_commands
 from searchmark.reports.text import SEVERITY_STYLES, WIDTH, Part, printed
@@ -37,8 +36,8 @@ def _parts(found: Audit, every_table: bool) -> Iterator[Part]:
     yield from map(_line, not_checked(found))
     told = set[str]()
     for each in found.findings:
-        yield _line(f"{each.severity} {each.code}: {each.message}", SEVERITY_STYLES[each.severity])
-        yield from (_line(f"  {line}") for line in _more(each, each.code not in told))
+        yield _line(finding_sentence(each), SEVERITY_STYLES[each.severity])
+        yield from map(_line, lines_below(each, reasons=each.code not in told))
         told.add(each.code)
     wanted = {*_ALWAYS_SHOWN, *(TABLE_OF.get(each.code) for each in found.findings)}
     for numbers in shown_tables(found):
@@ -60,14 +59,6 @@ def not_checked(found: Audit) -> Iterator[str]:
     """What the checks that said nothing would need, if anything is lacking."""
     if found.lacking:
         yield f"not checked, for lack of: {', '.join(_LACKS[each] for each in found.lacking)}"
-
-
-def _more(each: Finding, reasons: bool) -> Iterator[str]:
-    """The cases; and why it matters and what to do, which is said once of each code."""
-    if each.cases:
-        yield f"cases: {case_names(each)}"
-    if reasons:
-        yield from filter(None, (each.why, each.fix and f"fix: {each.fix}"))
 
 
 def shown_tables(found: Audit) -> list[AuditTable]:
