@@ -77,7 +77,7 @@ def cli_page(current: str) -> str:
 
 
 def formats_page(current: str) -> str:
-    """The page about formats with every example file as it is now."""
+    """A page with every example file as it is now."""
 
     def fence(found: re.Match[str]) -> str:
         content = (ROOT / found["file"]).read_text().rstrip()
@@ -102,13 +102,13 @@ def _with_examples(arguments: list[str]) -> list[str]:
 
 
 def audit_page(current: str) -> str:
-    """The page about audits with every code there is, and its examples as they are printed now."""
+    """The page about audits with every code there is, and its example files and what is printed of them as they are now."""
 
     def fence(found: re.Match[str]) -> str:
         shown = CliRunner().invoke(app, _with_examples(found["command"].split())).stdout
         return f"<!-- printed -->\n```text\n$ searchmark {found['command']}\n{shown}```"
 
-    return _PRINTED.sub(fence, _CODES.sub(lambda _: codes_table(), current))
+    return _PRINTED.sub(fence, _CODES.sub(lambda _: codes_table(), formats_page(current)))
 
 
 def codes_table() -> str:

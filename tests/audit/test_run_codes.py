@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from searchmark.findings import run_kinds
-from tests.audit.mutations.runs import REPORTS, agent, asked, codes, compared
+from tests.audit.mutations.runs import FOUND, agent, asked, codes, compared
 
 RUN_CODES = {kind.code for kind in run_kinds.KINDS}
 
 
 @pytest.mark.parametrize("code", sorted(RUN_CODES))
 def test_each_code_is_in_the_report_of_a_run_with_one_thing_wrong(code: str) -> None:
-    assert code in codes(REPORTS[code]().audit)
+    assert code in codes(FOUND[code]())
 
 
 def test_every_mutation_has_a_code() -> None:
-    assert REPORTS.keys() == RUN_CODES
+    assert FOUND.keys() == RUN_CODES
 
 
 def test_a_clean_run_has_none() -> None:

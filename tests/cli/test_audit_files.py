@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from searchmark.cli.main import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "quickstart"
+DOCS = Path(__file__).parents[2] / "docs" / "audit.md"
 AUDIT = ["audit", str(EXAMPLES / "suite.yaml"), "--run", str(EXAMPLES / "bm25.trec")]
 FORMATS = ("json", "md", "html", "txt")
 
@@ -31,12 +33,29 @@ def test_an_audit_is_shown_again_from_its_json_in_every_format(folder: Path, cap
     assert [Path(f"first.{each}").read_text() == Path(f"second.{each}").read_text() for each in FORMATS] == [True] * 4
     capsys.readouterr()
     assert main(["report", "first.json"]) == 0
-    assert capsys.readouterr().out == printed == Path("first.txt").read_text()
+    assert capsys.readouterr().out == printed
+    assert main([*AUDIT, "--tables"]) == 0
+    assert capsys.readouterr().out == Path("first.txt").read_text()
 
 
 def test_json_goes_to_the_screen_where_it_is_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*AUDIT, "-o", "-"]) == 0
     assert "cases-missing" in [each["code"] for each in json.loads(capsys.readouterr().out)["audit"]]
+
+
+def test_the_docs_show_what_is_in_the_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*AUDIT, "--corpus", str(EXAMPLES / "corpus.jsonl"), "-o", "-"]) == 0
+    written = json.loads(capsys.readouterr().out)
+    shown = DOCS.read_text().split("## JSON")[1].split("```")[1]
+    assert re.findall(r'^[{ ]"(\w+)":', shown, re.MULTILINE) == list(written)
+    named = [
+        *written["suite"],
+        *written["audit"][0],
+        *written["tables"]["measures"],
+        *list(written["tables"]["measures"]["rows"][0])[:4],
+    ]
+    assert [key for key in named if f'"{key}": ' not in shown] == []
+    assert json.dumps(written["lacking"]) in shown
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_half_a_corpus_is_not_held_against_all_of_it(folder: Path) -> None:
 
 def test_a_saved_run_that_is_checked_against_another_corpus_says_so(folder: Path) -> None:
     done = searchmark(folder, "evaluate", "--gold-set", "suite.yaml", "--run", "full.jsonl", "--corpus", "half.jsonl", "-m", "RR")
-    told = "warning: hits are checked against another corpus than corpus.jsonl, which was searched"
+    told = "warning other-corpus: hits are checked against another corpus than corpus.jsonl, which was searched"
     assert (done.code, told in done.out.replace("\n", " ")) == (0, True)
     same = searchmark(folder, "evaluate", "--gold-set", "suite.yaml", "--run", "full.jsonl", "--corpus", "corpus.jsonl")
     assert (same.code, "are checked against" in same.out) == (0, False)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from searchmark.audit.result import Audit, AuditTable
 from searchmark.errors import FormatError, UsageError
-from searchmark.findings import THEMES, Finding, by_severity, by_theme, finding
+from searchmark.findings import SEVERITIES, THEMES, Finding, by_severity, by_theme, finding
 from searchmark.reports.audit_file import read_audit
 from searchmark.reports.audit_formats import audit_format, audit_pieces
+from searchmark.reports.audit_layout import audit_text
 from tests.reports.audits import audit_with
 
 FORMATS = [".json", ".md", ".html", ".txt"]
@@ -67,10 +69,37 @@ def test_why_and_what_to_do_are_said_once_for_each_code() -> None:
 
 def test_a_page_has_the_findings_under_their_themes_and_runs_nothing() -> None:
     page = written(FOUND, ".html")
-    assert page.index('id="runs"') < page.index("cases-not-run")
+    assert page.index('id="errors"') < page.index("cases-not-run") < page.index('id="runs"') < page.index("cases-missing")
     assert "default-src &#39;none&#39;; style-src &#39;sha256-" in page
     assert "<script" not in page
     assert "c19" in page
+
+
+def test_a_page_has_all_errors_first_and_themes_with_warnings_before_those_with_notes() -> None:
+    codes = ("formula", "duplicate-queries", "decision-hole", "claim-f1")  # a note of runs, a warning and an error of later themes
+    found = Audit("shop", 30, tuple(by_severity(finding(code, f"message of {code}") for code in codes)))
+    page = written(found, ".html")
+    severities = [next(each.severity for each in found.findings if each.code == code) for code in sorted(codes, key=page.index)]
+    assert severities == sorted(severities, key=SEVERITIES.index)
+    assert len(set(severities)) == 3
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_every_format_says_what_was_not_checked_for_lack_of_what(suffix: str) -> None:
+    text = written(replace(FOUND, lacking=("corpus", "second_run", "gate")), suffix)
+    said = "not checked, for lack of: a corpus (--corpus), a second run (--run), a gate (--config)"
+    in_json = json.dumps({"lacking": ["corpus", "second_run", "gate"]}, indent=1)[1:-2]
+    assert (in_json if suffix == ".json" else said) in text.replace("\\", "")
+    assert "not checked" not in written(FOUND, suffix)
+
+
+def test_a_screen_has_the_tables_that_findings_refer_to_and_names_the_others() -> None:
+    tables = [AuditTable(name, f"Title of {name}", ("measure",), (("RR",),)) for name in ("judged", "measures", "bounds", "ties")]
+    found = Audit("shop", 30, (finding("ties-decide", "x"),), {}, tuple(tables))
+    text = audit_text(found, every_table=False)
+    assert [name for name in ("judged", "measures", "bounds", "ties") if f"Title of {name}" in text] == ["measures", "ties"]
+    assert text.endswith("more tables in -o audit.md: judged, bounds\n")
+    assert "more tables" not in audit_text(found)
 
 
 def test_findings_of_an_unknown_code_come_last() -> None:

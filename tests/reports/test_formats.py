@@ -216,7 +216,7 @@ class TestSummary:
     def test_it_has_every_note_that_makes_it_untrusted(self) -> None:
         found = tuple(Finding("failed", "error", f"wrong in way {number}") for number in range(9))
         shown = render(replace(one(), audit=found), "summary")
-        assert [each for each in found if f"error: {each.message}" not in shown] == []
+        assert [each for each in found if f"error failed: {each.message}" not in shown] == []
 
 
 @pytest.mark.parametrize("colour", [True, False])

@@ -31,8 +31,8 @@ class TestText:
     def test_shows_means_denominators_and_findings(self) -> None:
         text = render(report_of())
         assert "3 cases: 1 ok, 1 empty, 1 timeout" in text
-        assert "error: untrusted: 1 of 3 cases ended in an error or a time-out, more than 5%" in text
-        assert "note: cases for which nDCG@10 is undefined, not in its mean: 1" in text
+        assert "error too-many-failures: untrusted: 1 of 3 cases ended in an error or a time-out, more than 5%" in text
+        assert "note undefined-values: cases for which nDCG@10 is undefined, not in its mean: 1" in text
 
     def test_control_codes_never_reach_the_terminal(self) -> None:
         text = render(report_of(HOSTILE, hit=HOSTILE))

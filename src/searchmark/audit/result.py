@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from searchmark.findings import Finding
 from searchmark.records import Document
 
 AuditCell = str | int | float | bool | None
+Lack = Literal["queries", "corpus", "runs", "second_run", "gate"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class JudgingPlan:
 class Audit:
     """All that an audit found. ``suite`` is the name of what was audited, None where only published numbers were.
 
-    ``plan`` is what to judge next, where that was asked.
+    ``plan`` is what to judge next, where that was asked. ``lacking`` is what was not given, so that checks said nothing.
     """
 
     suite: str | None
@@ -81,6 +83,7 @@ class Audit:
     hashes: Mapping[str, str | None] = field(default_factory=dict)
     tables: tuple[AuditTable, ...] = ()
     plan: JudgingPlan | None = None
+    lacking: tuple[Lack, ...] = ()
 
 
 NOTHING_ELSE = Audit(None, 0, ())

@@ -27,7 +27,7 @@ class Subject:
     ``survey`` has the ids of the corpus; ``corpus`` reads its documents, which only a full audit does. ``suite_file`` is where
     the suite was read from. ``scores`` are those of runs on this suite, by their display names. ``decisions`` are tables that
     decide by its categories, ``rules`` are all of the gate, those of its baseline included, and ``foresight`` is the size of a
-    loss that a gate is wanted to see.
+    loss that a gate is wanted to see. ``unfit`` are runs that cannot be scored on this suite, by name, each with the reason.
     """
 
     suite: Suite
@@ -40,6 +40,7 @@ class Subject:
     decisions: Sequence[DecisionTable] = ()
     options: CompareOptions = CompareOptions()
     foresight: float | None = None
+    unfit: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ids(self) -> Set[str] | None:

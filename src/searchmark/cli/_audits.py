@@ -76,8 +76,8 @@ def _pairs_text(found: Audit, path: Path) -> str:
     return scrubbed(rows_text(rows, path, lambda text: scrubbed(text, secrets)), secrets)
 
 
-def show_audit(found: Audit, outputs: tuple[str, ...]) -> None:
-    """Print it: as JSON if that is asked for, else for the terminal."""
+def show_audit(found: Audit, outputs: tuple[str, ...], *, every_table: bool = False) -> None:
+    """Print it: as JSON if that is asked for, else for the terminal, where tables that no finding refers to are only named."""
     from searchmark.reports.audit_file import audit_json
     from searchmark.reports.audit_formats import without_secrets
     from searchmark.reports.audit_layout import audit_text
@@ -87,4 +87,5 @@ def show_audit(found: Audit, outputs: tuple[str, ...]) -> None:
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
     width = shutil.get_terminal_size((WIDTH, 0)).columns if on_terminal else WIDTH
     colour = on_terminal and not os.environ.get("NO_COLOR")
-    show(audit_json(clean) if STDOUT in outputs else audit_text(clean, colour=colour, width=width))
+    text = audit_json(clean) if STDOUT in outputs else audit_text(clean, every_table=every_table, colour=colour, width=width)
+    show(text)

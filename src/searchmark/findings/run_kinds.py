@@ -82,6 +82,11 @@ KINDS = (
         "Compare a few ids of both; name the corpus with --corpus, so that ids are checked.",
     ),
     FindingKind(
+        "run-not-scored", "error", "A run, or the baseline, that cannot be scored on the suite; the rest is audited without it.",
+        "It was made for another suite, or for other queries, so its scores here would mean nothing.",
+        "Name a run of this suite, or the suite that the run was made for.",
+    ),
+    FindingKind(
         "failures", "warning", "Cases that failed, by reason.",
         "A case that failed scores 0.",
         "Fix the reason, then ask the failed cases again with --retry-errors.",

@@ -9,7 +9,7 @@ from functools import cache
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
-from searchmark.audit.result import Audit, AuditCell, AuditTable
+from searchmark.audit.result import Audit, AuditCell, AuditTable, Lack
 from searchmark.errors import FormatError
 from searchmark.files.schemas import Schema
 from searchmark.files.store import check_shape, parse_json, read_text
@@ -41,11 +41,12 @@ class TableEntry:
 
 @dataclass(frozen=True)
 class AuditFile:
-    """The file: findings under ``audit``, as in a report, and the tables that have rows."""
+    """The file: what was not given, findings under ``audit`` as in a report, and the tables that have rows."""
 
     schema_version: int
     record: Literal["audit"]
     suite: AuditedSuite | None
+    lacking: tuple[Lack, ...]
     audit: tuple[Finding, ...]
     tables: Mapping[str, TableEntry]
 
@@ -55,6 +56,7 @@ def audit_json(found: Audit) -> str:
     data = {
         **AUDIT_SCHEMA.header(),
         "suite": None if found.suite is None else {"name": found.suite, "hashes": dict(found.hashes), "cases": found.cases},
+        "lacking": list(found.lacking),
         "audit": [asdict(each) for each in found.findings],
         "tables": {each.name: {"title": each.title, "rows": _rows(each)} for each in found.tables if each.rows},
     }
@@ -78,8 +80,8 @@ def read_audit(path: str | PathLike[str]) -> Audit | None:
     file = check_shape(path, _adapter(), AUDIT_SCHEMA.upgraded(path, data))
     tables = tuple(_table(path, name, entry) for name, entry in file.tables.items())
     if file.suite is None:
-        return Audit(None, 0, file.audit, {}, tables)
-    return Audit(file.suite.name, file.suite.cases, file.audit, file.suite.hashes, tables)
+        return Audit(None, 0, file.audit, {}, tables, lacking=file.lacking)
+    return Audit(file.suite.name, file.suite.cases, file.audit, file.suite.hashes, tables, lacking=file.lacking)
 
 
 def _table(path: str | PathLike[str], name: str, entry: TableEntry) -> AuditTable:

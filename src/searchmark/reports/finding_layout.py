@@ -19,8 +19,8 @@ def finding_counts(findings: Sequence[Finding]) -> str:
 
 
 def finding_sentence(found: Finding) -> str:
-    """Severity and message."""
-    return f"{found.severity}: {found.message}"
+    """Severity, code and message, which is how a finding begins wherever it is one line."""
+    return f"{found.severity} {found.code}: {found.message}"
 
 
 def reason_and_remedy(found: Finding) -> str:
@@ -33,20 +33,21 @@ def case_names(found: Finding) -> str:
     return listed(list(found.cases), CASES_SHOWN)
 
 
-def finding_details(found: Finding) -> str:
-    """All that is known beside the message, in one line under its code."""
-    cases = f"Cases: {case_names(found)}." if found.cases else ""
-    said = " ".join(filter(None, (reason_and_remedy(found), cases)))
-    return f"{found.code}: {said}" if said else found.code
+def lines_below(found: Finding, *, reasons: bool) -> Iterator[str]:
+    """The cases; and why it matters and what to do, which is said once of each code."""
+    if found.cases:
+        yield f"  cases: {case_names(found)}"
+    if reasons:
+        yield from (f"  {line}" for line in (found.why, found.fix and f"fix: {found.fix}") if line)
 
 
 def on_screen(findings: Iterable[Finding]) -> Iterator[tuple[Finding, bool]]:
-    """Errors and warnings, each with whether its details are new, then the first of the notes, which go without."""
+    """Errors and warnings, then the first of the notes; each with whether it is the first of its code."""
     told, notes = set[str](), 0
     for each in findings:
         notes += each.severity == "note"
         if notes <= NOTES_SHOWN:
-            yield each, each.severity != "note" and each.code not in told
+            yield each, each.code not in told
             told.add(each.code)
 
 

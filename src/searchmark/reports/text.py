@@ -14,7 +14,7 @@ from searchmark.analysis.comparison import Pair
 from searchmark.reports import comparison_layout, gate_layout, layout
 from searchmark.reports.advice_layout import recommendation_sentences
 from searchmark.reports.cells import Table
-from searchmark.reports.finding_layout import finding_details, finding_sentence, more_notes, on_screen
+from searchmark.reports.finding_layout import finding_sentence, lines_below, more_notes, on_screen
 from searchmark.reports.fitting import fitted, narrowest
 from searchmark.reports.history_layout import history_lines
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
@@ -76,11 +76,11 @@ def _parts(report: Report, brief: bool) -> Iterator[Part]:
 
 
 def _finding_parts(report: Report, brief: bool) -> Iterator[Part]:
-    """What must not be missed; a brief report leaves out why it matters and what to do."""
+    """What must not be missed; what is below a finding is left out of notes, and of a brief report."""
     for found, new in on_screen(report.audit):
         yield _line(finding_sentence(found), SEVERITY_STYLES[found.severity])
-        if new and not brief:
-            yield _line(f"  {finding_details(found)}")
+        if found.severity != "note" and not brief:
+            yield from map(_line, lines_below(found, reasons=new))
     yield from map(_line, more_notes(report.audit))
 
 

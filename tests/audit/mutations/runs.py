@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,6 +26,7 @@ from searchmark.records import (
 )
 from searchmark.records.provenance import TRUST_KINDS
 from searchmark.reports import Report
+from searchmark.suite_audit import audit_suite
 from tests.audit.clean import MEASURES, Clean, clean
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -220,6 +221,19 @@ def _unchecked(one: Asked) -> Scores:
     """Scores of hits that no corpus is at hand for."""
     run = Run.from_answers(one.label, one.answers, provenance=one.provenance)
     return score(judge(one.suite, run), one.measures)
+
+
+def _made_for_another_suite() -> Sequence[Finding]:
+    """Only an audit says so: a report on such a run is refused."""
+    one = clean()
+    foreign = Run.from_answers("foreign", [replace(each, case=f"other-{each.case}") for each in one.answers["strong"]])
+    return audit_suite(Suite.from_cases("clean", one.cases), Corpus.of("catalogue", one.documents), [foreign], MEASURES).findings
+
+
+FOUND: dict[str, Callable[[], Sequence[Finding]]] = {
+    **{code: partial(lambda made: made().audit, made) for code, made in REPORTS.items()},
+    "run-not-scored": _made_for_another_suite,
+}
 
 
 def codes(findings: Iterable[Finding]) -> set[str]:

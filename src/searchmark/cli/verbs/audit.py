@@ -96,6 +96,7 @@ class AuditedCorpus:
     multiple=True,
     help="Audit (.html, .md, .json, .txt; - for JSON), or pairs of --next (.csv, .jsonl); repeatable.",
 )
+@option(OUTPUT, "--tables", is_flag=True, help="Print all tables, also those that no finding refers to.")
 @option(OUTPUT, "--strict", is_flag=True, help="Exit with 1 if there is a finding of severity error.")
 def command(
     suite_path: str | None,
@@ -111,6 +112,7 @@ def command(
     gates: GateAgainst,
     foresight: float | None,
     outputs: tuple[str, ...],
+    tables: bool,
     strict: bool,
 ) -> int:
     """Check whether scores on a suite can mean anything: the gold, the runs, the gate, and published numbers.
@@ -143,7 +145,7 @@ def command(
         if suite_path is None
         else _audited(suite_path, read_as, saved, measures, config, searched, gates, foresight, (judge_next or 0, between))
     )
-    return _deliver(_with_claims(found, published), outputs, strict=strict)
+    return _deliver(_with_claims(found, published), outputs, tables=tables, strict=strict)
 
 
 def _published(path: str) -> ClaimTable:
@@ -213,7 +215,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, of: status.update(Text(f"audit, {done} of {of} checks"))
 
 
-def _deliver(found: Audit, outputs: tuple[str, ...], *, strict: bool) -> int:
+def _deliver(found: Audit, outputs: tuple[str, ...], *, tables: bool, strict: bool) -> int:
     write_audit(found, outputs)
-    show_audit(found, outputs)
+    show_audit(found, outputs, every_table=tables)
     return EXIT_GATE_FAILED if strict and any(each.severity == "error" for each in found.findings) else EXIT_OK

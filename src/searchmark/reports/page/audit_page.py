@@ -1,4 +1,4 @@
-"""An audit as one page: findings by theme, with their cases, and the tables behind them. It has no script."""
+"""An audit as one page: errors, then other findings by theme, with their cases, and the tables behind them. It has no script."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 from searchmark.audit.result import Audit
 from searchmark.findings import Finding, by_theme
 from searchmark.findings.sentences import counted
-from searchmark.reports.audit_layout import audit_cells, shown_tables
+from searchmark.reports.audit_layout import audit_cells, not_checked, shown_tables
 from searchmark.reports.cells import Table
 from searchmark.reports.finding_layout import finding_counts
 from searchmark.reports.page.document import filled
@@ -18,7 +18,7 @@ _SENTENCES = {
     "error": "A number or a verdict cannot mean what it says, as long as the errors below are there.",
     "warning": "Numbers may mislead as long as the warnings below are there.",
     "note": "Nothing speaks against the numbers; the notes below are to know.",
-    "": "No check has found anything, as far as what it needs was given.",
+    "": "No check has found anything.",
 }
 _TONES = {"error": "bad", "warning": "open", "note": "calm", "": "good"}
 
@@ -66,9 +66,21 @@ class AuditPage:
     def sentence(self) -> str:
         return _SENTENCES[self._worst]
 
+    @property
+    def not_checked(self) -> list[str]:
+        return list(not_checked(self.found))
+
+    @property
+    def errors(self) -> list[Finding]:
+        """Of all themes: nothing that matters less is above them."""
+        return [each for each in self.found.findings if each.severity == "error"]
+
     @cached_property
     def themes(self) -> list[ThemeSection]:
-        return [ThemeSection(title, tuple(findings)) for title, findings in by_theme(self.found.findings).items()]
+        """All other findings, those with a warning first."""
+        others = by_theme(each for each in self.found.findings if each.severity != "error")
+        sections = (ThemeSection(title, tuple(findings)) for title, findings in others.items())
+        return sorted(sections, key=lambda each: each.findings[0].severity == "note")  # in each the worst is first
 
     @cached_property
     def tables(self) -> list[tuple[Table, str]]:
