@@ -9,7 +9,7 @@ from searchmark.analysis.comparison import primary_column
 from searchmark.analysis.measure_limits import mean_of
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.unjudged import DEEPEST, Flip, UnjudgedHits, can_be_labelled, flip, label_range, unjudged_hits
-from searchmark.audit.numbers.once import once
+from searchmark.audit.once import once
 from searchmark.audit.result import AuditTable
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding

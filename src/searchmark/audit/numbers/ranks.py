@@ -11,7 +11,7 @@ from string import ascii_lowercase
 import numpy as np
 
 from searchmark.analysis.comparison import compare, primary_column, unique_names
-from searchmark.audit.numbers.once import once
+from searchmark.audit.once import once
 from searchmark.audit.result import AuditTable
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
