@@ -77,11 +77,11 @@ def audited(
     """What is audited, with the scores of the runs by the measures asked for and those of the rules."""
     survey = None if corpus is None else corpus.survey
     rules = [*rules, *baseline.rules]
-    of_rules = [measure for rule in rules for measure in rule.measures]
-    wanted = [*(list(measures) or default_measures(suite)), *of_rules]
+    of_rules, asked = [measure for rule in rules for measure in rule.measures], tuple(measures)
+    wanted = [*(asked or default_measures(suite)), *of_rules]
     scores = score_runs(suite, runs, wanted, corpus=survey) if runs else []
     named = dict(zip(unique_names(scores), scores, strict=True)) if scores else {}
-    return Subject(suite, survey, corpus, suite_file, named, rules, baseline, options.decisions, options, foresight)
+    return Subject(suite, survey, corpus, suite_file, named, rules, baseline, options.decisions, options, foresight, asked)
 
 
 def _about_runs(scores: Sequence[Scores], corpus: Survey | None, options: CompareOptions) -> Iterator[Finding]:
