@@ -212,8 +212,9 @@ def evaluate_run(
 
     A baseline may have rules of its own, which are checked as well. ``versions`` are those that are declared.
     """
-    scores, gate = gate_run(suite, parts, rules, measures, baseline=baseline, looks=looks, options=options, corpus=corpus)
-    audited = short_audit(_subject(suite, [scores], corpus, [*rules, *baseline.rules], baseline, options))
+    asked = tuple(measures)
+    scores, gate = gate_run(suite, parts, rules, asked, baseline=baseline, looks=looks, options=options, corpus=corpus)
+    audited = short_audit(_subject(suite, [scores], corpus, [*rules, *baseline.rules], baseline, options, asked))
     return build_report(scores, by or default_splits(suite), gate, corpus, detail, text_of, versions, audited)
 
 
@@ -263,7 +264,8 @@ def compare_runs(
     """
     rules, tables = [*rules, *baseline.rules], (*options.decisions, *tables)
     named = [*_measures_of(rules), *measures_of_tables(tables, display_names([run.label for run in runs]))]
-    wanted = [*(list(measures) or (default_measures(suite) if named else [])), *named]
+    asked = tuple(measures)
+    wanted = [*(asked or (default_measures(suite) if named else [])), *named]
 
     def scored(*more: Run) -> list[Scores]:
         return score_runs(suite, [*runs, *more], wanted, corpus=corpus, intersect=intersect, same_depth=same_depth)
@@ -275,7 +277,7 @@ def compare_runs(
     among = _Held(scores, _baseline_of(scores, rules, options))
     held = among if baseline is NO_BASELINE else _held(scores, baseline, rules, scored)
     gate = _gate(held, rules, options, corpus, looks)
-    audited = short_audit(_subject(suite, scores, corpus, rules, baseline, options, decided))
+    audited = short_audit(_subject(suite, scores, corpus, rules, baseline, options, (*asked, *named), decided))
     return build_comparison(scores, pairs, splits, decided, corpus, gate, detail, text_of, versions, audited)
 
 
@@ -286,12 +288,13 @@ def _subject(
     rules: Sequence[Rule],
     baseline: Baseline,
     options: CompareOptions,
+    asked: Sequence[MeasureLike],
     decisions: Sequence[DecisionTable] = (),
 ) -> Subject:
     """What is audited with every report; of the suite only the cases that were scored."""
-    asked = suite.only(scores[0].judged.suite.table.index.keys())
+    scored = suite.only(scores[0].judged.suite.table.index.keys())
     named = dict(zip(unique_names(scores), scores, strict=True))
-    return Subject(asked, corpus, scores=named, rules=rules, baseline=baseline, decisions=decisions, options=options)
+    return Subject(scored, corpus, scores=named, rules=rules, baseline=baseline, decisions=decisions, options=options, asked=asked)
 
 
 def foresee_gate(

@@ -93,13 +93,13 @@ def audited(
     """What is audited, with the scores of the runs by the measures asked for and those of the rules."""
     survey = None if corpus is None else corpus.survey
     rules = [*rules, *baseline.rules]
-    of_rules = [measure for rule in rules for measure in rule.measures]
-    wanted = [*(list(measures) or default_measures(suite)), *of_rules]
+    of_rules, asked = [measure for rule in rules for measure in rule.measures], tuple(measures)
+    wanted = [*(asked or default_measures(suite)), *of_rules]
     named, unfit = _scored(runs, lambda some: score_runs(suite, some, wanted, corpus=survey))
     held = None if baseline.run is None else _why_unfit(baseline.run, lambda some: score_runs(suite, some, wanted, corpus=survey))
     if held is not None:
         baseline, unfit = replace(baseline, run=None), {**unfit, "the baseline": held}
-    return Subject(suite, survey, corpus, suite_file, named, rules, baseline, options.decisions, options, foresight, unfit)
+    return Subject(suite, survey, corpus, suite_file, named, rules, baseline, options.decisions, options, foresight, unfit, asked)
 
 
 Scoring = Callable[[Sequence[Run]], list[Scores]]

@@ -13,8 +13,9 @@ from searchmark.analysis.pools import Pool
 from searchmark.analysis.scores import score
 from searchmark.audit.numbers import measures_table
 from searchmark.audit.numbers.alike import about_constant, about_identical, form_of
+from searchmark.audit.numbers.bounds import bounds_table
 from searchmark.audit.numbers.limits import about_limits, about_runs_in_limits
-from searchmark.audit.numbers.ranks import RankedRuns
+from searchmark.audit.numbers.ranks import RankedRuns, about_ranks
 from searchmark.audit.numbers.ties import tied_run
 from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus
@@ -23,6 +24,7 @@ from searchmark.judging.judge import judge
 from searchmark.measures.formulas import Floats
 from searchmark.measures.grammar import Measure, parse_measure
 from searchmark.options.gate_options import GateOptions, GateRule
+from searchmark.records.provenance import AgentIdentity, Provenance
 from searchmark.suite_audit import audited
 
 IDS = tuple("abcdef")
@@ -202,3 +204,71 @@ def test_runs_share_a_letter_as_long_as_none_of_them_differs_for_sure() -> None:
     apart = frozenset(frozenset(pair) for pair in ("ac", "ad", "bd", "cd"))
     found = RankedRuns("RR", tuple((name, 1.0) for name in "abcd"), apart)
     assert found.groups == {"a": "a", "b": "ab", "c": "b", "d": "c"}
+
+
+def many(count: int, category: str | None = None) -> list[Case]:
+    """Cases with one target of six documents, each with a query of its own."""
+    return [Case(f"{category or 'q'}{n}", f"{category} {n}", (Judgment("a"),), category=category) for n in range(count)]
+
+
+def test_low_attainable_means_are_told_of_measures_in_question_only() -> None:
+    suite, rules = Suite.from_cases("s", many(3)), rules_of(GateOptions(rules=(GateRule(measure="P@5", at_least=0.1),)))
+    run = Run.from_answers("x", [Answer(case.id, "ok", (Hit("a", 1),)) for case in suite.cases])
+    usual = audited(suite, CORPUS, [run])
+    assert "P@5" in [each.name for each in usual.measures]
+    codes = [
+        [each.code for each in about_limits(found) if each.code == "low-attainable"]
+        for found in (usual, audited(suite, CORPUS, [run], ["P@5"]), audited(suite, CORPUS, [run], rules=rules), audited(suite))
+    ]
+    assert codes == [[], ["low-attainable"], ["low-attainable"], []]
+
+
+def test_below_ten_cases_a_mean_that_is_not_above_a_random_order_is_told_of_these_cases() -> None:
+    suite = Suite.from_cases("s", many(7))
+    below = subject_of(suite, ("RR",), run={case.id: "fedcba" for case in suite.cases})
+    (told,) = about_runs_in_limits(below)
+    assert told.message == "run: in these 7 cases not above a random order of the documents by RR 0.167 (random 0.408)"
+    assert not list(about_runs_in_limits(subject_of(suite, ("RR",), run={case.id: "bacdef" for case in suite.cases})))
+
+
+def test_a_category_in_which_a_good_run_is_not_above_a_random_order_is_told() -> None:
+    cases = [*many(60, "symbol"), *many(12, "question"), *many(5, "other")]
+    suite = Suite.from_cases("s", [replace(case, judgments=(Judgment(f"d{n}"),)) for n, case in enumerate(cases)])
+    hits = [f"d{n}" if case.category == "symbol" else "none of them" for n, case in enumerate(cases)]
+    run = Run.from_answers("run", [Answer(case.id, "ok", (Hit(hit, 1),)) for case, hit in zip(cases, hits, strict=True)])
+    corpus = Corpus.of("c", [Document(f"d{n}", "text") for n in range(len(cases))])
+    (told,) = about_runs_in_limits(audited(suite, corpus, [run], ["RR", "P@1"]))
+    assert told.message == "run: by RR not above a random order in 'question' 0 (random 0.064, 12 cases)"
+
+
+def labelled_runs(second: str, agents: tuple[str, str]) -> Subject:
+    suite = Suite.from_cases("s", many(12))
+    runs = [
+        replace(
+            Run.from_answers(
+                "bm25", [Answer(case.id, "ok", tuple(Hit(each, n) for n, each in enumerate(ids, 1))) for case in suite.cases]
+            ),
+            provenance=Provenance(agent=AgentIdentity(agent)),
+        )
+        for ids, agent in zip(("abc", second), agents, strict=True)
+    ]
+    return audited(suite, CORPUS, runs, ["RR"])
+
+
+def test_ranks_of_repeats_of_one_agent_are_not_told_and_runs_with_equal_values_are_alike() -> None:
+    assert not list(about_ranks(labelled_runs("abc", ("bm25", "bm25"))))
+    (told,) = about_ranks(labelled_runs("acb", ("bm25", "other")))
+    assert told.message == "neighbours by RR answered alike, with the same value in every case: bm25 and bm25#2 (1)"
+
+
+def test_columns_without_a_value_are_not_in_tables() -> None:
+    found = subject_of(Suite.from_cases("s", many(2)), ("RR",), run={"q0": "ba", "q1": "a"})
+    measures, bounds = measures_table(found), bounds_table(found)
+    assert measures is not None
+    assert bounds is not None
+    assert measures.columns == ("measure", "cases", "attainable", "random", "run")
+    assert bounds.columns == ("run", "measure", "unjudged hits", "score", "score if all are relevant")
+    judged = Suite.from_cases("s", [replace(case, judgments=(*case.judgments, Judgment("c", grade=0))) for case in many(2)])
+    beside = bounds_table(subject_of(judged, ("RR",), run={"q0": "ba", "q1": "a"}))
+    assert beside is not None
+    assert beside.columns[-1] == "score without unjudged hits"

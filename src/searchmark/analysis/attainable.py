@@ -61,6 +61,10 @@ def _highest(measure: Measure, pool: Pool) -> Floats:
         return _best_agreement(pool, measure.cutoff or NEVER)
     if measure.definition.unanswerable:
         return np.ones(len(pool.suite))
+    if (
+        measure.definition.name == "Judged"
+    ):  # an answer of nothing else; to put all judgments in order takes long where they are many
+        return (pool.count(pool.findable & (pool.suite.judgments.grades >= 0)) > 0).astype(np.float64)
     return measure.compute(best_answers(pool, _lowest_grade(measure)))
 
 
@@ -68,16 +72,19 @@ def best_answers(pool: Pool, lowest: int) -> GradedHits:
     """All targets of at least this grade that can be found, the best first, and nothing else."""
     if lowest not in pool.best:
         wanted = pool.findable & (pool.suite.judgments.grades >= lowest)
-        pool.best[lowest] = pool.ranked(best_first(pool, wanted), pool.count(wanted), pool.by_grade[wanted[pool.by_grade]])
+        rows, counts = pool.by_grade(wanted), pool.count(wanted)
+        pool.best[lowest] = pool.ranked(_ranks_from_one(pool, rows, counts), counts, rows)
     return pool.best[lowest]
 
 
 def best_first(pool: Pool, wanted: Bools) -> Ints:
     """A rank for each of these judgments, from 1 in every case, the highest grade first; 0 for the others."""
-    judgments = pool.suite.judgments
-    rows = pool.by_grade[wanted[pool.by_grade]]
-    counts = pool.count(wanted)
-    rank = np.zeros(len(judgments), np.int64)
+    return _ranks_from_one(pool, pool.by_grade(wanted), pool.count(wanted))
+
+
+def _ranks_from_one(pool: Pool, rows: Ints, counts: Ints) -> Ints:
+    """A rank for each of these judgments, which are in the order of their ranks, as many as each case has; 0 for the others."""
+    rank = np.zeros(len(pool.suite.judgments), np.int64)
     rank[rows] = np.arange(1, len(rows) + 1) - np.repeat(np.cumsum(counts) - counts, counts)
     return rank
 

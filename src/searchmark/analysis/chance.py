@@ -77,10 +77,8 @@ def _counts(measure: Measure, pool: Pool) -> _Population:
     grades, lowest = pool.suite.judgments.grades, int(measure.options.get("rel", 1))
     documents = np.asarray(pool.documents, np.float64)
     first = documents if measure.cutoff is None else np.minimum(documents, measure.cutoff)
-    relevant, total = (
-        pool.count(mask & (grades >= lowest)).astype(np.float64) for mask in (pool.drawn, np.ones(len(grades), bool))
-    )
-    return _Population(documents, first, relevant, total, measure.cutoff)
+    relevant, total = pool.count(pool.drawn & (grades >= lowest)), pool.relevant(lowest)
+    return _Population(documents, first, relevant.astype(np.float64), total.astype(np.float64), measure.cutoff)
 
 
 def _precision(_: Measure, __: Pool, counts: _Population) -> Floats:

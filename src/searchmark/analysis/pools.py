@@ -18,7 +18,7 @@ from searchmark.judging.names import LINES, CaseKinds
 from searchmark.measures.formulas import DirectoryPairs, GradedHits, Ints, by_case_and_grade
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import Suite
-from searchmark.records.id_columns import text_list
+from searchmark.records.id_columns import Texts, text_list
 
 Bools = NDArray[np.bool_]
 
@@ -98,10 +98,10 @@ class Pool:
             directories=DirectoryPairs(none, none, none, none, none, none),
         )
 
-    @cached_property
-    def by_grade(self) -> Ints:
-        """The judgments by case, the highest grade first."""
-        return by_case_and_grade(self.suite.judgments.case, self.suite.judgments.grades)
+    def by_grade(self, judgments: Bools) -> Ints:
+        """The rows of the marked judgments by case, the highest grade first."""
+        rows = np.flatnonzero(judgments)
+        return rows[by_case_and_grade(self.suite.judgments.case[rows], self.suite.judgments.grades[rows])]
 
     @cached_property
     def best(self) -> dict[int, GradedHits]:
@@ -110,30 +110,43 @@ class Pool:
 
     def count(self, judgments: Bools) -> Ints:
         """How many of the marked judgments each case has."""
-        before = np.r_[0, np.cumsum(judgments, dtype=np.int64)]
-        return np.asarray(np.diff(before[self.suite.judgments.starts]), np.int64)
+        return np.diff(np.searchsorted(np.flatnonzero(judgments), self.suite.judgments.starts))
+
+    def relevant(self, lowest: int) -> Ints:
+        """How many targets of at least this grade each case has."""
+        if lowest not in self._relevant:
+            self._relevant[lowest] = self.count(self.suite.judgments.grades >= lowest)
+        return self._relevant[lowest]
+
+    @cached_property
+    def _relevant(self) -> dict[int, Ints]:
+        return {}
 
 
 def _known_targets(suite: Suite, ids: Set[str] | None) -> tuple[Bools, Bools]:
     """Which targets can be found, and which are documents."""
     judgments = suite.judgments
-    targets = [] if ids is None and suite.table.documents is None else text_list(judgments.targets)
-    known = np.ones((2, len(judgments)), bool) if ids is None else _among(targets, ids)
-    starts = judgments.starts.tolist()
-    for case, documents in enumerate(suite.table.documents or ()):
-        if documents:
-            rows = slice(*starts[case : case + 2])
-            known[:, rows] = _among(targets[rows], frozenset(each.id for each in documents))
+    known = np.ones((2, len(judgments)), bool) if ids is None else _among(judgments.targets, ids)
+    if suite.table.documents is not None:
+        targets, starts = text_list(judgments.targets), judgments.starts.tolist()
+        for case, documents in enumerate(suite.table.documents):
+            if documents:
+                rows = slice(*starts[case : case + 2])
+                known[:, rows] = _among(targets[rows], frozenset(each.id for each in documents))
     return known[0], known[1]
 
 
-def _among(targets: list[str], ids: Set[str]) -> Bools:
-    drawn = np.fromiter(map(ids.__contains__, targets), bool, len(targets))
-    findable, existing = drawn.copy(), Existing(ids)
-    for row in np.flatnonzero(~drawn).tolist():
-        name, findable[row] = existing.settled(targets[row])
-        drawn[row] = findable[row] and name in ids
-    return np.stack([findable, drawn])
+def _among(targets: Texts, ids: Set[str]) -> Bools:
+    """Which targets can be found, and which are documents; a text that many rows have is looked up once."""
+    distinct = set(text_list(targets)) if isinstance(targets, list) else set(targets.unique().to_list())
+    existing = Existing(ids)
+    others = {text: existing.settled(text) for text in distinct if text not in ids}
+    known = np.ones((2, len(targets)), bool)
+    if others:
+        rows = [others.get(text) for text in text_list(targets)]
+        known[0] = [each is None or each[1] for each in rows]
+        known[1] = [each is None or (each[1] and each[0] in ids) for each in rows]
+    return known
 
 
 def _in_parts(suite: Suite, drawn: Bools, documents: Ints) -> Bools:
@@ -142,5 +155,5 @@ def _in_parts(suite: Suite, drawn: Bools, documents: Ints) -> Bools:
     marked = np.zeros(len(judgments), bool) if judgments.match is None else judgments.match == LINES
     for row in np.flatnonzero(~drawn & ~marked).tolist():
         marked[row] = names_lines(judgments.targets[row])
-    of_lines, targets = (np.bincount(judgments.case[rows], minlength=len(suite)) for rows in (marked, drawn))
+    of_lines, targets = (np.diff(np.searchsorted(np.flatnonzero(rows), judgments.starts)) for rows in (marked, drawn))
     return (of_lines > 0) | (targets > documents)

@@ -22,6 +22,12 @@ class AuditTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[AuditCell, ...], ...]
 
+    def without_empty(self) -> AuditTable:
+        """The table without columns in which nothing is known."""
+        kept = [column for column in range(len(self.columns)) if any(row[column] is not None for row in self.rows)]
+        rows = tuple(tuple(row[column] for column in kept) for row in self.rows)
+        return AuditTable(self.name, self.title, tuple(self.columns[column] for column in kept), rows)
+
 
 @dataclass(frozen=True)
 class PairToJudge:

@@ -15,7 +15,7 @@ from searchmark.corpora.exclusions import with_exclusions
 from searchmark.gates.baselines import NO_BASELINE, Baseline
 from searchmark.gates.rules import Rule
 from searchmark.judging.judge import expand_suite
-from searchmark.measures.grammar import AnyMeasure, parse_measures
+from searchmark.measures.grammar import AnyMeasure, parse_measure, parse_measures
 from searchmark.options.compare_options import CompareOptions, DecisionTable
 from searchmark.records import Suite
 
@@ -28,6 +28,7 @@ class Subject:
     the suite was read from. ``scores`` are those of runs on this suite, by their display names. ``decisions`` are tables that
     decide by its categories, ``rules`` are all of the gate, those of its baseline included, and ``foresight`` is the size of a
     loss that a gate is wanted to see. ``unfit`` are runs that cannot be scored on this suite, by name, each with the reason.
+    ``asked`` are the measures that were asked for, not those that are usual.
     """
 
     suite: Suite
@@ -41,6 +42,7 @@ class Subject:
     options: CompareOptions = CompareOptions()
     foresight: float | None = None
     unfit: Mapping[str, str] = field(default_factory=dict)
+    asked: Sequence[str | AnyMeasure] = ()
 
     @property
     def ids(self) -> Set[str] | None:
@@ -66,6 +68,23 @@ class Subject:
             return scored.measures
         of_rules = [measure for rule in self.rules for measure in rule.measures]
         return parse_measures([*default_measures(self.suite), *of_rules], self.suite.defaults)
+
+    @cached_property
+    def primary(self) -> AnyMeasure | None:
+        """The measure that runs are compared by: the one declared, or the first that tells of quality."""
+        named = self.options.primary
+        name = None if named is None else parse_measure(named).resolve(self.suite.defaults).name
+        fitting = (each for each in self.measures if (each.tells_quality if name is None else name in (each.name, each.asked.name)))
+        return next(fitting, None)
+
+    def is_in_question(self, measure: AnyMeasure) -> bool:
+        """Whether a measure was asked for, is bounded by a rule or is the primary one, and is not only usual."""
+        return measure == self.primary or bool({measure.name, measure.asked.name} & self._asked_names)
+
+    @cached_property
+    def _asked_names(self) -> Set[str]:
+        of_rules = [measure for rule in self.rules for measure in rule.measures]
+        return {each.name for each in parse_measures([*self.asked, *of_rules], self.suite.defaults)}
 
     @cached_property
     def limits(self) -> tuple[MeasureLimits, ...]:

@@ -74,10 +74,11 @@ class GradedHits:
 
     @cached_property
     def ideal(self) -> tuple[Ints, Ints, Ints]:
-        """Case, rank and grade of the best list there could be: all targets, highest grade first."""
-        order = by_case_and_grade(self.target_case, self.target_grade)
-        case = self.target_case[order]
-        return case, _rank_in_case(case), self.target_grade[order]
+        """Case, rank and grade of the best list there could be: all targets that pay, highest grade first."""
+        pays = self.target_grade > 0
+        case, grade = self.target_case[pays], self.target_grade[pays]
+        order = by_case_and_grade(case, grade)
+        return case[order], _rank_in_case(case[order]), grade[order]
 
     def relevant(self, rel: int, k: int | None) -> NDArray[np.bool_]:
         """Which judged hits have at least grade ``rel`` and are among the first ``k``."""

@@ -16,7 +16,7 @@ from searchmark.judging.judge import judge
 from searchmark.judging.names import PATH
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import Answer, Hit, Run, Suite
-from searchmark.records.id_columns import texts_at
+from searchmark.records.id_columns import Texts, texts_at
 from searchmark.records.shown import quoted
 
 # A fifth of the cases, and a tenth of the measure: what one constant answer gets is then what weak searches get. Where each case
@@ -29,10 +29,11 @@ def dominant_targets(subject: Subject) -> Iterator[Finding]:
     """The commonest target, if many cases share it, with the score of an agent that always answers it."""
     suite = subject.expanded
     rows = _relevant_rows(suite)
-    commonest = Counter(texts_at(suite.judgments.targets, rows)).most_common(1)
-    cases = len(np.unique(suite.judgments.case[rows]))
-    if not commonest or commonest[0][1] < max(FEWEST_CASES, LARGEST_SHARE * cases):
+    cases = int((np.diff(np.searchsorted(rows, suite.judgments.starts)) > 0).sum())
+    fewest = max(FEWEST_CASES, LARGEST_SHARE * cases)
+    if len(rows) < fewest or _most_often(suite.judgments.targets, rows) < fewest:
         return
+    commonest = Counter(texts_at(suite.judgments.targets, rows)).most_common(1)
     target, _ = commonest[0]
     of_target = np.unique([suite.judgments.case[row] for row in rows.tolist() if suite.judgments.targets[row] == target])
     measure = _measure(subject)
@@ -42,6 +43,14 @@ def dominant_targets(subject: Subject) -> Iterator[Finding]:
     share = f"{quoted(target)} is relevant in {len(of_target)} of {cases} cases ({len(of_target) / cases:.0%})"
     message = f"{share}: an agent that answers nothing else, whatever the query, gets {measure} {mean:.4f}"
     yield finding("dominant-target", message, (suite.table.ids[row] for row in of_target.tolist()))
+
+
+def _most_often(targets: Texts, rows: NDArray[np.int64]) -> int:
+    """How often the commonest target is there; a column is counted without making texts of it."""
+    if isinstance(targets, list):
+        return max(Counter(texts_at(targets, rows)).values())
+    counts = targets[rows].value_counts()["count"].to_numpy()
+    return int(counts.max())
 
 
 def _relevant_rows(suite: Suite) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ from searchmark.judging.judge import Judged
 from searchmark.judging.matches import NOT_MET
 from searchmark.measures.formulas import Ints
 from searchmark.records import NO_RANK, OK, JudgmentTable, Run
-from searchmark.records.id_columns import Texts, text_list, texts_at
+from searchmark.records.id_columns import Texts, texts_at
 
 SEVERAL = 3  # targets of a case: with two, both coming first is common
 FEWEST_CASES = 10  # with several targets each, so that a lucky handful is not told
@@ -84,8 +84,7 @@ def agreement_of(judged: Judged, subject: Subject) -> GoldAgreement:
     targets = np.bincount(suite.judgments.case[relevant], minlength=len(suite))
     usable = (targets >= SEVERAL) & judged.answerable & judged.complete & judged.graded & (judged.status == OK)
     cases = np.flatnonzero(usable)
-    enough = map(_is_a_choice, targets[cases].tolist(), _candidates(judged, subject, cases))
-    cases = cases[np.fromiter(enough, bool, len(cases))]
+    cases = cases[_are_choices(targets[cases], _candidates(judged, subject, cases))]
     matches = judged.matches
     first = matches.valid & (matches.grade >= suite.defaults.rel) & (matches.rank <= targets[matches.case])
     met = np.bincount(matches.case[first], minlength=len(suite))
@@ -96,21 +95,27 @@ def agreement_of(judged: Judged, subject: Subject) -> GoldAgreement:
     return agreement if agreement.found < FOUND else _with_order(agreement, judged, np.isin(suite.judgments.case, cases) & relevant)
 
 
-def _is_a_choice(targets: int, candidates: int) -> bool:
+def _are_choices(targets: Ints, candidates: Ints) -> NDArray[np.bool_]:
     """Whether returning exactly the targets takes more than luck: they are one of many sets of candidates."""
-    return targets < candidates and (candidates >= BY_CHANCE or comb(candidates, targets) >= BY_CHANCE)
+    chosen = targets < candidates
+    for row in np.flatnonzero(chosen & (candidates < BY_CHANCE)).tolist():
+        chosen[row] = comb(int(candidates[row]), int(targets[row])) >= BY_CHANCE
+    return chosen
 
 
-def _candidates(judged: Judged, subject: Subject, cases: Ints) -> Iterator[int]:
+def _candidates(judged: Judged, subject: Subject, cases: Ints) -> Ints:
     """How many documents each case chooses from, as far as that is known: its own, the corpus, or else all that were returned."""
-    own = judged.suite.table.documents or ()
+    own = judged.suite.table.documents
     searched = _returned(judged.run) if subject.ids is None else len(subject.ids)
-    return (len(own[row]) if own and own[row] else searched for row in cases.tolist())
+    owned = np.zeros(len(cases), np.int64) if own is None else np.array([len(own[row]) for row in cases.tolist()], np.int64)
+    return np.where(owned > 0, owned, searched)
 
 
 def _returned(run: Run) -> int:
     """At least how many documents there are: those of the longest answer, or of all answers where they are short."""
-    return run.longest if run.longest > BY_CHANCE else len(set(text_list(run.ids)))
+    if run.longest > BY_CHANCE:
+        return run.longest
+    return len(set(run.ids)) if isinstance(run.ids, list) else run.ids.n_unique()
 
 
 def _with_order(agreement: GoldAgreement, judged: Judged, relevant: NDArray[np.bool_]) -> GoldAgreement:

@@ -76,7 +76,7 @@ def about_identical(subject: Subject) -> Iterator[Finding]:
 def _reason(group: list[AnyMeasure], pool: Pool) -> str:
     parts = [part for each in group for part in each.parts]
     cuts = {part.cutoff for part in parts}
-    totals = [pool.count(pool.suite.judgments.grades >= int(part.options.get("rel", 1))) for part in parts]
+    totals = [pool.relevant(int(part.options.get("rel", 1))) for part in parts]
     asked = ~pool.undefined(group[0])
     counts = {int(count) for each in totals for count in each[asked]}
     if cuts == {1}:
@@ -97,11 +97,13 @@ class _CaseTargets:
 
     @classmethod
     def to(cls, measure: Measure, pool: Pool) -> _CaseTargets:
-        relevant = pool.suite.judgments.grades >= int(measure.options.get("rel", 1))
-        lowest = _grade_at(pool, pool.count(relevant) - 1)
+        rel = int(measure.options.get("rel", 1))
+        everything = pool.relevant(rel)
+        all_findable = bool(pool.findable.all())
+        found = everything if all_findable else pool.count(pool.findable & (pool.suite.judgments.grades >= rel))
+        lowest = _extreme_grade(pool, rel, np.minimum)
         documents = np.full(len(pool.suite), NEVER) if pool.documents is None else pool.documents
         k = np.minimum(documents, measure.cutoff or NEVER)
-        everything, found = pool.count(relevant), pool.count(relevant & pool.findable)
         return cls(*(np.asarray(each, np.float64) for each in (k, everything, found, lowest)))
 
     def form(self, kind: Floats | int, weight: Floats | float) -> Floats:
@@ -111,10 +113,14 @@ class _CaseTargets:
         return form
 
 
-def _grade_at(pool: Pool, place: Ints) -> Ints:
-    """The grade at a place of each case's targets, the highest being at 0; any number where there is no such place."""
-    rows = np.clip(pool.suite.judgments.starts[:-1] + place, 0, max(0, len(pool.by_grade) - 1))
-    return pool.suite.judgments.grades[pool.by_grade][rows] if len(pool.by_grade) else np.zeros(len(pool.suite), np.int64)
+def _extreme_grade(pool: Pool, rel: int, which: np.ufunc) -> Ints:
+    """The lowest or the highest grade among the relevant targets of each case; 0 where there are none."""
+    judgments, counts = pool.suite.judgments, pool.relevant(rel)
+    extreme, filled = np.zeros(len(pool.suite), np.int64), np.flatnonzero(counts)
+    if len(filled):
+        starts = (np.cumsum(counts) - counts)[filled]
+        extreme[filled] = which.reduceat(judgments.grades[judgments.grades >= rel], starts)
+    return extreme
 
 
 def form_of(measure: Measure, pool: Pool) -> Floats | None:
@@ -165,7 +171,7 @@ def _r_precision(_: Measure, __: Pool, of: _CaseTargets) -> Floats:
 
 def _normalised_gain(measure: Measure, pool: Pool, of: _CaseTargets) -> Floats:
     """With one grade only, all gains are alike; the ideal list is cut at k as well, and may be longer than the documents."""
-    highest = _grade_at(pool, np.zeros(len(pool.suite), np.int64))
+    highest = _extreme_grade(pool, int(measure.options.get("rel", 1)), np.maximum)
     graded = EXPONENTIAL if measure.options["gain"] == "exp" else LINEAR
     documents = np.full(len(pool.suite), NEVER) if pool.documents is None else pool.documents
     cut = np.minimum(np.maximum(documents, of.all), measure.cutoff or NEVER)

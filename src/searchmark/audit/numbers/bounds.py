@@ -9,7 +9,7 @@ from searchmark.analysis.comparison import primary_column
 from searchmark.analysis.measure_limits import mean_of
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.unjudged import DEEPEST, Flip, UnjudgedHits, can_be_labelled, flip, label_range, unjudged_hits
-from searchmark.audit.numbers.once import once
+from searchmark.audit.once import once
 from searchmark.audit.result import AuditTable
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
@@ -18,16 +18,16 @@ from searchmark.findings.sentences import counted, three_digits
 EXAMPLES = 3
 # A relevant hit in every fifth case is what even a weak search finds; that as much was left unjudged can be expected.
 EXPECTED_LABELS = 0.2
-_COLUMNS = ("run", "measure", "unjudged hits", "none relevant", "all relevant", "left out")
+_COLUMNS = ("run", "measure", "unjudged hits", "score", "score if all are relevant", "score without unjudged hits")
 _FLIP_COLUMNS = (
     "ahead",
     "behind",
     "lead",
-    "lead turned round",
-    "at most",
-    "relevant hits needed",
-    "of unjudged",
-    "could flip",
+    "reverse lead by labels",
+    "reverse lead at most",
+    "labels that reverse it",
+    "unjudged hits of behind",
+    "order can reverse",
 )
 
 
@@ -47,10 +47,17 @@ def bounds_table(subject: Subject) -> AuditTable | None:
     for name, scores in subject.scores.items():
         for column in _columns(scores):
             found = label_range(scores, column, unjudged[name])
-            means = (mean_of(each) for each in (found.none, found.all, found.condensed))
+            alone = found.condensed if _has_irrelevant(scores) else None
+            means = (mean_of(each) for each in (found.none, found.all, alone))
             rows.append((name, scores.names[column], found.unjudged, *means))
     title = f"What unjudged hits leave open, among the first {DEEPEST} where there is no cutoff"
-    return AuditTable("bounds", title, _COLUMNS, tuple(rows)) if any(row[2] for row in rows) else None
+    return AuditTable("bounds", title, _COLUMNS, tuple(rows)).without_empty() if any(row[2] for row in rows) else None
+
+
+def _has_irrelevant(scores: Scores) -> bool:
+    """Whether anything is judged as not relevant; if not, the judged hits of every answer are all relevant, and say nothing."""
+    judgments = scores.judged.suite.judgments
+    return bool(((judgments.grades >= 0) & (judgments.grades < scores.judged.suite.defaults.rel)).any())
 
 
 def _flips(subject: Subject, column: int, unjudged: dict[str, UnjudgedHits]) -> Iterator[tuple[str, str, Flip]]:
@@ -82,7 +89,7 @@ def flips_table(subject: Subject) -> AuditTable | None:
         for ahead, behind, each in found
     )
     title = f"What labels of unjudged hits could make of leads by {measure}"
-    return AuditTable("flips", title, _FLIP_COLUMNS, rows) if rows else None
+    return AuditTable("flips", title, _FLIP_COLUMNS, rows).without_empty() if rows else None
 
 
 def about_flips(subject: Subject) -> Iterator[Finding]:

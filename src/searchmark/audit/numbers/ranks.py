@@ -11,22 +11,31 @@ from string import ascii_lowercase
 import numpy as np
 
 from searchmark.analysis.comparison import compare, primary_column, unique_names
-from searchmark.audit.numbers.once import once
+from searchmark.analysis.scores import Scores
+from searchmark.audit.once import once
 from searchmark.audit.result import AuditTable
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
 from searchmark.findings.sentences import three_digits
+from searchmark.records import Run
+from searchmark.records.shown import listed
 
 MOST_RUNS = 26  # as many groups have a letter
+EXAMPLES = 3
 
 
 @dataclass(frozen=True)
 class RankedRuns:
-    """Runs by their mean of the primary measure, the best first, and the pairs of them that differ for sure."""
+    """Runs by their mean of the primary measure, the best first, and the pairs of them that differ for sure.
+
+    Those that are ``alike`` have the same value in every case, and ``repeats`` are runs of one agent.
+    """
 
     measure: str
     means: tuple[tuple[str, float], ...]
     apart: frozenset[frozenset[str]]
+    alike: frozenset[frozenset[str]] = frozenset()
+    repeats: frozenset[frozenset[str]] = frozenset()
 
     def are_apart(self, first: str, second: str) -> bool:
         return frozenset((first, second)) in self.apart
@@ -59,7 +68,23 @@ def ranked_runs(subject: Subject) -> RankedRuns | None:
     ordered = sorted((each for each in means.items() if not np.isnan(each[1])), key=lambda each: -each[1])
     pairs = compare(scores, (), replace(subject.options, baseline=None, decisions=()))
     told = {frozenset((pair.baseline, pair.candidate)) for pair in pairs if pair.main.verdict in ("IMPROVED", "REGRESSED")}
-    return RankedRuns(measure, tuple(ordered), frozenset(told)) if len(ordered) > 1 else None
+    named = dict(zip(unique_names(scores), scores, strict=True))
+    neighbours = list(pairwise(name for name, _ in ordered))
+    alike = {frozenset(pair) for pair in neighbours if _equal_in_all_cases(measure, *(named[name] for name in pair))}
+    repeats = {frozenset(pair) for pair in neighbours if _are_repeats(*(named[name].judged.run for name in pair))}
+    return RankedRuns(measure, tuple(ordered), frozenset(told), frozenset(alike), frozenset(repeats)) if len(ordered) > 1 else None
+
+
+def _equal_in_all_cases(measure: str, one: Scores, other: Scores) -> bool:
+    first, second = (each.values[:, each.names.index(measure)] for each in (one, other))
+    return np.array_equal(first, second, equal_nan=True)
+
+
+def _are_repeats(one: Run, other: Run) -> bool:
+    """Whether one agent was asked twice about the same: a difference between them is noise, whatever its size."""
+    labels = [replace(each.label, repeat=1) for each in (one, other)]
+    agents = [each.provenance.agent for each in (one, other)]
+    return labels[0] == labels[1] and agents[0] is not None and agents[0] == agents[1]
 
 
 def about_ranks(subject: Subject) -> Iterator[Finding]:
@@ -67,11 +92,18 @@ def about_ranks(subject: Subject) -> Iterator[Finding]:
     found = ranked_runs(subject)
     if found is None:
         return
-    neighbours = [(one, other) for one, other in pairwise(found.means) if not found.are_apart(one[0], other[0])]
-    if neighbours:
-        named = [f"{a} ({three_digits(x)}) and {b} ({three_digits(y)})" for (a, x), (b, y) in neighbours]
-        more = f" and {len(named) - 3} more" if len(named) > 3 else ""  # noqa: PLR2004  # examples
-        yield finding("ranks-not-apart", f"neighbours by {found.measure} without a proven difference: {', '.join(named[:3])}{more}")
+    pairs = {frozenset((one[0], other[0])): (one, other) for one, other in pairwise(found.means)}
+    unproven = {key: pair for key, pair in pairs.items() if key not in found.apart | found.repeats}
+    same = [pair for key, pair in unproven.items() if key in found.alike]
+    others = [pair for key, pair in unproven.items() if key not in found.alike]
+    differ = [f"{a} ({three_digits(x)}) and {b} ({three_digits(y)})" for (a, x), (b, y) in others]
+    alike = [f"{a} and {b} ({three_digits(x)})" for (a, x), (b, _) in same]
+    parts = (
+        f"without a proven difference: {listed(differ, EXAMPLES)}" if differ else "",
+        f"answered alike, with the same value in every case: {listed(alike, EXAMPLES)}" if alike else "",
+    )
+    if any(parts):
+        yield finding("ranks-not-apart", f"neighbours by {found.measure} {'; '.join(filter(None, parts))}")
 
 
 def ranks_table(subject: Subject) -> AuditTable | None:

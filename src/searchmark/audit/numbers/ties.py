@@ -9,7 +9,7 @@ import numpy as np
 
 from searchmark.analysis.scores import Scores
 from searchmark.audit.numbers.limits import BEYOND_ROUNDING
-from searchmark.audit.numbers.once import once
+from searchmark.audit.once import once
 from searchmark.audit.result import AuditTable
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
