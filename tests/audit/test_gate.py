@@ -18,10 +18,11 @@ from searchmark.analysis.foresight import GateQuestion, foresee, losable_column
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.wanted_sensitivity import more_cases_to_see
 from searchmark.audit.gate.blindness import blindness
-from searchmark.audit.gate.chances import gate_chances, passed_by_chance
+from searchmark.audit.gate.chances import OFTEN_PASSED, gate_chances, passed_by_chance, reaches
 from searchmark.audit.gate.decision_holes import decision_holes, holes
 from searchmark.audit.gate.flapping import flapping
 from searchmark.audit.gate.numbers_of_rules import gate_table, sight_table
+from searchmark.audit.gate.pass_share import PassShare
 from searchmark.audit.gate.sight import rule_sights
 from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus
@@ -154,6 +155,14 @@ class TestSharesOfRankings:
         assert drawn is not None
         assert 0 < drawn.share < 1
         assert drawn.error is None or 0 < drawn.error < 0.03
+
+    @pytest.mark.parametrize(
+        ("count", "of", "told"), [(1, 20, False), (3, 20, False), (4, 20, True), (27, 400, False), (28, 400, True)]
+    )
+    def test_a_share_that_was_drawn_is_told_only_beyond_the_luck_of_draws(self, count: int, of: int, told: bool) -> None:
+        """One of 20 is drawn in 18 % of all audits of a gate that 1 % of rankings pass."""
+        assert reaches(PassShare(count / of, 0.05, count, of), OFTEN_PASSED) is told
+        assert reaches(PassShare(count / of, None, count, of), OFTEN_PASSED)  # counted, and not drawn
 
     def test_a_gate_on_times_alone_and_documents_that_are_not_known_say_nothing(self) -> None:
         times = gates(rules=(GateRule(latency="warm.p95", at_most=10),))
