@@ -77,7 +77,22 @@ def test_grades_that_are_ranks_tell_an_order() -> None:
         replace(case, judgments=tuple(Judgment(each.target, grade=5 - rank) for rank, each in enumerate(case.judgments)))
         for case in listed_cases()
     ]
-    assert codes(circularity(subject_of(graded, engine=[targets_of(case) + ["x"] for case in graded]))) == ["circular-gold"]
+    found = list(circularity(subject_of(graded, engine=[targets_of(case) + ["x"] for case in graded])))
+    assert codes(found) == ["answers-equal-gold"]
+    assert found[0].message.startswith("100% of 80 neighbouring targets are in the order that the gold asks for, and exactly")
+
+
+def test_an_agent_that_meets_declared_ranks_is_not_called_circular() -> None:
+    """Who sorts by date finds the newest in the order in which they are asked for; gold made from a run looks the same."""
+    ranked = [
+        replace(case, judgments=tuple(Judgment(each.target, rank=rank) for rank, each in enumerate(case.judgments, 1)))
+        for case in listed_cases()
+    ]
+    half = [targets_of(case)[:4] + ["new", targets_of(case)[4]] for case in ranked]
+    for rankings in ([targets_of(case) + ["x"] for case in ranked], half):
+        found = list(circularity(subject_of(ranked, by_date=rankings)))
+        assert [(each.code, each.severity) for each in found] == [("answers-equal-gold", "warning")]
+        assert "in the order that the gold asks for" in found[0].message
 
 
 def test_a_perfect_agent_that_orders_targets_in_its_own_way_is_not_called_circular() -> None:
@@ -104,6 +119,27 @@ def test_half_of_the_sets_are_enough_where_other_runs_have_none_of_them() -> Non
 def test_targets_that_are_listed_by_id_have_no_order_to_tell() -> None:
     cases = [replace(case, judgments=tuple(sorted(case.judgments, key=lambda each: each.target))) for case in listed_cases()]
     assert codes(circularity(subject_of(cases, sorting=[targets_of(case) for case in cases]))) == ["answers-equal-gold"]
+
+
+def test_targets_that_are_listed_by_number_have_no_order_to_tell() -> None:
+    chosen = [sorted(CHANCE.sample(range(1, 2000), 5)) for _ in range(20)]
+    cases = [Case(f"c{row}", "q", tuple(Judgment(f"d{each}") for each in numbers)) for row, numbers in enumerate(chosen)]
+    assert codes(circularity(subject_of(cases, filter=[targets_of(case) for case in cases]))) == ["answers-equal-gold"]
+
+
+def test_targets_in_the_order_of_the_corpus_have_no_order_to_tell() -> None:
+    cases = [
+        replace(case, judgments=tuple(sorted(case.judgments, key=lambda each: DOCUMENTS.index(each.target))))
+        for case in listed_cases()
+    ]
+    run = Run.from_answers("filter", [answer_of(case, targets_of(case)) for case in cases])
+    suite = Suite.from_cases("suite", cases)
+    in_file, reversed_file, shuffled = (
+        Corpus.of("c", [Document(each, each) for each in ids]) for ids in (DOCUMENTS, DOCUMENTS[::-1], sorted(DOCUMENTS))
+    )
+    assert codes(circularity(audited(suite, in_file, [run], ["P@5"]))) == ["answers-equal-gold"]
+    assert codes(circularity(audited(suite, reversed_file, [run], ["P@5"]))) == ["answers-equal-gold"]
+    assert codes(circularity(audited(suite, shuffled, [run], ["P@5"]))) == ["circular-gold"]
 
 
 def test_equal_scores_have_no_order_to_tell() -> None:

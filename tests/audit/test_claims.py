@@ -8,7 +8,7 @@ from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
-from math import ceil, isnan, sqrt
+from math import ceil, comb, isnan, sqrt
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from searchmark import Run, Suite, judge, score
 from searchmark.analysis.intervals import mean_intervals
 from searchmark.audit.claims import check_claims, claims_table, read_claims
-from searchmark.audit.claims.evidence import FEWEST_MOVED
+from searchmark.audit.claims.evidence import MOST_STEPS
 from searchmark.cli.main import main
 from searchmark.errors import FormatError, UsageError
 from searchmark.findings import claim_kinds
@@ -197,9 +197,20 @@ def test_precision_counts_hits_and_not_cases(tmp_path: Path) -> None:
         ("name,n,P,R,F1\na,50,0.90,0.90,0.70\n", ["claim-f1"]),
         ("name,n,P@5,R@5,F1@10\na,50,0.50,0.50,0.60\n", []),  # another cutoff
         ("name,n,P(rel=2)@10,HitRate@10\na,50,0.50,0.30\n", []),  # another lowest grade
-        ("name,n,nDCG@10,HitRate@10\na,50,0.50,0.30\n", []),  # lower grades may pay in nDCG
+        ("name,n,nDCG@10,HitRate@10\na,50,0.50,0.30\n", ["claim-above-hit-rate"]),  # a warning: lower grades may pay in nDCG
+        ("name,n,nDCG@10,HitRate@5\na,50,0.50,0.30\n", []),
+        ("name,n,nDCG@10,HitRate(rel=2)@10\na,50,0.50,0.30\n", []),
+        ("name,n,Hit@5,MRR@5,Hit@1\na,100,0.60,0.41,0.20\n", []),
+        ("name,n,Hit@5,MRR@5,Hit@1\na,100,0.60,0.43,0.20\n", ["claim-rr-above-hit-rate"]),
+        ("name,n,Hit@5,MRR,P@1\na,100,0.60,0.46,0.20\n", []),  # and 0.4 of the cases at rank 6
+        ("name,n,Hit@5,MRR,P@1\na,100,0.60,0.49,0.20\n", ["claim-rr-above-hit-rate"]),
+        ("name,n,Hit@1,Hit@5,MRR@5\na,100,0.40,0.60,0.42\n", ["claim-rr-below-hit-rate"]),
+        ("name,n,Hit@1,Hit@5,MRR@5\na,100,0.40,0.60,0.44\n", []),
+        ("name,n,Hit@4,Hit@5,P@5\na,100,0.10,0.60,0.20\n", []),
+        ("name,n,Hit@4,Hit@5,P@5\na,100,0.10,0.60,0.24\n", ["claim-precision-above-hit-rate"]),
         ("name,n,P@10,R@10\na,50,0.90,0.20\n", []),
-        ("name,n,AP@10,R@10\na,50,0.40,0.30\n", []),  # AP@k may divide by at most k elsewhere
+        ("name,n,AP@10,R@10\na,50,0.40,0.30\n", ["claim-part-above-whole"]),  # a warning: AP@k may divide by at most k elsewhere
+        ("name,n,AP@20,R@10\na,50,0.40,0.30\n", []),
         ("name,n,AP,R\na,50,0.40,0.30\n", ["claim-part-above-whole"]),
         ("name,n,DCG@10\na,50,7.31\n", []),
         ("name,n,Tau\na,50,-0.31\n", []),
@@ -233,6 +244,37 @@ def test_differences(table: str, expected: list[str], tmp_path: Path) -> None:
     assert codes(tmp_path, table) == expected
 
 
+def test_top_k_accuracy_above_recall_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("name,n,Acc@5,Recall@5\na,100,0.80,0.55\n")
+    (found,) = check_claims(read_claims(tmp_path / "table.csv"))
+    assert (found.code, found.severity) == ("claim-part-above-whole", "warning")
+    assert "asks for one of them is a hit rate and may be above" in found.why
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("name,n,Hit@5\na,50,0.60\nb,50,0.50\n", "gains less losses are at most 5 of 50 cases"),
+        ("name,n,P@5\na,50,0.420\nb,50,0.400\n", "gains less losses are at most 5 of 250 hits"),
+        ("name,n,RR@3\na,50,0.50000\nb,50,0.49\n", "gains less losses are at most 4.5 steps of 1/6 in 50 cases"),
+        ("name,n,nDCG@10\na,5,0.90\nb,5,0.10\n", "5 cases cannot show any difference"),
+    ],
+)
+def test_a_difference_that_is_too_small_is_told_as_the_net_of_gains_and_losses(table: str, said: str, tmp_path: Path) -> None:
+    assert message(tmp_path, table, "claim-difference-too-small").endswith(f": {said}")
+
+
+def test_no_gains_and_losses_with_a_net_of_five_cases_have_a_small_p() -> None:
+    """McNemar's exact test, for all that up to 400 cases can do."""
+    small = [
+        (net, lost)
+        for net in range(MOST_STEPS + 1)
+        for lost in range((400 - net) // 2)
+        if 40 * sum(comb(net + 2 * lost, each) for each in range(lost + 1)) < 2 ** (net + 2 * lost)
+    ]
+    assert small == []
+
+
 def test_what_a_paired_test_needs_is_said(tmp_path: Path) -> None:
     said = message(tmp_path, "name,n,Hit@5\na,50,0.70\nb,50,0.54\n", "claim-difference-open")
     assert said.endswith("it shows only if the better one loses at most 2 cases")  # 10 against 2: p = 0.039; 11 against 3: 0.057
@@ -251,11 +293,11 @@ def least_p(total: int, biggest: int, moved: int) -> Fraction:
 @pytest.mark.slow
 @pytest.mark.parametrize("moved", range(1, 11))
 def test_no_way_to_move_by_five_steps_is_significant(moved: int) -> None:
-    assert all(least_p(total, 3, moved) > Fraction(1, 20) for total in range(1, FEWEST_MOVED))
+    assert all(least_p(total, 3, moved) > Fraction(1, 20) for total in range(1, MOST_STEPS + 1))
 
 
 def test_six_cases_that_moved_one_way_are_significant() -> None:
-    assert least_p(FEWEST_MOVED, 1, FEWEST_MOVED) == Fraction(1, 32)
+    assert least_p(MOST_STEPS + 1, 1, MOST_STEPS + 1) == Fraction(1, 32)
 
 
 Limits = Callable[[int, int, random.Random], tuple[float, float]]

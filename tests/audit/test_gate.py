@@ -20,7 +20,7 @@ from searchmark.analysis.scores import Scores
 from searchmark.analysis.wanted_sensitivity import more_cases_to_see
 from searchmark.audit.gate.absent_cases import absent_cases
 from searchmark.audit.gate.blindness import blindness
-from searchmark.audit.gate.chances import gate_chances, passed_by_chance
+from searchmark.audit.gate.chances import OFTEN_PASSED, gate_chances, passed_by_chance, reaches
 from searchmark.audit.gate.decision_holes import decision_holes, holes
 from searchmark.audit.gate.flapping import flapping
 from searchmark.audit.gate.numbers_of_rules import gate_table, sight_table
@@ -170,6 +170,14 @@ class TestSharesOfRankings:
         found = gate_chances(Subject(small_suite(*[16] * 40), rules=gates(thresholds={"P@5": 0.85, "RR": 0.1})))
         assert found.rules[0] == found.all == PassShare(0.0)
         assert found.rules[1].share > 0
+
+    @pytest.mark.parametrize(
+        ("count", "of", "told"), [(1, 20, False), (3, 20, False), (4, 20, True), (27, 400, False), (28, 400, True)]
+    )
+    def test_a_share_that_was_drawn_is_told_only_beyond_the_luck_of_draws(self, count: int, of: int, told: bool) -> None:
+        """One of 20 is drawn in 18 % of all audits of a gate that 1 % of rankings pass."""
+        assert reaches(PassShare(count / of, count, of, (0.0, 1.0)), OFTEN_PASSED) is told
+        assert reaches(PassShare(count / of, count, of), OFTEN_PASSED)  # counted, and not drawn
 
     def test_a_gate_on_times_alone_and_documents_that_are_not_known_say_nothing(self) -> None:
         times = gates(rules=(GateRule(latency="warm.p95", at_most=10),))

@@ -256,6 +256,20 @@ class TestDominance:
         cases = [case(n, None, Judgment("doc1"), documents=(Document("doc1", str(n)), Document("doc2", "b"))) for n in range(20)]
         assert "dominant-target" not in found_in(suite_of(*cases))
 
+    def test_a_path_of_many_repositories_is_many_targets(self) -> None:
+        """As in SWE-bench, whose cases name theirs as `repo`."""
+        cases = [
+            case(n, None, Judgment("setup.py", "path"), fields={"repo": f"p{n % 20}", "commit_hash": str(n)}) for n in range(40)
+        ]
+        assert not {"dominant-target", "shared-targets"} & {*found_in(suite_of(*cases))}
+        assert suite_of(*cases).clusters is None
+
+    def test_a_path_of_one_of_two_repositories_is_answered_there_only(self) -> None:
+        homes = [case(n, None, Judgment("home", "path"), fields={"repo": "a" if n < 8 else "b"}) for n in range(10)]
+        found = found_in(suite_of(*homes))["dominant-target"]
+        assert found.message.startswith("'home' of 'a' is relevant in 8 of 10 cases (80%)")
+        assert found.message.endswith("nDCG@10 0.8000")
+
     @pytest.mark.parametrize(("sizes", "told"), [((6, 2, 3), True), ((5, 2, 3), False), ((9, 1), False)])
     def test_a_category_dominates_with_more_than_half_of_three(self, sizes: tuple[int, ...], told: bool) -> None:
         names = [f"k{kind}" for kind, size in enumerate(sizes) for _ in range(size)]

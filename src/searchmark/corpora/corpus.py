@@ -46,6 +46,14 @@ class Survey:
     folder: Path | None = None
     fields: DocumentFields | None = field(default=None, compare=False, repr=False)
 
+    def positions(self, ids: Set[str]) -> dict[str, int]:
+        """Where these documents first come in the corpus, which is read again for it; empty where it cannot be."""
+        found: dict[str, int] = {}
+        for position, document in enumerate(() if self.fields is None else self.fields.source.stream()):
+            if document is not None and document.id in ids:
+                found.setdefault(document.id, position)
+        return found
+
 
 class Corpus:
     """A named set of documents that can be read any number of times; an id counts the first time it occurs.

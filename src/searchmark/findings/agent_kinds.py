@@ -6,15 +6,17 @@ from searchmark.findings.finding import FindingKind
 
 KINDS: tuple[FindingKind, ...] = (
     FindingKind(
-        "circular-gold", "error", "An agent returns the relevant targets first, in the very order in which the gold lists them.",
+        "circular-gold", "error",
+        "An agent returns the relevant targets first, in the very order in which the gold happens to list them.",
         "Gold that was made from an agent's own answers gives that agent nearly 1 and any other agent less, however good it is.",
         "Find out where the targets come from; have people, or a rule that no agent knows, decide which documents are relevant.",
     ),
     FindingKind(
-        "answers-equal-gold", "warning", "An agent returns exactly the relevant targets in nearly all cases with several of them.",
-        "Two people who judge the same documents share less than half of their relevant ones, so such an agreement has seldom "
-        "been measured: the gold was made from these answers or by the same rule, or the suite is too easy to tell agents apart.",
-        "Find out where the targets come from; if they are independent of the agent, add harder cases.",
+        "answers-equal-gold", "warning",
+        "An agent returns exactly the relevant targets in nearly all cases, or nearly all in the order that ranks ask for.",
+        "Two people who judge the same documents share less than half of their relevant ones. Either the gold was made from these "
+        "answers, or a rule decides what is right (such as a date) and the agent knows it, or the suite is too easy.",
+        "Find out where targets and ranks come from; if they are independent of the agent, it is right: add harder cases.",
     ),
     FindingKind(
         "judged-unevenly", "warning", "The first hits of one run are judged more often than those of another.",

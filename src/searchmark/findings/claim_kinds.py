@@ -49,16 +49,18 @@ KINDS: tuple[FindingKind, ...] = (
     FindingKind(
         "claim-above-hit-rate",
         "warning",
-        "A published mean of recall, F1, average precision or Acc is higher than the hit rate at its cutoff.",
-        why="All of them are 0 for a case without a hit. A recall pooled over all targets may exceed the hit rate; a mean may not.",
-        fix="Say whether the numbers are means over cases or pooled over all targets, and compute them over the same cases.",
+        "A published mean of recall, F1, average precision, Acc or nDCG is higher than the hit rate at its cutoff.",
+        why="All of them are 0 for a case without a hit, so that no mean exceeds the hit rate. A recall pooled over all "
+        "targets may, and an nDCG that counts lower grades than the hit rate does.",
+        fix="Say whether numbers are means over cases or pooled over all targets, and from which grade on a hit counts.",
     ),
     FindingKind(
         "claim-part-above-whole",
-        "error",
-        "A published Acc@k is above R@k, or an AP above the recall of the same answers.",
-        why="For each case Acc@k is at most R@k, and average precision at most the recall.",
-        fix=_RECOUNT,
+        "warning",
+        "A published Acc@k is above R@k, or an AP above the recall at its cutoff.",
+        why="Acc@k that asks for all targets is at most R@k; Acc@k that asks for one of them is a hit rate and may be above. "
+        "AP that divides by all targets is at most the recall; one that divides by at most k may be above.",
+        fix="Say which of both is meant (a hit rate is best called HitRate@k); if it is the first, compute both numbers again.",
     ),
     FindingKind(
         "claim-first-rank",
@@ -119,15 +121,16 @@ KINDS: tuple[FindingKind, ...] = (
     FindingKind(
         "claim-difference-too-small",
         "warning",
-        "A published difference is one that n cases cannot show, however they fell.",
-        why="An exact paired test needs six cases that moved, all in one direction, for p < 0.05; there is room for fewer.",
-        fix="Call the two equal, or measure with more cases.",
+        "A published difference of means that no exact two-sided test of means shows with n cases.",
+        why="Whichever cases moved, a randomisation of the means gives p > 0.05; for hit rates, so do the sign test and McNemar's. "
+        "For other measures a sign test may differ: it ignores how far cases moved.",
+        fix="Do not call one better by this mean, or measure with more cases.",
     ),
     FindingKind(
         "claim-difference-open",
         "note",
         "A published difference is within what chance gives two independent samples of n cases.",
-        why="It can be shown only if the two agree on most cases, which a table of means does not tell.",
+        why="Whether it can be shown depends on how far the two agree case by case, which a table of means does not tell.",
         fix="Publish the paired results (wins, losses, interval of the difference), or compare the runs with `searchmark compare`.",
     ),
     FindingKind(

@@ -89,8 +89,9 @@ KINDS: tuple[FindingKind, ...] = (
     ),
     FindingKind(
         "judgments-at-chance", "warning", "Judgments that fit their own queries no better than those of other cases.",
-        "Ids of queries and judgments may not belong together; every score is then noise.",
-        "Read a few cases with their targets; join queries and judgments again.",
+        "Ids of queries and judgments may not belong together; every score is then noise. Or queries say in other words, or in "
+        "another language, what their targets are about: that looks the same.",
+        "Read a few cases with their targets; if they do not belong together, join queries and judgments again.",
     ),
     FindingKind(
         "suite-among-documents", "warning", "The suite, a report or a run is among the documents that are searched.",

@@ -43,7 +43,7 @@ KINDS: tuple[FindingKind, ...] = (
     FindingKind(
         "gate-passed-by-chance",
         "warning",
-        "5 % or more of all rankings would pass the whole gate.",
+        "5 % or more of all rankings would pass the whole gate, beyond the luck of draws.",
         "A search that ranks at random would often not be noticed.",
         "Raise bounds, add cases, or give cases more documents to be told apart.",
     ),

@@ -12,7 +12,7 @@ KINDS: tuple[FindingKind, ...] = (
     ),
     FindingKind(
         "no-better-than-random", "warning", "A run whose interval does not exclude what a random order gets on average.",
-        "It has not shown that it searches at all; a lead over it says nothing about the other run.",
+        "These cases do not show that it searches better than chance, and a lead over it is hardly more than one over chance.",
         "Look at its first hits: how it is asked, what it searches and how its ids are spelt.",
     ),
     FindingKind(
@@ -47,7 +47,7 @@ KINDS: tuple[FindingKind, ...] = (
     ),
     FindingKind(
         "ranks-not-apart", "note", "Neighbouring ranks of runs that these cases cannot tell apart.",
-        "Their order in a table is chance.",
+        "Their order in a table is not proven: other cases may turn it round.",
         "Share the rank, or add cases; a comparison says how many.",
     ),
 )  # fmt: skip

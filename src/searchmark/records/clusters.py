@@ -12,6 +12,7 @@ from searchmark.records.columns import starts_of
 from searchmark.records.document import Document
 from searchmark.records.id_columns import Texts
 from searchmark.records.judgments import JudgmentTable
+from searchmark.records.repository_states import state_of
 
 Keys = NDArray[np.uint64]
 
@@ -23,7 +24,7 @@ def target_keys(
 ) -> Keys:
     """A number for each case: that of another is the same if targets, grades, ranks and documents are, else hardly ever.
 
-    Only relevant targets count. ``documents`` are those that cases bring along, ``fields`` may name their repositories.
+    Only relevant targets count. ``documents`` are those that cases bring along, ``fields`` may name repositories and commits.
     """
     cases, relevant = len(judgments.starts) - 1, np.flatnonzero(judgments.grades > 0)
     per_case = np.bincount(judgments.case[relevant], minlength=cases)
@@ -32,8 +33,8 @@ def target_keys(
     keys = _mixed(np.diff(sums[starts_of(per_case.tolist(), cases)]))
     if documents is not None:
         keys ^= _hashed(tuple((each.id, each.text, each.title) for each in of_case) for of_case in documents)
-    if fields is not None:  # a path of the same name in another repository is another file
-        keys ^= _hashed(str(of_case.get("repository")) for of_case in fields)
+    if fields is not None:
+        keys ^= _hashed(map(state_of, fields))
     return np.where(per_case > 0, keys, np.uint64(NO_GOLD))
 
 

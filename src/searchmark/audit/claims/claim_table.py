@@ -37,7 +37,8 @@ class Claim:
 
     @property
     def rel(self) -> object:
-        return None if isinstance(self.measure, Formula) else self.measure.options.get("rel")
+        """The lowest grade that counts: where none is named, as in nDCG, every grade above 0 does."""
+        return None if isinstance(self.measure, Formula) else self.measure.options.get("rel", 1)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,16 @@
 """What n cases can support: differences between rows, intervals and p.
 
-A paired test that asks how likely the signs of the differences are by chance (sign test, McNemar, randomisation of means) gives at
-best 2/2^m where m cases moved, all in one direction. So five moved cases never give p < 0.05, and six do.
+A randomisation of means swaps the two systems case by case and asks how many of the 2^m sums of differences, where m cases
+moved, are as far from 0 as the one that was observed. If every difference is at least one step, and their sum at most five, its
+two-sided p is above 0.05, however many cases moved which way:
+
+- m <= 5: the sum and its opposite are two of at most 32.
+- m = 6: one difference at least is negative, or the sum would be 6. The sum with all of them positive is larger: four of 64.
+- m >= 7: of the 2^m sums at most the five largest binomial coefficients lie in an interval of length 10 (Erdős, 1945), so that
+  at least 9 of 128 are 5 or more from 0, and more of them for larger m.
+
+For values of 0 and 1 this is the sign test and McNemar's. Of other values a sign test counts cases and not steps: ten that gain
+one step and one that loses five have a sum of five as well, and a sign test gives them p = 0.012.
 """
 
 from __future__ import annotations
@@ -17,7 +26,7 @@ from searchmark.audit.claims.relations import Said
 from searchmark.errors import UsageError
 from searchmark.findings.sentences import counted, three_digits
 
-FEWEST_MOVED = 6  # 2/2^6 = 0.03
+MOST_STEPS = 5  # that never show; six cases that move by one step in one direction have p = 2/2^6 = 0.03
 Z = 1.959964  # 97.5 % of a normal distribution
 LEVEL = 0.05
 # A 95 % interval is flagged only if it is narrower than this share of the narrowest usual one (Wilson's at a half), less one
@@ -71,16 +80,26 @@ def _difference(better: tuple[ClaimedRow, Claim], worse: tuple[ClaimedRow, Claim
     if claim.value.value == lower.value.value:
         return
     most = min(Fraction(1), claim.value.high) - max(Fraction(0), lower.value.low)
-    moved = min(n, floor(most * n / _step(claim))) if _step(claim) else n
     label = f"{row.label} against {other.label}"
     said = f"{claim.said} and {lower.value.text}"
-    if moved < FEWEST_MOVED:
-        yield label, ("claim-difference-too-small", f"{said}: at most {counted(moved, 'case')} of {n} moved one way")
+    if (too_small := _too_small(claim, most, n)) is not None:
+        yield label, ("claim-difference-too-small", f"{said}: {too_small}")
         return
     by_chance = Z * sqrt((_spread(claim) + _spread(lower)) / n)
     if float(most) < by_chance and row.p is None and other.p is None and claim.p is None and lower.p is None:
         chance = f"two independent samples of {n} cases may differ by {three_digits(by_chance)} by chance"
         yield label, ("claim-difference-open", f"{said}: {chance}{_unless(claim, lower, n)}")
+
+
+def _too_small(claim: Claim, most: Fraction, n: int) -> str | None:
+    """Why no randomisation of means can show a difference; None if one may."""
+    if n <= MOST_STEPS:
+        return f"{counted(n, 'case')} cannot show any difference"
+    step, parts = _step(claim), parts_of_one(claim)
+    if not step or (steps := most * n / step) >= MOST_STEPS + 1 or (parts is None and steps > MOST_STEPS):
+        return None
+    what = {None: f"steps of {step} in {n} cases", 1: f"of {n} cases"}.get(parts, f"of {n * (parts or 1)} hits")
+    return f"gains less losses are at most {three_digits(float(steps)) if parts is None else floor(steps)} {what}"
 
 
 def _step(claim: Claim) -> Fraction:

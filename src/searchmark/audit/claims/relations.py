@@ -6,7 +6,11 @@ Every rule compares the least that one number can have been with the most that t
   m - k relevant ones among the first m. It is at least H@k / m for k <= m: a case with a hit has one of m.
 - RR@m is at most H@k for m <= k, and at most H + (1 - H)/(k + 1) beyond, where the first hit is behind rank k. It is at least
   H@k / k for k <= m.
-- R, F1, AP and Acc are 0 for a case without a hit, and at most 1. Acc@k is 1 only where R@k is 1, and AP at most the recall.
+- Several hit rates bound P@m and RR@m together. The share of cases whose first hit is behind rank j and not behind k is
+  H@k - H@j; each of them has RR@m of at most 1/(j + 1) and at least 1/k, and P@m of at most (m - j)/m. The sums over all such
+  stretches rise with every hit rate.
+- R, F1, AP, Acc and nDCG are 0 for a case without a hit, and at most 1. nDCG may count grades that the hit rate does not.
+  Acc@k, where it asks for all targets, is 1 only where R@k is 1, and AP that divides by all targets is at most the recall.
 - H, R, RR and Acc never fall with k. k * P@k counts relevant hits: from j to k it grows by 0 to k - j.
 - P@1, H@1 and RR@1 are the same number.
 - F1 is a concave function of P and R (their harmonic mean), so its mean is at most that of the means, 2PR/(P + R); and at
@@ -25,7 +29,7 @@ from searchmark.findings.sentences import three_digits
 
 Said = tuple[str, str]  # a code, and what contradicts what
 _FALLS = {"Success": "claim-hit-rate-falls", "Acc": "claim-hit-rate-falls", "R": "claim-recall-falls", "RR": "claim-rr-falls"}
-_IN_HITS = ("R", "F1", "AP", "Acc", "Rprec")
+_IN_HITS = ("R", "F1", "AP", "Acc", "Rprec", "nDCG")
 _FIRST_RANK = ("P", "Success", "RR")
 
 
@@ -102,6 +106,55 @@ def _reciprocal_rank(measured: RelatedClaims) -> Iterator[Said]:
                 yield from _below("claim-rr-below-hit-rate", claim, hits, hits.value.low / hits.cutoff)
 
 
+def _hits_together(measured: RelatedClaims) -> Iterator[Said]:
+    """What several hit rates allow where no single one contradicts."""
+    for claim in (each for base in ("P", "RR") for each in measured.of(base) if each.cutoff != 1):
+        cuts = [each for each in measured.hit_rates if each is not claim]
+        rule = _precision if claim.base == "P" else _reciprocal_rank
+        if len({each.cutoff for each in cuts}) > 1 and not any(rule(RelatedClaims([claim, *cuts]))):
+            yield from _of_stretches(claim, cuts)
+
+
+def _of_stretches(claim: Claim, cuts: list[Claim]) -> Iterator[Said]:
+    name = "precision" if claim.base == "P" else "rr"
+    named = " and ".join(each.said for each in sorted(cuts, key=_cut))
+    most = _most_of_stretches(claim, cuts)
+    if claim.value.low > most:
+        allow = f"which together allow at most {three_digits(float(most))}"
+        yield f"claim-{name}-above-hit-rate", f"{claim.said} is above {named}, {allow}"
+    least = _least_of_stretches(claim, cuts)
+    if claim.value.high < least:
+        yield f"claim-{name}-below-hit-rate", f"{claim.said} is below what {named} need together, {three_digits(float(least))}"
+
+
+def _most_of_stretches(claim: Claim, cuts: list[Claim]) -> Fraction:
+    """The sum if every first hit is the first of its stretch, and all behind it are relevant."""
+    total, before, start = Fraction(0), Fraction(0), 0
+    for end in [*sorted({each.cutoff for each in cuts if each.cutoff is not None and each.cutoff < _cut(claim)}), inf]:
+        # A hit rate is at most each of those with a larger cutoff; the last stretch ends where the claim does.
+        share = min([Fraction(1), *(each.value.high for each in cuts if _cut(each) >= min(end, _cut(claim)))])
+        total += max(Fraction(0), share - before) * _most_from(claim, start)
+        before, start = max(before, share), int(end) if end < inf else start
+    return total
+
+
+def _most_from(claim: Claim, start: int) -> Fraction:
+    """The most that a case has whose first hit is behind some rank."""
+    if claim.base == "RR":
+        return Fraction(1, start + 1)
+    return Fraction(1) if claim.cutoff is None else Fraction(claim.cutoff - start, claim.cutoff)
+
+
+def _least_of_stretches(claim: Claim, cuts: list[Claim]) -> Fraction:
+    """The sum if every first hit is the last of its stretch; of precision nothing more is known than of a single hit rate."""
+    total = before = Fraction(0)
+    ends = sorted({each.cutoff for each in cuts if each.cutoff is not None and each.cutoff <= _cut(claim)})
+    for end in ends if claim.base == "RR" else ():
+        share = max([before, *(each.value.low for each in cuts if _cut(each) <= end)])
+        total, before = total + (share - before) / end, share
+    return total
+
+
 def _in_hits(measured: RelatedClaims) -> Iterator[Said]:
     for claim in (each for base in _IN_HITS for each in measured.of(base)):
         for hits in measured.hit_rates:
@@ -111,7 +164,7 @@ def _in_hits(measured: RelatedClaims) -> Iterator[Said]:
 
 def _parts(measured: RelatedClaims) -> Iterator[Said]:
     for recall in measured.of("R"):
-        for claim in (*measured.of("Acc"), *(each for each in measured.of("AP") if each.cutoff is None)):
+        for claim in (*measured.of("Acc"), *measured.of("AP")):
             if _cut(claim) <= _cut(recall):
                 yield from _above("claim-part-above-whole", claim, recall, recall.value.high)
 
@@ -161,6 +214,7 @@ def _f1_of(claim: Claim, precision: Claim, recall: Claim) -> Iterator[Said]:
 _RULES: tuple[Callable[[RelatedClaims], Iterator[Said]], ...] = (
     _precision,
     _reciprocal_rank,
+    _hits_together,
     _in_hits,
     _parts,
     _first_rank,

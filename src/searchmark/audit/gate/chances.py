@@ -18,6 +18,7 @@ from searchmark.records.shown import listed
 
 OFTEN_PASSED = 0.05  # the usual level: one random search in twenty goes unnoticed
 FIXTURE_PASSED = 0.25  # of one case alone; of three documents even the best order has one ranking in six
+LEVEL = 0.05  # of the test that a share which was drawn is as high: by luck one in twenty is taken for more than it is
 MOST_NAMED = 3
 
 
@@ -66,13 +67,22 @@ def _of_fixtures(subject: Subject, ranked: Mapping[int, RankedRule]) -> dict[str
 def passed_by_chance(subject: Subject) -> Iterator[Finding]:
     """What is found of a gate and of fixtures that many rankings pass."""
     chances = gate_chances(subject)
-    if chances.all is not None and chances.all.share >= OFTEN_PASSED:
+    if chances.all is not None and reaches(chances.all, OFTEN_PASSED):
         yield finding("gate-passed-by-chance", f"{share_text(chances.all)} pass the whole gate")
-    often = {case: share for case, share in chances.fixtures.items() if share.share >= FIXTURE_PASSED}
+    often = {case: share for case, share in chances.fixtures.items() if reaches(share, FIXTURE_PASSED)}
     if often:
         told = [f"{share_text(share)} of {case}" for case, share in often.items()]
         many = f"the rules of {len(often)} of {counted(len(chances.fixtures), 'fixture')} let many rankings pass"
         yield finding("fixture-passed-by-chance", f"{many}: {listed(told, MOST_NAMED)}", often)
+
+
+def reaches(found: PassShare, least: float) -> bool:
+    """Whether a share is as high as that: one that was drawn, only if fewer passes than these would be likely otherwise."""
+    if found.interval is None or found.count is None or found.of is None:
+        return found.share >= least
+    from searchmark.analysis.exact_tests import binomial_tail
+
+    return binomial_tail(found.count, found.of, least) <= LEVEL
 
 
 def share_text(found: PassShare) -> str:

@@ -20,8 +20,8 @@ from searchmark.measures.grammar import AnyMeasure
 
 MOST_LISTED = 720  # rankings of a case that are listed: all of six documents
 DRAWS = 400
-FEWEST_DRAWS = 20
-MOST_DRAWN = 600_000  # ranks, in all draws together
+FEWEST_DRAWS = 20  # four of them must pass for more than 5 % to be shown
+MOST_DRAWN = 4_000_000  # ranks, in all draws together: 100 draws of 40,000 targets
 
 
 @dataclass(frozen=True, eq=False)

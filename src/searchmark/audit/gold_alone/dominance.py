@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from searchmark.judging.names import PATH
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import Answer, Hit, Run, Suite
 from searchmark.records.id_columns import Texts, texts_at
+from searchmark.records.repository_states import repository_of
 from searchmark.records.shown import quoted
 
 # A fifth of the cases, and a tenth of the measure: what one constant answer gets is then what weak searches get. Where each case
@@ -33,14 +34,21 @@ def dominant_targets(subject: Subject) -> Iterator[Finding]:
     fewest = max(FEWEST_CASES, LARGEST_SHARE * cases)
     if len(rows) < fewest or _most_often(suite.judgments.targets, rows) < fewest:
         return
-    commonest = Counter(texts_at(suite.judgments.targets, rows)).most_common(1)
-    target, _ = commonest[0]
-    of_target = np.unique([suite.judgments.case[row] for row in rows.tolist() if suite.judgments.targets[row] == target])
+    repositories = _repositories(suite)
+    judged = list(zip(_at(repositories, suite.judgments.case[rows]), texts_at(suite.judgments.targets, rows), strict=True))
+    (repository, target), times = Counter(judged).most_common(1)[0]
+    if times < fewest:
+        return
+    of_target = np.unique(
+        [suite.judgments.case[row] for row, named in zip(rows.tolist(), judged, strict=True) if named == (repository, target)]
+    )
     measure = _measure(subject)
-    mean = _always(target, suite, measure)
+    asked = [case for case, named in zip(suite.table.ids, repositories, strict=True) if named == repository]
+    mean = _always(target, asked, suite, measure)
     if not mean >= HIGHEST_MEAN:  # nor where it is undefined
         return
-    share = f"{quoted(target)} is relevant in {len(of_target)} of {cases} cases ({len(of_target) / cases:.0%})"
+    of = "" if len(asked) == len(suite) else f" of {quoted(str(repository))}"
+    share = f"{quoted(target)}{of} is relevant in {len(of_target)} of {cases} cases ({len(of_target) / cases:.0%})"
     message = f"{share}: an agent that answers nothing else, whatever the query, gets {measure} {mean:.4f}"
     yield finding("dominant-target", message, (suite.table.ids[row] for row in of_target.tolist()))
 
@@ -65,15 +73,24 @@ def _relevant_rows(suite: Suite) -> NDArray[np.int64]:
     return np.flatnonzero(relevant)
 
 
+def _repositories(suite: Suite) -> list[str | None]:
+    """The repository of each case: a path of the same name in another one is another target."""
+    return [None] * len(suite) if suite.table.fields is None else list(map(repository_of, suite.table.fields))
+
+
+def _at(repositories: list[str | None], cases: NDArray[np.int64]) -> list[str | None]:
+    return [repositories[case] for case in cases.tolist()]
+
+
 def _measure(subject: Subject) -> str | AnyMeasure:
     """The first measure of the runs, or of suites of this kind."""
     names = [scores.measures[0].asked.name for scores in subject.scores.values() if scores.measures]
     return names[0] if names else default_measures(subject.suite)[0]
 
 
-def _always(target: str, suite: Suite, measure: str | AnyMeasure) -> float:
-    """The mean of an agent that answers one target to every query."""
-    answers = [Answer(case, "ok", (Hit(target, 1),)) for case in suite.table.ids]
+def _always(target: str, asked: Iterable[str], suite: Suite, measure: str | AnyMeasure) -> float:
+    """The mean over all cases of an agent that answers one target to every query of its repository."""
+    answers = [Answer(case, "ok", (Hit(target, 1),)) for case in asked]
     (mean,) = score(judge(suite, Run.from_answers("always", answers)), [measure]).means().values()
     return mean
 

@@ -17,6 +17,7 @@ from searchmark.judging.names import PATH
 from searchmark.judging.spelling import nfc, normal_path
 from searchmark.records import Suite
 from searchmark.records.id_columns import Texts, text_list, texts_at
+from searchmark.records.repository_states import state_of
 from searchmark.records.shown import listed, quoted
 
 EXAMPLES = 3
@@ -83,7 +84,7 @@ def _surroundings(suite: Suite, row: int) -> tuple[object, ...]:
     fields = {} if table.fields is None else table.fields[row]
     documents = () if table.documents is None else tuple((each.id, each.text) for each in table.documents[row])
     request = None if table.requests is None else json.dumps(table.requests[row], sort_keys=True, default=str)
-    return (documents, request, *(str(fields.get(name)) for name in ("repository", "parent_commit", "commit_hash")))
+    return documents, request, state_of(fields)
 
 
 def contradictory_grades(subject: Subject) -> Iterator[Finding]:

@@ -3,7 +3,8 @@
 An honest agent does not get there, however good it is. Two people who judge the same documents agree on 42 to 49 % of what one
 of them calls relevant (Voorhees, 2000), so that not even a second person would return exactly the targets of the first in nearly
 all cases that have several. And equally relevant targets are listed in an order that says nothing of them: an agent
-that knows only what is relevant has half of all neighbours the other way round.
+that knows only what is relevant has half of all neighbours the other way round. An order that the gold declares (expected ranks,
+or grades that are as good as ranks) is one that an agent is asked for: meeting it may be right, and is told as a warning only.
 """
 
 from __future__ import annotations
@@ -11,18 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import comb
-from operator import lt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from searchmark.audit.gold_and_agents.list_orders import is_sorted
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
 from searchmark.judging.judge import Judged
 from searchmark.judging.matches import NOT_MET
 from searchmark.measures.formulas import Ints
 from searchmark.records import NO_RANK, OK, JudgmentTable, Run
-from searchmark.records.id_columns import Texts, texts_at
+from searchmark.records.id_columns import texts_at
 
 SEVERAL = 3  # targets of a case: with two, both coming first is common
 FEWEST_CASES = 10  # with several targets each, so that a lucky handful is not told
@@ -31,7 +32,6 @@ SAME_SET = 0.9  # share of cases whose first hits are exactly the targets
 FAR_BEYOND, OTHERS = 0.5, 0.1  # the same, where all other runs have next to none
 SAME_ORDER, FEWEST_PAIRS = 0.95, 20  # share of neighbours in the listed order, and how many there must be: by chance half of them
 MANY_GRADES = 4  # targets of a case, each with a grade of its own: grades that are ranks, as no person gives them
-SORTED = 0.9  # share of neighbours that ids put in this order anyway: then the order is that of a list, and tells nothing
 BY_CHANCE = 20  # sets of documents that the targets are one of: with fewer, returning exactly them is easy
 
 
@@ -44,13 +44,14 @@ class GoldAgreement:
     same: NDArray[np.bool_]  # per case: all of them
     pairs: int = 0
     in_order: float = 0.0
+    declared: bool = False  # the order is one that the gold asks for
 
     @property
     def same_share(self) -> float:
         return float(self.same.mean()) if len(self.same) else 0.0
 
     @property
-    def is_circular(self) -> bool:
+    def has_order_of_gold(self) -> bool:
         return self.found >= FOUND and self.pairs >= FEWEST_PAIRS and self.in_order >= SAME_ORDER
 
 
@@ -66,9 +67,12 @@ def circularity(subject: Subject) -> Iterator[Finding]:
         before = f"{name}: " if len(found) > 1 else ""
         others = "" if best is None else f", in the other runs in at most {best:.0%} of theirs"
         exactly = f"exactly the targets come first in {len(cases)} of {len(agreement.cases)} cases with {SEVERAL} or more{others}"
-        if agreement.is_circular:
-            order = f"{agreement.in_order:.0%} of {agreement.pairs} neighbouring targets are in the order of the gold"
-            yield finding("circular-gold", f"{before}{order} (by chance 50%), and {exactly}", cases)
+        order = f"{agreement.in_order:.0%} of {agreement.pairs} neighbouring targets are in"
+        if agreement.has_order_of_gold and agreement.declared:
+            yield finding("answers-equal-gold", f"{before}{order} the order that the gold asks for, and {exactly}", cases)
+        elif agreement.has_order_of_gold:
+            told = "the order in which the gold happens to list them (by chance 50%)"
+            yield finding("circular-gold", f"{before}{order} {told}, and {exactly}", cases)
         elif agreement.same_share >= SAME_SET or _far_beyond(agreement, best):
             yield finding("answers-equal-gold", f"{before}{exactly}", cases)
 
@@ -92,7 +96,9 @@ def agreement_of(judged: Judged, subject: Subject) -> GoldAgreement:
         return GoldAgreement(cases, 0.0, np.zeros(0, bool))
     share = met[cases] / targets[cases]
     agreement = GoldAgreement(cases, float(share.mean()), share >= 1)
-    return agreement if agreement.found < FOUND else _with_order(agreement, judged, np.isin(suite.judgments.case, cases) & relevant)
+    if agreement.found < FOUND:
+        return agreement
+    return _with_order(agreement, judged, np.isin(suite.judgments.case, cases) & relevant, subject)
 
 
 def _are_choices(targets: Ints, candidates: Ints) -> NDArray[np.bool_]:
@@ -118,13 +124,14 @@ def _returned(run: Run) -> int:
     return len(set(run.ids)) if isinstance(run.ids, list) else run.ids.n_unique()
 
 
-def _with_order(agreement: GoldAgreement, judged: Judged, relevant: NDArray[np.bool_]) -> GoldAgreement:
+def _with_order(agreement: GoldAgreement, judged: Judged, relevant: NDArray[np.bool_], subject: Subject) -> GoldAgreement:
     """The agreement with that of the order: of expected ranks, of grades that are as good as ranks, or of a list of equals."""
     judgments, rows = judged.suite.judgments, np.flatnonzero(relevant)
-    for listed in (_by_rank(judgments, rows), _by_distinct_grade(judgments, rows), rows):
-        in_order = _in_order(judged, listed, equals=listed is rows)
+    equals = _without_rank(judgments, rows)
+    for listed in (_by_rank(judgments, rows), _by_distinct_grade(judgments, rows), equals):
+        in_order = _in_order(judged, listed, subject, equals=listed is equals)
         if len(in_order) >= FEWEST_PAIRS:
-            return replace(agreement, pairs=len(in_order), in_order=float(in_order.mean()))
+            return replace(agreement, pairs=len(in_order), in_order=float(in_order.mean()), declared=listed is not equals)
     return agreement
 
 
@@ -134,6 +141,13 @@ def _by_rank(judgments: JudgmentTable, rows: Ints) -> Ints:
     ranked = rows[judgments.ranks[rows] != NO_RANK]
     by_rank: Ints = ranked[np.lexsort((judgments.ranks[ranked], judgments.case[ranked]))]
     return by_rank
+
+
+def _without_rank(judgments: JudgmentTable, rows: Ints) -> Ints:
+    if judgments.ranks is None:
+        return rows
+    unranked: Ints = rows[judgments.ranks[rows] == NO_RANK]
+    return unranked
 
 
 def _by_distinct_grade(judgments: JudgmentTable, rows: Ints) -> Ints:
@@ -147,7 +161,7 @@ def _by_distinct_grade(judgments: JudgmentTable, rows: Ints) -> Ints:
     return by_grade
 
 
-def _in_order(judged: Judged, listed: Ints, *, equals: bool) -> NDArray[np.bool_]:
+def _in_order(judged: Judged, listed: Ints, subject: Subject, *, equals: bool) -> NDArray[np.bool_]:
     """For each two neighbours that were both returned, whether they came in this order; equal scores have none.
 
     ``equals``: only neighbours of one grade count, since a good agent returns higher grades first.
@@ -158,15 +172,10 @@ def _in_order(judged: Judged, listed: Ints, *, equals: bool) -> NDArray[np.bool_
     if equals:
         counted &= judgments.grades[one] == judgments.grades[two]
     one, two = one[counted], two[counted]
-    if _sorted_by_id(judgments.targets, one, two):
-        return np.zeros(0, bool)
     ranks, scores = matches.rank[matches.met], judged.run.scores[matches.row[matches.met]]
     told = scores[one] != scores[two]
     in_order: NDArray[np.bool_] = (ranks[one] < ranks[two])[told]
+    agrees = len(in_order) >= FEWEST_PAIRS and in_order.mean() >= SAME_ORDER
+    if agrees and is_sorted(texts_at(judgments.targets, one), texts_at(judgments.targets, two), subject):
+        return in_order[:0]
     return in_order
-
-
-def _sorted_by_id(targets: Texts, one: Ints, two: Ints) -> bool:
-    """Whether the ids rise, or fall, from target to target."""
-    rising = list(map(lt, texts_at(targets, one), texts_at(targets, two)))
-    return bool(rising) and not 1 - SORTED < sum(rising) / len(rising) < SORTED

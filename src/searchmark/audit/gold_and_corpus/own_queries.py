@@ -1,9 +1,11 @@
 """Whether judgments belong to the queries that they were joined with: by the words of gold documents, and by what runs find.
 
 Own pairs of query and judgments are held against pairs of a query and the judgments of another case. If own pairs are not
-better than the others at the level of 5 %, the join is no better than chance. A shift is claimed only where the judgments of
-neighbouring cases fit beyond doubt better than the own ones: neighbours are often alike, so that a shifted join may well be
-better than chance.
+better than the others at the level of 5 %, the join is no better than chance. Words can say that only where queries and
+documents speak alike: of queries in another language than the documents, the few words that both know are in right and wrong
+documents by chance. So gold documents of any case must hold the words of a query together more than words of different
+queries. A shift is claimed only where the judgments of neighbouring cases fit beyond doubt better than the own ones:
+neighbours are often alike, so that a shifted join may well be better than chance.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ FEWEST_CASES = 20  # below, chance alone explains too much
 MOST_CASES = 600  # whose queries are held against all of their judgments: of more, every so many-th
 MOST_JUDGED = 300  # cases that runs are judged on again and again
 LEVEL = 0.05
-SURELY = 4.0  # standard errors by which shifted judgments must fit better: by chance about once in 30,000
+SURELY = 4.0  # standard errors by which shifted judgments must fit better: by chance about once in 30,000 for each of four shifts
 DRAWS = 1999
 SHIFTS = (1, -1, 2, -2)
 ROTATIONS = 19  # better than all of them is better than chance at 5 %
@@ -81,7 +83,8 @@ def judgments_of_other_queries(subject: Subject) -> Iterator[Finding]:
     rows = _rows(subject)
     if len(rows) < FEWEST_CASES:
         return
-    by_words = _word_fits(subject, rows)
+    words = JoinedWords.of(subject, rows)
+    by_words = None if words is None else words.fits
     shift = None if by_words is None else by_words.best_shift
     if shift is None and by_words is not None and by_words.p_of(by_words.own) <= LEVEL:
         return
@@ -93,8 +96,10 @@ def judgments_of_other_queries(subject: Subject) -> Iterator[Finding]:
         yield finding("shifted-judgments", f"{fit}{_example(subject, by_words, rows, shift)}")
     elif by_runs is not None and by_runs.any_better:
         return
-    elif by_words is not None or (by_runs is not None and len(by_runs.runs) > 1):
+    elif words is not None and words.speak_alike:
         yield finding("judgments-at-chance", "; ".join(_reasons(by_words, by_runs)))
+    elif by_runs is not None and len(by_runs.runs) > 1:
+        yield finding("judgments-at-chance", "; ".join(_reasons(None, by_runs)))
 
 
 def _example(subject: Subject, by_words: Fits | None, rows: Sequence[int], shift: int) -> str:
@@ -129,21 +134,55 @@ def _rows(subject: Subject) -> list[int]:
     return sorted(gold) if len(distinct) >= FEWEST_CASES else []
 
 
-def _word_fits(subject: Subject, rows: Sequence[int]) -> Fits | None:
-    """How much of every query is in the gold documents of every case, rare words counting more; None where that says nothing."""
-    facts, queries = document_facts(subject), subject.suite.table.queries
-    if facts is None or queries is None:
-        return None
-    words: dict[int, frozenset[str]] = {}
-    for case, target in relevant_targets(subject):
-        words[case] = words.get(case, frozenset()) | facts.words.get(target, frozenset())
-    usable = [row for row in rows if queries[row] and words.get(row)]
-    usable = usable[:MOST_CASES]  # neighbours stay neighbours
-    if len(usable) < FEWEST_CASES:
-        return None
-    fits = _overlaps([list(dict.fromkeys(tokens(queries[row] or ""))) for row in usable], [words[row] for row in usable])
-    known = float((fits.values.max(axis=1) > 0).mean())
-    return replace(fits, rows=tuple(usable)) if known >= FEWEST_KNOWN else None
+@dataclass(frozen=True, eq=False)
+class JoinedWords:
+    """The words of every query, and those of the gold documents of every case."""
+
+    rows: tuple[int, ...]
+    queries: list[list[str]]
+    golds: list[frozenset[str]]
+
+    @classmethod
+    def of(cls, subject: Subject, rows: Sequence[int]) -> JoinedWords | None:
+        """None where they say nothing."""
+        facts, queries = document_facts(subject), subject.suite.table.queries
+        if facts is None or queries is None:
+            return None
+        words: dict[int, frozenset[str]] = {}
+        for case, target in relevant_targets(subject):
+            words[case] = words.get(case, frozenset()) | facts.words.get(target, frozenset())
+        usable = [row for row in rows if queries[row] and words.get(row)]
+        usable = usable[:MOST_CASES]  # neighbours stay neighbours
+        if len(usable) < FEWEST_CASES:
+            return None
+        asked = [list(dict.fromkeys(tokens(queries[row] or ""))) for row in usable]
+        joined = cls(tuple(usable), asked, [words[row] for row in usable])
+        known = float((joined.fits.values.max(axis=1) > 0).mean())
+        return joined if known >= FEWEST_KNOWN else None
+
+    @cached_property
+    def fits(self) -> Fits:
+        """How much of every query is in the gold documents of every case, rare words counting more."""
+        return replace(_overlaps(self.queries, self.golds), rows=self.rows)
+
+    @property
+    def speak_alike(self) -> bool:
+        """Whether gold documents, of whichever case, hold the words of a query together more than words of different queries do.
+
+        Only words that some of these documents have are dealt to other queries, and each query keeps the number of its own.
+        """
+        all_golds = frozenset[str]().union(*self.golds)
+        queries = [[word for word in query if word in all_golds] for query in self.queries]
+        chance, words = np.random.default_rng(SEED), np.array([word for query in queries for word in query], dtype=object)
+        ends = np.cumsum([len(query) for query in queries])[:-1]
+        dealt = ([list(dict.fromkeys(part)) for part in np.split(chance.permutation(words), ends)] for _ in range(ROTATIONS))
+        best = _best_fit(queries, self.golds)
+        return all(best > _best_fit(each, self.golds) for each in dealt)
+
+
+def _best_fit(queries: Sequence[Sequence[str]], golds: Sequence[frozenset[str]]) -> float:
+    """How much of a query is in the gold documents that fit it best, on the mean."""
+    return float(_overlaps(queries, golds).values.max(axis=1).mean())
 
 
 def _overlaps(queries: Sequence[Sequence[str]], golds: Sequence[frozenset[str]]) -> Fits:
