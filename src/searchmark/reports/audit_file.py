@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 AUDIT_SCHEMA = Schema("audit", 1)
+LARGEST = 2**63 - 1  # of whole numbers
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,10 @@ class AuditedSuite:
     name: str
     hashes: Mapping[str, str | None]
     cases: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.cases <= LARGEST:
+            raise ValueError("cases is not a number of cases")
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,10 @@ def _table(path: str | PathLike[str], name: str, entry: TableEntry) -> AuditTabl
     columns = tuple(entry.rows[0]) if entry.rows else ()
     if any(tuple(row) != columns for row in entry.rows):
         raise FormatError(path, f"tables.{name}", "has rows with different columns")
+    if entry.rows and not columns:
+        raise FormatError(path, f"tables.{name}", "has rows without columns")
+    if any(isinstance(cell, int) and abs(cell) > LARGEST for row in entry.rows for cell in row.values()):
+        raise FormatError(path, f"tables.{name}", f"has a whole number above {LARGEST}")
     return AuditTable(name, entry.title, columns, tuple(tuple(row.values()) for row in entry.rows))
 
 
