@@ -158,6 +158,13 @@ def test_the_table_of_judged_hits_says_what_the_others_could_be_worth() -> None:
     assert table.rows[0][1:] == pytest.approx((0.5, 0.1, 0.2))
 
 
+def test_the_run_that_is_judged_most_is_named_where_hardly_anything_is() -> None:
+    cases = [replace(case, judgments=(*case.judgments[:4], Judgment("against", grade=0))) for case in listed_cases()]
+    judged = {f"r{count}": [[*targets_of(case)[:count], *"abcdefghij"][:10] for case in cases] for count in (0, 1, 2, 4)}
+    message = next(each.message for each in pool_bias(subject_of(cases, **judged)) if each.code == "hardly-judged")
+    assert message == "of the first 10 hits at most 40% are judged (r4 40%, r2 20%, r1 10%)"
+
+
 def test_a_gap_that_varies_from_case_to_case_is_not_told() -> None:
     """A tenth less is judged on the mean, all of it in two of twenty cases."""
     cases = [replace(case, judgments=(*case.judgments, Judgment("against", grade=0))) for case in listed_cases()]

@@ -163,6 +163,21 @@ def test_a_share_next_to_a_possible_one_is_not_possible(cell: str, tmp_path: Pat
     assert codes(tmp_path, f"name,n,Hit@10\na,24,{cell}\n") == ["claim-no-count"]
 
 
+@pytest.mark.parametrize(
+    "table",
+    ['name;n;P@10;HitRate@10\na;24;"0,35 [0,30; 0,40]";0,30\n', "name;n;P@10;HitRate@10\na;1,000;0.35;0.30\n"],
+)
+def test_semicolons_part_cells_and_commas_may_be_decimal(table: str, tmp_path: Path) -> None:
+    assert "claim-precision-above-hit-rate" in codes(tmp_path, table)
+
+
+def test_a_decimal_comma_keeps_its_digits(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("name;n;P@10\na;24;0,350\n")
+    ((_, claim),) = read_claims(path).claims()
+    assert (claim.value.text, claim.value.value) == ("0.350", Fraction(35, 100))
+
+
 def test_precision_counts_hits_and_not_cases(tmp_path: Path) -> None:
     assert codes(tmp_path, "name,n,P@10\na,24,0.3000\n") == []
     assert codes(tmp_path, "name,n,P@10\na,24,0.3018\n") == ["claim-no-count"]

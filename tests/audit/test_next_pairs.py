@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from searchmark import Case, Document, Judgment, Run, Suite, judge, load_suite, save_suite, score
+from searchmark.audit.gold_and_agents.pools import judged_table, pool_bias
 from searchmark.audit.next_pairs.planning import plan_judging, plan_tables
 from searchmark.audit.result import JudgingPlan
 from searchmark.audit.subject import Subject
@@ -83,7 +84,8 @@ def test_what_is_relevant_more_often_where_it_is_judged_is_more_likely_to_be() -
 def test_no_pair_is_listed_where_all_is_judged() -> None:
     some = collection(3, share=1.0)
     plan = plan_judging(audited(some.suite(), None, some.runs, ["nDCG@10"]), 20)
-    assert (plan.open, plan.pairs, plan.needed, plan.least) == (0, (), 0, plan.difference)
+    assert (plan.open, plan.pairs, plan.turns, plan.least) == (0, (), 0, plan.difference)
+    assert plan_tables(plan)[0].title.startswith("Comparison that is already settled (no unjudged pair changes it): ")
 
 
 def test_of_many_runs_the_best_neighbours_that_are_not_told_apart_are_settled() -> None:
@@ -98,6 +100,71 @@ def test_two_runs_may_be_named() -> None:
     assert (plan.runs, plan.why) == (("c", "a"), "as asked")
 
 
+def test_named_runs_are_shown_in_the_order_in_which_they_are_named() -> None:
+    settle, _ = plan_tables(plan_judging(subject(A, B, measure="RR"), 5, ("b", "a")))
+    assert settle.title.endswith(": b and a by RR (as asked); the difference is a less b")
+    assert settle.rows[0][0] == pytest.approx(-0.25)
+
+
+def test_what_is_expected_lies_between_what_is_possible() -> None:
+    some = collection(0, 0.4)
+    plan = plan_judging(audited(some.suite(), None, some.runs, ["nDCG@10"]), 1)
+    assert plan.expected is not None
+    assert plan.least <= plan.expected <= plan.most
+
+
+@pytest.mark.slow
+def test_the_sign_turns_about_as_often_as_the_plan_says() -> None:
+    turned, said = [], []
+    for seed in range(40):
+        some = collection(seed, 0.4, "P@5")
+        plan = plan_judging(audited(some.suite(), None, some.runs, ["P@5"]), 1)
+        turned.append(some.difference() * some.difference(some.pool) <= 0)
+        said.append(plan.turns or 0.0)
+    assert abs(np.mean(turned) - np.mean(said)) < 0.15
+
+
+def test_a_lead_that_no_grade_turns_is_called_settled() -> None:
+    ahead, behind = run("a", q1="known", q2="known"), run("b", q1="wrong other known", q2="wrong other known")
+    settle, pairs = plan_tables(plan_judging(subject(ahead, behind, measure="RR"), 5))
+    assert settle.title.startswith("Comparison that is already settled (no grades of unjudged pairs turn its sign): ")
+    assert len(pairs.rows) == 2
+
+
+def few_judged(*, chosen: bool) -> Suite:
+    """Gold that names one relevant document per case, with judgments against another that were chosen, or not."""
+    cases = [Case(f"c{row}", "q", (Judgment("known", "id", 1), Judgment("wrong", "id", 0))) for row in range(12)]
+    metadata = {"chosen_judgments": {case.id: ["wrong"] for case in cases}}
+    return Suite.from_cases("shop", cases, metadata=metadata if chosen else {})
+
+
+def few_runs() -> tuple[Run, Run]:
+    return tuple(
+        run(name, **{f"c{row}": hits for row in range(12)}) for name, hits in (("a", "known wrong new"), ("b", "other known"))
+    )  # type: ignore[return-value]  # two of them
+
+
+def test_nothing_is_expected_of_unjudged_documents_where_no_pool_was_judged() -> None:
+    plans = [plan_judging(audited(few_judged(chosen=chosen), None, few_runs(), ["RR"]), 1) for chosen in (False, True)]
+    assert [plan.expected is None for plan in plans] == [False, True]
+    assert [plan.turns is None for plan in plans] == [False, True]
+    assert [plan.settled for plan in plans] == [None, None]
+
+
+def test_judgments_that_were_chosen_are_no_pool() -> None:
+    found = [audited(few_judged(chosen=chosen), None, few_runs(), ["RR"]) for chosen in (False, True)]
+    assert [judged_table(each) is None for each in found] == [False, True]
+    assert [any(each.code == "hardly-judged" for each in pool_bias(subject)) for subject in found] == [False, False]
+
+
+def test_hits_are_not_taken_to_be_like_those_that_were_chosen() -> None:
+    cases = [Case(f"c{row}", "q", (Judgment("wrong", "id", 0), Judgment("new", "id", 1))) for row in range(12)]
+    suite = Suite.from_cases("shop", cases, metadata={"chosen_judgments": {case.id: ["new"] for case in cases}})
+    table = judged_table(audited(suite, None, few_runs()[:1], ["RR"]))
+    assert table is not None
+    assert table.rows[0][1:] == (pytest.approx(2 / 3), pytest.approx(1 / 3), pytest.approx(1 / 3))
+
+
 @pytest.mark.parametrize(
     ("between", "reason"), [(("a", "x"), "--between names 'x', but the runs are a, b"), (("a", "a"), "two different runs")]
 )
@@ -108,8 +175,8 @@ def test_runs_that_cannot_be_compared_are_refused(between: tuple[str, str], reas
 
 def test_the_tables_say_which_runs_and_how_far_it_is_open() -> None:
     settle, pairs = plan_tables(plan_judging(subject(A, B, measure="RR"), 5))
-    assert settle.title.endswith("by RR (the two runs)")
-    assert [row[:4] for row in pairs.rows] == [("q1", "new", *((1, 3) if "b against a" in settle.title else (3, 1)))]
+    assert settle.title == "Comparison to settle: a and b by RR (the two runs); the difference is b less a"
+    assert [row[:4] for row in pairs.rows] == [("q1", "new", 1, 3)]
 
 
 @pytest.fixture
@@ -177,6 +244,15 @@ def test_graded_pairs_become_judgments_that_the_suite_remembers_as_chosen(capsys
 
 
 @pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize("option", ["--gold-set", "--suite"])
+def test_the_suite_may_be_named_as_other_commands_name_it(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "suite.jsonl"]) == 0
+    by_argument = capsys.readouterr().out
+    assert main(["audit", option, "suite.jsonl"]) == 0
+    assert capsys.readouterr().out == by_argument
+
+
+@pytest.mark.usefixtures("shop")
 def test_json_lines_are_read_back_as_well() -> None:
     assert asked_next("next.jsonl") == 0
     rows = [json.loads(line) | {"grade": 1} for line in Path("next.jsonl").read_text().splitlines()]
@@ -196,6 +272,49 @@ def test_grades_that_are_known_already_are_counted_and_added_once(capsys: pytest
 
 
 @pytest.mark.usefixtures("shop")
+def test_pairs_that_have_no_grade_yet_are_left_out_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    asked_next("next.csv")
+    graded("1", "")
+    assert main(list(IMPORT)) == 0
+    assert "new judgments: 1, pairs without a grade, left out: 1" in capsys.readouterr().err
+    graded("", "")
+    assert "line 2: no pair has a grade; fill in the column grade" in refused(capsys, *IMPORT)
+
+
+@pytest.mark.usefixtures("shop")
+def test_what_is_to_be_filled_in_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    asked_next("next.csv")
+    said = capsys.readouterr().err
+    assert "fill in the column grade (0, 1) and read it back with `searchmark label --gold-set SUITE --import next.csv" in said
+    assert "without a text" not in said
+
+
+@pytest.mark.usefixtures("shop")
+def test_that_texts_are_missing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["audit", "suite.jsonl", "--run", "a.run", "--run", "b.run", "-m", "RR", "--next", "4", "-o", "next.csv"])
+    assert "pairs without a text: 2 of 2; name the documents that were searched with --corpus" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize("output", ["next.csv", "next.jsonl"])
+def test_long_texts_are_cut_for_people_and_marked(output: str) -> None:
+    document = {"id": "new", "title": "NEW", "text": "word " * 10_000, "body": "more " * 10_000}
+    Path("corpus.jsonl").write_text(json.dumps(document) + "\n" + json.dumps({"id": "known", "text": "x"}) + "\n")
+    assert asked_next(output) == 0
+    written = Path(output).read_text()
+    assert len(written) < 12_000
+    assert "... (cut: 2000 of 50000 characters)" in written
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_format_that_no_suite_is_written_in_is_refused_with_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+    asked_next("next.csv")
+    graded("1", "0")
+    said = refused(capsys, *IMPORT[:-1], "judged.yaml")
+    assert "judged.yaml: the extension does not tell the format; label writes .jsonl, .json, .qrels, or a folder (BEIR)" in said
+
+
+@pytest.mark.usefixtures("shop")
 def test_grades_that_contradict_the_suite_are_refused_and_named(capsys: pytest.CaptureFixture[str]) -> None:
     asked_next("next.csv")
     graded("1", "0")
@@ -212,7 +331,6 @@ def test_grades_that_contradict_the_suite_are_refused_and_named(capsys: pytest.C
     [
         ("q1,", "q9,", "the suite has no case 'q9'"),
         ("red shoes", "red hats", "query 'q1' is 'red hats' here and 'red shoes' in the suite"),
-        ("new,1,", "new,,", "line 2: has no grade"),
         ("new,1,", "new,2,", "grade '2' is not a whole number from 0 to 1"),
         ("new,1,", "new,yes,", "grade 'yes' is not a whole number"),
         ("q2,blue coat,new", "q1,red shoes,new", "item 'new' is graded a second time for query 'q1'"),
@@ -234,6 +352,7 @@ def test_a_line_that_does_not_fit_the_suite_is_refused(old: str, new: str, reaso
         (("audit", "suite.jsonl", "-o", "next.csv"), "next.csv: pairs to judge are written with --next"),
         (("label", "--gold-set", "suite.jsonl", "-o", "x.jsonl"), "--gold-set takes the grades of --import FILE"),
         (("label", "-o", "x.jsonl"), "nothing says what to label"),
+        (("audit", "suite.jsonl", "--gold-set", "suite.jsonl"), "the suite is named twice: suite.jsonl and --gold-set suite.jsonl"),
     ],
 )
 def test_calls_that_lack_something_are_refused(arguments: tuple[str, ...], reason: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from searchmark.errors import FormatError, UsageError
 from searchmark.labelling.review_cells import same_text
-from searchmark.labelling.review_file import ReviewRow, graded_entries, rows_text
+from searchmark.labelling.review_file import ReviewRow, graded_entries, is_chosen, rows_text
 from searchmark.suites.source import Entry
 
 
@@ -25,7 +25,7 @@ def read_back(folder: Path, row: ReviewRow) -> Entry:
     line[header.index("grade")] = "1"
     with (folder / "next.csv").open("w", newline="") as file:
         csv.writer(file).writerows([header, line])
-    (entry,) = graded_entries(folder / "next.csv")
+    (entry,), _ = graded_entries(folder / "next.csv", is_chosen)
     return entry
 
 
@@ -61,4 +61,4 @@ def test_a_query_whose_secret_was_removed_is_known_again() -> None:
 def test_a_second_column_of_grades_is_refused(tmp_path: Path) -> None:
     (tmp_path / "next.csv").write_text("query_id,item_id,grade,grade\nq,d,1,0\n")
     with pytest.raises(FormatError, match="line 1: has two columns 'grade'; remove one of them"):
-        graded_entries(tmp_path / "next.csv")
+        graded_entries(tmp_path / "next.csv", is_chosen)

@@ -42,8 +42,9 @@ class JudgingPlan:
     """What to judge next, so that a comparison of two runs is settled soonest; ``runs`` are the baseline and the candidate.
 
     ``why`` says why these two. ``open`` counts the unjudged pairs that could change the ``difference``, which then lies between
-    ``least`` and ``most``, and as it seems near ``expected``. ``needed`` is about how many of them settle which run is better on
-    these cases, None if all of them may not.
+    ``least`` and ``most``. ``expected`` is what it becomes on average once all of them are judged, and ``turns`` about how
+    likely its sign is another one then; both are None where the judgments do not tell how likely unjudged documents are relevant.
+    ``highest_grade`` is the highest that a pair may get.
     """
 
     runs: tuple[str, str]
@@ -54,9 +55,17 @@ class JudgingPlan:
     open: int
     least: float
     most: float
-    expected: float
-    needed: int | None
+    expected: float | None
+    turns: float | None
+    highest_grade: int
     pairs: tuple[PairToJudge, ...]
+
+    @property
+    def settled(self) -> str | None:
+        """Why which run is better on these cases is settled already, None if it is not."""
+        if self.open == 0:
+            return "no unjudged pair changes it"
+        return "no grades of unjudged pairs turn its sign" if self.least > 0 or self.most < 0 else None
 
 
 @dataclass(frozen=True)

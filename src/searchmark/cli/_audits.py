@@ -13,10 +13,11 @@ from searchmark.errors import UsageError
 from searchmark.files.store import write_text
 
 if TYPE_CHECKING:
-    from searchmark.audit.result import Audit
+    from searchmark.audit.result import Audit, JudgingPlan
 
 
 PAIRS = (".csv", ".jsonl")
+FEW_GRADES = 5  # that are listed one by one
 
 
 def check_audit_outputs(outputs: tuple[str, ...], *, pairs: bool = False) -> None:
@@ -43,6 +44,21 @@ def write_audit(found: Audit, outputs: tuple[str, ...]) -> None:
             pieces = _pairs_text(found, Path(output)) if _holds_pairs(output) else audit_pieces(found, audit_format(output))
             write_text(output, pieces)
             tell(f"written: {output}")
+            if _holds_pairs(output) and found.plan is not None:
+                _tell_pairs(found.plan, output)
+
+
+def _tell_pairs(plan: JudgingPlan, output: str) -> None:
+    if not plan.pairs:
+        tell("no unjudged pair changes the comparison, so there is nothing to grade")
+        return
+    grades = (
+        ", ".join(map(str, range(plan.highest_grade + 1))) if plan.highest_grade <= FEW_GRADES else f"0 to {plan.highest_grade}"
+    )
+    tell(f"fill in the column grade ({grades}) and read it back with `searchmark label --gold-set SUITE --import {output} -o FILE`")
+    without = sum(pair.document is None for pair in plan.pairs)
+    if without:
+        tell(f"pairs without a text: {without} of {len(plan.pairs)}; name the documents that were searched with --corpus")
 
 
 def _pairs_text(found: Audit, path: Path) -> str:
@@ -56,7 +72,8 @@ def _pairs_text(found: Audit, path: Path) -> str:
         known = pair.document
         about = ("", "", {}) if known is None else (known.title or "", known.text, known.fields)
         rows.append(ReviewRow(pair.case, pair.query, pair.item, *about))
-    return scrubbed(rows_text(rows, path), environment_secrets())
+    secrets = environment_secrets()
+    return scrubbed(rows_text(rows, path, lambda text: scrubbed(text, secrets)), secrets)
 
 
 def show_audit(found: Audit, outputs: tuple[str, ...]) -> None:

@@ -11,13 +11,13 @@ from searchmark.errors import FormatError
 LONGEST_FIELD = 1 << 30
 
 
-def csv_rows(path: str | PathLike[str], lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(path: str | PathLike[str], lines: Iterable[str], delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
     """Every row with the number of its last line.
 
     How long a field may be is a setting of the whole process in Python, so it is changed for one row at a time and
     whoever else reads CSV in this process never sees it.
     """
-    reader = csv.reader(lines, strict=True)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         before = csv.field_size_limit(LONGEST_FIELD)
         try:

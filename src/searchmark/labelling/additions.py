@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from searchmark.errors import FormatError, shortened
 from searchmark.judging.judge import judge
@@ -13,11 +12,10 @@ from searchmark.labelling.label import GRADES
 from searchmark.labelling.review_cells import same_text
 from searchmark.labelling.review_file import CHOSEN, graded_entries
 from searchmark.records import Answer, Case, Hit, Judgment, Run, Suite
+from searchmark.records.chosen_judgments import CHOSEN_JUDGMENTS, chosen_pairs
 from searchmark.records.judgments import Match
 from searchmark.services.secret_forms import HIDDEN
 from searchmark.suites.source import Entry, as_whole
-
-CHOSEN_JUDGMENTS = "chosen_judgments"  # in a suite's metadata: by case, the items that were chosen and not drawn at random
 
 
 @dataclass(frozen=True)
@@ -37,40 +35,40 @@ class _NewGrade:
 
 @dataclass(frozen=True)
 class GradedSuite:
-    """A suite with new grades: how many were added, and how many were known already."""
+    """A suite with new grades: how many were added, how many were known already, and how many pairs have none yet."""
 
     suite: Suite
     added: int
     known: int
+    empty: int
 
 
 def add_grades(suite: Suite, path: Path) -> GradedSuite:
     """The suite with the grades of a file; what contradicts it is refused."""
-    graded = _read(suite, path)
+    graded, empty = _read(suite, path)
     existing = _existing_grades(suite, graded)
     contradictions = [each for each in graded if existing.get((each.case, each.item), each.grade) != each.grade]
     if contradictions:
         raise _contradicted(path, contradictions, existing)
     new = [each for each in graded if (each.case, each.item) not in existing]
-    return GradedSuite(_with(suite, new), len(new), len(graded) - len(new))
+    return GradedSuite(_with(suite, new), len(new), len(graded) - len(new), empty)
 
 
-def chosen_pairs(suite: Suite) -> Mapping[str, list[str]]:
-    """By case, the items whose judgments were chosen and not drawn at random; what is not of this shape says nothing."""
-    kept = suite.metadata.get(CHOSEN_JUDGMENTS)
-    pairs: Mapping[Any, Any] = kept if isinstance(kept, Mapping) else {}
-    return {case: items for case, items in pairs.items() if isinstance(items, list) and items}
+def highest_grade(suite: Suite) -> int:
+    """The highest grade that people may give to pairs of a suite: the highest that it has."""
+    return max(int(suite.judgments.grades.max(initial=1)), GRADES[-1] if suite.kind == "labels" else 1)
 
 
-def _read(suite: Suite, path: Path) -> list[_NewGrade]:
-    highest = max([*suite.judgments.grades.tolist(), GRADES[-1] if suite.kind == "labels" else 1])
+def _read(suite: Suite, path: Path) -> tuple[list[_NewGrade], int]:
+    highest = highest_grade(suite)
     found: dict[tuple[str, str], _NewGrade] = {}
-    for entry in graded_entries(path):
+    entries, empty = graded_entries(path, lambda _: True)  # grades that are added to a suite are not held against a rule
+    for entry in entries:
         case, item = _case(suite, entry), entry.text("item_id")
         if (case, item) in found:
             raise FormatError(path, entry.place, f"item {item!r} is graded a second time for query {case!r}")
         found[case, item] = _NewGrade(entry, case, item, _grade(entry, highest))
-    return list(found.values())
+    return list(found.values()), empty
 
 
 def _case(suite: Suite, entry: Entry) -> str:

@@ -21,7 +21,7 @@ from searchmark.errors import FormatError, shortened
 from searchmark.labelling.agreement import Stratum
 from searchmark.labelling.label import GRADES, Labels, Pair
 from searchmark.labelling.review_cells import same_text
-from searchmark.labelling.review_file import CHOSEN, ReviewRow, graded_entries, rows_text
+from searchmark.labelling.review_file import CHOSEN, ReviewRow, graded_entries, is_chosen, rows_text
 from searchmark.labelling.words import words
 from searchmark.suites.source import Entry, as_whole
 
@@ -141,10 +141,10 @@ class GradedReview:
 
 
 def read_review(path: Path, labels: Labels) -> GradedReview:
-    """The grades that people wrote; every pair needs one."""
+    """The grades that people wrote; every pair of a sample needs one."""
     grades: dict[Pair, int] = {}
     drawn_from: dict[Pair, str] = {}
-    for entry in graded_entries(path):
+    for entry in graded_entries(path, is_chosen)[0]:
         pair = _pair(entry, labels)
         if pair in grades:
             raise FormatError(path, entry.place, f"item {pair[1]!r} is graded a second time for query {pair[0]!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from searchmark.suites.source import Entry, Source
 
 COLUMNS = ("query_id", "query", "item_id", "grade", "title", "text", "fields", "drawn_from")
 CHOSEN = "chosen, not drawn at random"  # instead of what a sample was drawn from
+LONGEST = 2000  # letters of a text: what people read before they give a grade
 EXTENSIONS = (".csv", ".jsonl", ".ndjson")
 
 
@@ -36,9 +37,9 @@ class ReviewRow:
     grade: None = None
 
 
-def rows_text(rows: Iterable[ReviewRow], path: Path) -> str:
-    """The file for people, CSV or JSONL by its extension."""
-    by_column = [{name: asdict(row)[name] for name in COLUMNS} for row in rows]
+def rows_text(rows: Iterable[ReviewRow], path: Path, clean: Callable[[str], str] = str) -> str:
+    """The file for people, CSV or JSONL by its extension; ``clean`` sees texts before they are cut."""
+    by_column = [{name: asdict(row)[name] for name in COLUMNS} | _shown(row, clean) for row in rows]
     extension = path.suffix.lower()
     if extension not in EXTENSIONS:
         raise UsageError(f"{path}: a review is written as .csv or .jsonl; name the file accordingly")
@@ -51,24 +52,43 @@ def rows_text(rows: Iterable[ReviewRow], path: Path) -> str:
     return file.getvalue()
 
 
+def _shown(row: ReviewRow, clean: Callable[[str], str]) -> dict[str, Any]:
+    """What people read, cut where it is long."""
+    fields = {name: cut if (cut := _cut(clean(plain(value)))) != plain(value) else value for name, value in row.fields.items()}
+    return {"title": _cut(clean(row.title)), "text": _cut(clean(row.text)), "fields": fields}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... (cut: {LONGEST} of {len(text)} characters)"
+
+
 def _cell(row: Mapping[str, Any], column: str) -> str:
     value = row[column]
     if column == "fields":
-        value = "; ".join(f"{name}: {plain(inner)}" for name, inner in value.items())
+        value = _cut("; ".join(f"{name}: {plain(inner)}" for name, inner in value.items()))
     text = "" if value is None else str(value)
     return id_cell(text) if column in ("query_id", "item_id") else text_cell(text)
 
 
-def graded_entries(path: Path) -> list[Entry]:
-    """The pairs of a file that people have graded; every pair needs a grade."""
+def is_chosen(entry: Entry) -> bool:
+    """Whether a pair was chosen, and is not part of a sample."""
+    return entry.maybe_text("drawn_from") == CHOSEN
+
+
+def graded_entries(path: Path, may_be_empty: Callable[[Entry], bool]) -> tuple[list[Entry], int]:
+    """The pairs of a file that people have graded, and how many they have not; who asks says which may be left so."""
     entries = list(_entries(path))
     if not entries:
         raise FormatError(path, None, "holds no pairs")
     empty = [entry for entry in entries if entry.first("grade") is None]
-    if empty:
-        more = f" ({len(empty)} of {len(entries)} pairs have none)" if len(empty) > 1 else ""
-        raise FormatError(path, empty[0].place, f"has no grade{more}; grade every pair, or remove the lines of those that are left")
-    return entries
+    refused = [entry for entry in empty if not may_be_empty(entry)]
+    if refused:
+        more = f" ({len(refused)} of {len(entries)} pairs have none)" if len(refused) > 1 else ""
+        why = "a sample without those that are hard to grade agrees too well"
+        raise FormatError(path, refused[0].place, f"has no grade{more}; grade every pair: {why}")
+    if len(empty) == len(entries):
+        raise FormatError(path, empty[0].place, "no pair has a grade; fill in the column grade")
+    return [entry for entry in entries if entry.first("grade") is not None], len(empty)
 
 
 def _entries(path: Path) -> Iterator[Entry]:

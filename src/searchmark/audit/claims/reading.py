@@ -18,6 +18,7 @@ from searchmark.errors import FormatError, shortened
 from searchmark.files.csv_rows import csv_rows
 from searchmark.files.store import check_readable, read_text
 
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")  # an interval has a blank or a semicolon between its ends
 _RULE = re.compile(r"[\s|:\-]+")
 _INTERVAL = re.compile(r"(?P<value>[^[(]+?)\s*[\[(]\s*(?P<low>[^,;–]+?)\s*(?:,|;|\bto\b|–)\s*(?P<high>[^,;–]+?)\s*[\])]")
 _WHOLE = re.compile(r"(?:n\s*=\s*)?(\d{1,3}(?:[,\s]\d{3})+|\d{1,12})", re.IGNORECASE)
@@ -47,7 +48,20 @@ def _lines(path: Path) -> Iterator[LineCells]:
         return ((number, line.rstrip("\n").split("\t")) for number, line in enumerate(StringIO(text, newline=None), 1))
     if extension != ".csv":
         raise FormatError(path, None, "published numbers are read from .csv, .tsv or .md; name the file accordingly")
-    return csv_rows(path, StringIO(text, newline=""))
+    lines = list(StringIO(text, newline=""))
+    return _with_points(list(csv_rows(path, lines, ";"))) if _by_semicolons(lines) else csv_rows(path, lines)
+
+
+def _by_semicolons(lines: Sequence[str]) -> bool:
+    """Whether a header has cells between semicolons, as spreadsheets write them where a comma is the decimal point."""
+    header = next((line for line in lines if line.strip()), "")
+    return ";" in header and "," not in re.sub(r'"[^"]*"', "", header)
+
+
+def _with_points(rows: list[LineCells]) -> Iterator[LineCells]:
+    """Decimal commas become points, unless there are points already: then a comma parts thousands."""
+    commas = not any(re.search(r"\d\.\d", cell) for _, cells in rows[1:] for cell in cells)
+    return ((line, [_DECIMAL_COMMA.sub(".", cell) if commas else cell for cell in cells]) for line, cells in rows)
 
 
 def _markdown(text: str) -> Iterator[LineCells]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from searchmark.audit.judged_pools import hits_without_chosen, is_pooled
 from searchmark.audit.result import AuditTable
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
@@ -18,8 +19,6 @@ from searchmark.records import OK
 
 DEPTH = 10
 FEWEST_CASES = 10
-# Cases with a target that is judged not relevant: below, the gold names what is relevant, and no pool was judged.
-POOLED = 0.5
 # A gap that could move P@k by a tenth; the upgrade by .096 that was retracted was made of such gaps. It must be beyond chance, too.
 GAP, CERTAIN = 0.1, 3.0
 FEW = 0.5  # of the first hits, from which on fewer are judged than are not
@@ -45,7 +44,8 @@ def pool_bias(subject: Subject) -> Iterator[Finding]:
         return
     most, least = (pick(pools, key=lambda name: pools[name].share) for pick in (max, min))
     if pools[most].share < FEW:
-        shares = ", ".join(f"{name} {each.share:.0%}" for name, each in list(pools.items())[:3])
+        highest = sorted(pools, key=lambda name: -pools[name].share)[:3]
+        shares = ", ".join(f"{name} {pools[name].share:.0%}" for name in highest)
         yield finding("hardly-judged", f"of the first {depth} hits at most {pools[most].share:.0%} are judged ({shares})")
     if _gap(pools[most], pools[least]):
         low = pools[least]
@@ -72,21 +72,19 @@ def judged_table(subject: Subject) -> AuditTable | None:
 def _pools(subject: Subject) -> tuple[int, Mapping[str, Pooled]]:
     """The first hits of every run on cases that all of them answer, to a depth that all of them reach."""
     of_runs = {name: scores.judged for name, scores in subject.scores.items()}
-    if not of_runs or not is_pooled(subject):
+    if not of_runs or not is_pooled(subject.suite):
         return DEPTH, {}
     depth = max(1, min(DEPTH, *(judged.run.longest for judged in of_runs.values())))
     answered = np.logical_and.reduce([judged.answerable & (judged.status == OK) for judged in of_runs.values()])
     return depth, {name: _pooled(judged, answered, depth) for name, judged in of_runs.items()} if answered.any() else {}
 
 
-def is_pooled(subject: Subject) -> bool:
-    """Whether more was judged than what is relevant, so that a hit without a judgment is one that was not looked at."""
-    judgments, count = subject.suite.judgments, len(subject.suite)
-    against = np.bincount(judgments.case[judgments.grades == 0], minlength=count)
-    return int(np.count_nonzero(against)) >= POOLED * count
-
-
 def _pooled(judged: Judged, rows: NDArray[np.bool_], depth: int) -> Pooled:
-    shares, rel = share_judged(judged.hits, k=depth)[rows], judged.suite.defaults.rel
-    relevant = float(precision(judged.hits, k=depth, rel=rel)[rows].mean())
-    return Pooled(shares, relevant, min(1.0, relevant / float(shares.mean())) if shares.any() else relevant)
+    rel = judged.suite.defaults.rel
+    (share, relevant), (looked_at, found) = (
+        (share_judged(hits, k=depth)[rows], precision(hits, k=depth, rel=rel)[rows])
+        for hits in (judged.hits, hits_without_chosen(judged))  # what was chosen is not like the rest
+    )
+    like_them = float(found.mean() / looked_at.mean()) if looked_at.any() else 0.0
+    precise = float(relevant.mean())
+    return Pooled(share, precise, min(1.0, precise + (1 - float(share.mean())) * like_them))

@@ -6,14 +6,11 @@ from collections.abc import Iterator
 
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
+from searchmark.records.chosen_judgments import chosen_pairs
 
 
 def chosen_judgments(subject: Subject) -> Iterator[Finding]:
     """What a suite remembers of pairs that were chosen."""
-    if not subject.suite.metadata:
-        return
-    from searchmark.labelling.additions import chosen_pairs  # every report would wait for it
-
     chosen = chosen_pairs(subject.suite)
     if chosen:
         count, cases = sum(map(len, chosen.values())), [case for case in subject.suite.table.ids if case in chosen]

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import compress, pairwise
 
 import numpy as np
 
 from searchmark.analysis.comparison import compare, primary_column
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.verdicts import Difference
+from searchmark.audit.judged_pools import is_pooled
 from searchmark.audit.next_pairs.effects import effects, joint_effect
 from searchmark.audit.next_pairs.pooling import PooledDocument, pooled
-from searchmark.audit.next_pairs.priors import relevance_prior
+from searchmark.audit.next_pairs.priors import RelevancePrior, relevance_prior
 from searchmark.audit.result import AuditTable, JudgingPlan, PairToJudge
 from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus
 from searchmark.errors import UsageError
+from searchmark.labelling.additions import highest_grade
 from searchmark.measures.formulas import Floats
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.records.document import Document
 
 TOLD_APART = ("IMPROVED", "REGRESSED")
 NO_CHANGE = 1e-12
-Z = 1.959964  # of a sign that is right in 97.5 %
+# Worlds that are drawn: few where many judgments are scored again in each of them.
+WORLDS, FEWEST_WORLDS, MOST_JUDGMENTS = 200, 40, 10_000_000
 
 
 def plan_judging(subject: Subject, count: int, between: tuple[str, str] | None = None) -> JudgingPlan:
@@ -35,15 +38,19 @@ def plan_judging(subject: Subject, count: int, between: tuple[str, str] | None =
     pool = pooled(first, second, column)
     unjudged = [each for each in pool if each.grade is None]
     grades = subject.suite.judgments.grades.tolist()
-    prior = relevance_prior(pool, _lowest(first.measures[column]), grades)
+    prior = relevance_prior(pool, _lowest(first.measures[column]), grades, known=is_pooled(subject.suite))
     chance = prior.chances(unjudged)
     effect = effects(first, second, column, unjudged, prior.grade) / max(1, difference.cases)
     order = _ordered(subject, unjudged, chance, effect)
+    pairs = [_pair(subject, unjudged[at], chance[at], effect[at]) for at in order[:count]]
     now = difference.difference or 0.0
-    against, in_favour = ([each for each, by in zip(unjudged, effect * sign, strict=True) if by > 0] for sign in (-1, 1))
-    least, most = (
-        joint_effect(first, second, column, each, prior.grade) / max(1, difference.cases) for each in (against, in_favour)
-    )
+
+    def after(relevant: Sequence[bool]) -> float:
+        chosen = list(compress(unjudged, relevant))
+        return now + joint_effect(first, second, column, chosen, prior.grade) / max(1, difference.cases)
+
+    ends = (now, after((effect < 0).tolist()), after((effect > 0).tolist()))
+    worlds = _worlds(prior, unjudged, after, len(first.judged.hits.target_case)) if prior.known else None
     return JudgingPlan(
         runs=names,
         why=why,
@@ -51,14 +58,22 @@ def plan_judging(subject: Subject, count: int, between: tuple[str, str] | None =
         difference=now,
         verdict=difference.verdict,
         open=len(order),
-        least=now + least,
-        most=now + most,
-        expected=now + float((chance * effect).sum()),
-        needed=_needed(now, chance[order], effect[order]),
-        pairs=tuple(
-            _with_documents(subject.corpus, [_pair(subject, unjudged[at], chance[at], effect[at]) for at in order[:count]])
-        ),
+        least=min(*ends, *(() if worlds is None else worlds.tolist())),
+        most=max(*ends, *(() if worlds is None else worlds.tolist())),
+        expected=None if worlds is None else float(worlds.mean()),
+        turns=None if worlds is None else float((np.sign(np.round(worlds, 12)) != np.sign(round(now, 12))).mean()),
+        highest_grade=highest_grade(subject.suite),
+        pairs=tuple(_with_documents(subject.corpus, pairs)),
     )
+
+
+def _worlds(
+    prior: RelevancePrior, unjudged: Sequence[PooledDocument], after: Callable[[Sequence[bool]], float], judgments: int
+) -> Floats:
+    """What the difference becomes once all pairs are judged, in worlds that the judgments so far allow."""
+    chance = np.random.default_rng(0)
+    count = max(FEWEST_WORLDS, min(WORLDS, MOST_JUDGMENTS // max(1, judgments)))
+    return np.array([after(prior.draw(unjudged, chance).tolist()) for _ in range(count)])
 
 
 def _lowest(measure: AnyMeasure) -> int:
@@ -72,14 +87,6 @@ def _ordered(subject: Subject, unjudged: Sequence[PooledDocument], chance: Float
     expected = np.round(chance * np.abs(effect), 12).tolist()
     moving = [at for at in range(len(unjudged)) if abs(effect[at]) > NO_CHANGE]
     return sorted(moving, key=lambda at: (-expected[at], ids[unjudged[at].case], unjudged[at].item))
-
-
-def _needed(now: float, chance: Floats, effect: Floats) -> int | None:
-    """After how many of them the rest is not expected to turn the sign; None if it may be 0 after all of them."""
-    expected = abs(now + float((chance * effect).sum()))
-    left = np.concatenate([np.cumsum((chance * (1 - chance) * effect**2)[::-1])[::-1], [0.0]])
-    settled = np.flatnonzero(expected > Z * np.sqrt(left))
-    return int(settled[0]) if len(settled) and expected > NO_CHANGE else None
 
 
 def _pair(subject: Subject, document: PooledDocument, chance: float, effect: float) -> PairToJudge:
@@ -138,9 +145,19 @@ def _difference(subject: Subject, baseline: str, candidate: str) -> Difference:
 def plan_tables(plan: JudgingPlan) -> tuple[AuditTable, AuditTable]:
     """How far the comparison is open, and what to judge."""
     baseline, candidate = plan.runs
-    columns = ("difference", "verdict", "unjudged pairs that change it", "at least", "at most", "expected", "labels needed")
-    row = (plan.difference, plan.verdict, plan.open, plan.least, plan.most, plan.expected, plan.needed)
-    title = f"Comparison to settle: {candidate} against {baseline} by {plan.measure} ({plan.why})"
+    columns = (
+        "difference",
+        "verdict",
+        "unjudged pairs that change it",
+        "at least",
+        "at most",
+        "expected",
+        "rough chance that it turns",
+    )
+    row = (plan.difference, plan.verdict, plan.open, plan.least, plan.most, plan.expected, plan.turns)
+    state = "Comparison to settle" if plan.settled is None else f"Comparison that is already settled ({plan.settled})"
+    about = f"{baseline} and {candidate} by {plan.measure} ({plan.why}); the difference is {candidate} less {baseline}"
+    title = f"{state}: {about}"
     pairs = tuple((each.case, each.item, *each.ranks, each.chance, each.effect) for each in plan.pairs)
     names = ("case", "item", f"rank in {baseline}", f"rank in {candidate}", "chance of relevance", "change if relevant")
     return (

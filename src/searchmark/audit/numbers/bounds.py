@@ -19,7 +19,16 @@ EXAMPLES = 3
 # A relevant hit in every fifth case is what even a weak search finds; that as much was left unjudged can be expected.
 EXPECTED_LABELS = 0.2
 _COLUMNS = ("run", "measure", "unjudged hits", "none relevant", "all relevant", "left out")
-_FLIP_COLUMNS = ("ahead", "behind", "lead", "lead turned round", "at most", "labels needed", "of unjudged", "could flip")
+_FLIP_COLUMNS = (
+    "ahead",
+    "behind",
+    "lead",
+    "lead turned round",
+    "at most",
+    "relevant hits needed",
+    "of unjudged",
+    "could flip",
+)
 
 
 def _columns(scores: Scores) -> list[int]:

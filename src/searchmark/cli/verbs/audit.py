@@ -55,6 +55,7 @@ class AuditedCorpus:
     "audit", cls=SectionedCommand, short_help="Check whether scores on a suite, or published numbers, can mean anything."
 )
 @click.argument("suite_path", metavar="[SUITE]", required=False)
+@option(WHAT_TO_AUDIT, "--gold-set", "--suite", "named_suite", metavar="SUITE", help="The suite, as other commands name it.")
 @option_group(AuditedFiles, "read_as", WHAT_TO_AUDIT)
 @option_group(SavedRuns, "saved", WHAT_TO_AUDIT)
 @option(WHAT_TO_AUDIT, "-m", "--measure", "measures", multiple=True, help="Measure or formula; repeatable.")
@@ -98,6 +99,7 @@ class AuditedCorpus:
 @option(OUTPUT, "--strict", is_flag=True, help="Exit with 1 if there is a finding of severity error.")
 def command(
     suite_path: str | None,
+    named_suite: str | None,
     read_as: AuditedFiles,
     saved: SavedRuns,
     measures: tuple[str, ...],
@@ -123,6 +125,9 @@ def command(
     searchmark audit --claims table.csv
     searchmark audit suite.jsonl --corpus corpus.jsonl --run a.run --run b.run --next 20 -o next.csv
     """
+    if suite_path is not None and named_suite is not None:
+        raise UsageError(f"the suite is named twice: {suite_path} and --gold-set {named_suite}; name it once")
+    suite_path = suite_path or named_suite
     if suite_path is None and claims is None:
         raise UsageError("nothing says what to audit: name a suite, or a table of published numbers with --claims")
     if judge_next is None and between:

@@ -38,12 +38,12 @@ def command(source: str, target: str, source_format: str | None, target_format: 
         tell("not in it: how the suite is tested (agent, corpus, gates)")
 
 
-def written_format(target: Path) -> str:
-    """The format that the name of a new file asks for."""
+def written_format(target: Path, fix: str = "name it with --to") -> str:
+    """The format that the name of a new file asks for; ``fix`` says what to do if it asks for none."""
     if target.suffix.lower() in {".json", ".jsonl"}:
         return "native"
     if target.suffix.lower() in {".qrels", ".txt", ".trec"}:
         return "qrels"
     if target.suffix and not target.is_dir():
-        raise UsageError(f"{target}: the extension does not tell the format; name it with --to")
+        raise UsageError(f"{target}: the extension does not tell the format; {fix}")
     return "beir"

@@ -111,14 +111,15 @@ def _add_to_suite(path: str, topics: str | None, graded: Path, output: str) -> N
     from searchmark.suites import load_suite_with_setup, save_suite
     from searchmark.suites.native import NO_SETUP
 
-    format_name = written_format(Path(output))
+    format_name = written_format(Path(output), "label writes .jsonl, .json, .qrels, or a folder (BEIR)")
     suite, setup = load_suite_with_setup(path, topics=topics)
     if setup != NO_SETUP and Path(output).exists() and Path(output).samefile(path):
         raise UsageError(f"{path} also says how it is tested (agent, corpus, gates), which would be lost; write to another file")
     found = add_grades(suite, graded)
     lost = save_suite(found.suite, output, format=format_name)
-    known = f", known already: {found.known}" if found.known else ""
-    tell(f"written: {output}, cases: {len(suite)}, new judgments: {found.added}{known}")
+    more = {"known already": found.known, "pairs without a grade, left out": found.empty}
+    counts = "".join(f", {what}: {count}" for what, count in more.items() if count)
+    tell(f"written: {output}, cases: {len(suite)}, new judgments: {found.added}{counts}")
     for sentence in (*lost, *(["how the suite is tested (agent, corpus, gates)"] if setup != NO_SETUP else [])):
         tell(f"not in it: {sentence}")
 
