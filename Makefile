@@ -117,6 +117,7 @@ bench: models-env servers-env  ## compare speed and memory with other tools, sid
 	$(BIN)/python benchmarks/loading.py
 	$(BIN)/python benchmarks/comparison.py
 	$(BIN)/python benchmarks/reports.py
+	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/frames.py
 	$(BIN)/python benchmarks/trends.py
 	$(BIN)/python benchmarks/recommendations.py

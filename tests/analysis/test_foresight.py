@@ -54,7 +54,7 @@ class TestHarm:
     def test_fewer_than_ten_independent_cases_never_get_a_verdict(self, cases: int, needed: str) -> None:
         found = foresee(suite_of(10), "RR", HARM, rows=np.arange(cases))
         assert not found.resolvable
-        assert found.reason.endswith(f": {needed} needed")
+        assert found.reason.endswith(f": {needed} needed for a verdict")
         assert foresee(suite_of(10), "RR", HARM).resolvable
 
     def test_cases_of_one_origin_are_one(self) -> None:
@@ -77,7 +77,7 @@ class TestHarm:
         assert (said.independent, said.smallest_p, said.resolvable) == (4, 0.0625, False)
         assert said.reason == (
             "only 4 independent cases can lose something, so that p is 0.062 at best: "
-            "2 more independent cases in which the baseline finds something are needed"
+            "2 more independent cases in which the baseline finds something are needed for a verdict"
         )
 
     def test_a_family_asks_for_more(self) -> None:
@@ -198,8 +198,8 @@ class TestNonInferior:
 
     def test_it_says_how_many_more_cases_or_which_margin(self) -> None:
         assert foresee(suite_of(100), "RR", NON_INFERIOR).reason == (
-            "an unchanged build would not pass: 100 independent ties leave room for a loss of 0.036; "
-            "83 more independent cases are needed, or a margin above 0.036"
+            "an unchanged build would not pass: 100 independent cases without any change do not rule out a loss of 0.036 (95 % interval); "
+            "83 more independent cases are needed to show that less than 0.02 is lost, or a margin above 0.036"
         )
 
     def test_a_margin_of_nothing_cannot_be_shown(self) -> None:

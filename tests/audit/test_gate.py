@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -17,21 +18,25 @@ from searchmark.analysis.comparison import compare
 from searchmark.analysis.foresight import GateQuestion, foresee, losable_column
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.wanted_sensitivity import more_cases_to_see
+from searchmark.audit.gate.absent_cases import absent_cases
 from searchmark.audit.gate.blindness import blindness
 from searchmark.audit.gate.chances import gate_chances, passed_by_chance
 from searchmark.audit.gate.decision_holes import decision_holes, holes
 from searchmark.audit.gate.flapping import flapping
 from searchmark.audit.gate.numbers_of_rules import gate_table, sight_table
+from searchmark.audit.gate.pass_share import PassShare
 from searchmark.audit.gate.sight import rule_sights
 from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus
 from searchmark.experiments import evaluate_run, gate_run
 from searchmark.findings import rule_kinds
+from searchmark.gates.fixture_baseline import fixture_rules
 from searchmark.gates.reading import rules_of
 from searchmark.gates.rules import Rule
 from searchmark.options.compare_options import CompareOptions, DecisionRule, DecisionTable
 from searchmark.options.gate_options import GateOptions, GateRule, KnownFailure, Pin
 from searchmark.suite_audit import audit_suite, audited
+from searchmark.suites.baseline_metrics import BaselineCase, BaselineMetrics
 from tests.audit.clean import clean
 from tests.audit.mutations.gates import asked_twice, with_gates
 from tests.conftest import ROOT
@@ -94,7 +99,7 @@ class TestSharesOfRankings:
         found = gate_chances(subject)
         assert [(each.count, each.of) for each in found.fixtures.values()] == [(3, 6), (50, 120)]
         assert found.all is not None
-        assert (found.all.share, found.all.error) == (pytest.approx(0.5 * 50 / 120), None)
+        assert (found.all.share, found.all.interval) == (pytest.approx(0.5 * 50 / 120), None)
 
     @pytest.mark.parametrize(
         ("ranking", "relevant", "k", "metrics", "share"),
@@ -132,7 +137,7 @@ class TestSharesOfRankings:
         suite = small_suite(3, 3)
         found = gate_chances(Subject(suite, rules=rules)).all
         assert found is not None
-        assert (found.share, found.error) == (pytest.approx(float(counted(suite, rules))), None)
+        assert (found.share, found.interval) == (pytest.approx(float(counted(suite, rules))), None)
 
     def test_means_of_many_small_cases_are_added_up_exactly(self) -> None:
         """RR of three documents is 1, 1/2 or 1/3: of twelve cases by all their sums, here against their distribution by hand."""
@@ -142,10 +147,10 @@ class TestSharesOfRankings:
         sums = {Fraction(0): Fraction(1)}
         for _ in range(12):
             sums = _added(sums, values)
-        assert found.error is None
+        assert found.interval is None
         assert found.share == pytest.approx(float(sum(share for total, share in sums.items() if total >= Fraction(108, 10))))
 
-    def test_many_rankings_are_drawn_with_a_standard_error(self) -> None:
+    def test_many_rankings_are_drawn_with_an_interval(self) -> None:
         """Of ten documents two are relevant: the first hit is one of them in a fifth of all rankings."""
         found = gate_chances(Subject(small_suite(10), rules=gates(each_case={"P@1": 1.0}))).all
         assert found is not None
@@ -153,7 +158,18 @@ class TestSharesOfRankings:
         drawn = gate_chances(Subject(small_suite(16, 16, 16), rules=gates(thresholds={"nDCG@10": 0.5}))).all
         assert drawn is not None
         assert 0 < drawn.share < 1
-        assert drawn.error is None or 0 < drawn.error < 0.03
+        assert drawn.interval is None or drawn.interval[0] < drawn.share < drawn.interval[1] < drawn.share + 0.06
+
+    def test_of_no_drawn_ranking_that_passes_the_share_may_be_small_and_is_not_known_to_be_none(self) -> None:
+        found = gate_chances(Subject(small_suite(*[16] * 40), rules=gates(thresholds={"nDCG@10": 0.9}))).all
+        assert found is not None
+        assert found.of is not None
+        assert found.interval == (0.0, pytest.approx(3.69 / found.of, rel=0.02))
+
+    def test_a_bound_that_no_ranking_can_meet_is_known_without_drawing(self) -> None:
+        found = gate_chances(Subject(small_suite(*[16] * 40), rules=gates(thresholds={"P@5": 0.85, "RR": 0.1})))
+        assert found.rules[0] == found.all == PassShare(0.0)
+        assert found.rules[1].share > 0
 
     def test_a_gate_on_times_alone_and_documents_that_are_not_known_say_nothing(self) -> None:
         times = gates(rules=(GateRule(latency="warm.p95", at_most=10),))
@@ -175,11 +191,12 @@ class TestSharesOfRankings:
         corpus = Corpus.of("documents", [Document(each, each) for each in documents])
         found = gate_chances(Subject(suite, corpus.survey, rules=rules)).all
         assert found is not None
-        assert found.error is not None
+        assert found.interval is not None
+        error = (found.interval[1] - found.interval[0]) / 4
         generator = np.random.default_rng(3)
         trials = 600
         passed = sum(passes(suite, rules, [generator.permutation(documents).tolist() for _ in range(cases)]) for _ in range(trials))
-        assert found.share == pytest.approx(passed / trials, abs=4 * (found.error**2 + 0.25 / trials) ** 0.5)
+        assert found.share == pytest.approx(passed / trials, abs=4 * (error**2 + 0.25 / trials) ** 0.5)
 
 
 def _added(sums: dict[Fraction, Fraction], values: dict[Fraction, Fraction]) -> dict[Fraction, Fraction]:
@@ -209,10 +226,10 @@ class TestLosses:
     def test_without_a_run_a_rule_that_compares_is_held_against_the_largest_noise(self) -> None:
         subject = replace(with_gates(clean(), rules=self.COMPARING), answers={}).subject()
         (found,) = rule_sights(subject)
-        assert (found.independent, found.basis) == (60, "the largest noise that there could be")
+        assert (found.independent, found.basis) == (60, "the largest possible noise")
         assert found.smallest_p == pytest.approx(2.0**-60)
         (unseen,) = blindness(subject)
-        assert unseen.message.startswith("no rule is sure to see a loss of 0.1; nDCG@10 no-evidence-of-harm: ")
+        assert unseen.message.startswith("no rule is sure to see a loss of 0.1; nDCG@10 against baseline (no evidence of harm): ")
 
     @pytest.mark.parametrize("wanted", [0.05, 0.1, 0.2])
     def test_as_many_more_cases_as_are_named_show_the_wanted_loss_and_one_fewer_do_not(self, wanted: float) -> None:
@@ -229,27 +246,59 @@ class TestLosses:
     def test_a_wanted_loss_is_told_with_what_it_takes(self) -> None:
         rules = (*self.COMPARING, GateRule(measure="RR", against="baseline", policy="non-inferior", margin=0.1))
         subject = with_gates(clean(), rules=rules, thresholds={"P@5": 0.2}).subject(foresight=0.02)
-        found = [each.message for each in blindness(subject) if each.code == "wanted-loss-unseen"]
-        names = ["P@5 >= 0.2", "nDCG@10 no-evidence-of-harm", "RR non-inferior, above -0.1"]
-        assert [each.partition(": ")[0] for each in found] == names
-        assert "it takes a bound of " in found[0]
-        assert "more independent cases" in found[1]
-        assert found[2].endswith("not 0.02; it takes a margin of 0.02 and 123 more independent cases")
+        (found,) = (each.message for each in blindness(subject) if each.code == "wanted-loss-unseen")
+        assert found.startswith(
+            "3 of 3 rules on means would often not see a loss of 0.02. P@5 >= 0.2: the smallest loss that is seen is "
+        )
+        assert re.search(
+            r"\(strong has [0-9.]+\); a bound of [0-9.]+ would. nDCG@10 against baseline \(no evidence of harm\): ", found
+        )
+        assert re.search("[0-9]+ more independent cases would. RR against baseline", found)
+        assert found.endswith("(based on its margin); a margin of 0.02 would with 123 more independent cases")
+
+    def test_a_rule_that_the_run_fails_already_is_said_to_be_below_and_not_to_see_all(self) -> None:
+        subject = with_gates(clean(), thresholds={"P@5": 0.99}).subject(foresight=0.02)
+        (found,) = rule_sights(subject)
+        assert (found.loss, found.failing) == (None, True)
+        assert found.basis.startswith("already below: strong has 0.")
+        assert list(blindness(subject)) == []
+
+    def test_a_wanted_loss_with_bounds_alone_and_no_run_says_what_is_missing(self) -> None:
+        subject = replace(with_gates(clean(), thresholds={"RR": 0.5}), answers={}).subject(foresight=0.02)
+        assert [each.message.partition(":")[0] for each in blindness(subject)] == ["no rule is known to see a loss of 0.02"]
+
+    def test_finding_and_table_say_the_same_number_of_cases_for_a_margin(self) -> None:
+        rules = (GateRule(measure="RR", against="baseline", policy="non-inferior"),)
+        subject = with_gates(clean(), rules=rules).subject()
+        (found,), (sight,) = blindness(subject), rule_sights(subject)
+        assert (sight.more, sight.can_lose) == (123, None)
+        assert "; 123 more independent cases are needed to show that less than 0.02 is lost" in found.message
+
+    def test_a_suite_is_worth_as_many_cases_as_it_is_said_to_be_and_fewer_can_lose(self) -> None:
+        cases = [replace(each, origin=f"o{row // 2}") if row < 20 else each for row, each in enumerate(clean().cases)]
+        (found,) = rule_sights(with_gates(clean().with_cases(cases), rules=self.COMPARING).subject())
+        assert found.independent == pytest.approx(60**2 / (10 * 4 + 40))
+        assert found.can_lose is not None
+        assert found.can_lose <= 50
 
     def test_the_tables_have_a_row_for_every_rule(self) -> None:
         subject = with_gates(clean(), rules=self.COMPARING, thresholds={"P@5": 0.2}).subject()
         table, sights = gate_table(subject), sight_table(subject)
         assert table is not None
         assert sights is not None
-        assert [row[0] for row in table.rows] == ["P@5 >= 0.2", "nDCG@10 no-evidence-of-harm", "the whole gate"]
-        assert [row[0] for row in sights.rows] == ["P@5 >= 0.2", "nDCG@10 no-evidence-of-harm"]
+        assert [row[0] for row in table.rows] == ["P@5 >= 0.2", "nDCG@10 against baseline (no evidence of harm)", "the whole gate"]
+        assert [row[0] for row in sights.rows] == ["P@5 >= 0.2", "nDCG@10 against baseline (no evidence of harm)"]
         assert gate_table(clean().subject()) is sight_table(clean().subject()) is None
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("repeat", [True, False])
-    def test_the_loss_that_is_seen_is_called_regressed_in_four_of_five_builds(self, repeat: bool) -> None:
+    @pytest.mark.parametrize(("repeat", "noisy"), [(True, True), (True, False), (False, True)])
+    def test_the_loss_that_is_seen_is_called_regressed_in_four_of_five_builds(self, repeat: bool, noisy: bool) -> None:
         """Builds as they are described, each compared with the run by the verdicts that every comparison gets."""
-        subject = asked_twice(clean(), rules=self.COMPARING) if repeat else with_gates(clean(), rules=self.COMPARING).subject()
+        subject = (
+            asked_twice(clean(), noisy=noisy, rules=self.COMPARING)
+            if repeat
+            else with_gates(clean(), rules=self.COMPARING).subject()
+        )
         (found,) = rule_sights(subject)
         assert found.loss is not None
         assert _share_seen(subject, found.loss, repeat) == pytest.approx(0.8, abs=0.08)
@@ -283,6 +332,16 @@ class TestNoise:
         rules = [(GateRule(measure="nDCG@10", against="baseline", policy="non-inferior", margin=margin),) for margin in (0.01, 0.2)]
         assert [len(flapping(asked_twice(clean(), rules=each))) for each in rules] == [1, 0]
 
+    def test_one_agent_that_answers_the_same_twice_has_no_noise(self) -> None:
+        comparing = (GateRule(measure="nDCG@10", against="baseline"),)
+        same, noisy = (asked_twice(clean(), noisy=each, rules=comparing) for each in (False, True))
+        once = replace(with_gates(clean(), rules=comparing), answers={"strong": clean().answers["strong"]}).subject()
+        ((found,), (other,), (unknown,)) = map(rule_sights, (same, noisy, once))
+        assert (found.basis, other.basis) == ("strong, run twice without any difference", "the noise of strong, run twice")
+        assert unknown.basis == "the largest possible noise"
+        assert 0 < (found.loss or 0) < (unknown.loss or 0)
+        assert flapping(asked_twice(clean(), noisy=False, thresholds={"nDCG@10": 0.6424})) == []
+
     def test_two_agents_are_no_noise(self) -> None:
         assert flapping(with_gates(clean(), thresholds={"nDCG@10": 0.645}).subject()) == []
 
@@ -309,6 +368,29 @@ class TestDecisionTables:
         tables = (DecisionTable("a", "b", rules), DecisionTable("a", "b", rules, otherwise="look again in a month"))
         (found,) = decision_holes(clean().subject(decisions=tables))
         assert found.message == "a against b: no rule is about gains from 0.05 to 0.1: 'no clear gain' is decided"
+
+
+class TestAbsentCases:
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({"pins": (Pin("c0", must_be_first="d0001"),)}, "the suite has no case 'c0'; did you mean 'c"),
+            ({"known_failures": (KnownFailure("nowhere"),)}, "the suite has no case 'nowhere'"),
+            ({"rules": (GateRule(measure="RR", at_least=0.1, where={"tag": "exact"}),)}, "no case of the suite has tag 'exact'"),
+            ({"rules": (GateRule(measure="RR", against="baseline", where={"rank": "1"}),)}, "no case of the suite has rank '1'"),
+        ],
+    )
+    def test_a_rule_about_cases_that_there_are_not_is_told(self, given: dict[str, object], message: str) -> None:
+        (found,) = absent_cases(replace(with_gates(clean(), **given), answers={}).subject())
+        assert (found.code, message in found.message) == ("rule-without-cases", True)
+
+    def test_a_fixture_and_a_metric_that_there_are_not_are_told(self) -> None:
+        known = BaselineMetrics((BaselineCase("pair", {"mrr": 1.0}, 3), BaselineCase("c0", {"loudness": 1.0}, 3)))
+        found = absent_cases(Subject(small_suite(3), rules=fixture_rules(known)))
+        assert [each.message.partition(": ")[2] for each in found] == [
+            "the suite has no fixture 'pair'",
+            "there is no metric 'loudness' of fixtures",
+        ]
 
 
 def test_an_audit_without_a_run_says_of_rules_what_a_report_says() -> None:

@@ -13,9 +13,11 @@ from searchmark.audit.gold_alone.near_queries import near_duplicate_queries
 from searchmark.audit.gold_alone.shingles import NearCopies, shingles, similarity
 from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus
+from searchmark.experiments import evaluate_run
 from searchmark.findings import Finding
 from searchmark.options.compare_options import DecisionRule, DecisionTable
 from searchmark.records import AgentIdentity, Defaults, Provenance
+from searchmark.reports.outcome import outcome_of
 from searchmark.suite_audit import audited
 
 
@@ -176,7 +178,7 @@ class TestHollowCases:
     def test_lower_grades_are_told(self) -> None:
         suite = suite_of(case(0, None, Judgment("x", grade=1)), case(1, None, Judgment("y", grade=2)), defaults=Defaults(rel=2))
         assert found_in(suite)["cases-without-target"].message == (
-            "cases without a target of grade 2 or higher, which can only score 0 in measures that count from this grade: 1"
+            "cases without a target of grade 2 or higher, which can only score 0 in measures that count from this grade: 1 of 2"
         )
 
     def test_a_pattern_may_match_something(self) -> None:
@@ -372,6 +374,20 @@ class TestModels:
     )
     def test_what_fits_or_is_not_known(self, description: dict[str, object] | None, ranges: object, model: str | None) -> None:
         assert self.told(description, ranges, model) == []
+
+
+@pytest.mark.parametrize(
+    ("bare", "judged", "unanswerable", "code"),
+    [(24, 0, 0, "nothing-judged"), (1, 23, 0, "cases-without-judgments"), (23, 0, 1, "cases-without-judgments"), (0, 0, 24, None)],
+)
+def test_a_suite_without_any_judgment_measures_nothing(bare: int, judged: int, unanswerable: int, code: str | None) -> None:
+    kinds = [{}] * bare + [{"judgments": (Judgment("a"),)}] * judged + [{"unanswerable": True}] * unanswerable
+    cases = [Case(f"c{row}", f"query {row}", **each) for row, each in enumerate(kinds)]  # type: ignore[arg-type]  # its fields
+    run = Run.from_answers("r", [Answer(case.id, "ok", (Hit("a", 1),)) for case in cases])
+    report = evaluate_run(Suite.from_cases("s", cases), [run], ["nDCG@10", "Abstain"] if unanswerable else ["nDCG@10"])
+    said = {each.code for each in report.audit} & {"nothing-judged", "cases-without-judgments"}
+    assert said == ({code} if code else set())
+    assert (outcome_of(report) == "untrusted") is (code == "nothing-judged")
 
 
 def test_no_check_needs_anything_but_a_suite() -> None:

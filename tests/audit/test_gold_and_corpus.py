@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +11,15 @@ from typing import Any
 
 import pytest
 
-from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite
+from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite, load_suite
+from searchmark.audit.auditing import full_audit
 from searchmark.audit.gold_and_corpus import CHECKS
 from searchmark.audit.gold_and_corpus.marks import deprecation
 from searchmark.audit.gold_and_corpus.own_queries import judgments_of_other_queries
 from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus, load_corpus
 from searchmark.experiments import evaluate_run
-from searchmark.findings import Finding
+from searchmark.findings import Finding, spoils
 from searchmark.records import Defaults
 from searchmark.suite_audit import audited
 from tests.audit.clean import clean
@@ -73,6 +75,28 @@ class TestMissing:
             == "1 of 2 relevant targets are not in the corpus: 'createIssueV2' (the corpus has 'createIssue')"
         )
 
+    @pytest.mark.parametrize(
+        ("target", "id_there"),
+        [
+            ("middleware/cors.go", "middleware/content_type_test.go"),
+            ("chi/middleware/redirects.go", "gin/redirect.go"),
+            ("doc-0000012", "doc-0000013"),
+        ],
+    )
+    def test_an_id_that_no_person_would_take_for_it_is_no_hint(self, target: str, id_there: str) -> None:
+        found = said(subject([Judgment(target), Judgment("x")], documents(id_there, "x")))
+        assert found["unreachable-targets"].message.endswith(f"not in the corpus: {target!r}")
+
+    def test_a_typing_error_in_the_same_folder_is_a_hint(self) -> None:
+        found = said(subject([Judgment("chi/midleware/redirects.go"), Judgment("x")], documents("chi/middleware/redirect.go", "x")))
+        assert "the corpus has 'chi/middleware/redirect.go'" in found["unreachable-targets"].message
+
+    @pytest.mark.parametrize(("there", "code"), [(1, "most-targets-missing"), (2, "unreachable-targets")])
+    def test_more_than_half_missing_is_an_error_that_leaves_the_result(self, there: int, code: str) -> None:
+        judgments = [Judgment(each) for each in ("alpha", "beta", "gamma", "delta")]
+        (found,) = said(subject(judgments, documents("other", *(each.target for each in judgments[:there])))).values()
+        assert (found.code, found.severity == "error", spoils(found)) == (code, there == 1, False)
+
     def test_not_all_targets_are_missing_where_a_glob_fits(self) -> None:
         found = said(subject([Judgment("gone"), Judgment("x*", "glob")], documents("x1")))
         assert found.keys() == {"unreachable-targets"}
@@ -106,9 +130,24 @@ class TestRenamed:
 
     def test_a_last_part_that_two_documents_have_says_nothing(self) -> None:
         judgments = [Judgment("src/util/names.py", "path"), Judgment("x")]
-        one = said(subject(judgments, documents("lib/names.py", "x")))
-        two = said(subject(judgments, documents("lib/names.py", "core/names.py", "x")))
+        one = said(subject(judgments, documents("src/names.py", "x")))
+        two = said(subject(judgments, documents("src/names.py", "src/core/names.py", "x")))
         assert ("renamed-targets" in one, "renamed-targets" in two) == (True, False)
+
+    @pytest.mark.parametrize(
+        ("id_there", "renamed"),
+        [("gin/redirect.go", False), ("chi/redirect.go", True), ("go/chi/middleware/redirect.go", True), ("redirect.go", True)],
+    )
+    def test_a_file_of_another_project_is_not_the_same_under_another_name(self, id_there: str, renamed: bool) -> None:
+        judgments = [Judgment("chi/middleware/v5/redirect.go", "path"), Judgment("x")]
+        assert ("renamed-targets" in said(subject(judgments, documents(id_there, "x")))) is renamed
+
+    def test_what_was_renamed_is_not_told_as_missing_too(self) -> None:
+        judgments = [Judgment("src/util/names.py", "path"), Judgment("x")]
+        found = documents("src/names.py", "x")
+        assert list(said(subject(judgments, found))) == ["renamed-targets"]
+        one_more = said(subject([*judgments, Judgment("y"), Judgment("gone")], [*found, *documents("y")]))
+        assert one_more["unreachable-targets"].message.startswith("1 of 4 relevant targets are not in the corpus (beside 1 that")
 
 
 class TestCopies:
@@ -121,6 +160,12 @@ class TestCopies:
         fields = [{"colour": "red"}, {"colour": "blue"}], [{"url": "x/1"}, {"url": "x/2"}]
         pairs = ([Document(name, TEXT, fields=each) for name, each in zip("ab", two, strict=True)] for two in fields)
         assert [list(said(subject([Judgment("a")], pair))) for pair in pairs] == [[], ["duplicated-targets"]]
+
+    def test_an_exact_copy_is_not_a_near_one_too(self) -> None:
+        text = " ".join(f"word{number}" for number in range(40))
+        two = subject([Judgment("a")], [Document("a", text), Document("b", text)])
+        codes = [each.code for each in full_audit(two).findings if "duplicate" in each.code]
+        assert codes == ["duplicated-targets"]
 
     def test_short_contents_are_the_same_by_chance(self) -> None:
         assert said(subject([Judgment("a")], [Document("a", "yes"), Document("b", "yes")])) == {}
@@ -154,6 +199,17 @@ def test_marks_of_deprecation_are_told_from_mentions(document: Document, depreca
 
 
 class TestPatterns:
+    def test_a_report_names_the_glob_that_leaves_a_case_without_target(self) -> None:
+        cases = [Case("c1", "q", (Judgment("nothing*", "glob"),)), Case("c2", "r", (Judgment("a"),))]
+        survey = Corpus.of("corpus", documents("a", "b")).survey
+        report = evaluate_run(
+            Suite.from_cases("s", cases), [Run.from_scores({"c1": {"a": 1.0}, "c2": {"a": 1.0}})], ["RR"], corpus=survey
+        )
+        said = {each.code: each for each in report.audit}
+        assert said["patterns-without-match"].message == "1 of 1 glob or symbol fit no document: 'nothing*'"
+        assert said["patterns-without-match"].cases == ("c1",)
+        assert "cases-without-target" not in said
+
     def test_an_exclusion_that_fits_nothing_is_harmless(self) -> None:
         assert said(subject([Judgment("a"), Judgment("Test*", "glob", 0)], documents("a"))) == {}
 
@@ -221,7 +277,17 @@ class TestJoin:
         assert [self.joined(1, 100, unjudged) for unjudged in (0, 1)] == [[], ["partial-join"]]
 
     def test_a_join_that_covers_nothing_is_told(self) -> None:
-        assert self.joined(without=10, of=10, unjudged=10) == ["partial-join"]
+        assert self.joined(without=10, of=10, unjudged=10) == ["nothing-joined"]
+
+    def test_ids_of_both_sides_and_what_makes_them_fit_are_named(self, tmp_path: Path) -> None:
+        (tmp_path / "qrels.txt").write_text("".join(f"q{row:02} 0 d{row} 1\n" for row in range(1, 25)))
+        (tmp_path / "topics.tsv").write_text("".join(f"q{row:03}\tquery {row}\n" for row in range(1, 25)))
+        found = said(Subject(load_suite(tmp_path / "qrels.txt", topics=tmp_path / "topics.tsv")))["nothing-joined"]
+        assert (found.severity, len(found.cases)) == ("error", 24)
+        assert found.message == (
+            "none of 24 judged cases has a query, and none of 24 queries is judged: the case 'q01' may be the query 'q001'; "
+            "with leading zeros left out, 24 of them would be found"
+        )
 
 
 def rotated(steps: int, count: int = 60) -> Subject:
@@ -249,6 +315,7 @@ class TestOwnQueries:
         side = "earlier" if steps > 0 else "later"
         assert found.code == "shifted-judgments"
         assert f"{abs(steps)} case{'s' if abs(steps) > 1 else ''} {side}" in found.message
+        assert re.search(r": 'c\d\d' \(.*\) has the target 'd\d{4}', and 'd\d{4}' of 'c\d\d' fits$", found.message)
 
     def test_a_join_far_off_is_at_chance(self) -> None:
         assert codes_of(rotated(23)) == ["judgments-at-chance"]

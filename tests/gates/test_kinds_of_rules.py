@@ -489,7 +489,7 @@ def test_too_few_cases_resolve_nothing() -> None:
     gate = gate_on(run_of(0, 8), baseline, suite, rules=rule(measure="RR", against="baseline"))
     assert gate.verdict == "unresolvable"
     assert (
-        "cases worth fewer than 10 independent ones get no interval and no verdict: 2 more independent cases are needed"
+        "cases worth fewer than 10 independent ones get no interval and no verdict: 2 more independent cases are needed for a verdict"
         in gate.rules[0].message
     )
 

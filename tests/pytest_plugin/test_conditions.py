@@ -53,7 +53,7 @@ def test_a_suite_for_ci_reads_no_baseline_elsewhere(tmp_path: Path) -> None:
 GREAT = "schema_version: 1\nagent: great.py:search\ngates: {baseline: base.json}\ncases:\n" + "".join(
     f"  - {{id: c{n}, query: word{n}, documents: [{{id: d{n}, text: word}}], judgments: [{{target: d{n}}}]}}\n" for n in range(20)
 )
-AGAINST = "gate[nDCG@10 no-evidence-of-harm]"
+AGAINST = "gate[nDCG@10 against baseline (no evidence of harm)]"
 
 
 def test_a_baseline_alone_is_a_gate(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ OUTCOMES = {
     "gate[P@5 >= 0.9]": "failure",
     "gate[total cost <= 1]": "failure",
     "gate[RR in category hot >= 0.4]": "passed",
-    "gate[RR no-evidence-of-harm]": "failure",
+    "gate[RR against baseline (no evidence of harm)]": "failure",
     "gate[RR of every case >= 0.2]": "failure",
     "gate[tea must_be_first tea.md]": "passed",
     "gate[mugs must_be_first mugs.md]": "failure",
@@ -43,7 +43,10 @@ def test_an_item_fails_for_what_the_gate_says_of_it(tmp_path: Path) -> None:
         ("case[sugar]", ["case sugar is a known failure, but it passes now: take it off known_failures"]),
         ("gate[P@5 >= 0.9]", ["Expected P@5 >= 0.9, but got 0.12\n", "  case milk 'milk': expected milk.md\n"]),
         ("gate[total cost <= 1]", ["untrusted: Expected total cost <= 1, but there is no such number"]),
-        ("gate[RR no-evidence-of-harm]", ["untrusted: RR cannot be held against the baseline", "searchmark-baseline.jsonl"]),
+        (
+            "gate[RR against baseline (no evidence of harm)]",
+            ["untrusted: RR cannot be held against the baseline", "searchmark-baseline.jsonl"],
+        ),
     ],
 )
 def test_a_message_says_what_is_wrong_and_what_to_run_next(tmp_path: Path, item: str, said: list[str]) -> None:

@@ -99,6 +99,11 @@ class TestCases:
             ("warning", message, tuple(answerable[found:])) if noted else None
         )
 
+    def test_cases_that_a_run_does_not_mention_are_not_empty_answers_too(self) -> None:
+        suite = Suite.from_cases("s", [Case(f"c{row:02}", judgments=(Judgment("a"),)) for row in range(20)])
+        said = findings_of(Run.from_answers("r", [Answer("c00", "ok", (Hit("a", 1),))]), suite)
+        assert (said["cases-missing"].message, "empty-answers" in said) == ("cases missing from the run: 19 of 20", False)
+
     def test_the_most_frequent_failure_comes_first(self) -> None:
         report = build_report(score(judge(WATCHED_SUITE, watched_run(CASES)), ["RR"]))
         failures = [(each.message, each.cases) for each in report.audit if each.code == "failures"]
@@ -128,10 +133,10 @@ class TestCases:
         [
             (
                 ("nDCG@10", "P@5", "RR"),
-                "cases without a target of grade 2 or higher, which can only score 0 in P(rel=2)@5, RR(rel=2): 2",
+                "cases without a target of grade 2 or higher, which can only score 0 in P(rel=2)@5, RR(rel=2): 2 of 3",
             ),
-            (("nDCG@10", "P(rel=1)@5"), "cases without a target of grade 1 or higher, which can only score 0: 1"),
-            (("Relevance",), "cases without a target of grade 2 or higher, which can only score 0 in Relevance: 2"),
+            (("nDCG@10", "P(rel=1)@5"), "cases without a target of grade 1 or higher: 1 of 3"),
+            (("Relevance",), "cases without a target of grade 2 or higher, which can only score 0 in Relevance: 2 of 3"),
         ],
     )
     def test_a_low_grade_pays_in_ndcg_and_not_in_measures_that_count_from_a_higher_one(

@@ -65,7 +65,7 @@ def test_a_rule_that_is_not_met_is_a_failure_with_its_cases() -> None:
 
 def test_what_cannot_be_checked_is_an_error_and_no_failure() -> None:
     report = gated(GateOptions(thresholds={"Tau": 0.5}, rules=(GateRule(measure="RR", against="baseline"),)))
-    assert ends(report, "error") == ["Tau >= 0.5", "RR no-evidence-of-harm"]
+    assert ends(report, "error") == ["Tau >= 0.5", "RR against baseline (no evidence of harm)"]
     assert ends(report, "failure") == []
 
 

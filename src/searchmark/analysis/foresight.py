@@ -63,8 +63,9 @@ class Foresight:
     """What a gate could see.
 
     ``independent`` origins can differ in the way that it asks about, ``smallest_p`` is the smallest p that they can give,
-    adjusted for the family. ``detectable`` is a loss that it sees with 80 % power at the latest; None if it may miss any.
-    It is ``resolvable`` if some build would fail it, or, where it is `non-inferior`, if an unchanged build would pass.
+    adjusted for the family; all cases together are ``worth`` so many independent ones. ``detectable`` is a loss that it sees
+    with 80 % power at the latest; None if it may miss any. It is ``resolvable`` if some build would fail it, or, where it is
+    `non-inferior`, if an unchanged build would pass.
     """
 
     independent: int
@@ -72,6 +73,7 @@ class Foresight:
     detectable: float | None
     resolvable: bool
     reason: str
+    worth: float = 0.0
 
 
 def foresee(
@@ -165,13 +167,13 @@ def _harm(column: LosableColumn, question: GateQuestion) -> Foresight:
     smallest = _smallest_p(column.can_fall, question)
     blind = _why_blind(column, question, smallest)
     if blind is not None:
-        return Foresight(column.can_fall, smallest, None, False, blind)
+        return Foresight(column.can_fall, smallest, None, False, blind, column.values.worth)
     detectable = detectable_loss(column, question)
     seen = "of no loss is it sure that it would be seen with 80 % power"
     if detectable is not None:
         seen = f"a loss of {ceil(1000 * detectable) / 1000:g} is seen with 80 % power at the latest"
     told = f"{column.can_fall} of {len(column.values)} independent cases can lose something; {seen}"
-    return Foresight(column.can_fall, smallest, detectable, True, told)
+    return Foresight(column.can_fall, smallest, detectable, True, told, column.values.worth)
 
 
 def _smallest_p(independent: int, question: GateQuestion) -> float:
@@ -204,10 +206,10 @@ def _singles_until(worth: int, found: Observations) -> int:
     return max(1, ceil(sqrt(max(0.0, half**2 - cases**2 + worth * squares)) - half - SAME))
 
 
-def _needed(cases: int | None, which: str = "") -> str:
+def _needed(cases: int | None, which: str = "", goal: str = "for a verdict") -> str:
     if cases is None:
         return f"{MOST_ORIGINS:,} cases like these would not change that"
-    return f"{cases} more independent {'case' if cases == 1 else 'cases'}{which} {'is' if cases == 1 else 'are'} needed"
+    return f"{cases} more independent {'case' if cases == 1 else 'cases'}{which} {'is' if cases == 1 else 'are'} needed {goal}"
 
 
 def fewest_that_differ(question: GateQuestion) -> int:
@@ -273,9 +275,9 @@ def _non_inferior(column: LosableColumn, question: GateQuestion) -> Foresight:
     independent, why_not = len(column.values), _why_not_shown(column, question.margin)
     smallest = _smallest_p(independent, question)
     if why_not is not None:
-        return Foresight(independent, smallest, None, False, why_not)
+        return Foresight(independent, smallest, None, False, why_not, column.values.worth)
     told = f"{independent} independent cases: an unchanged build passes, and a true loss of {question.margin:g} seldom does"
-    return Foresight(independent, smallest, question.margin, True, told)
+    return Foresight(independent, smallest, question.margin, True, told, column.values.worth)
 
 
 def _why_not_shown(column: LosableColumn, margin: float) -> str | None:
@@ -284,14 +286,20 @@ def _why_not_shown(column: LosableColumn, margin: float) -> str | None:
         return "the measure has no highest value: only a baseline says how much can be lost"
     if margin <= 0:
         return "an unchanged build would not pass: only a margin above 0 can be shown"
-    needed = ties_for_margin(margin, column.span)
+    needed = _needed(cases_for_margin(column, margin), goal=f"to show that less than {margin:g} is lost")
     if not column.values.enough:
-        return f"{_TOO_FEW}: {_needed(_singles_until(needed, column.values))}"
+        return f"{_TOO_FEW}: {needed}"
     room = unseen_share(column.values, SHOWN) * column.span
     if room < margin:
         return None
-    ties = f"an unchanged build would not pass: {len(column.values)} independent ties leave room for a loss of {room:.2g}"
-    return f"{ties}; {_needed(_singles_until(needed, column.values))}, or a margin above {room:.2g}"
+    equal = f"{len(column.values)} independent cases without any change do not rule out a loss of {room:.2g} (95 % interval)"
+    return f"an unchanged build would not pass: {equal}; {needed}, or a margin above {room:.2g}"
+
+
+def cases_for_margin(column: LosableColumn, margin: float) -> int:
+    """How many more independent cases let an unchanged build show that it loses less than ``margin``."""
+    needed = ties_for_margin(margin, column.span)
+    return 0 if column.values.worth >= needed - SAME else _singles_until(needed, column.values)
 
 
 def ties_for_margin(margin: float, span: float = 1.0) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from searchmark.analysis.scores import Scores, Summary
+from searchmark.audit.hit_findings import hit_findings
 from searchmark.audit.run_findings import corpus_difference, depth_findings, run_findings
 from searchmark.audit.score_findings import score_findings, trust_findings
 from searchmark.corpora.corpus import Survey
@@ -29,22 +30,30 @@ def about_run(
     yield from run_findings(judged.run, judged.suite.table.index)
     yield from depth_findings(scores)
     yield from corpus_difference(judged.run, corpus)
+    yield from hit_findings(judged, corpus)
     yield from score_findings(scores, dropped.items(), measures.items(), compared=compared)
 
 
 # What is said of runs, and the findings on their suite that say the same and more.
 _SAID_BETTER = {
-    "unreachable-targets": {"unreachable-targets", "all-targets-missing"},
+    "unreachable-targets": {"unreachable-targets", "renamed-targets", "most-targets-missing", "all-targets-missing"},
+    "most-targets-missing": {"most-targets-missing", "all-targets-missing"},
     "all-targets-missing": {"all-targets-missing"},
-    "topics-without-judgments": {"partial-join"},
-    "queries-without-judgments": {"partial-join"},
+    "topics-without-judgments": {"partial-join", "nothing-joined"},
+    "queries-without-judgments": {"partial-join", "nothing-joined"},
 }
 
 
+# What is said of a suite, and the findings on single runs that say the same and more.
+_SAID_OF_RUNS = {"hardly-judged": {"no-hit-judged", "hits-in-other-spelling"}}
+
+
 def said_once(of_runs: Iterable[Finding], of_suite: Collection[Finding]) -> list[Finding]:
-    """Findings on runs without those that a finding on the suite makes unnecessary, and then the latter."""
+    """Findings on runs, then those on their suite, each without those that one of the others makes unnecessary."""
     codes = {each.code for each in of_suite}
-    return [*(each for each in of_runs if not _SAID_BETTER.get(each.code, set()) & codes), *of_suite]
+    left = [each for each in of_runs if not _SAID_BETTER.get(each.code, set()) & codes]
+    said = {each.code for each in left}
+    return [*left, *(each for each in of_suite if not _SAID_OF_RUNS.get(each.code, set()) & said)]
 
 
 def told_apart(findings: Mapping[str, Sequence[Finding]]) -> list[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 import numpy as np
 
@@ -14,17 +14,13 @@ from searchmark.records import EMPTY, NOT_RUN, Suite
 
 FEWEST_EMPTY = 2  # cases, all of them empty, that are worth a note
 NEARLY_ALL, FEWEST_NEARLY = 0.9, 10
-MOST = 0.5  # of the answers of a run that others are compared with: who beats it beats a search that did not take place
+MOST = 0.5  # of the targets; of the answers of a run that others are compared with: who beats it beats a search that was none
 
 # What a count of something dropped is called: the code of its note and the sentence before the number.
 DROPPED = {
-    "duplicate": ("duplicate-hits", "duplicate hits dropped, each id keeping its first rank (trec_eval refuses such a run)"),
-    "invalid": ("invalid-hits", "hits that do not exist in the corpus, which keep their rank and count as not relevant"),
+    "duplicate": ("duplicate-hits", "duplicate hits dropped"),
     "cases_not_in_suite": ("cases-not-in-suite", "cases of the run that are not in the suite, left out"),
-    "scores_out_of_order": (
-        "scores-out-of-order",
-        "hits that score higher than the one before them (the order of the run was kept)",
-    ),
+    "scores_out_of_order": ("scores-out-of-order", "hits that score higher than the one before them"),
     "topics_without_judgments": ("topics-without-judgments", "topics without judgments, left out"),
     "queries_without_judgments": ("queries-without-judgments", "queries without judgments, left out"),
     "hits_without_rating": ("unrated-hits", "lines without a rating, left out"),
@@ -35,14 +31,8 @@ DROPPED = {
     "beyond_depth": ("hits-beyond-depth", "hits beyond the depth that was asked for, left out"),
     "merged_chunks": ("merged-chunks", "chunks of a file that an earlier hit is in already, merged with it"),
     "not_chunks": ("not-chunks", "hits whose ids do not fit chunk_of, taken as they are"),
-    "scores_unusable": (
-        "unusable-scores",
-        "scores that are not finite numbers, left out (the order of the run was kept)",
-    ),
-    "lines_unusable": (
-        "unusable-lines",
-        "lines of hits that are not [first, last], left out (such a hit means the whole document)",
-    ),
+    "scores_unusable": ("unusable-scores", "scores that are not finite numbers, left out"),
+    "lines_unusable": ("unusable-lines", "lines of hits that are not [first, last], left out"),
     "impossible_times": ("impossible-times", "times that the agent states as part of a search but that are longer, left out"),
 }
 
@@ -52,10 +42,10 @@ def score_findings(
 ) -> Iterator[Finding]:
     """All that must be said about the scores of one run besides its numbers."""
     for key, count in dropped:
-        if count:
+        if count and key != "invalid":  # which has more to be said of it
             code, sentence = DROPPED.get(key, ("left-out", f"{key.replace('_', ' ')}, left out"))
-            if code == "unreachable-targets" and count == (scores.judged.suite.judgments.grades > 0).sum():
-                code, sentence = "all-targets-missing", "relevant targets, none of which is in the corpus"
+            if code == "unreachable-targets":
+                code = _missing_code(count, int((scores.judged.suite.judgments.grades > 0).sum()))
             yield finding(code, f"{sentence}: {count}", _cases_behind(key, scores.judged))
     yield from _own_corpus(scores.judged)
     yield from _case_findings(scores.judged, compared)
@@ -64,6 +54,12 @@ def score_findings(
             yield finding("formula", f"{name} is {summary.definition}")
         if summary.undefined:
             yield finding("undefined-values", f"cases for which {name} is undefined, not in its mean: {summary.undefined}")
+
+
+def _missing_code(missing: int, of: int) -> str:
+    if missing == of:
+        return "all-targets-missing"
+    return "most-targets-missing" if missing > MOST * of else "unreachable-targets"
 
 
 def trust_findings(scores: Scores) -> Iterator[Finding]:
@@ -84,15 +80,17 @@ def _case_findings(judged: Judged, compared: bool) -> Iterator[Finding]:
     ids = judged.suite.table.ids
     missing = [case for case in ids if case not in judged.run.index]
     if missing:
-        yield finding(
-            "cases-missing", f"cases missing from the run, which count as empty as in trec_eval -c: {len(missing)}", missing
-        )
-    yield from _empty_findings(judged, compared)
+        yield finding("cases-missing", f"cases missing from the run: {len(missing)} of {len(ids)}", missing)
+    yield from _empty_findings(judged, set(missing), compared)
 
 
-def _empty_findings(judged: Judged, compared: bool) -> Iterator[Finding]:
-    """That a run found next to nothing, or in a comparison nothing for most cases; empty is right where nothing is to be found."""
-    asked = judged.answerable & (judged.status != NOT_RUN)
+def _empty_findings(judged: Judged, missing: Set[str], compared: bool) -> Iterator[Finding]:
+    """That a run found next to nothing, or in a comparison nothing for most cases; empty is right where nothing is to be found.
+
+    Cases that the run does not mention are said elsewhere.
+    """
+    mentioned = np.array([case not in missing for case in judged.suite.table.ids], bool) if missing else True
+    asked = judged.answerable & (judged.status != NOT_RUN) & mentioned
     empty, of = np.flatnonzero(asked & (judged.status == EMPTY)), int(asked.sum())
     most = len(empty) > MOST * of if compared else len(empty) >= NEARLY_ALL * of
     if len(empty) == of >= FEWEST_EMPTY or (of >= FEWEST_NEARLY and most):

@@ -12,7 +12,12 @@ KINDS: tuple[FindingKind, ...] = (
         spoils=True,
     ),
     FindingKind(
-        "unreachable-targets", "warning", "Relevant targets that are not in the corpus.",
+        "most-targets-missing", "error", "More than half of the relevant targets are not in the corpus.",
+        "No search can find them: every mean says more about what is missing than about the search.",
+        "Name the corpus that the suite was made for, or write its targets as the corpus has them.",
+    ),
+    FindingKind(
+        "unreachable-targets", "warning", "Relevant targets that are not in the corpus, up to half of all.",
         "No search can find them, so that the best possible value is below 1.",
         "Correct these targets or remove them, or name the corpus that the suite was made for.",
     ),
@@ -34,7 +39,8 @@ KINDS: tuple[FindingKind, ...] = (
     FindingKind(
         "deprecated-targets", "warning", "Relevant targets that the corpus marks as deprecated, archived, removed or internal.",
         "A search is rewarded for what should not be used any more, and punished for what replaced it.",
-        "Judge what replaced them; a symbol suite can leave them out with exclude, as in exclude: {deprecated: true}.",
+        "Judge what replaced them: in qrels with grades of their own and 0 for these; a symbol suite can leave them out with "
+        "exclude, as in exclude: {deprecated: true}.",
     ),
     FindingKind(
         "patterns-without-match", "warning", "Globs and symbols of relevant targets that no document fits.",
@@ -62,9 +68,14 @@ KINDS: tuple[FindingKind, ...] = (
         "Name the corpus with --corpus, as a JSON, JSONL or CSV file whose documents have the field.",
     ),
     FindingKind(
-        "exclusions-without-effect", "note", "No document has the value of a field that a suite excludes.",
-        "Nothing is excluded by it; the value may be mistyped.",
+        "exclusions-without-effect", "warning", "No document has the value of a field that a suite excludes.",
+        "Nothing is excluded by it, so that documents may count as relevant although the suite says that they are not.",
         "Compare it with the values that the corpus has.",
+    ),
+    FindingKind(
+        "nothing-joined", "error", "No judged case has a query, and no query that was read is judged.",
+        "No agent can be asked these cases, and a run on these queries was judged by none of them.",
+        "Write the ids of queries and judgments alike, or name the queries that belong to these judgments.",
     ),
     FindingKind(
         "partial-join", "warning", "Judged cases without a query, while other cases have one.",

@@ -23,8 +23,8 @@ KINDS: tuple[FindingKind, ...] = (
         "threshold-below-random",
         "warning",
         "A bound of a gate that a random ranking meets.",
-        "A search that has stopped searching would still pass.",
-        "Raise the bound above what a random ranking gets, or make the corpus larger.",
+        "A search that returns the documents in random order would pass on average.",
+        "Raise the bound above what a random ranking gets, take a stricter measure, or give fixtures more documents.",
     ),
     FindingKind(
         "pin-outside-corpus",
@@ -32,6 +32,13 @@ KINDS: tuple[FindingKind, ...] = (
         "A pinned document that is not in the corpus.",
         "It can neither be found nor be left out by a search: the pin is always met or never.",
         "Correct the id, or remove the pin.",
+    ),
+    FindingKind(
+        "rule-without-cases",
+        "error",
+        "A rule about a segment, a case, a fixture or a metric that the suite does not have.",
+        "No run can be held against it: the gate is untrusted whatever the search does.",
+        "Correct the name in the rule, or remove the rule.",
     ),
     FindingKind(
         "gate-passed-by-chance",
@@ -66,7 +73,7 @@ KINDS: tuple[FindingKind, ...] = (
         "error",
         "Rules that do not see a loss of the size that --sees names, with 80 % power.",
         "A loss that matters would pass.",
-        "Do what the message says it takes.",
+        "Add cases, lower margins or raise bounds as the message says for each rule, or ask --sees for a larger loss.",
     ),
     FindingKind(
         "flapping-rule",

@@ -28,13 +28,19 @@ KINDS = (
         "differently.",
     ),
     FindingKind(
+        "nothing-judged", "error", "No case has a judgment, and none is marked as unanswerable.",
+        "Nothing was measured: a score of 0 says nothing of the search.",
+        "Judge the cases, or name the judgments that belong to these queries.",
+        spoils=True,
+    ),
+    FindingKind(
         "cases-without-judgments", "warning", "Cases without any judgment that are not marked as unanswerable.",
         "They can only score 0, as if every search failed on them.",
         "Judge them, remove them, or mark them as unanswerable.",
     ),
     FindingKind(
         "cases-without-target", "warning", "Cases that are judged, without any relevant target.",
-        "They can only score 0 in P, R, RR, Success and other measures with a lowest relevant grade, and lower those means.",
+        "Nothing is right in P, R, RR, Success and other measures with a lowest relevant grade, which lowers their means.",
         "Judge more of their documents, remove them, or mark them as unanswerable.",
     ),
     FindingKind(
@@ -53,7 +59,7 @@ KINDS = (
         "Correct the grades; bring ratings to a scale such as 0 to 3.",
     ),
     FindingKind(
-        "dominant-target", "warning", "One target of a fifth of the cases or more: answering it always gets 0.1 or more.",
+        "dominant-target", "warning", "One target of a fifth of the cases, and of five or more: always answering it gets 0.1.",
         "An agent that always answers it, without reading the query, gets a score that looks like search.",
         "Add cases with other targets, and compare with the agent popular, which always answers the commonest targets.",
     ),

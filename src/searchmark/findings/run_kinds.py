@@ -65,6 +65,23 @@ KINDS = (
         spoils=True,
     ),
     FindingKind(
+        "all-hits-invalid", "error", "None of the hits of a run exists in the corpus.",
+        "The run names documents differently or searched something else: a score of 0 says nothing of the search.",
+        "Write the ids of hits as the corpus has them, or name the corpus that was searched.",
+        spoils=True,
+    ),
+    FindingKind(
+        "hits-in-other-spelling", "error", "No hit of a run is judged, and one change of all ids makes several of them fit.",
+        "The run and the suite name documents differently: a score of 0 says nothing of the search.",
+        "Write the ids of the run as the suite has them, or those of the suite as the run has them.",
+        spoils=True,
+    ),
+    FindingKind(
+        "no-hit-judged", "warning", "No hit of a run is judged, not even as irrelevant, and no corpus tells whether they exist.",
+        "Either the run found nothing that was judged, or it names documents differently; both score 0.",
+        "Compare a few ids of both; name the corpus with --corpus, so that ids are checked.",
+    ),
+    FindingKind(
         "failures", "warning", "Cases that failed, by reason.",
         "A case that failed scores 0.",
         "Fix the reason, then ask the failed cases again with --retry-errors.",

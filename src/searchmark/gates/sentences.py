@@ -12,6 +12,7 @@ SIGNS: dict[NumberBound, str] = {"at_least": ">=", "above": ">", "at_most": "<="
 _DIGITS = 4
 _DIGITS_OF_BOUND = 12
 _MOST_DIGITS = 17
+_POLICY_WORDS = {"no-evidence-of-harm": "no evidence of harm"}
 _SIGN_OF: dict[str, str] = {str(bound): sign for bound, sign in SIGNS.items()}
 
 
@@ -29,7 +30,8 @@ def expected_text(bound: str, expected: float | str) -> str:
     """The bound and its value."""
     number = f"{expected:.{_DIGITS_OF_BOUND}g}" if isinstance(expected, float | int) else expected
     if bound in POLICIES:
-        return f"{bound}, above {number}" if bound == "non-inferior" else bound
+        margin = f", margin {number.removeprefix('-')}" if bound == "non-inferior" else ""
+        return f"against baseline ({_POLICY_WORDS.get(bound, bound)}{margin})"
     return f"{_SIGN_OF.get(bound, bound.replace('_', ' '))} {number}"
 
 

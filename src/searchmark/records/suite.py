@@ -79,7 +79,7 @@ class Suite(Framed):
 
     ``model`` names the embedding model that score ranges belong to. ``dropped`` counts what a reader
     had to leave out, by reason. ``kind`` is the way in which its cases were collected: it decides on default measures, and is
-    part of no digest.
+    part of no digest. ``unjudged`` are ids of queries that a reader left out because no judgment is about them.
     """
 
     name: str
@@ -91,6 +91,7 @@ class Suite(Framed):
     metadata: Mapping[str, Any] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
     kind: SuiteKind | None = None
+    unjudged: tuple[str, ...] = ()
 
     @classmethod
     def from_cases(cls, name: str, cases: Iterable[Case], **rest: Any) -> Suite:
@@ -140,7 +141,9 @@ class Suite(Framed):
         """The same suite with these cases alone."""
         if len(wanted) >= len(self) and all(case in wanted for case in self.table.ids):
             return self
-        rest = {name: getattr(self, name) for name in ("defaults", "description", "model", "metadata", "dropped", "kind")}
+        rest = {
+            name: getattr(self, name) for name in ("defaults", "description", "model", "metadata", "dropped", "kind", "unjudged")
+        }
         return Suite.from_cases(self.name, [case for case in self.cases if case.id in wanted], **rest)
 
     @cached_property

@@ -9,7 +9,7 @@ import rich.text
 from searchmark.audit.result import Audit, AuditCell, AuditTable
 from searchmark.findings import Finding
 from searchmark.findings.sentences import counted
-from searchmark.reports.cells import UNDEFINED, Cell, Count, Number, Table, Text, table
+from searchmark.reports.cells import SMALLEST_P, UNDEFINED, Cell, Count, Number, PValue, Table, Text, table
 from searchmark.reports.finding_layout import case_names, finding_counts
 from searchmark.reports.markdown import finding_lines, table_lines
 from searchmark.reports.quoting import LONGEST_SENTENCE, markdown_line, visible, without_commands
@@ -65,7 +65,9 @@ def _cell(value: AuditCell, among_numbers: bool) -> Cell:
         return Text("yes" if value else "no")
     if isinstance(value, int):
         return Count(value)
-    return Number(value) if isinstance(value, float) else Text(value)
+    if isinstance(value, float):
+        return PValue(value) if 0 < value < SMALLEST_P else Number(value)  # what is not 0 does not read 0.0000
+    return Text(value)
 
 
 def _line(text: str, style: str = "") -> rich.text.Text:

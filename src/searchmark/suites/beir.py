@@ -29,9 +29,9 @@ def read_beir(source: Source) -> Suite:
     queries = _queries(folder / "queries.jsonl")
     cases = [_case(case, queries.get(nfc(case)), judgments[case]) for case in judgments]
     check_cases(qrels, cases)
-    unjudged = len(queries.keys() - set(map(nfc, judgments)))
-    dropped = {"queries_without_judgments": unjudged} if unjudged else {}
-    return Suite.from_cases(folder_name(folder), cases, metadata={"split": qrels.stem}, dropped=dropped)
+    unjudged = tuple(sorted(queries.keys() - set(map(nfc, judgments))))
+    dropped = {"queries_without_judgments": len(unjudged)} if unjudged else {}
+    return Suite.from_cases(folder_name(folder), cases, metadata={"split": qrels.stem}, dropped=dropped, unjudged=unjudged)
 
 
 def _queries(path: Path) -> dict[str, Entry]:

@@ -47,10 +47,10 @@ def read_qrels(path: str | PathLike[str], topics: str | PathLike[str] | None = N
     without = known.keys() - set(table.queries)
     # A case that nobody can answer needs no judgments to be a case.
     silent = [case for case in known.values() if case.unanswerable and case.id in without]
-    unjudged = len(without) - len(silent)
-    dropped = {"topics_without_judgments": unjudged} if unjudged else {}
-    suite = Suite(path.stem, heads.table, judgments, dropped=dropped)
-    return Suite.from_cases(path.stem, [*suite.cases, *silent], dropped=dropped) if silent else suite
+    unjudged = tuple(sorted(without.difference(case.id for case in silent)))
+    dropped = {"topics_without_judgments": len(unjudged)} if unjudged else {}
+    suite = Suite(path.stem, heads.table, judgments, dropped=dropped, unjudged=unjudged)
+    return Suite.from_cases(path.stem, [*suite.cases, *silent], dropped=dropped, unjudged=unjudged) if silent else suite
 
 
 def _refuse_repetition(path: Path, table: TrecTable) -> None:

@@ -38,6 +38,11 @@ def _without_first_target(clean: Clean, *instead: Document) -> Clean:
     return replace(clean, documents=(*(each for each in clean.documents if each is not target), *instead))
 
 
+def _half_of_the_documents(clean: Clean) -> Subject:
+    """And less."""
+    return replace(clean, documents=clean.documents[: len(clean.documents) // 3]).subject()
+
+
 def _renamed(clean: Clean) -> Subject:
     target = _first_target(clean)
     return _without_first_target(clean, replace(target, id=f"archive/{target.id}", text="moved " + target.text)).subject()
@@ -61,6 +66,11 @@ def _at_chance(clean: Clean) -> Subject:
 def _half_joined(clean: Clean) -> Subject:
     subject = clean.with_cases(replace(case, query=None) if row % 2 else case for row, case in enumerate(clean.cases)).subject()
     return replace(subject, suite=replace(subject.suite, dropped={"topics_without_judgments": 30}))
+
+
+def _not_joined(clean: Clean) -> Subject:
+    subject = clean.with_cases(replace(case, query=None) for case in clean.cases).subject()
+    return replace(subject, suite=replace(subject.suite, dropped={"topics_without_judgments": 60}))
 
 
 def _copied(clean: Clean) -> Subject:
@@ -91,6 +101,7 @@ def _excluding_a_value_that_no_document_has(clean: Clean) -> Subject:
 
 MUTATIONS: dict[str, Mutation] = {
     "all-targets-missing": lambda clean: _with_ids(clean, "docs/").subject(),
+    "most-targets-missing": _half_of_the_documents,
     "unreachable-targets": lambda clean: _without_first_target(clean).subject(),
     "renamed-targets": _renamed,
     "duplicated-targets": _copied,
@@ -102,6 +113,7 @@ MUTATIONS: dict[str, Mutation] = {
     "symbols-outside-patterns": _symbol_case,
     "exclusions-not-applied": _excluding_without_a_corpus,
     "exclusions-without-effect": _excluding_a_value_that_no_document_has,
+    "nothing-joined": _not_joined,
     "partial-join": _half_joined,
     "shifted-judgments": lambda clean: _rotated(clean, 1),
     "judgments-at-chance": _at_chance,

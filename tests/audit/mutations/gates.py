@@ -39,6 +39,10 @@ def pinned_elsewhere(clean: Clean) -> Subject:
     return with_gates(clean, pins=(Pin("c00", must_not_contain="archive/d0001"),)).subject()
 
 
+def about_no_case(clean: Clean) -> Subject:
+    return with_gates(clean, rules=(GateRule(measure="RR", at_least=0.1, where={"category": "nowhere"}),)).subject()
+
+
 def passed_by_most(clean: Clean) -> Subject:
     return with_gates(clean, pins=(Pin("c00", must_not_contain="d0001"),)).subject()
 
@@ -66,10 +70,10 @@ def wanted_too_small(clean: Clean) -> Subject:
     return with_gates(clean, rules=(GateRule(measure="nDCG@10", against="baseline"),)).subject(foresight=0.02)
 
 
-def asked_twice(clean: Clean, **gates: object) -> Subject:
-    """The same agent twice: the second time every other case has its hits in another order."""
+def asked_twice(clean: Clean, *, noisy: bool = True, **gates: object) -> Subject:
+    """The same agent twice: the second time, where it is noisy, every other case has its hits in another order."""
     ran = with_gates(clean, **gates)
-    changed = tuple(_turned(answer) if row % 2 else answer for row, answer in enumerate(clean.answers["strong"]))
+    changed = tuple(_turned(answer) if noisy and row % 2 else answer for row, answer in enumerate(clean.answers["strong"]))
     agent, suite = AgentIdentity("strong", code="abc"), SuiteIdentity("clean")
     runs = [
         Run.from_answers("strong", answers, provenance=Provenance(id=name, agent=agent, suite=suite))
@@ -101,6 +105,7 @@ MUTATIONS: dict[str, Mutation] = {
     "threshold-always-met": met_by_all,
     "threshold-below-random": met_by_chance,
     "pin-outside-corpus": pinned_elsewhere,
+    "rule-without-cases": about_no_case,
     "gate-passed-by-chance": passed_by_most,
     "fixture-passed-by-chance": few_orders,
     "unresolvable-rule": too_few_cases,

@@ -91,6 +91,7 @@ MUTATIONS: dict[str, Mutation] = {
     "duplicate-queries": _query_twice,
     "near-duplicate-queries": _query_nearly_twice,
     "shared-targets": _gold_twice,
+    "nothing-judged": lambda clean: clean.with_cases(replace(case, judgments=()) for case in clean.cases).subject(),
     "cases-without-judgments": _no_judgments,
     "cases-without-target": _nothing_relevant,
     "all-documents-relevant": _only_relevant_documents,

@@ -120,6 +120,16 @@ def _hits(*hits: Hit) -> Callable[[], Report]:
     return asked().answering(1, hits=hits).report
 
 
+def _with_hits(prefix: str, instead: str = "d") -> Asked:
+    """All hits under other ids."""
+    one = asked()
+    changed = (
+        replace(answer, hits=tuple(replace(hit, id=prefix + hit.id.replace("d", instead)) for hit in answer.hits))
+        for answer in one.answers
+    )
+    return replace(one, answers=tuple(changed))
+
+
 def _two_snapshots() -> Report:
     """Two agents, each about two states: only the pairs that cross both say nothing."""
     made = [
@@ -150,6 +160,9 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "cases-not-run": asked().answering(1, status="not_run", hits=()).report,
     "too-many-failures": asked().answering(6, status="error", hits=()).report,
     "not-comparable": lambda: compared(agent(), agent("weak").knowing(corpora={"c": "another"})),
+    "all-hits-invalid": lambda: _with_hits("docs/").report(),
+    "hits-in-other-spelling": lambda: build_report(_unchecked(_with_hits("docs/"))),
+    "no-hit-judged": lambda: build_report(_unchecked(_with_hits("", "elsewhere-"))),
     "failures": asked().answering(1, status="error", hits=(), details=AnswerDetails(failure="crash")).report,
     "repeat-failures": asked().detailed(AnswerDetails(repeat_failure="slow", repeat_failures=1), AnswerDetails()).report,
     "unstable-answers": asked().detailed(AnswerDetails(unstable=1), AnswerDetails()).report,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
+from searchmark.audit.gate.means_of_rules import out_of_reach
 from searchmark.audit.gate.pass_share import PassShare, share_of_gate, share_of_rule
 from searchmark.audit.gate.ranked_rules import RankedRule, ranked_rule, rankings_of
 from searchmark.audit.subject import Subject
@@ -40,11 +41,15 @@ def gate_chances(subject: Subject) -> GateChances:
 
 
 def _chances(subject: Subject) -> GateChances:
-    pool = Reach(subject.suite, subject.ids).pool
-    rankings = rankings_of(subject.rules, pool, subject.ids) if subject.rules else None
+    reach = Reach(subject.suite, subject.ids)
+    rankings = rankings_of(subject.rules, reach.pool, subject.ids) if subject.rules else None
     if rankings is None:
         return GateChances()
-    ranked = {number: found for number, rule in enumerate(subject.rules) if (found := ranked_rule(rule, rankings)) is not None}
+    ranked = {
+        number: replace(found, out_of_reach=out_of_reach(rule, reach))
+        for number, rule in enumerate(subject.rules)
+        if (found := ranked_rule(rule, rankings)) is not None
+    }
     shares = {number: share_of_rule(each, rankings) for number, each in ranked.items()}
     fixtures = {case: share_of_gate(rules, rankings) for case, rules in _of_fixtures(subject, ranked).items()}
     return GateChances(shares, fixtures, share_of_gate(list(ranked.values()), rankings) if ranked else None)
@@ -72,8 +77,9 @@ def passed_by_chance(subject: Subject) -> Iterator[Finding]:
 
 def share_text(found: PassShare) -> str:
     """A share with what it rests on."""
-    if found.error is not None:
-        return f"{found.share:.2%} of {found.of:,} random rankings (standard error {found.error:.2%})"
+    if found.interval is not None:
+        low, high = found.interval
+        return f"{found.share:.2%} of {found.of:,} random rankings (95 % interval {low:.2%} to {high:.2%})"
     if found.count is not None:
         return f"{found.count} of {found.of} rankings"
     return f"{found.share:.2%} of all rankings"

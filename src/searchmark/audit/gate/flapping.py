@@ -31,7 +31,7 @@ def _found(subject: Subject, rule: Rule) -> Iterator[Finding]:
         return
     rows = rows_of(subject.suite, rule.segment)
     noise = None if rows is None else paired_noise(subject, rule.quantity, rows)
-    if noise is None or not noise.repeat:
+    if noise is None or not noise.repeat or not noise.error:
         return
     if isinstance(rule, NumberRule):
         yield from _bound(rule, noise)

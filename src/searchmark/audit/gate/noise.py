@@ -48,14 +48,17 @@ class PairedNoise:
 
 
 def paired_noise(subject: Subject, quantity: MeanOf | AtOwnK, rows: Rows) -> PairedNoise | None:
-    """Of two runs of one agent, or else of the first two; None if there are none, if they have no values, or if they are alike."""
+    """Of two runs of one agent, or else of the first two; None if there are none, or if they have no values.
+
+    Two agents that are alike do not show how builds differ: None. One agent that answers the same twice has no noise.
+    """
     pair = _repeated(subject)
     chosen = pair or tuple(subject.scores)[:TWO]
     if len(chosen) < TWO:
         return None
     one, other = (_values(subject.scores[name], quantity, rows) for name in chosen)
     defined = ~np.isnan(one) & ~np.isnan(other)
-    if defined.sum() < TWO or (one == other)[defined].all():
+    if defined.sum() < TWO or (pair is None and (one == other)[defined].all()):
         return None
     one, other = one[defined], other[defined]
     low, span = _range(quantity, one, other)

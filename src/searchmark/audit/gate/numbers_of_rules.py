@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from searchmark.audit.gate.chances import gate_chances
+from searchmark.audit.gate.means_of_rules import mean_of_rule
 from searchmark.audit.gate.pass_share import PassShare
-from searchmark.audit.gate.sight import rule_sights, wanted_loss
+from searchmark.audit.gate.sight import RuleSight, rule_sights, wanted_loss
 from searchmark.audit.result import AuditCell, AuditTable
 from searchmark.audit.subject import Subject
-from searchmark.gates.bounds import NumberRule
-from searchmark.gates.fixture_baseline import FixtureRule, row_of
-from searchmark.gates.own_k import AtOwnK
-from searchmark.gates.quantities import MeanOf
 from searchmark.gates.reach import Reach
 from searchmark.gates.rules import Rule
-from searchmark.gates.segments import Rows, rows_of
 
 WHOLE = "the whole gate"
 
@@ -23,7 +17,7 @@ WHOLE = "the whole gate"
 def gate_table(subject: Subject) -> AuditTable | None:
     """What is the most that each rule could get, what a random ranking gets, and which share of all rankings pass.
 
-    Fixtures and the gate as a whole are after the rules.
+    Fixtures and the gate as a whole are after the rules. A share of rankings that were drawn has its 95 % interval.
     """
     if not subject.rules:
         return None
@@ -31,32 +25,33 @@ def gate_table(subject: Subject) -> AuditTable | None:
     rows = [(rule.name, *_limits(rule, reach), *_share(chances.rules.get(number))) for number, rule in enumerate(subject.rules)]
     together = [*chances.fixtures.items(), *([(WHOLE, chances.all)] if chances.all is not None else [])]
     rows += [(name, None, None, *_share(share)) for name, share in together]
-    columns = ("rule", "highest", "random", "rankings that pass", "standard error")
-    return AuditTable("gate", "What the rules of the gate let pass", columns, tuple(rows))
+    columns = ("rule", "highest", "random", "rankings that pass", "at least", "at most")
+    return AuditTable("gate", f"What the rules of the gate let pass{_without(chances.all)}", columns, tuple(rows))
+
+
+def _without(share: PassShare | None) -> str:
+    """Why there are no shares, and where drawn ones lie."""
+    if share is None:
+        return " (which rankings pass is known only with the documents: --corpus, or documents of the cases)"
+    return " (at least, at most: the 95 % interval where rankings were drawn)"
 
 
 def sight_table(subject: Subject) -> AuditTable | None:
     """What each rule about a mean sees: the smallest p, the smallest loss with 80 % power, and cases for the wanted one."""
-    rows = tuple((each.name, each.independent, each.smallest_p, each.loss, each.basis, each.more) for each in rule_sights(subject))
-    columns = ("rule", "independent cases", "smallest p", "loss seen", "by", "more cases")
-    title = f"What the rules of the gate see; more cases: to see a loss of {wanted_loss(subject):g}"
-    return AuditTable("gate_sight", title, columns, rows) if rows else None
+    rows = tuple(map(_sight, rule_sights(subject)))
+    columns = ("rule", "independent", "can lose", "smallest p", "loss seen", "based on", "more cases")
+    goal = f"more cases: for a loss of {wanted_loss(subject):g}, and not only for a verdict"
+    return AuditTable("gate_sight", f"What the rules of the gate see with 80 % power ({goal})", columns, rows) if rows else None
+
+
+def _sight(found: RuleSight) -> tuple[AuditCell, ...]:
+    return (found.name, found.independent, found.can_lose, found.smallest_p, found.loss, found.basis, found.more)
 
 
 def _limits(rule: Rule, reach: Reach) -> tuple[AuditCell, AuditCell]:
-    quantity, rows = _mean(rule, reach)
+    quantity, rows = mean_of_rule(rule, reach)
     return (None, None) if quantity is None or rows is None else (reach.highest(quantity, rows), reach.by_chance(quantity, rows))
 
 
-def _mean(rule: Rule, reach: Reach) -> tuple[MeanOf | AtOwnK | None, Rows | None]:
-    """The mean that a rule is about, and of which cases."""
-    if isinstance(rule, FixtureRule):
-        row = row_of(reach.suite, rule.fixture)
-        return AtOwnK(rule.metric, (rule.fixture,)), None if row is None else np.array([row], np.intp)
-    if isinstance(rule, NumberRule) and isinstance(rule.quantity, MeanOf | AtOwnK):
-        return rule.quantity, rows_of(reach.suite, rule.segment)
-    return None, None
-
-
-def _share(found: PassShare | None) -> tuple[AuditCell, AuditCell]:
-    return (None, None) if found is None else (found.share, found.error)
+def _share(found: PassShare | None) -> tuple[AuditCell, AuditCell, AuditCell]:
+    return (None, None, None) if found is None else (found.share, *(found.interval or (None, None)))

@@ -2,17 +2,18 @@
 
 A suite of rankings has one of each case, all as likely. Where every case decides on its own, the shares of the cases are
 multiplied. Means over several cases are added up value by value as long as there are few different sums. Where neither is
-possible, suites are drawn, and the standard error is stated.
+possible, suites are drawn, and the 95 % interval is stated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod, sqrt
+from math import prod
 
 import numpy as np
 
+from searchmark.analysis.intervals import SHOWN, proportion_limits
 from searchmark.analysis.pools import Bools
 from searchmark.audit.gate.ranked_rules import RankedRule
 from searchmark.audit.gate.rankings import Rankings
@@ -26,21 +27,24 @@ _DIGITS = 12
 
 @dataclass(frozen=True)
 class PassShare:
-    """A share of all rankings. Exact, it has no ``error``; ``count`` are those that pass ``of`` all, where one case decides.
+    """A share of all rankings. Exact, it has no ``interval``; ``count`` are those that pass ``of`` all, where one case decides.
 
-    Sampled, it is that of so many (``of``), and ``error`` its standard error.
+    Sampled, it is that of so many (``of``), with its 95 % ``interval``: of none that passes the share is not known to be 0.
     """
 
     share: float
-    error: float | None = None
     count: int | None = None
     of: int | None = None
+    interval: tuple[float, float] | None = None
+
+
+NO_RANKING = PassShare(0.0)
 
 
 def share_of_rule(rule: RankedRule, rankings: Rankings) -> PassShare:
     """The share of rankings that meet one rule."""
     exact = _by_case([rule], rankings) if rule.by_case else _by_sums(rule, rankings)
-    return exact or _sampled([rule], rankings)
+    return exact or (NO_RANKING if rule.out_of_reach else _sampled([rule], rankings))
 
 
 def share_of_gate(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare:
@@ -48,7 +52,7 @@ def share_of_gate(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare:
     if len(rules) == 1:
         return share_of_rule(rules[0], rankings)
     exact = _by_case(rules, rankings) if all(rule.by_case for rule in rules) else _by_grid(rules, rankings)
-    return exact or _sampled(rules, rankings)
+    return exact or (NO_RANKING if any(rule.out_of_reach for rule in rules) else _sampled(rules, rankings))
 
 
 def _by_case(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare | None:
@@ -59,7 +63,7 @@ def _by_case(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare | Non
     passed = [int(_passing(rules, case, rankings.many(case)).sum()) for case in cases]
     all_of_them = [rankings.many(case) for case in cases]
     share = prod(count / of for count, of in zip(passed, all_of_them, strict=True))
-    return PassShare(share, None, passed[0], all_of_them[0]) if len(cases) == 1 else PassShare(share)
+    return PassShare(share, passed[0], all_of_them[0]) if len(cases) == 1 else PassShare(share)
 
 
 def _passing(rules: Sequence[RankedRule], case: int, many: int) -> Bools:
@@ -90,7 +94,7 @@ def _by_sums(rule: RankedRule, rankings: Rankings) -> PassShare | None:
         weights = np.bincount(place.ravel(), np.outer(weights, counts / len(values)).ravel()).astype(np.float64)
         if len(sums) > MOST_SUMS:
             return None
-    return PassShare(float(weights[rule.met(sums[:, None] / max(1, defined))].sum())) if defined else PassShare(0.0)
+    return PassShare(float(weights[rule.met(sums[:, None] / max(1, defined))].sum())) if defined else NO_RANKING
 
 
 def _by_grid(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare | None:
@@ -101,7 +105,7 @@ def _by_grid(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare | Non
         return None
     numbers = np.unravel_index(np.arange(prod(counts)), counts)
     passed = _all_met(rules, dict(zip(cases, numbers, strict=True)))
-    return PassShare(float(passed.mean()), None, int(passed.sum()), len(passed))
+    return PassShare(float(passed.mean()), int(passed.sum()), len(passed))
 
 
 def _cases(rules: Sequence[RankedRule]) -> list[int]:
@@ -124,14 +128,8 @@ def _sampled(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare:
     most = max(1, min(SAMPLED, MOST_SAMPLED // max(1, sum(len(rule.rows) for rule in rules))))
     size = most if listed.all() else rankings.draws
     passed = _all_met(rules, _chosen(cases, rankings, size))
-    share = float(passed.mean())
-    return PassShare(share, _error(int(passed.sum()), size), int(passed.sum()), size)
-
-
-def _error(passed: int, size: int) -> float:
-    """The standard error of a share with two successes and two failures more (Agresti and Coull, 1998): never 0."""
-    share = (passed + 2) / (size + 4)
-    return sqrt(share * (1 - share) / (size + 4))
+    low, high = proportion_limits(np.array([passed.mean()]), np.array([float(size)]), SHOWN)
+    return PassShare(float(passed.mean()), int(passed.sum()), size, (float(low[0]), float(high[0])))
 
 
 def _chosen(cases: Sequence[int], rankings: Rankings, size: int) -> dict[int, Ints]:

@@ -33,7 +33,10 @@ _SIGN: dict[NumberBound, tuple[int, float]] = {
 
 @dataclass(frozen=True, eq=False)
 class RankedRule:
-    """A bound on the mean of some cases, or on each of them. ``values`` has a row per ranking and a column per case of ``rows``."""
+    """A bound on the mean of some cases, or on each of them. ``values`` has a row per ranking and a column per case of ``rows``.
+
+    One that is ``out_of_reach`` is met by no ranking, whether these are listed or drawn.
+    """
 
     name: str
     rows: Rows
@@ -41,6 +44,7 @@ class RankedRule:
     bound: NumberBound
     expected: float
     each: bool = False
+    out_of_reach: bool = False
 
     def met(self, values: Floats) -> Bools:
         """Which of some values, a row per suite of rankings and a column per case, meet the rule."""

@@ -89,7 +89,8 @@ class Rankings:
     def _order(self, case: int, generator: np.random.Generator) -> Ints:
         documents, size = int(self.documents[case]), len(self._looked_at[case])
         if self.listed[case]:
-            return np.array(list(permutations(range(1, documents + 1), size)), np.int64).reshape(-1, size)
+            # Where nothing is looked at, there is one ranking.
+            return np.array(list(permutations(range(1, documents + 1), size)), np.int64).reshape(self.counts[case], size)
         return _drawn(documents, size, self.draws, generator)
 
     @cached_property

@@ -1,7 +1,7 @@
 """The smallest loss that each rule of a gate sees with 80 % power, and what it would take to see a smaller one.
 
-A rule that compares sees what its test shows: by the noise of two runs where there are some, else by the largest that there could
-be. A bound on a mean sees what is larger than the room between the run and the bound.
+A rule that compares sees what its test shows: by the noise of two runs where there are some, else by the largest possible one. A
+bound on a mean sees what is larger than the room between the run and the bound.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from searchmark.gates.own_k import AtOwnK
 from searchmark.gates.quantities import MeanOf
 from searchmark.gates.relative import RelativeRule
 from searchmark.gates.segments import EVERYTHING, Rows, rows_of
+from searchmark.gates.sentences import within
 from searchmark.judging.judge import judge
 
 LARGE_LOSS = 0.1  # what a gate is asked for where no other loss is named
@@ -32,10 +33,11 @@ _SPARE = NORMAL.inv_cdf(POWER)
 @dataclass(frozen=True)
 class RuleSight:
     """What a rule sees. ``loss`` is the smallest one that it sees with 80 % power, None if it sees none for sure, and ``basis``
-    what that rests on.
+    what that rests on. One that the run fails already (``failing``) is red whatever is lost.
 
-    ``compares``, and then ``independent`` cases can lose something, and ``smallest_p`` is the smallest p that they can give.
-    ``blind`` is why no run could fail it. ``more`` independent cases are needed to see the wanted loss, None if no number does.
+    ``compares``, and then all cases are worth so many ``independent`` ones. Where a test decides, so many origins ``can_lose``
+    something, and ``smallest_p`` is the smallest p that they can give. ``blind`` is why its verdict is settled before any run.
+    ``more`` independent cases are needed to see the wanted loss, None if no number does.
     """
 
     name: str
@@ -43,14 +45,16 @@ class RuleSight:
     basis: str
     everywhere: bool
     compares: bool
-    independent: int | None = None
+    failing: bool = False
+    independent: float | None = None
+    can_lose: int | None = None
     smallest_p: float | None = None
     blind: str | None = None
     more: int | None = None
     advice: str = ""
 
     def sees(self, loss: float) -> bool:
-        return self.loss is not None and self.loss <= loss
+        return self.failing or (self.loss is not None and self.loss <= loss)
 
 
 def wanted_loss(subject: Subject) -> float:
@@ -99,7 +103,7 @@ def _of_comparison(subject: Subject, rule: RelativeRule, rows: Rows, baseline: S
     found = rule.foresight(suite, baseline, question.min_effect, question.family)
     wanted = wanted_loss(subject)
     noise = None if rule.policy == "non-inferior" or not found.resolvable else paired_noise(subject, rule.quantity, rows)
-    loss, basis = found.detectable, "its margin" if rule.policy == "non-inferior" else "the largest noise that there could be"
+    loss, basis = found.detectable, "its margin" if rule.policy == "non-inferior" else "the largest possible noise"
     if noise is None:
         column = losable_column(suite, rule.quantity.measure, question, baseline, rows_of(suite, rule.segment))
         more = more_cases_to_see(column, question, wanted)
@@ -108,23 +112,34 @@ def _of_comparison(subject: Subject, rule: RelativeRule, rows: Rows, baseline: S
         loss, basis = builds.smallest_seen(), _basis(noise)
         more = 0 if loss is not None and loss <= wanted else builds.more_cases(wanted)
     return RuleSight(
-        rule.name, loss, basis, rule.segment == EVERYTHING, True, found.independent, found.smallest_p,
-        None if found.resolvable else found.reason, more, _advice(question, wanted, more),
-    )  # fmt: skip
+        rule.name,
+        loss,
+        basis,
+        rule.segment == EVERYTHING,
+        compares=True,
+        independent=found.worth,
+        can_lose=None if rule.policy == "non-inferior" else found.independent,
+        smallest_p=None if rule.policy == "non-inferior" else found.smallest_p,  # an interval decides, and no test
+        blind=None if found.resolvable else found.reason,
+        more=more,
+        advice=_advice(question, wanted, more),
+    )
 
 
 def _basis(noise: PairedNoise) -> str:
     one, other = noise.runs
-    return f"the noise of {one}, asked twice" if noise.repeat else f"the spread between {one} and {other}"
+    if not noise.repeat:
+        return f"the spread between {one} and {other}"
+    return f"the noise of {one}, run twice" if noise.error else f"{one}, run twice without any difference"
 
 
 def _advice(question: GateQuestion, wanted: float, more: int | None) -> str:
     if question.policy == "non-inferior":
-        return f"it takes a margin of {wanted:g} and {more or 0} more independent cases"
+        return f"a margin of {wanted:g} would with {more or 0} more independent cases"
     if more is None:
         counts = f"only a loss of {question.min_effect:g} counts (min_effect)"
-        return f"no number of cases does: {counts}" if wanted <= question.min_effect else "thousands of cases more do not"
-    return f"it takes {more} more independent {'case' if more == 1 else 'cases'}"
+        return f"no number of cases would: {counts}" if wanted <= question.min_effect else "thousands of cases more would not"
+    return f"{more} more independent {'case' if more == 1 else 'cases'} would"
 
 
 def _of_bound(subject: Subject, rule: NumberRule, rows: Rows) -> Iterator[RuleSight]:
@@ -137,6 +152,10 @@ def _of_bound(subject: Subject, rule: NumberRule, rows: Rows) -> Iterator[RuleSi
         return
     noise = paired_noise(subject, rule.quantity, rows)
     spare = _SPARE * noise.deviation if noise is not None and noise.repeat else 0.0
-    advice = f"it takes a bound of {value - wanted_loss(subject):.4g}"
-    room = max(0.0, value - rule.expected)
-    yield RuleSight(rule.name, room + spare, f"{name} has {value:.4g}", rule.segment == EVERYTHING, False, advice=advice)
+    wanted, everywhere = wanted_loss(subject), rule.segment == EVERYTHING
+    if not within(rule.bound, value, rule.expected):
+        yield RuleSight(rule.name, None, f"already below: {name} has {value:.4g}", everywhere, compares=False, failing=True)
+        return
+    advice = "no bound would: the noise is larger" if spare >= wanted else f"a bound of {value - wanted + spare:.4g} would"
+    room = value - rule.expected
+    yield RuleSight(rule.name, room + spare, f"{name} has {value:.4g}", everywhere, compares=False, advice=advice)

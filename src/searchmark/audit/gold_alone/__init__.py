@@ -18,7 +18,7 @@ CHECKS: tuple[Check, ...] = (
     Check(duplicate_queries, ("duplicate-queries",), short=True),
     Check(near_duplicate_queries, ("near-duplicate-queries",)),
     Check(shared_targets, ("shared-targets",), short=True),
-    Check(without_judgments, ("cases-without-judgments",), short=True),
+    Check(without_judgments, ("nothing-judged", "cases-without-judgments"), short=True),
     Check(without_target, ("cases-without-target",), short=True),
     Check(all_documents_relevant, ("all-documents-relevant",), short=True),
     Check(near_duplicate_targets, ("near-duplicate-targets",)),

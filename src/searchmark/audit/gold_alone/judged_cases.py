@@ -18,11 +18,13 @@ Marks = NDArray[np.bool_]
 
 
 def without_judgments(subject: Subject) -> Iterator[Finding]:
-    """Cases without any judgment, which are not said to be unanswerable."""
+    """Cases without any judgment, which are not said to be unanswerable. Where that is all there is, nothing is measured."""
     suite = subject.suite
     bare = _answerable(suite) & (np.diff(suite.judgments.starts) == 0)
-    if bare.any():
-        message = f"cases without any judgment, which can only score 0: {int(bare.sum())} of {len(suite)}"
+    if len(suite) and bare.all():
+        yield finding("nothing-judged", f"none of {counted(len(suite), 'case')} has a judgment", _ids(suite, bare))
+    elif bare.any():
+        message = f"cases without any judgment: {int(bare.sum())} of {len(suite)}"
         yield finding("cases-without-judgments", message, _ids(suite, bare))
 
 
@@ -33,11 +35,12 @@ def without_target(subject: Subject) -> Iterator[Finding]:
     lowest = suite.defaults.rel if by_grade or not subject.scores else 1
     judged = np.diff(subject.suite.judgments.starts) > 0
     hollow = _answerable(suite) & judged & (_relevant(suite, lowest) == 0) & ~_described(suite)
+    hollow &= _relevant(subject.suite, lowest) == 0  # else its patterns fit nothing, which is said of them
     if hollow.any():
         lower_grades = _relevant(suite, 1)[hollow].any()
         names = ", ".join(by_grade) or "measures that count from this grade"
-        zero = f"can only score 0 in {names}" if lower_grades else "can only score 0"
-        message = f"cases without a target of grade {lowest} or higher, which {zero}: {int(hollow.sum())}"
+        zero = f", which can only score 0 in {names}" if lower_grades else ""
+        message = f"cases without a target of grade {lowest} or higher{zero}: {int(hollow.sum())} of {len(suite)}"
         yield finding("cases-without-target", message, _ids(suite, hollow))
 
 

@@ -8,6 +8,7 @@ from itertools import islice
 import numpy as np
 
 from searchmark.audit.gold_alone.shingles import NearCopies, shingles
+from searchmark.audit.gold_and_corpus.documents import document_facts
 from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus
 from searchmark.findings import Finding, finding
@@ -34,9 +35,12 @@ def near_duplicate_targets(subject: Subject) -> Iterator[Finding]:
     relevant = [name for name, by_case in grades.items() if max(by_case.values()) >= suite.defaults.rel]
     texts = {each.id: shingles(each) for each in subject.corpus.read(relevant)}
     index = NearCopies({name: text for name, text in texts.items() if len(text) >= FEWEST_SHINGLES}, NEAR)
+    facts = document_facts(subject)
+    exact = {} if facts is None else facts.twins  # which are said elsewhere
     found = [
         (row, name, copy)
         for name, copy in _copies(subject.corpus, index)
+        if copy not in exact.get(name, ())
         for row, grade in grades[name].items()
         if grade >= suite.defaults.rel > grades.get(copy, {}).get(row, 0)
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from searchmark.audit.subject import Subject
 from searchmark.corpora.exclusions import excluded_fields
@@ -24,13 +24,18 @@ def exclusion_findings(subject: Subject) -> Iterator[Finding]:
     if unknown:
         why = "the corpus is not known" if table is None else "no document of the corpus has such a field"
         message = f"documents were to be excluded by {', '.join(unknown)} and were not: {why}"
-        yield finding("exclusions-not-applied", message, _in_order(subject, wanted, unknown))
+        yield finding(
+            "exclusions-not-applied",
+            message,
+            _in_order(subject, (case for each, of in wanted.items() if each[0] in unknown for case in of)),
+        )
     idle = [each for each in wanted if table is not None and each[0] in table.ids and not table.having(each[0], each[1:])]
     if idle:
         shown = ", ".join(f"{name}: {value}" for name, value in idle)
-        yield finding("exclusions-without-effect", f"no document has a value that is excluded: {shown}")
+        cases = _in_order(subject, (case for each in idle for case in wanted[each]))
+        yield finding("exclusions-without-effect", f"no document has a value that is excluded: {shown}", cases)
 
 
-def _in_order(subject: Subject, wanted: dict[tuple[str, str], list[str]], names: dict[str, None]) -> list[str]:
-    cases = {case for (name, _), of in wanted.items() if name in names for case in of}
+def _in_order(subject: Subject, some: Iterable[str]) -> list[str]:
+    cases = set(some)
     return [case for case in subject.suite.table.ids if case in cases]

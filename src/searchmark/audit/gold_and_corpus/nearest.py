@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from itertools import islice, takewhile
+from itertools import islice
 from urllib.parse import unquote
 
 MOST_IDS, MOST_TARGETS = 100_000, 1000  # that are looked at: reports wait for this
-COMMON_START, MOST_ALIKE = 3, 2000  # characters in which a similar id begins alike, and how many such ids are looked at
-LEAST_ALIKE = 0.6  # as difflib measures it
+COMMON_START, MOST_ALIKE = 2, 300  # characters in which a similar last part begins alike, and how many such parts are looked at
+LEAST_ALIKE = 0.75  # of the characters of both last parts, in the same order: a typing error or a word more, which a person accepts
+COMMON_FOLDERS = 2  # that two paths must share if they begin in different ones
+SHORTEST = 4  # characters of a last part that says something: "1" or "en" may be anything
 
-_EXTENSION = re.compile(r"(?<=[^/.])\.[A-Za-z]\w{0,9}$")
+_EXTENSION = re.compile(r"(?<=[^/.\n])\.[A-Za-z]\w{0,9}$", re.MULTILINE)
+_BLANKS = re.compile(r"^[ \t]+|[ \t]+$", re.MULTILINE)
+_FRAGMENT = re.compile(r"#.*")
 _SEPARATORS = re.compile(r"[-_ .:/\\]+")
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
-_TAIL = re.compile(r"[^/:#|\\]+$")
+_NUMBERS = re.compile(r"\d+")
 
-# What may have happened to ids on their way into a suite, and a form in which both are the same.
+# What may have happened to ids on their way into a suite, and a form in which both are the same; of many, one a line.
 FORMS: dict[str, Callable[[str], str]] = {
     "upper and lower case ignored": str.casefold,
     "extensions left out": lambda text: _EXTENSION.sub("", text),
     "backslashes written as slashes": lambda text: text.replace("\\", "/"),
-    "blanks around them left out": str.strip,
+    "blanks around them left out": lambda text: _BLANKS.sub("", text),
     "leading zeros left out": lambda text: _ZEROS.sub("", text),
     "percent signs decoded": unquote,
-    "what is behind # left out": lambda text: text.split("#", 1)[0],
+    "what is behind # left out": lambda text: _FRAGMENT.sub("", text),
     "separators and case ignored": lambda text: _SEPARATORS.sub("", text).casefold(),
 }
 
@@ -40,49 +43,64 @@ class Remedy:
     words: str
     found: dict[str, str]
 
+    def told(self, names: Sequence[str]) -> str:
+        """What it would do for these names; of many different ones only the first were tried."""
+        tried = set(islice(dict.fromkeys(names), MOST_TARGETS))
+        fitting = sum(each in self.found for each in names if each in tried)
+        of = "them" if len(tried) < MOST_TARGETS else f"the {len(tried)} that were tried"
+        return f"{self.words}, {fitting if of == 'them' else len(self.found)} of {of} would be found"
+
 
 class NearIds:
-    """The ids of a corpus, by all that missing targets may have in common with them."""
+    """The ids of a corpus, by all that some missing targets may have in common with them."""
 
-    def __init__(self, ids: Collection[str]) -> None:
-        self._ids = sorted(islice(ids, MOST_IDS))
+    def __init__(self, ids: Iterable[str], missing: Iterable[str]) -> None:
+        self._ids = list(islice(ids, MOST_IDS))
+        self._missing = list(islice(dict.fromkeys(missing), MOST_TARGETS))
 
-    def remedy(self, missing: Sequence[str], fewest: int) -> Remedy | None:
+    def remedy(self, fewest: int) -> Remedy | None:
         """What would make most of the missing targets fit, if anything does so for half of them, and for so many at least."""
-        looked_at = list(dict.fromkeys(missing))[:MOST_TARGETS]
-        best: Remedy | None = None
-        for each in self._remedies(looked_at):
-            best = each if best is None or len(each.found) > len(best.found) else best
-            if len(best.found) == len(looked_at):
-                break
-        return best if best is not None and len(best.found) >= max(len(looked_at) / 2, fewest) else None
+        best = max(self.remedies, key=lambda each: len(each.found), default=None)
+        return best if best is not None and len(best.found) >= max(len(self._missing) / 2, fewest) else None
 
     def nearest(self, target: str) -> str | None:
-        """The id that a missing target most likely means; None where none is near."""
-        for remedy in self._remedies([target]):
-            if target in remedy.found:
-                return remedy.found[target]
-        return self._alike(target)
+        """The id that a missing target most likely means; None where a person would see none that is near."""
+        changed = (each.found[target] for each in self.remedies if target in each.found)
+        return next(changed, None) or self._alike(target)
 
     def renamed(self, target: str) -> str | None:
-        """The only id with the same last part as a missing target, if there is exactly one; too common a part says nothing."""
+        """The only id with the same last part as a missing target, if there is exactly one and it is near."""
         tail = _tail(target)
         found = self._by_tail.get(tail, [])
-        return found[0] if len(found) == 1 and found[0] != target and len(tail) > 3 else None  # noqa: PLR2004  # "1" or "en" may be anything
+        unique = len(found) == 1 and found[0] != target and len(tail) >= SHORTEST
+        return found[0] if unique and _are_near(target, found[0]) else None
 
-    def _remedies(self, missing: Sequence[str]) -> Iterator[Remedy]:
-        yield from self._prefixes(missing)
+    @cached_property
+    def remedies(self) -> list[Remedy]:
+        """All that makes any of them fit, up to what does so for all."""
+        remedies: list[Remedy] = []
+        for each in self._changes():
+            remedies.append(each)
+            if len(each.found) == len(self._missing):
+                break
+        return remedies
+
+    def _changes(self) -> Iterator[Remedy]:
+        yield from self._prefixes()
         for words, form in FORMS.items():
-            wanted = {form(each) for each in missing}
-            ids = _unique((name, each) for name, each in zip(map(form, self._ids), self._ids, strict=True) if name in wanted)
-            found = {each: ids[form(each)] for each in missing if ids.get(form(each)) is not None}
+            forms = dict(zip(self._missing, _formed(form, self._missing), strict=True))
+            names, wanted = _formed(form, self._ids), set(forms.values())
+            if wanted.isdisjoint(names):
+                continue
+            ids = _unique((name, each) for name, each in zip(names, self._ids, strict=True) if name in wanted)
+            found = {target: each for target, name in forms.items() if (each := ids.get(name)) is not None}
             if found:
-                yield Remedy(f"with {words}", {target: str(each) for target, each in found.items()})
+                yield Remedy(f"with {words}", found)
 
-    def _prefixes(self, missing: Sequence[str]) -> Iterator[Remedy]:
+    def _prefixes(self) -> Iterator[Remedy]:
         """One prefix that all targets lack, or that all have too many: the most frequent of each."""
         lacking, surplus = dict[str, dict[str, str]](), dict[str, dict[str, str]]()
-        for target in missing:
+        for target in self._missing:
             for each in self._by_tail.get(_tail(target), ()):
                 if each != target and each.endswith(target):
                     lacking.setdefault(each[: -len(target)], {})[target] = each
@@ -101,17 +119,37 @@ class NearIds:
         return tails
 
     def _alike(self, target: str) -> str | None:
-        """The most similar one of the ids that begin alike."""
-        begins = target[:COMMON_START]
-        first = bisect_left(self._ids, begins)
-        around = takewhile(lambda each: each.startswith(begins), islice(self._ids, first, first + MOST_ALIKE))
-        return next(iter(get_close_matches(target, list(around), 1, LEAST_ALIKE)), None) if len(target) >= COMMON_START else None
+        """The near id with the most similar last part. Who differs in numbers alone is another document."""
+        tail = _tail(target)
+        begins, bare = tail[:COMMON_START], _EXTENSION.sub("", tail)
+        if len(tail) < SHORTEST:
+            return None
+        similar = (each for each in self._by_tail if each.startswith(begins) and _NUMBERS.sub("0", each) != _NUMBERS.sub("0", tail))
+        ids = ((tail, each) for tail in similar for each in self._by_tail[tail] if _are_near(target, each))
+        by_name = {_EXTENSION.sub("", tail): each for tail, each in islice(ids, MOST_ALIKE)}
+        return next((by_name[each] for each in get_close_matches(bare, by_name, 1, LEAST_ALIKE)), None)
+
+
+def beside(name: str, nearest: str | None, there: str = "the corpus") -> str:
+    """What is looked for, with what is there in its stead."""
+    return repr(name) if nearest is None else f"{name!r} ({there} has {nearest!r})"
 
 
 def _tail(text: str) -> str:
     """The last part of a path or a qualified id."""
-    found = _TAIL.search(text)
-    return found.group() if found else text
+    return text[max(map(text.rfind, "/:#|\\")) + 1 :] or text
+
+
+def _are_near(one: str, other: str) -> bool:
+    """Whether two ids may lie in one project: in one folder at the top, under several common ones, or where there is none."""
+    folders, others = (each.split("/")[:-1] for each in (one, other))
+    return not folders or not others or folders[0] == others[0] or len(set(folders) & set(others)) >= COMMON_FOLDERS
+
+
+def _formed(form: Callable[[str], str], ids: Sequence[str]) -> list[str]:
+    """All ids in this form: at once, which is much faster, unless one of them has several lines."""
+    lines = form("\n".join(ids)).split("\n")
+    return lines if len(lines) == len(ids) else [form(each) for each in ids]
 
 
 def _unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str | None]:

@@ -41,9 +41,10 @@ SEED = 7
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """How well every query (a row) fits the judgments of every case (a column)."""
+    """How well every query (a row) fits the judgments of every case (a column); ``rows`` are those of the suite."""
 
     values: Floats
+    rows: tuple[int, ...] = ()
 
     @property
     def own(self) -> float:
@@ -88,11 +89,27 @@ def judgments_of_other_queries(subject: Subject) -> Iterator[Finding]:
     shift = by_runs.best_shift if by_runs is not None else shift
     if shift is not None:
         step = f"{counted(abs(shift), 'case')} {'later' if shift > 0 else 'earlier'}"
-        yield finding("shifted-judgments", f"queries fit the judgments of the case that comes {step}, and not their own")
+        fit = f"queries fit the judgments of the case that comes {step}, and not their own"
+        yield finding("shifted-judgments", f"{fit}{_example(subject, by_words, rows, shift)}")
     elif by_runs is not None and by_runs.any_better:
         return
     elif by_words is not None or (by_runs is not None and len(by_runs.runs) > 1):
         yield finding("judgments-at-chance", "; ".join(_reasons(by_words, by_runs)))
+
+
+def _example(subject: Subject, by_words: Fits | None, rows: Sequence[int], shift: int) -> str:
+    """One case, its target and the one that fits its query: by words the clearest, else the first that has both."""
+    gold = dict(reversed(list(relevant_targets(subject))))
+    pairs = [(row, row + shift) for row in rows if row in gold and row + shift in gold]
+    if by_words is not None and by_words.rows:
+        at = {row: number for number, row in enumerate(by_words.rows)}
+        known = [each for each in pairs if each[0] in at and each[1] in at]
+        pairs = sorted(known, key=lambda each: -by_words.values[at[each[0]], at[each[1]]])
+    if not pairs:
+        return ""
+    (row, other), table = pairs[0], subject.suite.table
+    query = "" if table.queries is None else f" ({table.queries[row]})"
+    return f": {table.ids[row]!r}{query} has the target {gold[row]!r}, and {gold[other]!r} of {table.ids[other]!r} fits"
 
 
 def _reasons(by_words: Fits | None, by_runs: _RunFits | None) -> Iterator[str]:
@@ -126,7 +143,7 @@ def _word_fits(subject: Subject, rows: Sequence[int]) -> Fits | None:
         return None
     fits = _overlaps([list(dict.fromkeys(tokens(queries[row] or ""))) for row in usable], [words[row] for row in usable])
     known = float((fits.values.max(axis=1) > 0).mean())
-    return fits if known >= FEWEST_KNOWN else None
+    return replace(fits, rows=tuple(usable)) if known >= FEWEST_KNOWN else None
 
 
 def _overlaps(queries: Sequence[Sequence[str]], golds: Sequence[frozenset[str]]) -> Fits:

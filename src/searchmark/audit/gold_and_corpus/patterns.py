@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
@@ -30,8 +32,11 @@ class DescribedTarget:
 
 
 def pattern_findings(subject: Subject) -> Iterator[Finding]:
-    """Descriptions of relevant targets that fit nothing, or only if case is ignored, or half of the corpus."""
-    described = list(_described(subject))
+    """Descriptions of relevant targets that fit nothing, or only if case is ignored, or half of the corpus.
+
+    Beside a report only those of cases that have no target for it: looking all of them up again would take too long.
+    """
+    described = list(_described(subject, None if subject.corpus is not None else _without_target(subject)))
     if subject.ids is None or not described:
         return
     ignoring = subject.suite.defaults.ignore_case
@@ -80,9 +85,20 @@ def _any_fits(globs: Sequence[Judgment], names: Sequence[str], *, ignore_case: b
     return any(fits(glob, name, ignore_case=ignore_case) for glob in globs for name in names)
 
 
-def _described(subject: Subject) -> Iterator[DescribedTarget]:
-    if subject.suite.judgments.described.any():
-        yield from (DescribedTarget(case.id, each) for case in subject.suite.cases for each in _relevant(case))
+def _described(subject: Subject, among: Collection[str] | None) -> Iterator[DescribedTarget]:
+    """Of all cases, or only those that are named."""
+    if subject.suite.judgments.described.any() and (among is None or among):
+        cases = (case for case in subject.suite.cases if among is None or case.id in among)
+        yield from (DescribedTarget(case.id, each) for case in cases for each in _relevant(case))
+
+
+def _without_target(subject: Subject) -> set[str]:
+    """Cases that have nothing relevant once their patterns are looked up, which has been done where runs were judged."""
+    judged = next((each.judged.suite for each in subject.scores.values()), None)
+    if judged is None or subject.ids is None:
+        return set()
+    relevant = np.bincount(judged.judgments.case[judged.judgments.grades > 0], minlength=len(judged))
+    return {judged.table.ids[row] for row in np.flatnonzero(relevant == 0).tolist()}
 
 
 def _relevant(case: Case) -> Iterator[Judgment]:

@@ -8,17 +8,21 @@ import numpy as np
 
 from searchmark.audit.gold_and_corpus.documents import document_facts
 from searchmark.audit.gold_and_corpus.missing import SHOWN, MissingTargets
-from searchmark.audit.gold_and_corpus.nearest import NearIds
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
 
 
 def renamed_targets(subject: Subject) -> Iterator[Finding]:
-    """By a field that says so, or by a last part that one document alone has.
+    """By a field that says so, or by a last part that one document near it alone has.
 
-    Where one and the same change would make most targets fit, they were not renamed one by one, and that is said instead.
+    Where most targets are missing, that is said instead.
     """
-    renamed = dict(_by_field(subject)) | dict(_by_last_part(subject))
+    missing = MissingTargets.of_subject(subject)
+    renamed = _by_field(subject)
+    if missing is not None and missing.is_most:
+        renamed = {old: new for old, new in renamed.items() if old not in missing.targets}
+    elif missing is not None:
+        renamed |= new_names_of(subject, missing)
     if not renamed:
         return
     judgments, ids = subject.expanded.judgments, subject.suite.table.ids
@@ -28,24 +32,24 @@ def renamed_targets(subject: Subject) -> Iterator[Finding]:
     yield finding("renamed-targets", f"{len(renamed)} of {_distinct(subject)} targets seem to be renamed: {shown}", cases)
 
 
+def new_names_of(subject: Subject, missing: MissingTargets) -> dict[str, str]:
+    """What missing targets are called now; only a full audit, which has the documents, looks for it.
+
+    Where one and the same change would make most targets fit, they were not renamed one by one.
+    """
+    if subject.corpus is None:
+        return {}
+    alike = {} if missing.remedy is None else missing.remedy.found
+    by_name = {each: missing.near.renamed(each) for each in dict.fromkeys(missing.targets) if each not in alike}
+    by_field = {old: new for old, new in _by_field(subject).items() if old in by_name}
+    return by_field | {old: new for old, new in by_name.items() if new is not None}
+
+
 def _distinct(subject: Subject) -> int:
     judgments = subject.expanded.judgments
     return len({judgments.targets[row] for row in np.flatnonzero(judgments.named).tolist()})
 
 
-def _by_last_part(subject: Subject) -> Iterator[tuple[str, str]]:
-    missing = MissingTargets.of_subject(subject)
-    if missing is None or subject.ids is None:
-        return
-    near = NearIds(subject.ids)
-    remedy = missing.remedy(near)
-    for target in dict.fromkeys(missing.targets):
-        found = near.renamed(target) if remedy is None or target not in remedy.found else None
-        if found is not None:
-            yield target, found
-
-
-def _by_field(subject: Subject) -> Iterator[tuple[str, str]]:
+def _by_field(subject: Subject) -> dict[str, str]:
     facts = document_facts(subject)
-    if facts is not None:
-        yield from facts.renamed.items()
+    return {} if facts is None else dict(facts.renamed)

@@ -134,6 +134,8 @@ def command(
         raise UsageError("--between says which runs --next is about; add --next")
     if judge_next is not None and len(saved.run_paths) < 2:  # noqa: PLR2004  # a comparison has two sides
         raise UsageError("--next needs a suite and two runs, whose comparison the grades would settle; name them with --run")
+    if foresight is not None and suite_path is None:
+        raise UsageError("--sees says which loss the rules of a gate should see on a suite; name the suite")
     check_audit_outputs(outputs, pairs=judge_next is not None)
     published = None if claims is None else _published(claims)
     found = (
@@ -175,6 +177,11 @@ def _audited(
     config = with_gates_of(setup, config)
     asked = [parse_measure(text) for text in measures]
     rules = gates.rules(config, asked)
+    baseline = gates.baseline(config, rules, asked)
+    if foresight is not None and not rules and not baseline.rules:
+        raise UsageError(
+            "--sees says which loss rules should see, and there is none; add --fail-under, --gate or a config with gates"
+        )
     corpus = corpus_named(suite, searched.corpus or (None if setup.corpus is None else str(setup.corpus)), searched.mapping)
     with _progress() as on_progress:
         return audit_suite(
@@ -183,7 +190,7 @@ def _audited(
             [load_run(each, format=saved.run_format) for each in saved.run_paths],
             asked,
             rules=rules,
-            baseline=gates.baseline(config, rules, asked),
+            baseline=baseline,
             options=config.compare,
             foresight=foresight,
             suite_file=Path(path),
