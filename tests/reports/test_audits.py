@@ -99,8 +99,8 @@ def test_a_file_with_something_else_is_no_audit(tmp_path: Path) -> None:
         ({"tables": {"t": {"title": "T", "rows": [{"a": 1}, {"b": 1}]}}}, r"tables\.t.*different columns"),
         ({"tables": {"t": {"title": "T", "rows": [{}, {}]}}}, r"tables\.t.*rows without columns"),
         ({"tables": {"t": {"title": "T", "rows": [{"a": 10**400}]}}}, r"tables\.t.*whole number above"),
-        ({"suite": {"name": "s", "hashes": {}, "cases": -5}}, r"cases is not a number of cases"),
-        ({"suite": {"name": "s", "hashes": {}, "cases": 10**400}}, r"cases is not a number of cases"),
+        ({"suite": {"name": "s", "hashes": {}, "cases": -5}}, r"suite\.cases: is not a number from 0"),
+        ({"suite": {"name": "s", "hashes": {}, "cases": 10**400}}, r"suite\.cases: is not a number from 0"),
         ({"suite": {"name": "s"}}, "suite"),
     ],
 )

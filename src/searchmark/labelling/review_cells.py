@@ -20,7 +20,7 @@ def text_cell(text: str) -> str:
 def id_cell(name: str) -> str:
     """An id, which must read back; one with control characters is refused."""
     if _UNSEEN.search(name):
-        raise UsageError(f"id {_shown(name)!r} has control characters, which a CSV for people cannot hold; write .jsonl instead")
+        raise UsageError(f"id {name!r} has control characters, which a CSV for people cannot hold; write .jsonl instead")
     return _quoted(name)
 
 

@@ -31,10 +31,6 @@ class AuditedSuite:
     hashes: Mapping[str, str | None]
     cases: int
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.cases <= LARGEST:
-            raise ValueError("cases is not a number of cases")
-
 
 @dataclass(frozen=True)
 class TableEntry:
@@ -84,6 +80,8 @@ def read_audit(path: str | PathLike[str]) -> Audit | None:
     tables = tuple(_table(path, name, entry) for name, entry in file.tables.items())
     if file.suite is None:
         return Audit(None, 0, file.audit, {}, tables)
+    if not 0 <= file.suite.cases <= LARGEST:
+        raise FormatError(path, "suite.cases", f"is not a number from 0 to {LARGEST}")
     return Audit(file.suite.name, file.suite.cases, file.audit, file.suite.hashes, tables)
 
 
