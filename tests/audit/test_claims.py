@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from searchmark import Run, Suite, judge, score
 from searchmark.analysis.intervals import mean_intervals
 from searchmark.audit.claims import check_claims, claims_table, read_claims
-from searchmark.audit.claims.evidence import MOST_STEPS
+from searchmark.audit.claims.evidence import MOST_STEPS, most_lost
 from searchmark.cli.main import main
 from searchmark.errors import FormatError, UsageError
 from searchmark.findings import claim_kinds
@@ -366,7 +366,7 @@ def test_a_table_that_cannot_be_read_is_refused_with_its_line(table: str, reason
 
 
 def test_a_baseline_that_is_not_a_row_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="vs names 'x', but the other rows are b"):
+    with pytest.raises(UsageError, match=r"table\.csv, line 2: vs names 'x', but the other rows are b"):
         codes(tmp_path, "name,n,P@10,vs\na,24,0.30,x\nb,24,0.30,\n")
 
 
@@ -401,3 +401,45 @@ def test_claims_alone_are_audited_on_the_command_line(tmp_path: Path, capsys: py
 
 def test_the_means_of_the_simulation_are_defined() -> None:
     assert not any(isnan(mean) for mean in true_means(1, 5).values())
+
+
+@pytest.mark.parametrize("p", ["<0", "-1"])
+def test_an_impossible_p_is_a_finding(p: str, tmp_path: Path) -> None:
+    assert codes(tmp_path, f"name,n,MRR,p\na,50,0.5,{p}\n") == ["claim-p-too-small" if p == "<0" else "claim-outside-range"]
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        (f'name,n,Hit@5\na,"1{",000" * 2000}",0.5\n', "not a whole number from 1 to 1,000,000,000,000"),
+        (f"name,n,Hit@5\na,5,0.5 ({' ' * 100_000}x\n", "not a number such as 0.35"),
+        (f"name,n,{','.join(f'P@{k}' for k in range(1, 200))}\na,9{',0' * 199}\n", "199 measures in 1 rows; at most 100 and"),
+    ],
+    ids=["n", "spaces", "measures"],
+)
+def test_what_would_take_for_ever_is_refused(table: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=re.escape(reason)):
+        codes(tmp_path, table)
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("name,n,P@99999999\na,999999999999,0.5\n", []),
+        ("name,n,Hit@5\na,999999999999,0.12345678901234567891\n", ["claim-no-count"]),
+        ("name,n,Hit@5\na,1000000000,0.50001\nb,1000000000,0.50000\n", ["claim-difference-open"]),
+        (f"name,n,Hit@5,a{' ' * 100_000}x\na,10,0.5,1\n", ["claim-columns-skipped"]),
+        ("name,n,Hit@5\na\u2028b,10,0.5\n", []),
+    ],
+    ids=["deep", "other n", "open", "header", "line separator"],
+)
+def test_what_is_large_or_odd_is_checked_at_once(table: str, expected: list[str], tmp_path: Path) -> None:
+    assert codes(tmp_path, table) == expected
+    claims_table(read_claims(tmp_path / "table.csv"))
+
+
+@pytest.mark.parametrize("gained", [9, 60, 140])
+def test_how_many_may_be_lost_is_nearly_the_same_for_the_normal_distribution(gained: int) -> None:
+    exact, normal = most_lost(gained, 10_000), most_lost(gained, 10_001)
+    assert exact is not None
+    assert normal == pytest.approx(exact, rel=0.02, abs=1)

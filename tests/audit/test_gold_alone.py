@@ -331,7 +331,25 @@ class TestTwins:
             f"d{number}": shingles(Document("d", f"{self.TEXT} {number} {number * 7} {number * 13} x{number}" * 3))
             for number in range(200)
         }
-        assert sorted(NearCopies(texts).of(texts["d7"], 0.9)) == ["d7"]
+        assert sorted(NearCopies(texts, 0.9).of(texts["d7"])) == ["d7"]
+
+    def test_copies_among_many_that_share_boilerplate_are_found(self) -> None:
+        """The first words are in all texts, the next ones in a text and its copy, the last one in one text alone."""
+        shared = " ".join(f"notice{number}" for number in range(300))
+        own = [" ".join(f"own{number}of{word}" for word in range(50)) for number in range(120)]
+        texts = {f"d{number}": shingles(Document("d", f"{shared} {each} end")) for number, each in enumerate(own)}
+        index = NearCopies(texts, 0.9)
+        assert [list(index.of(shingles(Document("d", f"{shared} {each} other")))) for each in own] == [[name] for name in texts]
+
+    def test_every_one_of_many_equal_texts_has_its_turn(self) -> None:
+        texts = {f"d{number}": shingles(Document("d", f"{self.TEXT} {self.TEXT} text {number}")) for number in range(120)}
+        index = NearCopies(texts, 0.9)
+        found = {copy for text in texts.values() for copy in index.of(text)}
+        assert found == set(texts)
+        assert index.cut
+
+    def test_the_numbers_of_a_text_are_the_same_in_every_process(self) -> None:
+        assert shingles(Document("d", "Grüße from Böblingen")).tolist() == [16719787633110636842]
 
     def test_similarity_is_the_share_of_common_sequences(self) -> None:
         one, other = (shingles(Document("d", text)) for text in ("a b c d e", "a b c d f"))

@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite, load_s
 from searchmark.audit.auditing import full_audit
 from searchmark.audit.gold_and_corpus import CHECKS
 from searchmark.audit.gold_and_corpus.marks import deprecation
+from searchmark.audit.gold_and_corpus.nearest import NearIds
 from searchmark.audit.gold_and_corpus.own_queries import judgments_of_other_queries
 from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus, load_corpus
@@ -415,3 +417,10 @@ def test_a_run_alone_may_know_that_nothing_was_there_to_be_found() -> None:
     suite = Suite.from_cases("s", [Case("c", "q", (Judgment("a"),))])
     run = replace(Run.from_answers("r", [Answer("c", "ok", (Hit("b", 1, 1.0),))]), dropped={"unreachable_targets": 1})
     assert "all-targets-missing" in [each.code for each in evaluate_run(suite, [run], ["RR"]).audit]
+
+
+def test_near_ids_are_the_same_whatever_the_order_of_a_set_and_long_ones_are_not_compared() -> None:
+    ids = [f"guides/install-{''.join(letters)}.md" for letters in product("abcdefgh", repeat=3)]
+    target = "guides/install-aaaa.md"
+    assert {NearIds(order, [target]).nearest(target) for order in (ids, ids[::-1])} == {"guides/install-aaa.md"}
+    assert NearIds(["x" * 3000 + "a"], ["x" * 3000 + "b"]).nearest("x" * 3000 + "b") is None

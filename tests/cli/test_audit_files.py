@@ -80,3 +80,14 @@ def test_a_file_that_is_neither_a_report_nor_an_audit_is_refused_as_before(
     Path("other.json").write_text('{"a": 1}')
     assert main(["report", "other.json"]) == 4
     assert "schema_version: is missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("loss", ["nan", "inf", "1e999"])
+def test_a_loss_that_is_no_number_is_refused(loss: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "suite.yaml", "--sees", loss, "--no-config"]) == 4
+    assert "is not a loss of a mean; give a number such as 0.02" in capsys.readouterr().err
+
+
+def test_a_baseline_that_is_named_and_missing_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "suite.yaml", "--fail-under", "nDCG@10=0.4", "--against", "nope.jsonl", "--no-config"]) == 4
+    assert "nope.jsonl: cannot be read: No such file" in capsys.readouterr().err

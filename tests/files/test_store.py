@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from searchmark.errors import UsageError
-from searchmark.files.store import atomic_write, file_name
+from searchmark.files.store import atomic_write, file_name, write_text
 
 WRITER = """
 import sys
@@ -114,3 +114,9 @@ def test_an_output_that_was_there_keeps_its_mode_whatever_the_umask(tmp_path: Pa
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o664
+
+
+def test_a_file_below_a_file_is_refused_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"queries\.jsonl cannot be written: .*file is not a folder"):
+        write_text(tmp_path / "file" / "queries.jsonl", "")

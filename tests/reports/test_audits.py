@@ -126,6 +126,10 @@ def test_a_file_with_something_else_is_no_audit(tmp_path: Path) -> None:
         ({"audit": [{"code": "x", "severity": "fatal", "message": "m"}]}, r"audit\.0\.severity"),
         ({"schema_version": 9}, "schema_version: is 9; this program reads version 1 of an audit"),
         ({"tables": {"t": {"title": "T", "rows": [{"a": 1}, {"b": 1}]}}}, r"tables\.t.*different columns"),
+        ({"tables": {"t": {"title": "T", "rows": [{}, {}]}}}, r"tables\.t.*rows without columns"),
+        ({"tables": {"t": {"title": "T", "rows": [{"a": 10**400}]}}}, r"tables\.t.*whole number above"),
+        ({"suite": {"name": "s", "hashes": {}, "cases": -5}}, r"suite\.cases: is not a number from 0"),
+        ({"suite": {"name": "s", "hashes": {}, "cases": 10**400}}, r"suite\.cases: is not a number from 0"),
         ({"suite": {"name": "s"}}, "suite"),
     ],
 )

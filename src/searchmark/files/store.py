@@ -90,7 +90,9 @@ def _naming(path: str | PathLike[str]) -> Iterator[None]:
 
 
 def _unwritable(path: str | PathLike[str], error: OSError) -> UsageError:
-    return UsageError(f"{path} cannot be written: {error.strerror}")
+    not_a_folder = isinstance(error, FileExistsError | NotADirectoryError) and not Path(path).parent.is_dir()
+    reason = f"{Path(path).parent} is not a folder" if not_a_folder else error.strerror
+    return UsageError(f"{path} cannot be written: {reason}")
 
 
 def cache_folder() -> Path:

@@ -9,10 +9,12 @@ from pathlib import Path
 from searchmark.errors import FormatError, shortened
 from searchmark.judging.judge import judge
 from searchmark.labelling.label import GRADES
+from searchmark.labelling.review_cells import same_text
 from searchmark.labelling.review_file import CHOSEN, graded_entries
 from searchmark.records import Answer, Case, Hit, Judgment, Run, Suite
 from searchmark.records.chosen_judgments import CHOSEN_JUDGMENTS, chosen_pairs
 from searchmark.records.judgments import Match
+from searchmark.services.secret_forms import HIDDEN
 from searchmark.suites.source import Entry, as_whole
 
 
@@ -73,8 +75,10 @@ def _case(suite: Suite, entry: Entry) -> str:
     case, table = entry.text("query_id"), suite.table
     if case not in table.index:
         raise FormatError(entry.path, entry.place, f"the suite has no case {case!r}; name the one that the pairs are of")
+    if HIDDEN in entry.text("item_id"):
+        raise FormatError(entry.path, entry.place, "the item's id held a secret, which was removed; remove the line")
     text, known = entry.maybe_text("query"), None if table.queries is None else table.queries[table.index[case]]
-    if text is not None and known is not None and text.strip() != known.strip():
+    if text is not None and known is not None and not same_text(text, known):
         raise FormatError(
             entry.path, entry.place, f"query {case!r} is {shortened(text, 80)!r} here and {shortened(known, 80)!r} in the suite"
         )

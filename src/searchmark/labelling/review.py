@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from searchmark.errors import FormatError, shortened
 from searchmark.labelling.agreement import Stratum
 from searchmark.labelling.label import GRADES, Labels, Pair
+from searchmark.labelling.review_cells import same_text
 from searchmark.labelling.review_file import CHOSEN, ReviewRow, graded_entries, is_chosen, rows_text
 from searchmark.labelling.words import words
 from searchmark.suites.source import Entry, as_whole
@@ -161,7 +162,7 @@ def _pair(entry: Entry, labels: Labels) -> Pair:
             entry.path, entry.place, f"the catalogue has no item {item!r}; name the one that the review was drawn from"
         )
     text, known = entry.maybe_text("query"), labels.queries[query].text
-    if text is not None and text.strip() != known:
+    if text is not None and not same_text(text, known):
         raise FormatError(
             entry.path, entry.place, f"query {query!r} is {shortened(text, 80)!r} here and {shortened(known, 80)!r} in the queries"
         )

@@ -14,13 +14,13 @@ from searchmark.corpora.field_mapping import plain
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.csv_rows import csv_rows
 from searchmark.files.store import read_text
+from searchmark.labelling.review_cells import id_cell, read_cell, text_cell
 from searchmark.suites.source import Entry, Source
 
 COLUMNS = ("query_id", "query", "item_id", "grade", "title", "text", "fields", "drawn_from")
 CHOSEN = "chosen, not drawn at random"  # instead of what a sample was drawn from
 LONGEST = 2000  # letters of a text: what people read before they give a grade
 EXTENSIONS = (".csv", ".jsonl", ".ndjson")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet compute a cell
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,7 @@ def _cell(row: Mapping[str, Any], column: str) -> str:
     if column == "fields":
         value = _cut("; ".join(f"{name}: {plain(inner)}" for name, inner in value.items()))
     text = "" if value is None else str(value)
-    reads_back = column in ("query_id", "item_id", "grade", "query")
-    return f"'{text}" if text.startswith(_FORMULA) and not reads_back else text
+    return id_cell(text) if column in ("query_id", "item_id") else text_cell(text)
 
 
 def is_chosen(entry: Entry) -> bool:
@@ -96,13 +95,16 @@ def _entries(path: Path) -> Iterator[Entry]:
     if path.suffix.lower() != ".csv":
         yield from Source(path).entries()
         return
-    rows = csv_rows(path, read_text(path).splitlines(keepends=True))
+    rows = csv_rows(path, io.StringIO(read_text(path), newline=""))
     _, header = next(rows, (0, list[str]()))
     if missing := [name for name in ("query_id", "item_id", "grade") if name not in header]:
         raise FormatError(path, "line 1", f"has no column {missing[0]!r}")
+    if twice := [name for name in COLUMNS if header.count(name) > 1]:
+        raise FormatError(path, "line 1", f"has two columns {twice[0]!r}; remove one of them")
     for line, row in rows:
         if not any(row):
             continue
         if len(row) != len(header):
             raise FormatError(path, f"line {line}", f"has {len(row)} columns, the header {len(header)}")
-        yield Entry.of(path, f"line {line}", {name: cell for name, cell in zip(header, row, strict=True) if cell.strip()})
+        values = {name: read_cell(cell) for name, cell in zip(header, row, strict=True) if cell.strip()}
+        yield Entry.of(path, f"line {line}", values)

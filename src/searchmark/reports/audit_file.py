@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 AUDIT_SCHEMA = Schema("audit", 1)
+LARGEST = 2**63 - 1  # of whole numbers
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ def read_audit(path: str | PathLike[str]) -> Audit | None:
     tables = tuple(_table(path, name, entry) for name, entry in file.tables.items())
     if file.suite is None:
         return Audit(None, 0, file.audit, {}, tables, lacking=file.lacking)
+    if not 0 <= file.suite.cases <= LARGEST:
+        raise FormatError(path, "suite.cases", f"is not a number from 0 to {LARGEST}")
     return Audit(file.suite.name, file.suite.cases, file.audit, file.suite.hashes, tables, lacking=file.lacking)
 
 
@@ -88,6 +91,10 @@ def _table(path: str | PathLike[str], name: str, entry: TableEntry) -> AuditTabl
     columns = tuple(entry.rows[0]) if entry.rows else ()
     if any(tuple(row) != columns for row in entry.rows):
         raise FormatError(path, f"tables.{name}", "has rows with different columns")
+    if entry.rows and not columns:
+        raise FormatError(path, f"tables.{name}", "has rows without columns")
+    if any(isinstance(cell, int) and abs(cell) > LARGEST for row in entry.rows for cell in row.values()):
+        raise FormatError(path, f"tables.{name}", f"has a whole number above {LARGEST}")
     return AuditTable(name, entry.title, columns, tuple(tuple(row.values()) for row in entry.rows))
 
 

@@ -18,7 +18,7 @@ EXAMPLES = 3
 
 def check_claims(table: ClaimTable) -> list[Finding]:
     """What of these numbers no data could have given, and what it cannot support, the worst first."""
-    check_baselines(table.rows)
+    check_baselines(table)
     found: dict[str, list[str]] = {}
     for label, (code, sentence) in _said(table):
         found.setdefault(code, []).append(f"{label}: {sentence}")
@@ -87,4 +87,4 @@ def _counts(row: ClaimedRow, claim: Claim) -> str | None:
     fitting = fitting_counts(claim.value, total)
     if not fitting:
         return f"none of {total}"
-    return f"{fitting[0]} of {total}" if len(fitting) == 1 else f"{fitting[0]} to {fitting[-1]} of {total}"
+    return f"{fitting[0]} of {total}" if fitting[0] == fitting[-1] else f"{fitting[0]} to {fitting[-1]} of {total}"

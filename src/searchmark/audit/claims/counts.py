@@ -17,7 +17,8 @@ _BINARY = ("Success", "Acc", "Abstain")
 # Sums of reciprocal ranks are listed up to here; beyond, only the gaps at both ends are known.
 LONGEST_SUM, DEEPEST_SUM = 100, 10
 ALMOST = Fraction(1, 10**12)
-NEARBY = 0.5  # of n: how far another n is looked for
+# How far another n is looked for: this part of n, and so many cases; and for how many different n.
+NEARBY, FARTHEST, MOST_SEARCHED = 0.5, 5000, 3
 
 
 def parts_of_one(claim: Claim) -> int | None:
@@ -42,11 +43,14 @@ def limits(value: PrintedNumber) -> tuple[Fraction, Fraction]:
 def impossible_counts(rows: Iterable[ClaimedRow]) -> Iterator[tuple[str, Said]]:
     """Shares that no count over n gives, with the nearest n that fits all shares of rows with this n."""
     known = sorted((row for row in rows if row.n is not None), key=lambda row: row.n or 0)
+    searched = 0
     for n, of_n in groupby(known, key=lambda row: row.n or 0):
         counted = [(row, claim, parts_of_one(claim) or 0) for row in of_n for claim in row.claims if parts_of_one(claim)]
         inside = [(row, claim, parts) for row, claim, parts in counted if claim.value.low <= 1 and claim.value.high >= 0]
         unfit = [(row, claim, parts) for row, claim, parts in inside if not fitting_counts(claim.value, parts * n)]
-        other = _other_n(n, [(claim.value, parts) for _, claim, parts in inside]) if unfit else None
+        searched += bool(unfit)
+        look = bool(unfit) and searched <= MOST_SEARCHED
+        other = _other_n(n, [(claim.value, parts) for _, claim, parts in (*unfit, *inside)]) if look else None
         for row, claim, parts in unfit:
             fits = "" if other is None or claim is not unfit[0][1] else f" (all shares with n = {n} fit n = {other})"
             yield row.label, ("claim-no-count", f"{claim.said} {_not_of(claim, parts, n)}{fits}")
@@ -65,7 +69,7 @@ def _share(count: int, total: int) -> str:
 
 def _other_n(n: int, shares: list[tuple[PrintedNumber, int]]) -> int | None:
     """The nearest number of cases that fits all shares, the smaller one of two; None if none is near."""
-    for distance in range(1, max(2, int(n * NEARBY))):
+    for distance in range(1, min(FARTHEST, max(2, int(n * NEARBY)))):
         for other in (n - distance, n + distance):
             if other > 0 and all(fitting_counts(value, parts * other) for value, parts in shares):
                 return other

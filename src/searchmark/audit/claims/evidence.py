@@ -15,20 +15,26 @@ one step and one that loses five have a sum of five as well, and a sign test giv
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from functools import cache
 from itertools import groupby
 from math import floor, inf, sqrt
 
-from searchmark.audit.claims.claim_table import Claim, ClaimedRow
+from searchmark.audit.claims.claim_table import Claim, ClaimedRow, ClaimTable
 from searchmark.audit.claims.counts import parts_of_one
 from searchmark.audit.claims.relations import Said
-from searchmark.errors import UsageError
+from searchmark.errors import UsageError, shortened
 from searchmark.findings.sentences import counted, three_digits
+from searchmark.records.shown import listed
 
 MOST_STEPS = 5  # that never show; six cases that move by one step in one direction have p = 2/2^6 = 0.03
 Z = 1.959964  # 97.5 % of a normal distribution
 LEVEL = 0.05
+LONGEST_TEST = 10_000  # cases up to which the exact distribution is added up
+MOST_NAMES = 5
 # A 95 % interval is flagged only if it is narrower than this share of the narrowest usual one (Wilson's at a half), less one
 # step at each end: what a bootstrap of few and binary values may fall short by.
 NARROWEST = 0.9
@@ -53,7 +59,10 @@ def _pairs(rows: list[ClaimedRow], measure: str) -> Iterator[tuple[ClaimedRow, C
     having = [row for row in rows if _claim(row, measure) is not None]
     for _, group in groupby(sorted(having, key=lambda row: (row.group, row.line)), key=lambda row: row.group):
         members = sorted(group, key=lambda row: -_value(row, measure))
-        named = [(row, other) for row in members if row.vs is not None for other in members if other.system == row.vs]
+        by_system: dict[str | None, list[ClaimedRow]] = {}
+        for row in members:
+            by_system.setdefault(row.system, []).append(row)
+        named = [(row, other) for row in members if row.vs is not None for other in by_system.get(row.vs, ())]
         if any(row.vs is not None for row in members):
             yield from (pair if _value(pair[0], measure) >= _value(pair[1], measure) else pair[::-1] for pair in named)
         else:
@@ -65,14 +74,16 @@ def _value(row: ClaimedRow, measure: str) -> Fraction:
     return Fraction(-1) if found is None else found.value.value
 
 
-def check_baselines(rows: Iterable[ClaimedRow]) -> None:
-    """Refuse the name of a baseline that no row of its group has."""
-    everything = list(rows)
-    for row in everything:
-        known = [other.system for other in everything if other.group == row.group and other is not row]
-        if row.vs is not None and row.vs not in known:
-            others = ", ".join(known) or "none"
-            raise UsageError(f"line {row.line}: vs names {row.vs!r}, but the other rows are {others}")
+def check_baselines(table: ClaimTable) -> None:
+    """Refuse the name of a baseline that no other row of its group has."""
+    groups: dict[tuple[str, ...], Counter[str]] = {}
+    for row in table.rows:
+        groups.setdefault(row.group, Counter())[row.system] += 1
+    for row in table.rows:
+        if row.vs is not None and groups[row.group][row.vs] <= (row.system == row.vs):
+            others = listed([name for name in groups[row.group] if name != row.system], MOST_NAMES) or "none"
+            said = f"vs names {shortened(row.vs, 80)!r}, but the other rows are {others}"
+            raise UsageError(f"{table.name}, line {row.line}: {said}")
 
 
 def _difference(better: tuple[ClaimedRow, Claim], worse: tuple[ClaimedRow, Claim], n: int) -> Iterator[tuple[str, Said]]:
@@ -121,11 +132,20 @@ def _unless(claim: Claim, lower: Claim, n: int) -> str:
     """For a share of cases how few may have been lost for the gains to show."""
     if parts_of_one(claim) != 1:
         return ""
+    lost = most_lost(round((claim.value.value - lower.value.value) * n), n)
+    return "" if lost is None else f"; it shows only if the better one loses at most {counted(lost, 'case')}"
+
+
+@cache
+def most_lost(gained: int, n: int) -> int | None:
+    """How many of n cases may be lost for a gain of so many more to show in a sign test; None if it never shows."""
     from searchmark.analysis.exact_tests import binomial_tail
 
-    gained = round((claim.value.value - lower.value.value) * n)
-    losses = [lost for lost in range(n) if 2 * binomial_tail(gained + lost, gained + 2 * lost, 0.5) < LEVEL]
-    return "" if not losses else f"; it shows only if the better one loses at most {counted(max(losses), 'case')}"
+    if n > LONGEST_TEST:  # as a normal distribution, with the correction for whole numbers
+        return max(0, floor((((gained - 1) / Z) ** 2 - gained) / 2))
+    # The more cases move, the likelier a gain is by chance.
+    found = bisect_left(range(n), LEVEL, key=lambda lost: 2 * binomial_tail(gained + lost, gained + 2 * lost, 0.5))
+    return found - 1 if found else None
 
 
 def intervals(row: ClaimedRow) -> Iterator[Said]:
@@ -158,7 +178,7 @@ def narrowest(claim: Claim, n: int) -> float:
 def small_ps(row: ClaimedRow) -> Iterator[Said]:
     """Values of p below 1/2^n, the least of one-sided tests of n signs."""
     for header, p in (("p", row.p), *((f"{each.header} p", each.p) for each in row.claims)):
-        if p is not None and row.n is not None and row.n < -floor(_log2(p.high)):
+        if p is not None and row.n is not None and p.high >= 0 and row.n < -_log2(p.high):
             at_least = f"{row.n} cases give at least {three_digits(2.0 ** (1 - row.n))} in both directions"
             yield "claim-p-too-small", f"{header} {p.text}: {at_least}, {three_digits(2.0**-row.n)} in one"
 

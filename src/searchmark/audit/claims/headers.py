@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from searchmark.errors import UsageError
+from searchmark.errors import UsageError, shortened
 from searchmark.measures.grammar import AnyMeasure, parse_measure
 
 Role = Literal["name", "system", "segment", "n", "vs", "p", "value", "low", "high", "skipped"]
@@ -20,6 +20,7 @@ _ROLES: dict[str, Role] = {
     **dict.fromkeys(("vs", "vs.", "against", "baseline"), "vs"),
     **dict.fromkeys(("p-value", "p value", "pvalue", "p_value"), "p"),
 }
+LONGEST = 100  # signs that the name of a measure has at most
 _LIMITS: dict[str, Role] = {
     **dict.fromkeys(("low", "lower", "ci low", "ci lower", "95% low"), "low"),
     **dict.fromkeys(("high", "upper", "ci high", "ci upper", "95% high"), "high"),
@@ -43,6 +44,8 @@ class ClaimColumn:
 def column(header: str) -> ClaimColumn:
     """What a column is, by its name."""
     written = re.sub(r"[*`]", "", header).strip()
+    if len(written) > LONGEST:
+        return ClaimColumn("skipped", shortened(written, LONGEST))
     known = _ROLES.get(written.lower())
     if known is not None:
         return ClaimColumn(known, written)

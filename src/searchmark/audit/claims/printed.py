@@ -48,8 +48,8 @@ class CellNumber:
 
 def digits(cell: str) -> CellNumber | None:
     """The number in a cell; None if there is none."""
-    found = _NUMBER.fullmatch(cell.strip())
-    if not found or len(cell) > LONGEST:
+    found = _NUMBER.fullmatch(cell.strip()) if len(cell) <= LONGEST else None
+    if not found:
         return None
     text = found["number"].replace("−", "-")
     mantissa, _, exponent = text.lower().partition("e")

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from io import StringIO
 from math import inf
 from os import PathLike
 from pathlib import Path
 
 from searchmark.audit.claims.claim_table import Claim, ClaimedRow, ClaimTable
 from searchmark.audit.claims.headers import ClaimColumn, Role, column
-from searchmark.audit.claims.printed import MISSING, CellNumber, PrintedNumber, digits
+from searchmark.audit.claims.printed import LONGEST, MISSING, CellNumber, PrintedNumber, digits
 from searchmark.errors import FormatError, shortened
 from searchmark.files.csv_rows import csv_rows
 from searchmark.files.store import check_readable, read_text
@@ -21,6 +22,9 @@ _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")  # an interval has a blank or a s
 _RULE = re.compile(r"[\s|:\-]+")
 _INTERVAL = re.compile(r"(?P<value>[^[(]+?)\s*[\[(]\s*(?P<low>[^,;–]+?)\s*(?:,|;|\bto\b|–)\s*(?P<high>[^,;–]+?)\s*[\])]")
 _WHOLE = re.compile(r"(?:n\s*=\s*)?(\d{1,3}(?:[,\s]\d{3})+|\d{1,12})", re.IGNORECASE)
+LONGEST_INTERVAL = 3 * LONGEST + 10  # signs of a cell
+MOST_CASES = 10**12
+MOST_MEASURES, MOST_NUMBERS = 100, 100_000  # every measure of a row is compared with every other
 LIKELY_PER_CENT = 10  # a column between 1 and this may be shares that are wrong as well as a very poor result in per cent
 
 LineCells = tuple[int, list[str]]
@@ -41,10 +45,10 @@ def _lines(path: Path) -> Iterator[LineCells]:
     if extension in (".md", ".markdown"):
         return _markdown(text)
     if extension in (".tsv", ".tab"):
-        return ((number, line.split("\t")) for number, line in enumerate(text.splitlines(), 1))
+        return ((number, line.rstrip("\n").split("\t")) for number, line in enumerate(StringIO(text, newline=None), 1))
     if extension != ".csv":
         raise FormatError(path, None, "published numbers are read from .csv, .tsv or .md; name the file accordingly")
-    lines = text.splitlines(keepends=True)
+    lines = list(StringIO(text, newline=""))
     return _with_points(list(csv_rows(path, lines, ";"))) if _by_semicolons(lines) else csv_rows(path, lines)
 
 
@@ -63,7 +67,7 @@ def _with_points(rows: list[LineCells]) -> Iterator[LineCells]:
 def _markdown(text: str) -> Iterator[LineCells]:
     """The rows of the first table."""
     begun = False
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(StringIO(text, newline=None), 1):
         if not line.strip().startswith("|"):
             if begun:
                 return
@@ -101,8 +105,12 @@ class _ClaimReader:
         for line, cells in self._rows:
             if len(cells) != len(self._columns):
                 raise FormatError(self._path, f"line {line}", f"has {len(cells)} columns, the header {len(self._columns)}")
-        if not any(each.role == "value" for each in self._columns):
+        measures = sum(each.role == "value" for each in self._columns)
+        if not measures:
             raise FormatError(self._path, place, "no column is a measure such as P@10; `searchmark measures` lists the names")
+        if measures > MOST_MEASURES or measures * len(self._rows) > MOST_NUMBERS:
+            most = f"at most {MOST_MEASURES} and {MOST_NUMBERS:,} numbers are checked: divide the table"
+            raise FormatError(self._path, place, f"has {measures} measures in {len(self._rows)} rows; {most}")
         seen: set[tuple[Role, str]] = set()
         for each in self._columns:
             key = (each.role, each.measure.name if each.measure else "")
@@ -121,7 +129,7 @@ class _ClaimReader:
         return found
 
     def _cell(self, line: int, of: ClaimColumn, cell: str) -> _ClaimCell:
-        interval = _INTERVAL.fullmatch(cell.strip())
+        interval = _INTERVAL.fullmatch(cell.strip()) if len(cell) <= LONGEST_INTERVAL else None
         parts = [cell] if interval is None else [interval["value"], interval["low"], interval["high"]]
         numbers = [digits(part) for part in parts]
         if None in numbers or any(each and each.below and of.role != "p" for each in numbers):
@@ -182,10 +190,11 @@ class _ClaimReader:
     def _n(self, line: int, text: str) -> int | None:
         if text.lower() in MISSING:
             return None
-        found = _WHOLE.fullmatch(text)
+        found = _WHOLE.fullmatch(text) if len(text) <= LONGEST else None
         number = int(re.sub(r"\D", "", found[1])) if found else 0
-        if number < 1:
-            raise FormatError(self._path, f"line {line}", f"n is {shortened(text, 40)!r}, not a whole number from 1")
+        if not 1 <= number <= MOST_CASES:
+            said = f"n is {shortened(text, 40)!r}, not a whole number from 1 to {MOST_CASES:,}"
+            raise FormatError(self._path, f"line {line}", said)
         return number
 
     def _p(self, line: int, at: int) -> PrintedNumber | None:

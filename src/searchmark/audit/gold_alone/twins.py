@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
 
-from searchmark.audit.gold_alone.shingles import NearCopies, Shingles, shingles
+from searchmark.audit.gold_alone.shingles import NearCopies, shingles
 from searchmark.audit.gold_and_corpus.documents import document_facts
 from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus
@@ -34,18 +34,19 @@ def near_duplicate_targets(subject: Subject) -> Iterator[Finding]:
     grades = _grades(suite)
     relevant = [name for name, by_case in grades.items() if max(by_case.values()) >= suite.defaults.rel]
     texts = {each.id: shingles(each) for each in subject.corpus.read(relevant)}
-    copies = _copies(subject.corpus, {name: text for name, text in texts.items() if len(text) >= FEWEST_SHINGLES})
+    index = NearCopies({name: text for name, text in texts.items() if len(text) >= FEWEST_SHINGLES}, NEAR)
     facts = document_facts(subject)
     exact = {} if facts is None else facts.twins  # which are said elsewhere
     found = [
         (row, name, copy)
-        for name, copy in copies
+        for name, copy in _copies(subject.corpus, index)
         if copy not in exact.get(name, ())
         for row, grade in grades[name].items()
         if grade >= suite.defaults.rel > grades.get(copy, {}).get(row, 0)
     ]
     if found:
-        yield _found(suite, grades, sorted(found), partly=len(subject.survey.ids if subject.survey else ()) > MOST_DOCUMENTS)
+        partly = len(subject.survey.ids if subject.survey else ()) > MOST_DOCUMENTS
+        yield _found(suite, grades, sorted(found), partly=partly, cut=index.cut)
 
 
 def _grades(suite: Suite) -> Grades:
@@ -58,21 +59,22 @@ def _grades(suite: Suite) -> Grades:
     return grades
 
 
-def _copies(corpus: Corpus, texts: Mapping[str, Shingles]) -> Iterator[tuple[str, str]]:
-    """Every one of some documents with each near copy of it in the corpus."""
-    index = NearCopies(texts)
-    for document in islice(corpus, MOST_DOCUMENTS) if texts else ():
-        own = shingles(document)
-        yield from ((name, document.id) for name in index.of(own, NEAR) if name != document.id)
+def _copies(corpus: Corpus, index: NearCopies) -> Iterator[tuple[str, str]]:
+    """Every one of the documents of an index with each near copy of it in the corpus."""
+    for document in islice(corpus, MOST_DOCUMENTS) if index else ():
+        yield from ((name, document.id) for name in index.of(shingles(document)) if name != document.id)
 
 
-def _found(suite: Suite, grades: Grades, found: list[tuple[int, str, str]], *, partly: bool) -> Finding:
+def _found(suite: Suite, grades: Grades, found: list[tuple[int, str, str]], *, partly: bool, cut: bool) -> Finding:
     """Said of documents, with the cases; that only a part was looked at is said too."""
     ids = suite.table.ids
     told = [f"{quoted(name)} and {quoted(copy)} in {quoted(ids[row])}, {_graded(grades, copy, row)}" for row, name, copy in found]
     documents = len({name for _, name, _ in found})
     part = f" (of {MOST_DOCUMENTS:,} documents that were looked at)" if partly else ""
-    message = f"{counted(documents, 'relevant document has', 'relevant documents have')} a near copy that does not count{part}: "
+    least = "at least " if cut else ""
+    message = (
+        f"{least}{counted(documents, 'relevant document has', 'relevant documents have')} a near copy that does not count{part}: "
+    )
     cases = dict.fromkeys(ids[row] for row, _, _ in found)
     return finding("near-duplicate-targets", message + listed(told, EXAMPLES), cases)
 

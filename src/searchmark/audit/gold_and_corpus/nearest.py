@@ -14,6 +14,7 @@ MOST_IDS, MOST_TARGETS = 100_000, 1000  # that are looked at: reports wait for t
 COMMON_START, MOST_ALIKE = 2, 300  # characters in which a similar last part begins alike, and how many such parts are looked at
 LEAST_ALIKE = 0.75  # of the characters of both last parts, in the same order: a typing error or a word more, which a person accepts
 COMMON_FOLDERS = 2  # that two paths must share if they begin in different ones
+LONGEST = 200  # characters of last parts that are compared sign by sign, which takes the square of their length
 SHORTEST = 4  # characters of a last part that says something: "1" or "en" may be anything
 
 _EXTENSION = re.compile(r"(?<=[^/.\n])\.[A-Za-z]\w{0,9}$", re.MULTILINE)
@@ -55,7 +56,7 @@ class NearIds:
     """The ids of a corpus, by all that some missing targets may have in common with them."""
 
     def __init__(self, ids: Iterable[str], missing: Iterable[str]) -> None:
-        self._ids = list(islice(ids, MOST_IDS))
+        self._ids = sorted(ids)[:MOST_IDS]  # sets have another order in every process
         self._missing = list(islice(dict.fromkeys(missing), MOST_TARGETS))
 
     def remedy(self, fewest: int) -> Remedy | None:
@@ -122,9 +123,10 @@ class NearIds:
         """The near id with the most similar last part. Who differs in numbers alone is another document."""
         tail = _tail(target)
         begins, bare = tail[:COMMON_START], _EXTENSION.sub("", tail)
-        if len(tail) < SHORTEST:
+        if not SHORTEST <= len(tail) <= LONGEST:
             return None
-        similar = (each for each in self._by_tail if each.startswith(begins) and _NUMBERS.sub("0", each) != _NUMBERS.sub("0", tail))
+        names = (each for each in self._by_tail if each.startswith(begins) and len(each) <= LONGEST)
+        similar = (each for each in names if _NUMBERS.sub("0", each) != _NUMBERS.sub("0", tail))
         ids = ((tail, each) for tail in similar for each in self._by_tail[tail] if _are_near(target, each))
         by_name = {_EXTENSION.sub("", tail): each for tail, each in islice(ids, MOST_ALIKE)}
         return next((by_name[each] for each in get_close_matches(bare, by_name, 1, LEAST_ALIKE)), None)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,7 @@ from searchmark.cli._groups import SavedRuns, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.config import Config
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
+from searchmark.files.store import check_readable
 from searchmark.measures.grammar import parse_measure
 from searchmark.options.option import Option
 from searchmark.runs import load_run
@@ -138,6 +140,10 @@ def command(
         raise UsageError("--next needs a suite and two runs, whose comparison the grades would settle; name them with --run")
     if foresight is not None and suite_path is None:
         raise UsageError("--sees says which loss the rules of a gate should see on a suite; name the suite")
+    if foresight is not None and not isfinite(foresight):
+        raise UsageError(f"--sees {foresight} is not a loss of a mean; give a number such as 0.02")
+    if gates.against is not None:
+        check_readable(Path(gates.against))
     check_audit_outputs(outputs, pairs=judge_next is not None)
     published = None if claims is None else _published(claims)
     found = (
