@@ -15,6 +15,7 @@ from searchmark.audit.about_runs import about_run, told_apart
 from searchmark.audit.auditing import full_audit
 from searchmark.audit.claims import check_claims, claims_table
 from searchmark.audit.claims.claim_table import ClaimTable
+from searchmark.audit.gold_and_corpus.states import travels_in_time
 from searchmark.audit.next_pairs.planning import plan_judging, plan_tables
 from searchmark.audit.result import NOTHING_ELSE, Audit
 from searchmark.audit.run_findings import comparability_findings
@@ -75,13 +76,15 @@ def audited(
     suite_file: Path | None = None,
 ) -> Subject:
     """What is audited, with the scores of the runs by the measures asked for and those of the rules."""
-    survey = None if corpus is None else corpus.survey
+    given = None if corpus is None else corpus.survey
+    aside = given if travels_in_time(suite, runs) else None
+    survey, corpus = (None, None) if aside is not None else (given, corpus)
     rules = [*rules, *baseline.rules]
     of_rules = [measure for rule in rules for measure in rule.measures]
     wanted = [*(list(measures) or default_measures(suite)), *of_rules]
     scores = score_runs(suite, runs, wanted, corpus=survey) if runs else []
     named = dict(zip(unique_names(scores), scores, strict=True)) if scores else {}
-    return Subject(suite, survey, corpus, suite_file, named, rules, baseline, options.decisions, options, foresight)
+    return Subject(suite, survey, corpus, suite_file, named, rules, baseline, options.decisions, options, foresight, aside)
 
 
 def _about_runs(scores: Sequence[Scores], corpus: Survey | None, options: CompareOptions) -> Iterator[Finding]:

@@ -27,7 +27,8 @@ class Subject:
     ``survey`` has the ids of the corpus; ``corpus`` reads its documents, which only a full audit does. ``suite_file`` is where
     the suite was read from. ``scores`` are those of runs on this suite, by their display names. ``decisions`` are tables that
     decide by its categories, ``rules`` are all of the gate, those of its baseline included, and ``foresight`` is the size of a
-    loss that a gate is wanted to see.
+    loss that a gate is wanted to see. ``set_aside`` is a corpus that was named and is none of the states that were searched:
+    nothing is held against it.
     """
 
     suite: Suite
@@ -40,6 +41,7 @@ class Subject:
     decisions: Sequence[DecisionTable] = ()
     options: CompareOptions = CompareOptions()
     foresight: float | None = None
+    set_aside: Survey | None = None
 
     @property
     def ids(self) -> Set[str] | None:

@@ -91,4 +91,9 @@ KINDS: tuple[FindingKind, ...] = (
         "Copies of other projects and generated files take ranks from what is really searched.",
         "Leave these folders out of the corpus.",
     ),
+    FindingKind(
+        "corpus-of-another-state", "warning", "A corpus of one state, beside cases or runs that are about snapshots.",
+        "Every case was searched before its own commit: files that have moved or gone since are no defect of the suite.",
+        "Leave out --corpus.",
+    ),
 )  # fmt: skip
