@@ -93,7 +93,7 @@ KINDS: tuple[FindingKind, ...] = (
     ),
     FindingKind(
         "corpus-of-another-state", "warning", "A corpus of one state, beside cases or runs that are about snapshots.",
-        "Every case was searched before its own commit: files that have moved or gone since are no defect of the suite.",
+        "Every case was searched before its own commit: that files have moved or gone since does not make the suite wrong.",
         "Leave out --corpus.",
     ),
 )  # fmt: skip
