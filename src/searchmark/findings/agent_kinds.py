@@ -58,4 +58,9 @@ KINDS: tuple[FindingKind, ...] = (
         "A model repeats its own mistakes when it checks them, so a verification by it adds nothing.",
         "Have people, or a model of another family, verify a random part of the cases.",
     ),
+    FindingKind(
+        "shifted-run", "error", "A run whose answers fit the judgments of neighbouring cases, and not those of their own.",
+        "Answers were written beside the wrong cases: its score says nothing of the agent.",
+        "Join answers with cases by their ids, not by their position, and score the run again.",
+    ),
 )  # fmt: skip
