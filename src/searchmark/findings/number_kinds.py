@@ -26,6 +26,11 @@ KINDS: tuple[FindingKind, ...] = (
         "Use a cutoff below the number of documents, or a measure of the order: RR, AP or nDCG.",
     ),
     FindingKind(
+        "short-answers", "warning", "A run that was cut above the cutoff of a measure, beside runs or a corpus that have more.",
+        "What it would have found below counts as not found: a lower value says how the run was saved, and not how it searches.",
+        "Save the run as deep as the largest cutoff, or use cutoffs that all runs reach.",
+    ),
+    FindingKind(
         "ties-decide", "warning", "A run whose mean depends on how hits with equal scores are ordered.",
         "Ids or chance order them, and another tool or another run orders them differently.",
         "Let the search break ties itself, by a second key that is the same every time.",
