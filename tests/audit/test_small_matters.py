@@ -10,6 +10,7 @@ from searchmark.analysis.unjudged import Flip
 from searchmark.audit.gold_and_agents.pools import judged_table, pool_bias
 from searchmark.audit.numbers.bounds import MOST_LABELS, _is_easy
 from searchmark.audit.numbers.ties import about_ties
+from searchmark.records.shown import LONGEST_NAME, quoted
 from tests.audit.clean import Clean, clean
 
 
@@ -58,3 +59,10 @@ def _flip(enough: int) -> Flip:
 def test_an_order_is_easy_to_turn_round_with_as_many_labels_as_can_be_judged_at_once() -> None:
     assert _is_easy(_flip(MOST_LABELS))
     assert not _is_easy(_flip(MOST_LABELS + 1))
+
+
+def test_long_names_keep_their_ends_by_which_they_differ() -> None:
+    first, second = (quoted(f"https://example.org/a/very/long/path/to/the/document/{end}") for end in ("one.py", "two.py"))
+    assert first.endswith("one.py'")
+    assert second.endswith("two.py'")
+    assert len(first) == len(second) == LONGEST_NAME + 2
