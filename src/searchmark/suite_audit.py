@@ -15,6 +15,7 @@ from searchmark.audit.about_runs import about_run, told_apart
 from searchmark.audit.auditing import full_audit
 from searchmark.audit.claims import check_claims, claims_table
 from searchmark.audit.claims.claim_table import ClaimTable
+from searchmark.audit.gold_and_corpus.states import travels_in_time
 from searchmark.audit.next_pairs.planning import plan_judging, plan_tables
 from searchmark.audit.result import NOTHING_ELSE, Audit, Lack
 from searchmark.audit.run_findings import comparability_findings
@@ -91,7 +92,9 @@ def audited(
     suite_file: Path | None = None,
 ) -> Subject:
     """What is audited, with the scores of the runs by the measures asked for and those of the rules."""
-    survey = None if corpus is None else corpus.survey
+    named_survey = None if corpus is None else corpus.survey
+    aside = named_survey if travels_in_time(suite, runs) else None
+    survey, corpus = (None, None) if aside is not None else (named_survey, corpus)
     rules = [*rules, *baseline.rules]
     of_rules, asked = [measure for rule in rules for measure in rule.measures], tuple(measures)
     wanted = [*(asked or default_measures(suite)), *of_rules]
@@ -99,7 +102,21 @@ def audited(
     held = None if baseline.run is None else _why_unfit(baseline.run, lambda some: score_runs(suite, some, wanted, corpus=survey))
     if held is not None:
         baseline, unfit = replace(baseline, run=None), {**unfit, "the baseline": held}
-    return Subject(suite, survey, corpus, suite_file, named, rules, baseline, options.decisions, options, foresight, unfit, asked)
+    return Subject(
+        suite,
+        survey,
+        corpus,
+        suite_file,
+        named,
+        rules,
+        baseline,
+        decisions=options.decisions,
+        options=options,
+        foresight=foresight,
+        unfit=unfit,
+        asked=asked,
+        set_aside=aside,
+    )
 
 
 Scoring = Callable[[Sequence[Run]], list[Scores]]

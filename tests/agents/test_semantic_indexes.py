@@ -143,6 +143,14 @@ def test_duplicate_vectors_of_different_texts_and_zeros_are_counted() -> None:
     assert (found.count, found.duplicates, found.zero) == (3, 1, 1)
 
 
+def test_ids_with_duplicate_vectors_beside_their_texts_are_not_counted() -> None:
+    documents = [Document("wine/red", "a glass"), Document("red/wine", "two bottles")]
+    agent = SemanticAgent(SemanticAgent.Config(embedder=HASHING, paths=True))
+    agent.initialize(Corpus.of("c", documents))
+    (found,) = agent.vectors()
+    assert (found.count, found.duplicates) == (4, 0)
+
+
 def precomputed(folder: Path, vectors: np.ndarray) -> SemanticAgent:
     np.save(folder / "v.npy", vectors.astype(np.float32))
     (folder / "v.json").write_text('["a", "b"]')

@@ -71,6 +71,10 @@ class ChunkTable:
         """The numbers of the chunks of each file, in order."""
         return self._files
 
+    def numbers_of(self, keys: Iterable[bytes]) -> list[int]:
+        """The numbers of those of these chunks that are here."""
+        return [self._number_of[key] for key in keys if key in self._number_of]
+
     def keys(self, numbers: Numbers) -> list[bytes]:
         """The chunks that have these numbers."""
         return [self._key_of[number] for number in numbers.tolist()]

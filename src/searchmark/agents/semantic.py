@@ -16,7 +16,7 @@ import numpy as np
 from searchmark.agents.agent import NO_USAGE, RetrievalAgent, RetrievalResult, Usage
 from searchmark.agents.chunk_choice import read_chunking
 from searchmark.agents.chunk_table import ChunkTable
-from searchmark.agents.chunking import Cutting, Lines
+from searchmark.agents.chunking import Cutting, Lines, digest
 from searchmark.agents.pooling import Pooling
 from searchmark.agents.semantic_options import SemanticConfig
 from searchmark.agents.stored_vectors import StoredVectors
@@ -145,7 +145,9 @@ class SemanticAgent(RetrievalAgent):
     def vectors(self) -> Sequence[VectorStatistics]:
         if self._stored is None:
             return ()
-        found = self._stored.ledger.statistics(normalized=self._options.normalize)
+        with_names = self._cutting.paths and not self._cutting.by_id
+        names = self._table.numbers_of(map(digest, self._table.files)) if with_names else ()
+        found = self._stored.ledger.statistics(normalized=self._options.normalize, names=names)
         # Vectors from a file of an earlier run are as they were treated then.
         known = self._options.normalize and self._config.index_file is None
         return (replace(found, unit_before=min(self.embedder.unit_documents, found.count)) if known else found,)

@@ -91,14 +91,14 @@ def noise_findings(runs: Mapping[str, Run], means: Mapping[str, Mapping[str, flo
 def depth_findings(scores: Scores) -> Iterator[Finding]:
     """Which measures are cut by the depth that was asked for, and which see less than they would."""
     cut = {part.name: part for each in scores.measures for part in each.parts if part.by_depth}
-    if cut:
-        depth = next(iter(cut.values())).cutoff
+    depth = next((part.cutoff or 0 for part in cut.values()), 0)
+    if 0 < depth <= scores.judged.run.longest:  # a run that ends earlier was cut by something else
         renamed = ", ".join(f"{part.asked.name} is reported as {name}" for name, part in cut.items())
         yield finding("cut-answers", f"answers end after {depth} hits: {renamed}")
-    depth = depth_reached(scores.judged.run)
-    blind = [each.name for each in scores.measures if depth is not None and each.looks_below(depth)]
+    reached = depth_reached(scores.judged.run)
+    blind = [each.name for each in scores.measures if reached is not None and each.looks_below(reached)]
     if blind:
-        yield finding("cut-answers", f"answers end after {depth} hits: none below is seen by {', '.join(blind)}")
+        yield finding("cut-answers", f"answers end after {reached} hits: none below is seen by {', '.join(blind)}")
 
 
 def corpus_difference(run: Run, corpus: Survey | None) -> Iterator[Finding]:

@@ -28,7 +28,8 @@ class Subject:
     the suite was read from. ``scores`` are those of runs on this suite, by their display names. ``decisions`` are tables that
     decide by its categories, ``rules`` are all of the gate, those of its baseline included, and ``foresight`` is the size of a
     loss that a gate is wanted to see. ``unfit`` are runs that cannot be scored on this suite, by name, each with the reason.
-    ``asked`` are the measures that were asked for, not those that are usual.
+    ``asked`` are the measures that were asked for, not those that are usual. ``set_aside`` is a corpus that was named
+    and is none of the states that were searched: nothing is held against it.
     """
 
     suite: Suite
@@ -43,6 +44,7 @@ class Subject:
     foresight: float | None = None
     unfit: Mapping[str, str] = field(default_factory=dict)
     asked: Sequence[str | AnyMeasure] = ()
+    set_aside: Survey | None = None
 
     @property
     def ids(self) -> Set[str] | None:

@@ -103,4 +103,9 @@ KINDS: tuple[FindingKind, ...] = (
         "Copies of other projects and generated files take ranks from what is really searched.",
         "Leave these folders out of the corpus.",
     ),
+    FindingKind(
+        "corpus-of-another-state", "warning", "A corpus of one state, beside cases or runs that are about snapshots.",
+        "Every case was searched before its own commit: that files have moved or gone since does not make the suite wrong.",
+        "Leave out --corpus.",
+    ),
 )  # fmt: skip

@@ -26,9 +26,14 @@ KINDS: tuple[FindingKind, ...] = (
         "Use a cutoff below the number of documents, or a measure of the order: RR, AP or nDCG.",
     ),
     FindingKind(
+        "short-answers", "warning", "A run that was cut above the cutoff of a measure, beside runs or a corpus that have more.",
+        "What it would have found below counts as not found: a lower value says how the run was saved, and not how it searches.",
+        "Save the run as deep as the largest cutoff, or use cutoffs that all runs reach.",
+    ),
+    FindingKind(
         "ties-decide", "warning", "A run whose mean depends on how hits with equal scores are ordered.",
         "Ids or chance order them, and another tool or another run orders them differently.",
-        "Let the search break ties itself, by a second key that is the same every time.",
+        "Take differences within the range for none; a search of your own should break ties by a second key (ours do, by id).",
     ),
     FindingKind(
         "low-attainable", "note", "A measure whose highest possible mean is far below 1.",
@@ -41,7 +46,7 @@ KINDS: tuple[FindingKind, ...] = (
         "Keep one of them.",
     ),
     FindingKind(
-        "order-could-flip", "note", "Runs whose order few labels of unjudged hits would turn round.",
+        "order-could-flip", "note", "Runs whose order at most 20 labels of unjudged hits would turn round.",
         "Unjudged hits count as not relevant, which is hardest on runs that find what others did not.",
         "Judge the hits that --next lists.",
     ),

@@ -5,7 +5,7 @@ They are looked at when they are put, block by block, and never in the time of a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +38,16 @@ class VectorLedger:
         """Vectors that are gone."""
         self._lengths[numbers] = GONE
 
-    def statistics(self, *, normalized: bool | None = None) -> VectorStatistics:
-        """Of those that are here. ``normalized``: whether they were meant to have length one."""
+    def statistics(self, *, normalized: bool | None = None, names: Sequence[int] = ()) -> VectorStatistics:
+        """Of those that are here. ``normalized``: whether they were meant to have length one.
+
+        ``names`` are numbers of vectors that are of no text but of the id of a document, of which many may be alike.
+        """
         here = self._lengths != GONE
         finite = here & np.isfinite(self._lengths)
         sound = finite & (self._lengths != 0)
+        texts = sound.copy()
+        texts[np.asarray(names, dtype=np.int64)] = False
         lengths, others = self._lengths[finite], self._lengths[sound]
         return VectorStatistics(
             count=int(here.sum()),
@@ -54,7 +59,7 @@ class VectorLedger:
             norm_min_nonzero=float(others.min()) if len(others) else None,
             norm_max=float(lengths.max()) if len(lengths) else None,
             zero=len(lengths) - len(others),
-            duplicates=len(others) - len(np.unique(self._hashes[sound])),
+            duplicates=int(texts.sum()) - len(np.unique(self._hashes[texts])),
             not_finite=int((here & ~np.isfinite(self._lengths)).sum()),
         )
 

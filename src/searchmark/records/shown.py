@@ -18,8 +18,12 @@ class NotebookRecord:
 
 
 def quoted(name: str) -> str:
-    """A name for one line of text: in quotation marks, what is invisible written out, its end left out if it is long."""
-    return repr(name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…")
+    """A name for one line of text: in quotation marks, what is invisible written out, its middle left out if it is long.
+
+    Ids often differ at their ends alone.
+    """
+    end = LONGEST_NAME // 2
+    return repr(name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - end - 1]}…{name[-end:]}")
 
 
 def counted(count: int, noun: str) -> str:

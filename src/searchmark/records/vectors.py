@@ -17,8 +17,9 @@ class VectorStatistics:
 
     ``normalized``: whether they were meant to have length one; None where that is not known. ``unit_before``: how many had that
     length before they were normalised, so that it changed nothing; None where they were not, or it is not known. ``zero`` vectors
-    are near to nothing; ``duplicates`` have the same numbers as an earlier one and are not zero; ``not_finite`` ones hold a NaN or
-    an infinity; ``wrong_dimension`` ones have another length than most. Norms are those of all ``finite`` vectors of the
+    are near to nothing; ``duplicates`` have the same numbers as an earlier one and are not zero (those of ids, beside texts,
+    are not counted); ``not_finite`` ones hold a NaN or an infinity;
+    ``wrong_dimension`` ones have another length than most. Norms are those of all ``finite`` vectors of the
     dimension, None if there are none: that of a vector of zeros is 0, and ``norm_min_nonzero`` is the least of the others.
     ``norm_std`` is that of the whole set. ``looked_at``: how many of a large table were looked at for all of this; None for all of
     them. ``arm`` is the agent whose they are, where one asks several.

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from searchmark.audit.controls import CONTROLS
 from searchmark.records import AgentIdentity
 from searchmark.records.model_names import described
 from searchmark.reports.report import AgentSummary
 
-# They show what a score is worth, and are not meant to get better.
-CONTROLS = frozenset({"path-match", "popular", "random"})
 _FUSION = re.compile(r"hybrid|fusion|fused|\brrf\b|\w\+vector\b", re.IGNORECASE)
 
 

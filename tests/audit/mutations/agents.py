@@ -125,6 +125,20 @@ def _with_metadata(clean: Clean, metadata: dict[str, object]) -> Subject:
     return replace(subject, suite=replace(subject.suite, metadata=metadata))
 
 
+def gold_from_first_hits(clean: Clean) -> Subject:
+    """All targets are among the first hits, in no order, after something that is not one."""
+    answers = [answer_of(case, [others_of(case)[0], *sorted(targets_of(case)), *others_of(case)[1:]]) for case in clean.cases]
+    return clean.with_answers("strong", answers).subject()
+
+
+def shifted_run(clean: Clean) -> Subject:
+    """Every answer under the id of the case after its own."""
+    strong = clean.answers["strong"]
+    return clean.with_answers(
+        "strong", [replace(each, case=case.id) for case, each in zip(clean.cases[1:], strong, strict=False)]
+    ).subject()
+
+
 MUTATIONS: dict[str, Mutation] = {
     "circular-gold": circular_gold,
     "answers-equal-gold": answers_equal_gold,
@@ -134,6 +148,8 @@ MUTATIONS: dict[str, Mutation] = {
     "queries-name-targets": queries_name_targets,
     "query-copied-from-target": query_copied_from_target,
     "query-source-not-relevant": query_source_not_relevant,
+    "gold-within-first-hits": gold_from_first_hits,
+    "shifted-run": shifted_run,
     "same-model-family": same_model_family,
     "checked-by-own-author": checked_by_own_author,
 }

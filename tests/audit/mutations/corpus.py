@@ -99,10 +99,16 @@ def _excluding_a_value_that_no_document_has(clean: Clean) -> Subject:
     return _with_fields(clean, status="current").with_case(0, exclude={"status": ("removed",)}).subject()
 
 
+def mined_at_commits(clean: Clean) -> Clean:
+    """Every case is about the state before its own commit."""
+    return clean.with_cases(replace(case, fields={"parent_commit": f"{row:040}"}) for row, case in enumerate(clean.cases))
+
+
 MUTATIONS: dict[str, Mutation] = {
     "all-targets-missing": lambda clean: _with_ids(clean, "docs/").subject(),
     "most-targets-missing": _half_of_the_documents,
     "unreachable-targets": lambda clean: _without_first_target(clean).subject(),
+    "corpus-of-another-state": lambda clean: replace(mined_at_commits(clean), answers={}).subject(),
     "renamed-targets": _renamed,
     "duplicated-targets": _copied,
     "ambiguous-targets": _said_twice,

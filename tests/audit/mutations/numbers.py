@@ -72,6 +72,10 @@ def _coarse_scores(clean: Clean) -> Subject:
     return clean.with_answers("weak", answers).subject()
 
 
+def _cut_short(clean: Clean) -> Subject:
+    return clean.with_answers("strong", [replace(each, hits=each.hits[:3]) for each in clean.answers["strong"]]).subject()
+
+
 MUTATIONS: dict[str, Mutation] = {
     "above-attainable": _judged_elsewhere,
     "no-better-than-random": _shuffled,
@@ -81,5 +85,6 @@ MUTATIONS: dict[str, Mutation] = {
     "identical-measures": _as_many_as_the_cutoff,
     "order-could-flip": _unjudged_first,
     "ranks-not-apart": _nearly_the_same,
+    "short-answers": _cut_short,
     "ties-decide": _coarse_scores,
 }

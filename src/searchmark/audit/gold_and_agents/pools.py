@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from searchmark.audit.controls import is_of_control
 from searchmark.audit.judged_pools import hits_without_chosen, is_pooled
 from searchmark.audit.result import AuditTable
 from searchmark.audit.subject import Subject
@@ -38,8 +39,9 @@ class Pooled:
 
 
 def pool_bias(subject: Subject) -> Iterator[Finding]:
-    """Runs whose first hits are judged less often than those of another, or all of them hardly."""
-    depth, pools = _pools(subject)
+    """Runs whose first hits are judged less often than those of another, or all of them hardly, controls apart."""
+    depth, all_pools = _pools(subject)
+    pools = {name: each for name, each in all_pools.items() if not is_of_control(subject.scores[name].judged.run)}
     if not pools or len(next(iter(pools.values())).judged) < FEWEST_CASES:
         return
     most, least = (pick(pools, key=lambda name: pools[name].share) for pick in (max, min))

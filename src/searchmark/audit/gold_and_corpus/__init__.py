@@ -9,6 +9,7 @@ from searchmark.audit.gold_and_corpus.own_files import ignored_folders
 from searchmark.audit.gold_and_corpus.own_queries import judgments_of_other_queries
 from searchmark.audit.gold_and_corpus.patterns import pattern_findings, symbols_outside_patterns
 from searchmark.audit.gold_and_corpus.renamed import renamed_targets
+from searchmark.audit.gold_and_corpus.states import corpus_of_another_state
 from searchmark.audit.gold_and_corpus.targets import (
     ambiguous_targets,
     deprecated_targets,
@@ -21,6 +22,7 @@ CHECKS: tuple[Check, ...] = (
     Check(missing_targets, ("all-targets-missing", "most-targets-missing", "unreachable-targets"), short=True),
     Check(exclusion_findings, ("exclusions-not-applied", "exclusions-without-effect"), short=True),
     Check(partial_join, ("nothing-joined", "partial-join"), short=True),
+    Check(corpus_of_another_state, ("corpus-of-another-state",)),
     Check(renamed_targets, ("renamed-targets",)),
     Check(duplicated_targets, ("duplicated-targets",)),
     Check(ambiguous_targets, ("ambiguous-targets",)),

@@ -18,6 +18,8 @@ import numpy as np
 
 from searchmark.agents.lexical.tokens import tokens
 from searchmark.audit.gold_and_corpus.documents import document_facts, relevant_targets
+from searchmark.audit.gold_and_corpus.shifts import SHIFTS, Shift, best_shift
+from searchmark.audit.once import once
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
 from searchmark.findings.sentences import counted
@@ -28,12 +30,10 @@ from searchmark.records.columns import starts_of
 from searchmark.runs.cut import cut_to
 
 FEWEST_CASES = 20  # below, chance alone explains too much
-MOST_CASES = 600  # whose queries are held against all of their judgments: of more, every so many-th
+MOST_CASES = 600  # whose queries are held against all of their judgments: of more, the first and the last
 MOST_JUDGED = 300  # cases that runs are judged on again and again
 LEVEL = 0.05
-SURELY = 4.0  # standard errors by which shifted judgments must fit better: by chance about once in 30,000 for each of four shifts
 DRAWS = 1999
-SHIFTS = (1, -1, 2, -2)
 ROTATIONS = 19  # better than all of them is better than chance at 5 %
 DEPTH = 10
 FEWEST_KNOWN = 0.5  # share of queries that have a word with any gold document in common
@@ -63,22 +63,26 @@ class Fits:
         """How often chance does as well."""
         return (1 + int((self.drawn >= mean - 1e-12).sum())) / (1 + DRAWS)
 
-    def gain(self, shift: int) -> float:
-        """How much better queries fit the judgments of the case so many later than their own, in standard errors."""
-        count = len(self.values)
+    def fit(self, shift: int) -> Floats:
+        """How well each query fits the judgments of the case so many later."""
+        fits, count = np.full(len(self.values), np.nan), len(self.values)
         rows = np.arange(max(-shift, 0), min(count - shift, count))
-        differences = self.values[rows, rows + shift] - self.values[rows, rows]
-        error = float(differences.std(ddof=1)) / np.sqrt(len(rows))
-        return float(differences.mean()) / error if error > 0 else 0.0
+        fits[rows] = self.values[rows, rows + shift]
+        return fits
 
-    @property
-    def best_shift(self) -> int | None:
+    @cached_property
+    def best_shift(self) -> Shift | None:
         """The shift that makes judgments fit, if one does beyond doubt."""
-        best = max(SHIFTS, key=self.gain)
-        return best if self.gain(best) >= SURELY else None
+        return best_shift(len(self.values), self.fit)
 
 
-def judgments_of_other_queries(subject: Subject) -> Iterator[Finding]:
+@once
+def judgments_of_other_queries(subject: Subject) -> list[Finding]:
+    """What is wrong with the join, looked for once."""
+    return list(_found_wrong(subject))
+
+
+def _found_wrong(subject: Subject) -> Iterator[Finding]:
     """What words and runs say together: where one of them shows that the join is right, it is."""
     rows = _rows(subject)
     if len(rows) < FEWEST_CASES:
@@ -89,11 +93,11 @@ def judgments_of_other_queries(subject: Subject) -> Iterator[Finding]:
     if shift is None and by_words is not None and by_words.p_of(by_words.own) <= LEVEL:
         return
     by_runs = _RunFits.of(subject) if shift is None else None
-    shift = by_runs.best_shift if by_runs is not None else shift
-    if shift is not None:
-        step = f"{counted(abs(shift), 'case')} {'later' if shift > 0 else 'earlier'}"
-        fit = f"queries fit the judgments of the case that comes {step}, and not their own"
-        yield finding("shifted-judgments", f"{fit}{_example(subject, by_words, rows, shift)}")
+    step = by_runs.best_shift if by_runs is not None else None
+    if shift is not None or step is not None:
+        moved = shift.step if shift is not None else step or 0
+        part = "" if words is None else _part(subject, words.rows, shift)
+        yield finding("shifted-judgments", f"{_sentence(part, moved)}{_example(subject, by_words, rows, moved)}")
     elif by_runs is not None and by_runs.any_better:
         return
     elif words is not None and words.speak_alike:
@@ -115,6 +119,20 @@ def _example(subject: Subject, by_words: Fits | None, rows: Sequence[int], shift
     (row, other), table = pairs[0], subject.suite.table
     query = "" if table.queries is None else f" ({table.queries[row]})"
     return f": {table.ids[row]!r}{query} has the target {gold[row]!r}, and {gold[other]!r} of {table.ids[other]!r} fits"
+
+
+def _sentence(part: str, step: int) -> str:
+    return f"queries{part} fit the judgments of the case that comes {later(step)}, and not their own"
+
+
+def _part(subject: Subject, rows: Sequence[int], shift: Shift | None) -> str:
+    ids = subject.suite.table.ids
+    return "" if shift is None or shift.whole else f" from case {ids[rows[shift.first]]} to {ids[rows[shift.end - 1]]}"
+
+
+def later(step: int) -> str:
+    """Which case is meant, in words."""
+    return f"{counted(abs(step), 'case')} {'later' if step > 0 else 'earlier'}"
 
 
 def _reasons(by_words: Fits | None, by_runs: _RunFits | None) -> Iterator[str]:
@@ -152,7 +170,8 @@ class JoinedWords:
         for case, target in relevant_targets(subject):
             words[case] = words.get(case, frozenset()) | facts.words.get(target, frozenset())
         usable = [row for row in rows if queries[row] and words.get(row)]
-        usable = usable[:MOST_CASES]  # neighbours stay neighbours
+        if len(usable) > MOST_CASES:  # neighbours stay neighbours, and what is shifted from some case on is among the last
+            usable = [*usable[: MOST_CASES // 2], *usable[-MOST_CASES // 2 :]]
         if len(usable) < FEWEST_CASES:
             return None
         asked = [list(dict.fromkeys(tokens(queries[row] or ""))) for row in usable]
@@ -225,12 +244,12 @@ class _RunFits:
         """What each run finds with the judgments of cases that are further away."""
         far = np.arange(max(SHIFTS) + 1, len(self.suite) - max(SHIFTS))
         offsets = np.random.default_rng(SEED).permutation(far)[:ROTATIONS].tolist()
-        rolled = [replace(self.suite, judgments=_rolled(self.suite.judgments, each)) for each in offsets]
-        return [[_found(suite, run) for suite in rolled] for run in self.runs]
+        suites = [replace(self.suite, judgments=rolled(self.suite.judgments, each)) for each in offsets]
+        return [[_found(suite, run) for suite in suites] for run in self.runs]
 
     def found(self, shift: int, run: Run) -> int:
         """Relevant documents among the first hits, with the judgments of the case that comes so many later."""
-        return _found(self.suite if not shift else replace(self.suite, judgments=_rolled(self.suite.judgments, shift)), run)
+        return _found(self.suite if not shift else replace(self.suite, judgments=rolled(self.suite.judgments, shift)), run)
 
     @property
     def any_better(self) -> bool:
@@ -239,13 +258,20 @@ class _RunFits:
 
     @property
     def best_shift(self) -> int | None:
-        """A shift by which a run finds far more than with its own judgments, and more than with any other."""
-        for run, own, others in zip(self.runs, self.own, self.others, strict=True):
-            found = {shift: self.found(shift, run) for shift in SHIFTS}
-            best = max(found, key=found.__getitem__)
-            if found[best] >= max(TIMES_FOUND * own, own + MORE_FOUND, max(others) + 1):
-                return best
-        return None
+        """A shift by which most runs find far more than with their own judgments, and more than with any other."""
+        steps = [each for each in self.shifts if each is not None]
+        step = max(steps, key=steps.count, default=0)
+        return step if steps.count(step) > len(self.runs) / 2 else None
+
+    @cached_property
+    def shifts(self) -> list[int | None]:
+        """Of each run, the shift by which it finds so."""
+        return [self._shift(*each) for each in zip(self.runs, self.own, self.others, strict=True)]
+
+    def _shift(self, run: Run, own: int, others: Sequence[int]) -> int | None:
+        found = {shift: self.found(shift, run) for shift in SHIFTS}
+        best = max(found, key=found.__getitem__)
+        return best if found[best] >= max(TIMES_FOUND * own, own + MORE_FOUND, max(others) + 1) else None
 
 
 def _found(suite: Suite, run: Run) -> int:
@@ -254,7 +280,7 @@ def _found(suite: Suite, run: Run) -> int:
     return int(((hits.rank <= DEPTH) & (hits.grade > 0)).sum())
 
 
-def _rolled(judgments: JudgmentTable, shift: int) -> JudgmentTable:
+def rolled(judgments: JudgmentTable, shift: int) -> JudgmentTable:
     """The judgments of every case given to the one that comes so many before it; ranks and ranges have no meaning there."""
     sizes = np.roll(np.diff(judgments.starts), -shift)
     order = np.argsort(np.roll(np.arange(len(sizes)), shift)[judgments.case], kind="stable")

@@ -18,6 +18,7 @@ from searchmark.findings.sentences import counted, three_digits
 EXAMPLES = 3
 # A relevant hit in every fifth case is what even a weak search finds; that as much was left unjudged can be expected.
 EXPECTED_LABELS = 0.2
+MOST_LABELS = 20  # that can be judged in one sitting
 _COLUMNS = ("run", "measure", "unjudged hits", "score", "score if all are relevant", "score without unjudged hits")
 _FLIP_COLUMNS = (
     "ahead",
@@ -98,12 +99,12 @@ def about_flips(subject: Subject) -> Iterator[Finding]:
     told = [_sentence(*each) for each in found if _is_easy(each[2])]
     if told:
         more = f"; and {len(told) - EXAMPLES} more" if len(told) > EXAMPLES else ""
-        message = f"few labels would turn round the order by {measure}: {'; '.join(told[:EXAMPLES])}{more}"
+        message = f"labels that would turn round the order by {measure}: {'; '.join(told[:EXAMPLES])}{more}"
         yield finding("order-could-flip", message)
 
 
 def _is_easy(found: Flip) -> bool:
-    return found.difference > 0 and found.enough is not None and found.enough <= EXPECTED_LABELS * found.cases
+    return found.difference > 0 and found.enough is not None and found.enough <= min(MOST_LABELS, EXPECTED_LABELS * found.cases)
 
 
 def _sentence(ahead: str, behind: str, found: Flip) -> str:

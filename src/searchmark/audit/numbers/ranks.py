@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import pairwise
-from string import ascii_lowercase
+from itertools import combinations, pairwise
+from string import ascii_letters
 
 import numpy as np
 
@@ -20,7 +19,8 @@ from searchmark.findings.sentences import three_digits
 from searchmark.records import Run
 from searchmark.records.shown import listed
 
-MOST_RUNS = 26  # as many groups have a letter
+MOST_RUNS = 26
+LETTERS = ascii_letters  # of groups; runs that need more of them get none
 EXAMPLES = 3
 
 
@@ -42,19 +42,22 @@ class RankedRuns:
 
     @property
     def groups(self) -> dict[str, str]:
-        """A letter for each longest stretch of ranks without two runs that differ for sure; a run may be in several."""
+        """Letters such that two runs share one if and only if they do not differ for sure; none where that takes too many."""
         names = [name for name, _ in self.means]
-        ends = [
-            next((n for n in range(i, len(names)) if self._differs(names[i:n], names[n])), len(names)) for i in range(len(names))
-        ]
-        stretches = [(i, end) for i, end in enumerate(ends) if i == 0 or end > ends[i - 1]]
-        return {
-            name: "".join(letter for letter, (i, end) in zip(ascii_lowercase, stretches, strict=False) if i <= n < end)
-            for n, name in enumerate(names)
-        }
+        members = _groups(names, [(a, b) for a, b in combinations(names, 2) if self.are_apart(a, b)])
+        return {name: "".join(letter for letter, group in zip(LETTERS, members, strict=False) if name in group) for name in names}
 
-    def _differs(self, above: list[str], name: str) -> bool:
-        return any(map(partial(self.are_apart, name), above))
+
+def _groups(names: Sequence[str], apart: Sequence[tuple[str, str]]) -> list[frozenset[str]]:
+    """Insert and absorb (Piepho, 2004): a group with two runs that differ becomes two, and those within another one go."""
+    groups = [frozenset(names)]
+    for pair in apart:
+        parts = [part for group in groups for part in ([group - {each} for each in pair] if group >= {*pair} else [group])]
+        parts = list(dict.fromkeys(parts))
+        groups = [part for part in parts if not any(part < other for other in parts)]
+        if len(groups) > len(LETTERS):
+            return []
+    return sorted(groups, key=lambda group: [n for n, name in enumerate(names) if name in group])
 
 
 @once

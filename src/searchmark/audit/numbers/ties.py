@@ -9,6 +9,7 @@ import numpy as np
 
 from searchmark.analysis.scores import Scores
 from searchmark.audit.numbers.limits import BEYOND_ROUNDING
+from searchmark.audit.numbers.ranks import ranked_runs
 from searchmark.audit.once import once
 from searchmark.audit.result import AuditTable
 from searchmark.audit.subject import Subject
@@ -122,9 +123,12 @@ def _sentence(found: TieRange) -> str:
 
 
 def _weighs(subject: Subject, name: str, found: TieRange) -> bool:
-    """Whether ties move a mean by more than the smallest effect that matters, or past another run."""
-    others = [each.mean(found.measure) for other, each in subject.scores.items() if other != name]
-    return found.best - found.worst > subject.options.min_effect or any(found.worst < mean < found.best for mean in others)
+    """Whether ties move a mean by more than the smallest effect that matters, or past a run that it differs from by verdict."""
+    if found.best - found.worst > subject.options.min_effect:
+        return True
+    passed = [other for other, each in subject.scores.items() if found.worst < each.mean(found.measure) < found.best]
+    ranked = ranked_runs(subject) if passed else None
+    return ranked is not None and ranked.measure == found.measure and any(ranked.are_apart(name, other) for other in passed)
 
 
 def ties_table(subject: Subject) -> AuditTable | None:
