@@ -20,6 +20,7 @@ from load_data import ZipfWords, write_documents
 from processes import SEARCHMARK, Watched, watched
 from searchmark import load_run, load_suite
 from searchmark.audit.auditing import CHECKS, TABLES
+from searchmark.audit.short_form import SHORT
 from searchmark.corpora.corpus import load_corpus
 from searchmark.suite_audit import audited
 
@@ -32,8 +33,8 @@ SUITE = ("--gold-set", "qrels.txt", "--topics", "topics.tsv")
 
 _WITHOUT = """\
 import sys, types
-checks = types.ModuleType("searchmark.audit.auditing")
-checks.short_audit = checks.full_audit = lambda *_: []
+checks = types.ModuleType("searchmark.audit.short_form")
+checks.short_audit = lambda *_: []
 sys.modules[checks.__name__] = checks
 from searchmark import experiments
 experiments._subject = lambda *_: None
@@ -93,7 +94,7 @@ def steps(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "suite expanded", lambda: subject.expanded
     for check in CHECKS:
         name = f"{check.look.__module__.removeprefix('searchmark.audit.')}.{check.look.__name__}"
-        yield f"{name}{' (short)' if check.short else ''}", partial(lambda look: list(look(subject)), check.look)
+        yield f"{name}{' (short)' if check in SHORT else ''}", partial(lambda look: list(look(subject)), check.look)
     for table in TABLES:
         yield f"table {table.__module__.removeprefix('searchmark.audit.')}.{table.__name__}", partial(table, subject)
 

@@ -25,7 +25,7 @@ from searchmark.analysis.decision_presets import measures_of_tables
 from searchmark.analysis.decisions import tables_about
 from searchmark.analysis.foresight import Foresight
 from searchmark.analysis.scores import Scores, default_measures, default_splits, score
-from searchmark.audit.auditing import short_audit
+from searchmark.audit.short_form import short_audit
 from searchmark.audit.subject import Subject
 from searchmark.comparability import comparable
 from searchmark.corpora.case_locations import Where, locations_of, snapshots_of, where_of

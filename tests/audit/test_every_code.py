@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark.audit.auditing import CHECKS, full_audit, short_audit
+from searchmark.audit.auditing import CHECKS, full_audit
+from searchmark.audit.short_form import short_audit
 from searchmark.audit.subject import Subject
 from searchmark.findings import (
     FINDING_KINDS,

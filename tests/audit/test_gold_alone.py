@@ -7,18 +7,20 @@ from dataclasses import replace
 import pytest
 
 from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite
-from searchmark.audit.auditing import short_audit
-from searchmark.audit.gold_alone import CHECKS
+from searchmark.audit.auditing import CHECKS
 from searchmark.audit.gold_alone.near_queries import near_duplicate_queries
 from searchmark.audit.gold_alone.shingles import NearCopies, shingles, similarity
+from searchmark.audit.short_form import short_audit
 from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus
 from searchmark.experiments import evaluate_run
-from searchmark.findings import Finding
+from searchmark.findings import Finding, gold_kinds
 from searchmark.options.compare_options import DecisionRule, DecisionTable
 from searchmark.records import AgentIdentity, Defaults, Provenance
 from searchmark.reports.outcome import outcome_of
 from searchmark.suite_audit import audited
+
+OF_GOLD = [check for check in CHECKS if {kind.code for kind in gold_kinds.KINDS}.intersection(check.codes)]
 
 
 def case(number: int, query: str | None = None, *judgments: Judgment, **more: object) -> Case:
@@ -32,12 +34,12 @@ def suite_of(*cases: Case, **more: object) -> Suite:
 
 def found_in(suite: Suite, **more: object) -> dict[str, Finding]:
     subject = Subject(suite, **more)  # type: ignore[arg-type]  # its fields
-    return {found.code: found for check in CHECKS for found in check.look(subject)}
+    return {found.code: found for check in OF_GOLD for found in check.look(subject)}
 
 
 def with_corpus(suite: Suite, **texts: str) -> dict[str, Finding]:
     subject = audited(suite, Corpus.of("c", [Document(name, text) for name, text in texts.items()]))
-    return {found.code: found for check in CHECKS for found in check.look(subject)}
+    return {found.code: found for check in OF_GOLD for found in check.look(subject)}
 
 
 class TestDuplicateQueries:

@@ -13,15 +13,14 @@ from typing import Any
 import pytest
 
 from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite, load_suite
-from searchmark.audit.auditing import full_audit
-from searchmark.audit.gold_and_corpus import CHECKS
+from searchmark.audit.auditing import CHECKS, full_audit
 from searchmark.audit.gold_and_corpus.marks import deprecation
 from searchmark.audit.gold_and_corpus.nearest import NearIds
 from searchmark.audit.gold_and_corpus.own_queries import judgments_of_other_queries
 from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus, load_corpus
 from searchmark.experiments import evaluate_run
-from searchmark.findings import Finding, spoils
+from searchmark.findings import Finding, corpus_kinds, spoils
 from searchmark.records import Defaults
 from searchmark.suite_audit import audited
 from tests.audit.clean import clean
@@ -40,7 +39,9 @@ def subject(judgments: Iterable[Judgment], found: Sequence[Document], *, ignore_
 
 def said(audited_subject: Subject) -> dict[str, Finding]:
     """What the checks of gold against its corpus say, by code."""
-    return {found.code: found for check in CHECKS for found in check.look(audited_subject)}
+    known = {kind.code for kind in corpus_kinds.KINDS}
+    found = [each for check in CHECKS if known.intersection(check.codes) for each in check.look(audited_subject)]
+    return {each.code: each for each in found if each.code in known}
 
 
 class TestMissing:

@@ -11,10 +11,9 @@ import pytest
 from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite
 from searchmark.analysis.pools import Pool
 from searchmark.analysis.scores import score
-from searchmark.audit.numbers import measures_table
 from searchmark.audit.numbers.alike import about_constant, about_identical, form_of
 from searchmark.audit.numbers.bounds import bounds_table
-from searchmark.audit.numbers.limits import about_limits, about_runs_in_limits
+from searchmark.audit.numbers.limits import about_limits, about_runs_in_limits, measures_table
 from searchmark.audit.numbers.ranks import RankedRuns, about_ranks
 from searchmark.audit.numbers.ties import tied_run
 from searchmark.audit.subject import Subject

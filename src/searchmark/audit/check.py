@@ -12,11 +12,10 @@ from searchmark.findings import Finding
 
 @dataclass(frozen=True)
 class Check:
-    """One check and the codes that it may find. A ``short`` one takes next to no time and runs with every report."""
+    """One check and the codes that it may find."""
 
     look: Callable[[Subject], Iterable[Finding]]
     codes: tuple[str, ...]
-    short: bool = False
 
 
 TableMaker = Callable[[Subject], AuditTable | None]
