@@ -373,10 +373,10 @@ def test_what_cases_say_of_their_authors_counts() -> None:
     assert codes(model_families(Subject(Suite.from_cases("suite", cases)))) == ["checked-by-own-author"]
 
 
-def empty_answers(share: float, runs: int) -> list[Finding]:
+def empty_answers(share: float, runs: int, name: str = "hardly") -> list[Finding]:
     """What is said of empty answers where one run has this share of them."""
     few = [Answer(case.id, "ok", answer.hits if row >= share * 60 else ()) for row, (case, answer) in enumerate(_strong())]
-    made = [Run.from_answers("hardly", few), Run.from_answers("strong", clean().answers["strong"])][:runs]
+    made = [Run.from_answers(name, few), Run.from_answers("strong", clean().answers["strong"])][:runs]
     found = audit_suite(Suite.from_cases("suite", clean().cases), None, made, ["RR"]).findings
     return [each for each in found if each.code == "empty-answers"]
 
@@ -389,6 +389,10 @@ def test_a_run_that_is_empty_for_most_cases_is_told_in_a_comparison() -> None:
     (found,) = empty_answers(0.6, runs=2)
     assert found.message.startswith("hardly: answers without any hit: 36 of 60; this run has hardly searched")
     assert len(found.cases) == 36
+
+
+def test_a_control_may_find_nothing_for_most_cases() -> None:
+    assert empty_answers(0.6, runs=2, name="path-match") == []
 
 
 @pytest.mark.parametrize(("share", "runs"), [(0.5, 2), (0.6, 1)])

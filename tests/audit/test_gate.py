@@ -15,6 +15,7 @@ import pytest
 
 from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite, load_baseline, load_suite
 from searchmark.analysis.comparison import compare
+from searchmark.analysis.decision_presets import PRESETS
 from searchmark.analysis.foresight import GateQuestion, foresee, losable_column
 from searchmark.analysis.scores import Scores
 from searchmark.analysis.wanted_sensitivity import more_cases_to_see
@@ -376,6 +377,10 @@ class TestDecisionTables:
         tables = (DecisionTable("a", "b", rules), DecisionTable("a", "b", rules, otherwise="look again in a month"))
         (found,) = decision_holes(clean().subject(decisions=tables))
         assert found.message == "a against b: no rule is about gains from 0.05 to 0.1: 'no clear gain' is decided"
+
+    def test_our_own_tables_have_none(self) -> None:
+        tables = [table for preset in PRESETS.values() for table in preset]
+        assert list(decision_holes(clean().subject(decisions=tables))) == []
 
 
 class TestAbsentCases:

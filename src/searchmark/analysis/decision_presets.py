@@ -23,6 +23,7 @@ PRESETS = {
                 DecisionRule("keep vector search, document its use cases", above=0.10, categories=(1, 2, 5)),
                 DecisionRule("drop vector search, simplify the system", below=0.05),
             ),
+            otherwise="between the lines: decide by what vector search costs",
         ),
         DecisionTable(
             candidate=RERANKER,

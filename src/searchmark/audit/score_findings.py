@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Set
 import numpy as np
 
 from searchmark.analysis.scores import Scores, Summary, distrust, segment_rows
+from searchmark.audit.controls import is_of_control
 from searchmark.corpora.corpus import Survey
 from searchmark.findings import Finding, finding
 from searchmark.judging.judge import Judged
@@ -92,7 +93,8 @@ def _empty_findings(judged: Judged, missing: Set[str], compared: bool) -> Iterat
     mentioned = np.array([case not in missing for case in judged.suite.table.ids], bool) if missing else True
     asked = judged.answerable & (judged.status != NOT_RUN) & mentioned
     empty, of = np.flatnonzero(asked & (judged.status == EMPTY)), int(asked.sum())
-    most = len(empty) > MOST * of if compared else len(empty) >= NEARLY_ALL * of
+    rarely = compared and not is_of_control(judged.run)  # a control says on purpose what knowing nothing is worth
+    most = len(empty) > MOST * of if rarely else len(empty) >= NEARLY_ALL * of
     if len(empty) == of >= FEWEST_EMPTY or (of >= FEWEST_NEARLY and most):
         cases = (judged.suite.table.ids[row] for row in empty)
         meaning = "; this run has hardly searched, and a difference to it says little" if compared else ""
