@@ -148,7 +148,8 @@ def _about_runs(subject: Subject, options: CompareOptions) -> Iterator[Finding]:
     corpus, scores = subject.survey, subject.scores
     for name, why in subject.unfit.items():
         yield finding("run-not-scored", why if repr(name) in why else f"{name}: {why}")
-    yield from corpus_findings(corpus)
+    if subject.suite.table.documents is None:  # cases with documents of their own may use one name for several
+        yield from corpus_findings(corpus)
     if not scores:
         return
     of_each = {

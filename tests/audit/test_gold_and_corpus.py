@@ -18,11 +18,11 @@ from searchmark.audit.gold_and_corpus.marks import deprecation
 from searchmark.audit.gold_and_corpus.nearest import NearIds
 from searchmark.audit.gold_and_corpus.own_queries import judgments_of_other_queries
 from searchmark.audit.subject import Subject
-from searchmark.corpora.corpus import Corpus, load_corpus
+from searchmark.corpora.corpus import Corpus, corpus_of, load_corpus
 from searchmark.experiments import evaluate_run
 from searchmark.findings import Finding, corpus_kinds, spoils
 from searchmark.records import Defaults
-from searchmark.suite_audit import audited
+from searchmark.suite_audit import audit_suite, audited
 from tests.audit.clean import clean
 
 TEXT = "a text that is long enough to be told from others, number {}"
@@ -117,6 +117,22 @@ class TestMissing:
         report = evaluate_run(suite, [Run.from_scores({"c": {"docs/guide.md": 1.0}})], ["RR"], corpus=survey)
         assert [each.code for each in report.audit].count("all-targets-missing") == 1
         assert "unreachable-targets" not in [each.code for each in report.audit]
+
+
+def test_cases_with_documents_of_their_own_may_use_one_name_for_several() -> None:
+    cases = [
+        Case(f"c{row}", f"query {row}", (Judgment("a"),), documents=(Document("a", f"{TEXT} {row}"), Document("b", f"other {row}")))
+        for row in range(2)
+    ]
+    suite = Suite.from_cases("fixtures", cases)
+    codes = {each.code for each in audit_suite(suite, corpus_of(suite)).findings}
+    assert not codes & {"ambiguous-targets", "duplicate-documents"}
+
+
+class TestNearest:
+    def test_of_equal_names_the_one_in_the_same_folder_is_near(self) -> None:
+        ids = [f"docs/{folder}/create.md" for folder in ("apples", "invoice", "wishlist")]
+        assert NearIds(ids, ["docs/invoice/cretae.md"]).nearest("docs/invoice/cretae.md") == "docs/invoice/create.md"
 
 
 class TestRenamed:
@@ -385,7 +401,6 @@ class TestOwnFiles:
 
     def found(self, folder: Path, suite_file: str) -> dict[str, Finding]:
         from searchmark import load_suite
-        from searchmark.suite_audit import audit_suite
 
         path = folder / suite_file
         audit = audit_suite(load_suite(folder / "suite.yaml"), load_corpus(folder), suite_file=path)

@@ -45,7 +45,12 @@ _SAID_BETTER = {
 
 
 # What is said of a suite, and the findings on single runs that say the same and more.
-_SAID_OF_RUNS = {"hardly-judged": {"no-hit-judged", "hits-in-other-spelling"}}
+_NO_HIT_FITS = {"all-hits-invalid", "hits-in-other-spelling"}
+_SAID_OF_RUNS = {
+    "hardly-judged": {"no-hit-judged", *_NO_HIT_FITS},
+    "no-better-than-random": _NO_HIT_FITS,
+    "short-answers": _NO_HIT_FITS,
+}
 
 
 def said_once(of_runs: Iterable[Finding], of_suite: Collection[Finding]) -> list[Finding]:

@@ -15,7 +15,7 @@ KINDS: tuple[FindingKind, ...] = (
     FindingKind(
         "threshold-always-met",
         "error",
-        "A bound of a gate that every ranking meets.",
+        "A bound of a gate that no value of its measure could miss.",
         "The rule cannot fail, so that it protects nothing.",
         "Set a bound that a bad search would miss, or remove the rule.",
     ),

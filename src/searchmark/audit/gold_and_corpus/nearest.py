@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from itertools import islice
+from itertools import islice, takewhile
 from urllib.parse import unquote
 
 MOST_IDS, MOST_TARGETS = 100_000, 1000  # that are looked at: reports wait for this
@@ -128,13 +128,20 @@ class NearIds:
         names = (each for each in self._by_tail if each.startswith(begins) and len(each) <= LONGEST)
         similar = (each for each in names if _NUMBERS.sub("0", each) != _NUMBERS.sub("0", tail))
         ids = ((tail, each) for tail in similar for each in self._by_tail[tail] if _are_near(target, each))
-        by_name = {_EXTENSION.sub("", tail): each for tail, each in islice(ids, MOST_ALIKE)}
+        # Of several with one name the one with the most folders in common comes last, and stays.
+        found = sorted(islice(ids, MOST_ALIKE), key=lambda each: _common_folders(target, each[1]))
+        by_name = {_EXTENSION.sub("", tail): each for tail, each in found}
         return next((by_name[each] for each in get_close_matches(bare, by_name, 1, LEAST_ALIKE)), None)
 
 
 def beside(name: str, nearest: str | None, there: str = "the corpus") -> str:
     """What is looked for, with what is there in its stead."""
     return repr(name) if nearest is None else f"{name!r} ({there} has {nearest!r})"
+
+
+def _common_folders(one: str, other: str) -> int:
+    """How many folders two paths have in common from the top."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one.split("/")[:-1], other.split("/")[:-1], strict=False)))
 
 
 def _tail(text: str) -> str:
