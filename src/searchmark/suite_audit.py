@@ -65,7 +65,7 @@ def _lacking(subject: Subject) -> Iterator[Lack]:
     """What is not known, so that the checks that need it say nothing."""
     if not any(subject.suite.table.queries or ()):
         yield "queries"
-    if subject.survey is None:
+    if subject.survey is None and subject.set_aside is None:
         yield "corpus"
     if len(subject.scores) < 2:  # noqa: PLR2004  # some checks hold two runs against each other
         yield "second_run" if subject.scores else "runs"

@@ -20,12 +20,12 @@ class DescribedIds:
     """The ids of a corpus, by what describes them."""
 
     def __init__(self, ids: Collection[str], *, ignore_case: bool = False) -> None:
-        self._ids = list(ids)
+        self._ids = list(ids) if isinstance(ids, Sequence) else sorted(ids)  # sets have another order in every process
         self._ignore_case = ignore_case
         self._known: dict[tuple[str, str], list[int]] = {}
 
     def meant_by(self, judgment: Judgment) -> list[str]:
-        """The ids that a judgment by id, path, glob or symbol means, in the order of the corpus."""
+        """The ids that a judgment by id, path, glob or symbol means, in their order."""
         return [self._ids[row] for row in self._rows(judgment)]
 
     def expanded(self, judgments: Sequence[Judgment], excluded: Set[str] = NOTHING) -> tuple[Judgment, ...]:

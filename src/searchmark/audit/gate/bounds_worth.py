@@ -10,5 +10,5 @@ from searchmark.gates.rule_findings import with_rules
 
 def bounds_worth(subject: Subject) -> list[Finding]:
     """What is found of every rule by the suite and the corpus alone."""
-    reach = Reach(subject.suite, subject.ids)
+    reach = Reach(subject.expanded, subject.ids)
     return with_rules((rule.name, rule.worth(reach)) for rule in subject.rules)

@@ -42,7 +42,7 @@ def gate_chances(subject: Subject) -> GateChances:
 
 
 def _chances(subject: Subject) -> GateChances:
-    reach = Reach(subject.suite, subject.ids)
+    reach = Reach(subject.expanded, subject.ids)
     rankings = rankings_of(subject.rules, reach.pool, subject.ids) if subject.rules else None
     if rankings is None:
         return GateChances()

@@ -21,7 +21,7 @@ def gate_table(subject: Subject) -> AuditTable | None:
     """
     if not subject.rules:
         return None
-    reach, chances = Reach(subject.suite, subject.ids), gate_chances(subject)
+    reach, chances = Reach(subject.expanded, subject.ids), gate_chances(subject)
     rows = [(rule.name, *_limits(rule, reach), *_share(chances.rules.get(number))) for number, rule in enumerate(subject.rules)]
     together = [*chances.fixtures.items(), *([(WHOLE, chances.all)] if chances.all is not None else [])]
     rows += [(name, None, None, *_share(share)) for name, share in together]

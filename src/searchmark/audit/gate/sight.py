@@ -93,7 +93,7 @@ def _baseline(subject: Subject, rules: Sequence[RelativeRule]) -> Scores | None:
         return None
     if run is not None:
         folder = None if subject.survey is None else subject.survey.folder
-        return score(judge(subject.suite, run, subject.ids, folder), measures)
+        return score(judge(subject.expanded, run, subject.ids, folder), measures)
     first = next(iter(subject.scores.values()), None)
     return first if first is not None and all(first.known_as(measure) for measure in measures) else None
 

@@ -35,13 +35,23 @@ def without_target(subject: Subject) -> Iterator[Finding]:
     lowest = suite.defaults.rel if by_grade or not subject.scores else 1
     judged = np.diff(subject.suite.judgments.starts) > 0
     hollow = _answerable(suite) & judged & (_relevant(suite, lowest) == 0) & ~_described(suite)
-    hollow &= _relevant(subject.suite, lowest) == 0  # else its patterns fit nothing, which is said of them
+    # Where patterns fit nothing, that is said of them; they may as well fit what is excluded, or graded 0 by another one.
+    hollow &= (_relevant(subject.suite, lowest) == 0) | _patterns_fit(subject)
+    if suite.table.order_only is not None:
+        hollow &= ~suite.table.order_only  # such cases say nothing of what is relevant
     if hollow.any():
         lower_grades = _relevant(suite, 1)[hollow].any()
         names = ", ".join(by_grade) or "measures that count from this grade"
         zero = f", which can only score 0 in {names}" if lower_grades else ""
         message = f"cases without a target of grade {lowest} or higher{zero}: {int(hollow.sum())} of {len(suite)}"
         yield finding("cases-without-target", message, _ids(suite, hollow))
+
+
+def _patterns_fit(subject: Subject) -> NDArray[np.bool_]:
+    """Cases whose patterns mean any document, by judgments that expanding them has added."""
+    judgments = subject.suite.judgments
+    named = np.bincount(judgments.case[~judgments.described], minlength=len(subject.suite))
+    return np.asarray(np.diff(subject.expanded.judgments.starts) > named)
 
 
 def _measures_from(subject: Subject, grade: int) -> list[str]:
