@@ -31,7 +31,7 @@ def _title(rule: Rule) -> str:  # noqa: PLR0911  # one line per kind of rule
         case NumberRule():
             return f"{rule.quantity.subject(None)}{rule.segment.words} {SIGNS[rule.bound]} {rule.expected:g}"
         case RelativeRule():
-            return f"{rule.quantity.subject(None)}{rule.segment.words} {rule.policy}"
+            return rule.name
         case EachCaseRule():
             return f"{rule.measure.name} of every case {SIGNS['at_least']} {rule.expected:g}"
         case PinRule():
