@@ -86,6 +86,6 @@ def test_commits_are_found_in_the_log_of_the_server_for_git(tmp_path: Path, repo
         "results": {"pattern": r"^Commit: '?(?P<id>[0-9a-f]{40})"},
     }
     newest = git(repository, "rev-parse", "HEAD")
-    cases = evaluated(tmp_path, {"2000-01-01": newest}, config, "--corpus", str(repository))
+    cases = evaluated(tmp_path, {"2000-01-01": newest}, config)  # commits are not among its files
     assert len(cases["c0"]["hits"]) == len(COMMITS)
     assert cases["c0"]["hits"][0]["id"] == newest
