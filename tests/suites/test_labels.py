@@ -91,6 +91,11 @@ def test_quotation_marks_of_a_tab_separated_query_are_its_own(tmp_path: Path) ->
     assert read_queries(tmp_path / "q.tsv")["7"].text == '12" vinyl'
 
 
+def test_a_line_separator_of_unicode_is_part_of_a_query(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("id,query\n7,red\u2028shoes\n", encoding="utf-8")
+    assert read_queries(tmp_path / "q.csv")["7"].text == "red\u2028shoes"
+
+
 @pytest.mark.parametrize("given", [".", "../shop", "../shop/", "inner/.."])
 @pytest.mark.parametrize("form", ["labels", "beir"])
 def test_a_folder_has_its_name_however_it_is_written(

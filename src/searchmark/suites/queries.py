@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 from searchmark.errors import FormatError, shortened
@@ -84,7 +85,7 @@ def _rows(path: Path, separator: str) -> Iterator[Entry]:
     from searchmark.files.csv_rows import csv_rows
 
     text = read_text(path, pipe=True).replace("\r\n", "\n")
-    rows = csv_rows(path, text.splitlines(keepends=True)) if separator == "," else _tab_separated(text)
+    rows = csv_rows(path, StringIO(text, newline="")) if separator == "," else _tab_separated(text)
     header: list[str] | None = None
     for number, row in rows:
         if header is None:

@@ -49,7 +49,7 @@ def _why_low(subject: Subject) -> str:
     asked = pool.traits[1] & pool.traits[3]
     counts, missing = pool.count(relevant)[asked], int((relevant & ~pool.findable).sum())
     told = f"median of relevant targets per case: {three_digits(float(np.median(counts)))}" if len(counts) else ""
-    reasons = list(filter(None, (told, f"{missing} targets are not in the corpus" if missing else "")))
+    reasons = list(filter(None, (told, f"targets that the corpus lacks: {missing}" if missing else "")))
     return f" ({', '.join(reasons)})" if reasons else ""
 
 
