@@ -74,5 +74,5 @@ def test_a_native_yaml_file_may_say_it_with_one_value_or_several(tmp_path: Path)
 def test_a_format_that_cannot_hold_them_says_so(tmp_path: Path, format: str) -> None:  # noqa: A002  # the word that users know
     suite = load_suite(written(tmp_path, defaults={"ignore_case": True}, exclude={"deprecated": True}))
     lost = save_suite(suite, tmp_path / "out", format=format)
-    assert "the suite's defaults for rel, gain and ignore_case" in lost
+    assert "the suite's defaults for rel, gain, ignore_case and measures" in lost
     assert "fields of documents that are excluded" in lost

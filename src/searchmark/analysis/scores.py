@@ -169,7 +169,9 @@ def score(judged: Judged, measures: Iterable[str | AnyMeasure] | None = None) ->
 
 
 def default_measures(suite: Suite) -> list[str]:
-    """The usual measures of suites of its kind, and those that the suite's own judgments ask for."""
+    """Those that the suite names as its own, or the usual ones of its kind and those that its judgments ask for."""
+    if suite.defaults.measures:
+        return list(suite.defaults.measures)
     names = list(DEFAULT_MEASURES if suite.kind is None else MEASURES_OF[suite.kind])
     if suite.table.unanswerable is not None:
         names.append("Abstain")

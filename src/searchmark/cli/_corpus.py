@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from searchmark.corpora.case_locations import Where
 from searchmark.corpora.corpus import Corpus, FieldMapping, Survey, corpus_of, load_corpus
 from searchmark.errors import UsageError
+from searchmark.options.field_names import FieldNames
 from searchmark.options.report_options import ReportOptions
 from searchmark.records import Run, Suite
 
@@ -27,7 +28,7 @@ def corpus_named(suite: Suite, path: str | None, mapping: tuple[str, ...]) -> Co
     fields = FieldMapping.parse(mapping)
     if path is not None:
         return load_corpus(path, fields)
-    if mapping:
+    if FieldNames.parse(mapping).corpus:
         raise UsageError("--map names the fields of a corpus; it needs --corpus")
     return None if suite.table.documents is None else corpus_of(suite)
 

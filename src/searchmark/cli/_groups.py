@@ -17,13 +17,18 @@ from searchmark.errors import UsageError
 from searchmark.options.archive_options import ArchiveOptions
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.drift_options import DriftOptions
+from searchmark.options.field_names import FieldNames
 from searchmark.options.option import Option, option_fields
 from searchmark.options.run_options import RunOptions
 from searchmark.runs import FORMATS as RUN_FORMATS
+from searchmark.runs import load_run
+from searchmark.suites import load_suite_with_setup
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
 if TYPE_CHECKING:
+    from searchmark.records import Run, Suite
     from searchmark.reports.file_names import ReportFile
+    from searchmark.suites.native import SuiteSetup
 
 NEARLY = 0.85  # alike enough to be a mistake in typing, as difflib counts
 
@@ -72,6 +77,12 @@ def mistyped_variables(environment: Iterable[str]) -> Iterator[str]:
             yield f"the environment variable {name} has no effect; did you mean {near[0]}?"
 
 
+def load_runs(paths: Iterable[str], format: str | None = None, mapping: Iterable[str] = ()) -> list[Run]:  # noqa: A002  # as load_run has it
+    """Saved runs as the command line names them."""
+    names = FieldNames.parse(mapping).run
+    return [load_run(path, format=format, mapping=names) for path in paths]
+
+
 @dataclass(frozen=True)
 class SuiteChoice:
     """Which suite."""
@@ -79,6 +90,11 @@ class SuiteChoice:
     path: Annotated[str, Option("Suite, in any of the formats that --format lists.", ("--gold-set", "--suite"), "SUITE")]
     format: Annotated[str | None, Option("Format of the suite.", default="detected", choices=tuple(SUITE_FORMATS))] = None
     topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
+
+    def load(self, mapping: Iterable[str] = ()) -> tuple[Suite, SuiteSetup]:
+        """The suite, and how it says that it is tested; ``mapping`` is what --map says of all files."""
+        names = FieldNames.parse(mapping).suite
+        return load_suite_with_setup(self.path, format=self.format, topics=self.topics, mapping=names)
 
 
 @dataclass(frozen=True)
@@ -89,6 +105,10 @@ class SavedRuns:
         tuple[str, ...], Option("Saved run: TREC, JSON or Searchmark's own format; repeatable.", ("--run",), "RUN")
     ] = ()
     run_format: Annotated[str | None, Option("Format of the saved runs.", default="detected", choices=tuple(RUN_FORMATS))] = None
+
+    def load(self, mapping: Iterable[str] = ()) -> list[Run]:
+        """The runs, in the order in which they were named; ``mapping`` is what --map says of all files."""
+        return load_runs(self.run_paths, self.run_format, mapping)
 
 
 @dataclass(frozen=True)

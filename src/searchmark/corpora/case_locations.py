@@ -14,6 +14,7 @@ from searchmark.corpora.locations import Commit, Documents, Folder, Location, Re
 from searchmark.errors import UsageError
 from searchmark.history.repository import FULL_HASH
 from searchmark.history.sources import parse_repository
+from searchmark.options.field_names import MAP_HELP, FieldNames
 from searchmark.options.option import Option
 from searchmark.records import PARENT, WORK_TREE, Case, Suite
 
@@ -36,9 +37,7 @@ class Where:
     """
 
     corpus: Annotated[str | None, Option("Documents to search: .json, .jsonl, .csv or a directory.", metavar="PATH")] = None
-    mapping: Annotated[
-        tuple[str, ...], Option("Fields of the corpus: id=asin, title=name, text=a,b; repeatable.", ("--map",), "FIELD=NAME")
-    ] = ()
+    mapping: Annotated[tuple[str, ...], Option(MAP_HELP, ("--map",), "FIELD=NAME")] = ()
     repositories: Annotated[
         tuple[str, ...],
         Option("Folder to search; with NAME for the cases that name it; repeatable.", ("--repo",), "[NAME=]PATH"),
@@ -108,7 +107,7 @@ def _refuse_contradictions(where: Where) -> None:
         raise UsageError(f"the service {where.service!r} searches what it has; leave out --corpus, --repo and --snapshot")
     if where.corpus is not None and where.repositories:
         raise UsageError("--corpus and --repo both name what to search; give one of them")
-    if where.mapping and where.corpus is None:
+    if FieldNames.parse(where.mapping).corpus and where.corpus is None:
         raise UsageError("--map names the fields of a corpus; it needs --corpus")
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from searchmark.errors import UsageError, shortened
+from searchmark.errors import shortened
 from searchmark.files.plain_data import TOO_DEEP, is_too_deep
+from searchmark.options.field_names import FieldNames
 from searchmark.records import Document
 
 ID = ("id", "_id", "doc_id", "docid", "item_id")
@@ -24,13 +25,8 @@ class FieldMapping:
 
     @classmethod
     def parse(cls, items: tuple[str, ...]) -> FieldMapping:
-        """Read ``id=asin``, ``title=name``, ``text=bullets,description``."""
-        given: dict[str, str] = {}
-        for item in items:
-            key, separator, value = item.partition("=")
-            if not separator or key not in ("id", "title", "text") or not value:
-                raise UsageError(f"mapping {item!r} cannot be read; write it like id=asin, title=name or text=bullets,description")
-            given[key] = value
+        """Read ``id=asin``, ``title=name``, ``text=bullets,description``; what is about suites and runs is left to them."""
+        given = FieldNames.parse(items).corpus
         texts = tuple(given["text"].split(",")) if "text" in given else None
         return cls(given.get("id"), given.get("title"), texts)
 

@@ -183,6 +183,11 @@ def _meaning(measure: AnyMeasure) -> str:
     return measure.expression if isinstance(measure, Formula) else measure.name
 
 
+def measures_named(texts: Iterable[str]) -> list[AnyMeasure]:
+    """The measures that a command line names."""
+    return [parse_measure(text) for text in texts]
+
+
 def parse_measure(text: str | AnyMeasure) -> AnyMeasure:
     """Read one measure or formula from its name."""
     if not isinstance(text, str):

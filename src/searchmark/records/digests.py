@@ -27,17 +27,22 @@ class JudgmentColumns:
     grades: list[int]
     ranks: list[int | None] | None
     ranges: Sequence[object] | None
+    gains: Sequence[float | None] | None = None
+    aspects: Sequence[Mapping[str, int] | None] | None = None
 
     def as_json(self) -> list[str]:
         """Every judgment as a list of its values."""
         nothing = [None] * len(self.targets)
-        columns = (
+        columns: list[Sequence[object]] = [
             self.targets,
             self.match or ["id"] * len(self.targets),
             self.grades,
             self.ranks or nothing,
             self.ranges or nothing,
-        )
+        ]
+        # Older than these two are the digests in files: where no judgment has either, nothing is added.
+        if self.gains is not None or self.aspects is not None:
+            columns += [self.gains or nothing, self.aspects or nothing]
         return list(map(json.dumps, zip(*columns, strict=True)))
 
     def by_target(self, start: int, end: int) -> list[int]:
@@ -50,7 +55,7 @@ class JudgmentColumns:
     @property
     def sort_as_json(self) -> bool:
         """Whether judgments sort as JSON as they do by target and grade: then nothing but texts has to be sorted."""
-        usual = self.match is None and self.ranks is None and self.ranges is None
+        usual = all(each is None for each in (self.match, self.ranks, self.ranges, self.gains, self.aspects))
         return usual and set(self.grades) <= _DIGITS and are_plain(self.targets)
 
 

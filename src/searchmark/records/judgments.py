@@ -36,6 +36,9 @@ class Judgment:
     """What one target is worth to one query. Grade 0 means judged and not relevant.
 
     ``score_range`` is where the score of its hit should lie; it may have one for each of several embedding models.
+    ``gain`` is what it pays in measures of gain, where that is not its grade: ratings such as 0.5. The grade is then the
+    gain rounded up. ``aspects`` are the grades of a query's aspects (subtopics, intents) that the target covers; the
+    grade of the judgment is the highest of them.
     """
 
     target: str
@@ -43,6 +46,14 @@ class Judgment:
     grade: int = 1
     rank: int | None = None
     score_range: ScoreRange | Mapping[str, ScoreRange] | None = None
+    gain: float | None = None
+    aspects: Mapping[str, int] | None = None
+
+    @classmethod
+    def of_gain(cls, target: str, gain: float, match: Match = "id") -> Judgment:
+        """A judgment by a rating that may be a fraction: anything above 0 is relevant, as grades above 0 are."""
+        grade = math.ceil(gain)
+        return cls(target, match, grade) if grade == gain else cls(target, match, grade, gain=gain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +67,8 @@ class JudgmentTable:
     ranks: NDArray[np.int64] | None = None  # NO_RANK where the judgment has none
     ranges: NDArray[np.float64] | None = None  # two columns, NaN where the judgment has none for all models
     model_ranges: Mapping[str, NDArray[np.float64]] | None = None  # the same for each model that judgments name
+    gains: NDArray[np.float64] | None = None  # what judgments pay: their grade where they say nothing else
+    aspects: Sequence[Mapping[str, int] | None] | None = None
 
     def __len__(self) -> int:
         return len(self.grades)
@@ -68,7 +81,16 @@ class JudgmentTable:
             grades=self.grades.tolist(),
             ranks=None if self.ranks is None else [rank or None for rank in self.ranks.tolist()],
             ranges=self._ranges(0, len(self)) if self.has_ranges else None,
+            gains=None if self.gains is None else self._own_gains(0, len(self)),
+            aspects=None if self.aspects is None else [dict(sorted(each.items())) if each else None for each in self.aspects],
         )
+
+    def _own_gains(self, start: int, end: int) -> list[float | None]:
+        """The gains in some rows, None where the grade is the gain."""
+        if self.gains is None:
+            return [None] * (end - start)
+        pairs = zip(self.gains[start:end].tolist(), self.grades[start:end].tolist(), strict=True)
+        return [None if gain == grade else gain for gain, grade in pairs]
 
     def series(self) -> dict[str, pl.Series]:
         """Every column for a frame, null where a judgment has nothing; of score ranges those for all models."""
@@ -83,17 +105,20 @@ class JudgmentTable:
             "rank": null_column(int, count) if self.ranks is None else number_column(self.ranks, self.ranks == NO_RANK),
             "score_low": low,
             "score_high": high,
+            "gain": number_column(self.grades.astype(float) if self.gains is None else self.gains, np.zeros(count, bool)),
         }
 
     def rows(self, start: int, end: int) -> Iterator[Judgment]:
         """The judgments in some rows as records."""
         size = end - start
-        columns = [None if column is None else column[start:end] for column in (self.match, self.ranks)]
-        match, rank = (_as_list(column, size) for column in columns)
+        match, rank = (_as_list(None if each is None else each[start:end], size) for each in (self.match, self.ranks))
         ranges = self._ranges(start, end) if self.has_ranges else [None] * size
         grades = self.grades[start:end].tolist()
-        for target, how, grade, place, known in zip(self.targets[start:end], match, grades, rank, ranges, strict=True):
-            yield Judgment(target, MATCHES[how or 0], grade, place or None, known)
+        gains = self._own_gains(start, end)
+        aspects = [None] * size if self.aspects is None else self.aspects[start:end]
+        columns = (self.targets[start:end], match, grades, rank, ranges, gains, aspects)
+        for target, how, grade, place, known, gain, covered in zip(*columns, strict=True):
+            yield Judgment(target, MATCHES[how or 0], grade, place or None, known, gain, covered)
 
     @property
     def has_ranges(self) -> bool:
@@ -150,7 +175,15 @@ def judgment_table(ids: Sequence[str], sizes: Sequence[int], judgments: Sequence
         ranks=ranks if ranks.any() else None,
         ranges=_range_column([None if isinstance(j.score_range, Mapping) else j.score_range for j in judgments]),
         model_ranges=_model_ranges(judgments),
+        gains=_gain_column(judgments),
+        aspects=[j.aspects or None for j in judgments] if any(j.aspects for j in judgments) else None,
     )
+
+
+def _gain_column(judgments: Sequence[Judgment]) -> NDArray[np.float64] | None:
+    if all(judgment.gain is None for judgment in judgments):
+        return None
+    return np.array([j.grade if j.gain is None else j.gain for j in judgments], np.float64)
 
 
 def _range_column(ranges: Sequence[ScoreRange | None]) -> NDArray[np.float64] | None:

@@ -66,11 +66,13 @@ class Defaults:
     """What a suite wants measures to mean when they do not say it themselves, and its globs and symbols.
 
     ``ignore_case``: globs and symbols are matched without regard to case. Ids and paths are not.
+    ``measures``: those that the suite names as its own, the leading one first; they are computed where nobody asks for others.
     """
 
     rel: int = 1
     gain: Gain = "linear"
     ignore_case: bool = False
+    measures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

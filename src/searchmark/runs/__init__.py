@@ -6,7 +6,7 @@ Private: what is meant for others is a name of `searchmark`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -17,8 +17,13 @@ from searchmark.records import Run, display_names
 FORMATS = ("native", "json", "trec")
 
 
-def load_run(path: str | PathLike[str], *, format: str | None = None) -> Run:  # noqa: A002  # the word that users know
-    """Read a saved run."""
+def load_run(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002  # the word that users know
+    mapping: Mapping[str, str] | None = None,  # noqa: ARG001  # no format has fields with names of its own yet
+) -> Run:
+    """Read a saved run; ``mapping`` says what the file calls its fields: ``{"query": "q", "id": "docid"}``."""
     path = Path(path)
     check_readable(path)
     chosen = format or _detect(path)

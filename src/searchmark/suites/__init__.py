@@ -5,7 +5,7 @@ Private: what is meant for others is a name of `searchmark`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,9 +23,18 @@ if TYPE_CHECKING:
 WRITABLE = ("native", "gold-set", "qrels", "beir")
 
 
-def load_suite(path: str | PathLike[str], *, format: str | None = None, topics: str | PathLike[str] | None = None) -> Suite:  # noqa: A002  # the word that users know
-    """Read a suite; ``topics`` adds the query texts where these are kept in a second file."""
-    return load_suite_with_setup(path, format=format, topics=topics)[0]
+def load_suite(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002  # the word that users know
+    topics: str | PathLike[str] | None = None,
+    mapping: Mapping[str, str] | None = None,
+) -> Suite:
+    """Read a suite; ``topics`` adds the query texts where these are kept in a second file.
+
+    ``mapping`` says what the file calls its fields: ``{"query": "question", "target": "expected_file"}``.
+    """
+    return load_suite_with_setup(path, format=format, topics=topics, mapping=mapping)[0]
 
 
 def load_suite_with_setup(
@@ -33,9 +42,10 @@ def load_suite_with_setup(
     *,
     format: str | None = None,  # noqa: A002  # as above
     topics: str | PathLike[str] | None = None,
+    mapping: Mapping[str, str] | None = None,
 ) -> tuple[Suite, SuiteSetup]:
     """Read a suite, and what its header says about testing it; only native suites have one."""
-    source = Source(Path(path))
+    source = Source(Path(path), field_names=mapping or {})
     check_readable(source.path)
     return _with_setup(source, format, topics)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from math import inf
+from math import ceil, inf, isfinite
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from searchmark.judging.expected_orders import wrong_in_order
 from searchmark.judging.globs import compiled_glob
 from searchmark.judging.matching import lines_are_reversed
 from searchmark.judging.spelling import nfc, normal_path
+from searchmark.measures.grammar import parse_measure
 from searchmark.records import Case, Defaults, Judgment, ScoreRange
 
 if TYPE_CHECKING:
@@ -47,6 +48,11 @@ def check_defaults(path: str | PathLike[str], defaults: Defaults) -> None:
     """Refuse defaults that no measure could be asked with."""
     if defaults.rel < 1:
         raise FormatError(path, "defaults.rel", f"{defaults.rel} is not a grade from 1")
+    for row, name in enumerate(defaults.measures):
+        try:
+            parse_measure(name)
+        except UsageError as error:
+            raise FormatError(path, f"defaults.measures.{row}", str(error)) from error
 
 
 def check_fields(path: str | PathLike[str], place: str, fields: Mapping[str, Any]) -> None:
@@ -147,6 +153,11 @@ def _check_judgment(path: str | PathLike[str], place: str, judgment: Judgment) -
         _check_glob(path, f"{place}.target", judgment.target)
     if abs(judgment.grade) > HIGHEST_GRADE:
         raise FormatError(path, f"{place}.grade", f"{judgment.grade} is beyond ±{HIGHEST_GRADE}")
+    if judgment.gain is not None and not (isfinite(judgment.gain) and ceil(judgment.gain) == judgment.grade):
+        reason = f"{judgment.gain} does not fit the grade {judgment.grade}, which is the gain rounded up"
+        raise FormatError(path, f"{place}.gain", reason)
+    if judgment.aspects and max(judgment.aspects.values()) != judgment.grade:
+        raise FormatError(path, f"{place}.aspects", f"the highest of their grades is not the grade {judgment.grade}")
     if judgment.rank is not None and not 1 <= judgment.rank <= HIGHEST_GRADE:
         raise FormatError(path, f"{place}.rank", f"{judgment.rank} is not a rank; ranks start at 1")
     if judgment.match == "lines" and lines_are_reversed(judgment.target):

@@ -32,6 +32,8 @@ def losses(
         "expected ranks": sum(j.rank is not None for j in judgments),
         "other orders that are as right": sum(len(case.other_orders) for case in cases),
         "marks of cases that judge the order only": sum(case.order_only for case in cases),
+        "gains that are not the grade": sum(j.gain is not None for j in judgments),
+        "aspects": sum(len(j.aspects or ()) for j in judgments),
         "score ranges": sum(j.score_range is not None for j in judgments),
         "query texts": 0 if queries else sum(case.query is not None for case in cases),
         "queries that are not known, written as empty": sum(case.query is None for case in cases) if queries else 0,
@@ -45,7 +47,7 @@ def losses(
         "requests of cases": sum(case.request is not None for case in cases),
         "inline documents": 0 if documents else sum(len(case.documents) for case in cases),
         "the suite's metadata": 0 if metadata else int(bool(suite.metadata)),
-        "the suite's defaults for rel, gain and ignore_case": int(suite.defaults != Defaults()),
+        "the suite's defaults for rel, gain, ignore_case and measures": int(suite.defaults != Defaults()),
         "the suite's kind, which decides on default measures": int(suite.kind not in (None, kind)),
         "the suite's description or model": int(bool(suite.description or suite.model)),
     }

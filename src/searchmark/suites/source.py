@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ class Source:
     path: Path
     pipe: bool = False  # whether it may be a pipe that is open already; such a source is asked for its text alone
     content: str | None = None  # the text, where it is known and the file is not to be read
+    field_names: Mapping[str, str] = field(default_factory=dict)  # what the file calls a query, a target and so on
     numbers: bool = False  # whether numbers of YAML become such: in suites they are ids, and text
 
     @cached_property

@@ -281,7 +281,7 @@ def _found(suite: Suite, run: Run) -> int:
 
 
 def rolled(judgments: JudgmentTable, shift: int) -> JudgmentTable:
-    """The judgments of every case given to the one that comes so many before it; ranks and ranges have no meaning there."""
+    """The judgments of every case given to the one that comes so many before it; the rest of what they say is left out."""
     sizes = np.roll(np.diff(judgments.starts), -shift)
     order = np.argsort(np.roll(np.arange(len(sizes)), shift)[judgments.case], kind="stable")
     targets = list(judgments.targets)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from searchmark.cli._groups import load_runs
 from searchmark.cli._output import show, tell
 from searchmark.errors import UsageError
 from searchmark.reports.quoting import visible
@@ -57,10 +58,9 @@ def command(
         raise UsageError(NOT_A_TERMINAL)
     from searchmark.approval.approving import approve
     from searchmark.approval.author import author_of
-    from searchmark.runs import load_run
     from searchmark.runs.join import joined
 
-    run = joined([load_run(path) for path in run_paths])
+    run = joined(load_runs(run_paths))
     by = author_of(Path(suite)) if author is None else author.strip()
     if not by:
         raise UsageError("--author is empty; name who approves")

@@ -15,15 +15,14 @@ import click
 from searchmark.cli._audits import check_audit_outputs, show_audit, write_audit
 from searchmark.cli._corpus import corpus_named
 from searchmark.cli._gates import GATE, GateAgainst, against_options, with_gates_of
-from searchmark.cli._groups import SavedRuns, config_option
+from searchmark.cli._groups import SavedRuns, SuiteChoice, config_option
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.config import Config
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
 from searchmark.files.store import check_readable
-from searchmark.measures.grammar import parse_measure
+from searchmark.measures.grammar import measures_named
+from searchmark.options.field_names import MAP_HELP
 from searchmark.options.option import Option
-from searchmark.runs import load_run
-from searchmark.suites import load_suite_with_setup
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
 if TYPE_CHECKING:
@@ -48,9 +47,7 @@ class AuditedCorpus:
     corpus: Annotated[
         str | None, Option("Documents that are searched: a directory, or a JSON, JSONL or CSV file.", metavar="PATH")
     ] = None
-    mapping: Annotated[
-        tuple[str, ...], Option("Field of the documents that has another name; repeatable.", ("--map",), "OURS=THEIRS")
-    ] = ()
+    mapping: Annotated[tuple[str, ...], Option(MAP_HELP, ("--map",), "FIELD=NAME")] = ()
 
 
 @click.command(
@@ -181,9 +178,9 @@ def _audited(
 ) -> Audit:
     from searchmark.suite_audit import audit_suite
 
-    suite, setup = load_suite_with_setup(path, format=read_as.format, topics=read_as.topics)
+    suite, setup = SuiteChoice(path, read_as.format, read_as.topics).load(searched.mapping)
     config = with_gates_of(setup, config)
-    asked = [parse_measure(text) for text in measures]
+    asked = measures_named(measures)
     rules = gates.rules(config, asked)
     baseline = gates.baseline(config, rules, asked)
     if foresight is not None and not rules and not baseline.rules:
@@ -195,7 +192,7 @@ def _audited(
         return audit_suite(
             suite,
             corpus,
-            [load_run(each, format=saved.run_format) for each in saved.run_paths],
+            saved.load(searched.mapping),
             asked,
             rules=rules,
             baseline=baseline,

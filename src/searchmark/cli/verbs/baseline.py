@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from searchmark.cli._gates import baseline_file, with_gates_of
-from searchmark.cli._groups import SuiteChoice, config_option
+from searchmark.cli._groups import SuiteChoice, config_option, load_runs
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option_group
 from searchmark.cli._output import harmless, show, tell
 from searchmark.config import Config
@@ -73,19 +73,17 @@ def update(run_paths: tuple[str, ...], source: SuiteChoice, config: Config, choi
     from searchmark.analysis.scores import untrusted_because
     from searchmark.experiments import score_runs
     from searchmark.gates.baselines import check_location, read_baseline
-    from searchmark.runs import load_run
     from searchmark.runs.join import joined
-    from searchmark.suites import load_suite_with_setup
     from searchmark.suites.baseline_metrics import BaselineMetrics
 
-    suite, setup = load_suite_with_setup(source.path, format=source.format, topics=source.topics)
+    suite, setup = source.load()
     file = Path(baseline_file(with_gates_of(setup, config), choice.against))
     check_location(file)
     check_replaceable(file)
     if not choice.yes and not (sys.stdin and sys.stdin.isatty()):
         raise UsageError(NOT_A_TERMINAL)
     former = read_baseline(file)
-    run = joined([load_run(path) for path in run_paths])
+    run = joined(load_runs(run_paths))
     (scores,) = score_runs(suite, [run], choice.measures)
     reasons = untrusted_because(scores)
     if reasons:

@@ -21,13 +21,11 @@ from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, 
 from searchmark.cli._variadic import VariadicCommand
 from searchmark.config import Config
 from searchmark.errors import UsageError
-from searchmark.measures.grammar import parse_measure
+from searchmark.measures.grammar import measures_named
 from searchmark.options.compare_options import CompareOptions, DecisionTable
 from searchmark.options.option import Option
 from searchmark.options.report_options import ReportOptions
 from searchmark.records import display_names
-from searchmark.runs import load_run
-from searchmark.suites import load_suite
 
 MINIMUM = 2
 
@@ -120,14 +118,14 @@ def command(
     from searchmark.gates.reading import look_book
 
     time, options = now(), given.over(config.compare)
-    asked = [parse_measure(text) for text in wanted.measures]
+    asked = measures_named(wanted.measures)
     rules = gates.rules(config, asked)
     baseline = baseline_in_use(config.gates.baseline, None, rules, next(iter(asked), None))
     files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
     charts = charts_wanted(wanted.charts, config.output, files)
-    suite = load_suite(source.path, format=source.format, topics=source.topics)
+    suite = source.load(live.where.mapping)[0]
     suite = with_fields_of_targets(suite, wanted.splits, rules, live.where.corpus, live.where.mapping)
-    runs = [load_run(path, format=saved.run_format) for path in saved.run_paths]
+    runs = saved.load(live.where.mapping)
     options = replace(options, decisions=tuple(about_suite(table, suite) for table in options.decisions))
     tables = [about_suite(table, suite) for table in compared.tables(options)]
     if agents:

@@ -16,10 +16,8 @@ from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, 
 from searchmark.config import Config
 from searchmark.errors import UsageError
 from searchmark.files.meanwhile import Meanwhile
-from searchmark.measures.grammar import parse_measure
+from searchmark.measures.grammar import measures_named
 from searchmark.options.report_options import ReportOptions
-from searchmark.runs import load_run
-from searchmark.suites import load_suite_with_setup
 
 EITHER = "name either the agent to run (--agent) or the saved run to score (--run)"
 
@@ -83,11 +81,11 @@ def command(
     time = now()
     files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
     charts = charts_wanted(wanted.charts, config.output, files)
-    asked = [parse_measure(text) for text in wanted.measures]
+    asked = measures_named(wanted.measures)
     if agent and saved.run_paths:
         raise UsageError(EITHER)
-    runs = Meanwhile(lambda: [load_run(path, format=saved.run_format) for path in saved.run_paths])
-    suite, setup = load_suite_with_setup(source.path, format=source.format, topics=source.topics)
+    runs = Meanwhile(lambda: saved.load(live.where.mapping))
+    suite, setup = source.load(live.where.mapping)
     if not (agent or mode or saved.run_paths or setup.agent):
         raise UsageError(EITHER)
     config = with_gates_of(setup, config)

@@ -13,18 +13,17 @@ import click
 from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of, with_fields_of_targets
 from searchmark.cli._gates import GATE, GateOutcome, baseline_file, gate_options, with_gates_of, with_next_step
-from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option
+from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option, load_runs
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, harmless, now, output_files, show
 from searchmark.config import Config, OutputConfig
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.files.meanwhile import Meanwhile
 from searchmark.files.store import write_text
-from searchmark.measures.grammar import parse_measure
+from searchmark.measures.grammar import measures_named
+from searchmark.options.field_names import MAP_HELP
 from searchmark.options.option import Option
 from searchmark.runs import FORMATS as RUN_FORMATS
-from searchmark.runs import load_run
-from searchmark.suites import load_suite_with_setup
 
 if TYPE_CHECKING:
     from searchmark.gates.self_test import SelfTest
@@ -38,9 +37,7 @@ class Searched:
     corpus: Annotated[
         str | None, Option("Documents that were searched: a directory, or a JSON, JSONL or CSV file.", metavar="PATH")
     ] = None
-    mapping: Annotated[
-        tuple[str, ...], Option("Field of the documents that has another name; repeatable.", ("--map",), "OURS=THEIRS")
-    ] = ()
+    mapping: Annotated[tuple[str, ...], Option(MAP_HELP, ("--map",), "FIELD=NAME")] = ()
     run_format: Annotated[str | None, Option("Format of the saved run.", default="detected", choices=tuple(RUN_FORMATS))] = None
 
 
@@ -79,9 +76,9 @@ def command(
     time, output = now(), OutputConfig() if self_test else config.output  # of a self-test only what the command line names
     files, github = output_files(wanted.outputs, output), github_step(wanted.github, source.path)
     charts = charts_wanted(wanted.charts, output, files)
-    asked = [parse_measure(text) for text in wanted.measures]
-    runs = Meanwhile(lambda: [load_run(path, format=searched.run_format) for path in run_paths])
-    suite, setup = load_suite_with_setup(source.path, format=source.format, topics=source.topics)
+    asked = measures_named(wanted.measures)
+    runs = Meanwhile(lambda: load_runs(run_paths, searched.run_format, searched.mapping))
+    suite, setup = source.load(searched.mapping)
     config = with_gates_of(setup, config)
     rules = gates.rules(config, asked)
     baseline = gates.baseline(config, rules, asked)

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from searchmark.cli._archive import archive_folder
 from searchmark.cli._audits import check_audit_outputs, show_audit, write_audit
-from searchmark.cli._groups import config_option
+from searchmark.cli._groups import SuiteChoice, config_option, load_runs
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, Given, SectionedCommand, config_options, is_given, option, option_group
 from searchmark.cli._output import (
     STDOUT,
@@ -57,11 +57,9 @@ class JudgedBy:
     def report(self, files: Sequence[Path], detail: ReportOptions) -> Report:
         """The report on saved runs; nothing is asked again."""
         from searchmark.experiments import compare_runs, evaluate_run
-        from searchmark.runs import load_run
-        from searchmark.suites import load_suite
 
-        suite = load_suite(str(self.path), format=self.format, topics=self.topics)
-        runs = [load_run(file, format=self.run_format) for file in files]
+        suite = SuiteChoice(str(self.path), self.format, self.topics).load()[0]
+        runs = load_runs(map(str, files), self.run_format)
         make = evaluate_run if len(runs) == 1 else compare_runs
         return make(suite, runs, self.measures, by=self.splits, detail=detail)
 

@@ -133,7 +133,6 @@ def command(
     from searchmark.cli._corpus import survey_of
     from searchmark.corpora.case_locations import Where
     from searchmark.measures.grammar import parse_measures
-    from searchmark.suites import load_suite
     from searchmark.sweeps.folder import SweepFolder, default_folder
     from searchmark.sweeps.grid import grid_of
     from searchmark.sweeps.measuring import sweep_result
@@ -148,7 +147,7 @@ def command(
     for path in outputs:
         if path != STDOUT:
             check_output(path)
-    suite = load_suite(source.path, format=source.format, topics=source.topics)
+    suite = source.load(mapping)[0]
     parse_measures([config.measure, *config.measures], suite.defaults)  # a wrong name is noticed before hours of searching
     survey = survey_of(suite, corpus, mapping)
     kept = Path(folder) if folder else default_folder(_depends_on(suite, survey, options))
