@@ -47,6 +47,7 @@ def report(*arguments: str) -> tuple[int, dict[str, Any]]:
     return code, json.loads(Path("out.json").read_text())
 
 
+@pytest.mark.slow
 def test_a_shard_is_untrusted_wherever_it_is_held_against_something(quickstart: Path, capsys) -> None:
     """Cases that were never asked are no zeros: neither verb takes half a run for a worse one."""
     saved("--save-run", "full.jsonl")
@@ -67,6 +68,7 @@ def test_two_engines_of_one_name_are_not_one_agent_asked_twice(quickstart: Path,
     assert "noise floor" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_one_agent_that_was_really_asked_twice_shows_the_noise_floor(quickstart: Path, capsys) -> None:
     live = ["--agents", "bm25", "--repeat-agent", "--corpus", "corpus.jsonl", "--num-runs", "1", "-m", "RR"]
     assert main(["compare", "--gold-set", "suite.yaml", *live]) == 0

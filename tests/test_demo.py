@@ -70,6 +70,7 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
     assert "name another folder" in done.stderr
 
 
+@pytest.mark.slow
 def test_every_version_of_every_module_is_valid_python(repository: Path) -> None:
     listed = (line.partition(" ") for line in run(repository, "rev-list", "--all", "--objects").splitlines())
     blobs = [blob for blob, _, path in listed if path.endswith(".py")]
@@ -100,6 +101,7 @@ def test_at_least_sixty_cases_and_all_their_files_are_there_to_be_found(reposito
         assert set(case["ground_truth_files"]) <= set(there)
 
 
+@pytest.mark.slow
 def test_every_agent_of_the_demo_searches_it_and_a_decision_is_made(repository: Path, gold_set: Path, tmp_path: Path) -> None:
     where = ["--gold-set", str(gold_set), "--repo", f"larder={repository}", "--config", str(ROOT / "examples/demo/searchmark.yaml")]
     how = ["--sample", "12", "--num-runs", "1", "--baseline", "bm25", "-m", "nDCG@10", "--journal", str(tmp_path)]

@@ -55,9 +55,12 @@ def workplace(tmp_path: Path, monkeypatch) -> Path:
     return tmp_path
 
 
+HEAVY = {"gates.md", "modes.md", "running.md"}  # pages whose examples run many agents
+
+
 def snippets(pattern: re.Pattern[str]) -> list[object]:
     return [
-        pytest.param(*found.groups(), id=f"{page.name}-{number}")
+        pytest.param(*found.groups(), id=f"{page.name}-{number}", marks=[pytest.mark.slow] if page.name in HEAVY else [])
         for page in PAGES
         for number, found in enumerate(pattern.finditer(page.read_text()), 1)
     ]

@@ -172,6 +172,7 @@ def told(runs: list[Run]) -> Any:
     return without_times_and_ids(json.loads(render(report, "json")))
 
 
+@pytest.mark.slow
 def test_joined_resumed_and_uninterrupted_runs_tell_the_same_but_for_times_and_ids(tmp_path: Path) -> None:
     whole = list(experiment().run().runs)
     shards = [experiment(cases=CaseSelection(shard=f"{part}/3")).run().runs[0] for part in (1, 2, 3)]
@@ -196,6 +197,7 @@ def test_a_case_that_brings_its_documents_is_searched_in_them() -> None:
     assert len(ran.runs[0]) == len(suite)
 
 
+@pytest.mark.slow
 def test_runs_are_saved_under_their_names(tmp_path: Path) -> None:
     ran = experiment(agents=(BM25, load_agent("random")), repeats=2, cases=CaseSelection(sample=2)).run()
     names = [path.name for path in save_runs(ran.runs, tmp_path / "runs")]
@@ -203,6 +205,7 @@ def test_runs_are_saved_under_their_names(tmp_path: Path) -> None:
     assert [load_run(tmp_path / "runs" / name) for name in names] == list(ran.runs)
 
 
+@pytest.mark.slow
 def test_shards_of_different_corpora_are_not_one_run(tmp_path: Path) -> None:
     small = tmp_path / "corpus.jsonl"
     small.write_text("".join(CORPUS.read_text().splitlines(keepends=True)[:15]))

@@ -17,6 +17,8 @@ import pytest
 from searchmark.cli.main import main
 from tests.support.listener import Listener, listening
 
+pytestmark = pytest.mark.slow
+
 TOUCH = ["touch", "MARK", "{query}"]
 TOUCHING = "command:touch MARK {query}"
 PROGRAMS: dict[str, Any] = {

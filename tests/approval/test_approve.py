@@ -160,6 +160,7 @@ def test_the_author_is_who_git_says(suite: Path, run: Path, tmp_path: Path) -> N
     assert load_suite(suite).metadata["approvals"][0]["author"] == "Ann Zoë <ann@example.org>"
 
 
+@pytest.mark.slow
 class TestNeverTouched:
     def test_cases_whose_agent_failed_or_returned_nothing(self, tmp_path: Path) -> None:
         """One failure of twenty is within what a trusted run may have."""
@@ -213,6 +214,7 @@ class TestNeverTouched:
         assert suite.read_text() == '[{"query": "q", "expectedIds": []}, {"query": "r", "expectedIds": ["b"]}]'
 
 
+@pytest.mark.slow
 class TestRefused:
     def test_without_a_terminal_and_without_yes(self, suite: Path, run: Path) -> None:
         code, sentence = refused(suite, "--run", run)

@@ -11,6 +11,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.support import commands
 
+pytestmark = pytest.mark.slow
+
 QUICKSTART = ROOT / "examples" / "quickstart"
 AGENT = """
 class Mine:

@@ -85,6 +85,7 @@ def test_what_cannot_be_asked_gets_a_sentence(arguments: str, sentence: str, cap
     assert sentence in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_compare_asks_all_modes_or_those_that_are_named() -> None:
     assert list(agents("compare", "--agents", "bm25", "lookup")) == ["bm25", *ARMS]
     assert list(agents("compare", "--agents", "lookup", "--mode", ARMS[2], "--mode", ARMS[0])) == [ARMS[2], ARMS[0]]
@@ -144,6 +145,7 @@ def test_code_that_the_command_line_names_has_the_modes_of_the_config() -> None:
     assert {name: agent["cases"]["C0"]["measures"]["RR"] for name, agent in found.items()} == {"a": 1.0, "b": 0.0}
 
 
+@pytest.mark.slow
 def test_a_name_with_a_plus_is_itself_in_every_output(folder: Path) -> None:
     outputs = ["r.html", "r.md", "r.comment.md", "r.xml", "r.tex", "r.csv", "r.txt", "r.summary.txt", "r.summary.csv"]
     named = [word for output in outputs for word in ("-o", output)]

@@ -123,6 +123,7 @@ def test_the_name_of_a_repository_does_not_speak_to_the_terminal(tmp_path: Path,
     assert "\x1b" not in done.stderr + done.stdout
 
 
+@pytest.mark.slow
 def test_a_service_that_drips_does_not_hold_up_mining(tmp_path: Path, repository: Path, server: str) -> None:
     rewriter = f"{{model: m, base_url: {server}/slow-headers/mining, timeout_seconds: 0.2, retries: 1, key_variable: ''}}"
     (tmp_path / "c.yaml").write_text(f"dataset:\n  query: llm\n  rewriter: {rewriter}\n")

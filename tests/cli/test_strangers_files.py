@@ -166,6 +166,7 @@ def test_without_network_our_client_asks_nothing_whoever_uses_it(stranger: Stran
     assert "was not asked: --offline and --no-exec allow no network" in (stranger.folder / "out.json").read_text()
 
 
+@pytest.mark.slow
 def test_agents_that_need_no_network_answer_the_same_without_it(stranger: Stranger) -> None:
     for name, flags in {"with.json": [], "without.json": ["--offline"]}.items():
         assert stranger.evaluate("--agent", "semantic", "-o", f"../{name}", *flags).returncode == 0

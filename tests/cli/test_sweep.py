@@ -95,6 +95,7 @@ def test_a_sweep_measures_every_setting_and_says_what_the_worse_ones_cost(shop, 
     assert all(Path(name).stat().st_size > 500 for name in ("s.md", "s.html", "s.csv", "s.txt"))
 
 
+@pytest.mark.slow
 def test_a_second_call_reads_what_is_finished_and_runs_only_what_is_new(shop, capsys):
     first = swept()
     Path("sweep.yaml").write_text(SWEEP.replace("ef_search: 1", "ef_search: [1, 11]"))
@@ -273,6 +274,7 @@ def test_killed_many_times_it_ends_with_the_rankings_of_an_undisturbed_one(shop,
     assert any(0 < rows < 4 for rows in done)  # in later rows, too
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_resume_and_loses_no_finished_row(shop):
     process = started()
     end_at(process, 20_001, signal.SIGINT)
@@ -315,6 +317,7 @@ def test_nothing_is_written_through_a_link(shop, capsys, named):
     assert (elsewhere.read_text() if named == "row" else list(elsewhere.iterdir())) == ("mine\n" if named == "row" else [])
 
 
+@pytest.mark.slow
 def test_rows_are_for_the_owner_alone(shop):
     swept("--folder", "kept")
     assert {path.stat().st_mode & 0o077 for path in Path("kept/rows").iterdir()} == {0}

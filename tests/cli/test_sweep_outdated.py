@@ -19,6 +19,8 @@ from searchmark.cli.main import main
 from searchmark.registry import named_spec
 from searchmark.sweeps.row_inputs import changed_inputs, row_inputs
 
+pytestmark = pytest.mark.slow
+
 SIZE, CASES = 40, 12
 PRECOMPUTED = """
 options: {embedder: {name: precomputed, vectors: v.npy, queries: q.npy}}

@@ -76,6 +76,7 @@ class TestPreset:
             "it was measured at k = 5; set recall_k: 10 of the agent, or ask for ann_recall: 5"
         )
 
+    @pytest.mark.slow
     def test_of_two_indexes_there_is_no_single_recall_and_fused_scores_are_no_similarities(self) -> None:
         assert main([*EVALUATE, "--agent", "both", "--gate", "fashion-vectors", "-o", "r.json", "-o", "r.md"]) == 2
         assert rules_in("r.json")["ANN recall@10"]["message"].endswith(

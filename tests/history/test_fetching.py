@@ -71,6 +71,7 @@ def test_fetch_completes_the_clone_and_the_case_is_searched(clone: tuple[Path, l
     assert "fetched" not in evaluate(folder, "--repo", "short", "--fetch")[1]
 
 
+@pytest.mark.slow
 def test_compare_and_generate_fetch_too(clone: tuple[Path, list[str]]) -> None:
     folder, _ = clone
     done = searchmark("generate", "--repo", "short", "-o", "mined.json", "--no-config", cwd=folder)

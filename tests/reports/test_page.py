@@ -204,6 +204,7 @@ def test_leaky_cases_give_something_away(page: Page) -> None:
     assert page.data["leaky"] == [row for row in range(60) if row % 3]
 
 
+@pytest.mark.slow
 def test_a_thousand_cases_of_four_agents_take_less_than_three_megabytes() -> None:
     assert len(render(shop_report(cases=1000), "html").encode()) < 3_000_000
 

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -259,6 +260,7 @@ def test_both_tables_of_values_hold_the_numbers_of_the_json_in_full(sample: Samp
 
 @settings(max_examples=25, deadline=None, phases=QUICK)
 @given(reports())
+@pytest.mark.slow
 def test_what_agents_state_is_the_same_in_every_table(sample: Sample) -> None:
     report = sample.report
     agents = json.loads(render(report, "json"))["agents"]
@@ -273,6 +275,7 @@ def test_what_agents_state_is_the_same_in_every_table(sample: Sample) -> None:
 
 @settings(max_examples=25, deadline=None, phases=QUICK)
 @given(reports())
+@pytest.mark.slow
 def test_what_agents_state_is_in_full_in_both_tables_of_values(sample: Sample) -> None:
     report = sample.report
     agents = json.loads(render(report, "json"))["agents"]

@@ -82,6 +82,7 @@ DAMAGES: dict[str, Callable[[list[bytes]], list[bytes]]] = {
 }
 
 
+@pytest.mark.slow
 def test_damage_is_named_by_its_line_and_nothing_is_dropped(workplace: Path, capsys: Any) -> None:
     assert evaluate() == 0
     rows = JOURNAL.read_bytes().split(b"\n")

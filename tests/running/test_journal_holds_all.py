@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -50,6 +51,7 @@ dropped = st.dictionaries(st.sampled_from(sorted(DROPPED_KINDS)), counts, max_si
 
 @settings(max_examples=300)
 @given(hits, remarks, dropped, counts, st.booleans())
+@pytest.mark.slow
 def test_every_answer_that_is_accepted_is_read_back_as_it_was(
     columns: list[Any], said: dict[str, Any], left_out: dict[str, int], ns: int, known: bool
 ) -> None:

@@ -131,6 +131,7 @@ def test_interrupted_the_runner_takes_its_workers_along(number: int, code: int, 
     assert main(command("--resume")) == 0
 
 
+@pytest.mark.slow
 def test_a_line_that_was_cut_short_is_asked_again(workplace: Path, capsys) -> None:
     assert main(command("-o", "whole.json")) == 0
     content = journal().read_bytes()
@@ -140,6 +141,7 @@ def test_a_line_that_was_cut_short_is_asked_again(workplace: Path, capsys) -> No
         assert answers(Path("again.json")) == answers(Path("whole.json"))
 
 
+@pytest.mark.slow
 def test_damage_elsewhere_is_refused(workplace: Path, capsys) -> None:
     assert main(command()) == 0
     rows = journal().read_text().split("\n")
@@ -167,6 +169,7 @@ def test_a_journal_of_something_else_is_refused(change, said: str, workplace: Pa
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_journal_of_other_options_is_refused(workplace: Path, capsys) -> None:
     assert main(command()) == 0
     assert main(command("--resume", "--depth", "3")) == 2
@@ -178,6 +181,7 @@ def test_there_must_be_something_to_go_on_with(workplace: Path, capsys) -> None:
     assert "nothing to resume" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_run_before_is_set_aside_and_not_lost(workplace: Path, capsys) -> None:
     assert main(command()) == 0
     before = journal().read_bytes()
@@ -185,6 +189,7 @@ def test_the_run_before_is_set_aside_and_not_lost(workplace: Path, capsys) -> No
     assert journal().with_name("suite.SlowAgent.jsonl.previous").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_two_runs_do_not_share_a_journal(workplace: Path, capsys) -> None:
     process = start()
     until(lambda: lines() > 1, process)
@@ -225,6 +230,7 @@ def test_an_agent_that_cannot_be_loaded_leaves_the_journal_alone(workplace: Path
     assert journal().read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_choice_of_cases_has_a_journal_of_its_own(workplace: Path, capsys) -> None:
     assert main(command()) == 0
     before = journal().read_bytes()

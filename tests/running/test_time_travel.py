@@ -95,6 +95,7 @@ def test_the_comparison_of_snapshots_says_what_went_wrong_case_by_case(history: 
     assert "What bm25@" in Path("out.md").read_text().replace("\u200b", "")
 
 
+@pytest.mark.slow
 def test_pairs_that_cross_agents_and_snapshots_have_no_verdict(history: list[str], capsys) -> None:
     """Such a pair cannot tell the agent from the snapshot; the comparison as a whole is sound."""
     snapshots = ["--snapshot", "parent", "--snapshot", "head"]
@@ -226,6 +227,7 @@ def test_once_the_content_is_back_the_lost_cases_are_asked_again(history: list[s
     assert firsts(evaluate("--agent", "bm25", "--retry-errors"))["c3"] == ["app/cart.py"]
 
 
+@pytest.mark.slow
 def test_parents_are_held_against_whatever_the_order_of_the_options(history: list[str], capsys) -> None:
     command = ["compare", "--gold-set", "gold.json", "--agents", "bm25", "--snapshot", "head", "--snapshot", "parent", "-m", "RR"]
     assert main([*command, "-o", "out.json"]) == 0
@@ -233,6 +235,7 @@ def test_parents_are_held_against_whatever_the_order_of_the_options(history: lis
     assert (effect["reference"], effect["other"]) == ("bm25@parent", "bm25@head")
 
 
+@pytest.mark.slow
 def test_lines_of_hits_do_not_hide_the_file_from_judgments_by_path(history: list[str]) -> None:
     Path("searchmark.yaml").write_text("agents: [{name: lined, class: semantic, config: {lines: true}}]\n")
     assert (
@@ -257,6 +260,7 @@ def test_a_gold_set_is_evaluated_from_any_directory(history: list[str], tmp_path
     assert main(["evaluate", "--gold-set", "../gold.json", "--agent", "bm25", "--num-runs", "1"]) == 0
 
 
+@pytest.mark.slow
 def test_naming_one_repository_leaves_the_others_where_they_are(history: list[str]) -> None:
     gold = json.loads(Path("gold.json").read_text())
     gold["test_cases"][1]["repository"] = "moved"

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from searchmark import load_run, load_suite
 from searchmark.suites.native import write_native
 from tests.support.commands import searchmark
@@ -55,6 +57,7 @@ def sent(heard: list[Heard]) -> list[tuple[str, Any]]:
     return sorted(distinct, key=lambda each: SENT.index(each) if each in SENT else -1)
 
 
+@pytest.mark.slow
 def test_every_request_of_the_file_arrives_as_it_stands_and_no_other(tmp_path: Path) -> None:
     (tmp_path / "rank_eval.json").write_text(json.dumps(FILE))
     hits, heard = evaluated(tmp_path, "rank_eval.json")
