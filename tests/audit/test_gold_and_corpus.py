@@ -15,7 +15,7 @@ import pytest
 from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite, load_suite
 from searchmark.audit.auditing import CHECKS, full_audit
 from searchmark.audit.gold_and_corpus.marks import deprecation
-from searchmark.audit.gold_and_corpus.nearest import NearIds
+from searchmark.judging.near_ids import NearIds
 from searchmark.audit.gold_and_corpus.own_queries import judgments_of_other_queries
 from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus, corpus_of, load_corpus

@@ -16,7 +16,7 @@ from searchmark.embedders.cache import VectorCache
 from searchmark.embedders.cache_guard import CacheGuard
 from searchmark.embedders.cache_watch import CacheWatch
 from searchmark.errors import UsageError
-from searchmark.files.store import cache_folder
+from searchmark.files.cache_folders import cache_folder
 from tests.embedders.writer import texts
 
 KEY, OTHER, NEW = b"k" * 32, b"o" * 32, b"n" * 32

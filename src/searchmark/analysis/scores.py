@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from searchmark.analysis.distrust import Distrust, broken, most_frequent_failure
 from searchmark.analysis.intervals import Clusters, mean_intervals
 from searchmark.analysis.score_frames import score_frame
 from searchmark.errors import UsageError
@@ -17,7 +18,7 @@ from searchmark.judging.judge import Judged
 from searchmark.judging.score_ranges import no_range_because
 from searchmark.measures.formulas import Floats, scores_in_range
 from searchmark.measures.grammar import AnyMeasure, CaseTraits, computed_nan_reason, parse_measure, parse_measures, undefined_reason
-from searchmark.records import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT, CaseTable, Suite, SuiteKind, TrustKind
+from searchmark.records import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT, CaseTable, Suite, SuiteKind
 from searchmark.records.frames import Framed
 from searchmark.records.shown import listed, quoted
 
@@ -219,15 +220,6 @@ def clusters_of(suite: Suite, rows: NDArray[np.intp]) -> Clusters:
     return None if suite.clusters is None else suite.clusters[rows]
 
 
-@dataclass(frozen=True)
-class Distrust:
-    """A reason not to rely on scores, and the cases that it is about where it is not about all of them."""
-
-    kind: Literal["cases_not_run", "too_many_failures"] | TrustKind
-    message: str
-    cases: tuple[str, ...] = ()
-
-
 def distrust(scores: Scores, error_limit: float = ERROR_LIMIT) -> Iterator[Distrust]:
     """Every reason not to rely on these scores."""
     status, ids = scores.judged.status, scores.judged.suite.table.ids
@@ -240,7 +232,8 @@ def distrust(scores: Scores, error_limit: float = ERROR_LIMIT) -> Iterator[Distr
     failed = tuple(ids[row] for row in np.flatnonzero(np.isin(status, (ERROR, TIMEOUT))))
     if len(failed) > error_limit * len(status):
         message = f"{len(failed)} of {len(status)} cases ended in an error or a time-out, more than {error_limit:.0%}"
-        yield Distrust("too_many_failures", message, failed)
+        yield Distrust("too_many_failures", f"{message}{most_frequent_failure(scores.judged)}", failed)
+    yield from broken(scores.judged)
 
 
 def untrusted_because(scores: Scores, error_limit: float = ERROR_LIMIT) -> list[str]:

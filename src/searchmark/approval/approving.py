@@ -15,7 +15,8 @@ from searchmark.approval.record_edits import record_edit
 from searchmark.approval.records import Approval, ApprovalRecord, ChangedExpectation
 from searchmark.approval.suite_text import SuiteText
 from searchmark.errors import FormatError, UsageError
-from searchmark.files.store import BOM, atomic_write, check_readable, check_replaceable, read_bytes
+from searchmark.files.in_place import read_to_change
+from searchmark.files.store import BOM, atomic_write, check_readable, check_replaceable
 from searchmark.records import Case, Run, Suite
 from searchmark.suites import read_suite
 from searchmark.suites.detect import detect
@@ -45,7 +46,7 @@ def approve(
     _refuse_format(path, format)
     if write:
         check_replaceable(path)
-    content = read_bytes(path)
+    content = read_to_change(path)
     file, suite = _read(path, _decoded(content), format)
     _refuse_all(path, file.format_name, suite)
     proposal = propose(suite, file.format_name, run, only)
@@ -150,5 +151,5 @@ def _encoded(path: Path, text: str, former: bytes) -> bytes:
 def _write(path: Path, former: bytes, content: bytes) -> None:
     with atomic_write(path) as file:
         file.write(content)
-        if read_bytes(path) != former:  # as late as possible
+        if read_to_change(path) != former:  # as late as possible
             raise UsageError(f"{path} was changed in the meantime, and nothing is written; approve again")

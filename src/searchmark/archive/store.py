@@ -155,7 +155,7 @@ def read_entry(folder: Path) -> Report:
     """The whole report in the folder of an entry, wherever that is."""
     file, unpacker = folder / REPORT, zlib.decompressobj(zlib.MAX_WBITS | 16)  # of gzip alone
     try:
-        data = unpacker.decompress(read_bytes(file), LARGEST_REPORT)
+        data = unpacker.decompress(read_bytes(file, stored=True), LARGEST_REPORT)
     except zlib.error as error:
         raise FormatError(file, None, _CANNOT_BE_UNPACKED) from error
     if unpacker.unconsumed_tail:

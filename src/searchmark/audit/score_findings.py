@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator, Set
 
 import numpy as np
 
+from searchmark.analysis.controls import is_of_control
 from searchmark.analysis.scores import Scores, Summary, distrust, segment_rows
-from searchmark.audit.controls import is_of_control
+from searchmark.audit.repeated_hits import duplicates_told, same_answers
 from searchmark.corpora.corpus import Survey
 from searchmark.findings import Finding, finding
+from searchmark.findings.sentences import share
 from searchmark.judging.judge import Judged
 from searchmark.records import EMPTY, NOT_RUN, Suite
 
-FEWEST_EMPTY = 2  # cases, all of them empty, that are worth a note
 NEARLY_ALL, FEWEST_NEARLY = 0.9, 10
 MOST = 0.5  # of the targets; of the answers of a run that others are compared with: who beats it beats a search that was none
 
@@ -47,7 +48,8 @@ def score_findings(
             code, sentence = DROPPED.get(key, ("left-out", f"{key.replace('_', ' ')}, left out"))
             if code == "unreachable-targets":
                 code = _missing_code(count, int((scores.judged.suite.judgments.grades > 0).sum()))
-            yield finding(code, f"{sentence}: {count}", _cases_behind(key, scores.judged))
+            told = f"{count}{duplicates_told(scores.judged) if key == 'duplicate' else ''}"
+            yield finding(code, f"{sentence}: {told}", _cases_behind(key, scores.judged))
     yield from _own_corpus(scores.judged)
     yield from _case_findings(scores.judged, compared)
     for name, summary in measures:
@@ -63,10 +65,15 @@ def _missing_code(missing: int, of: int) -> str:
     return "most-targets-missing" if missing > MOST * of else "unreachable-targets"
 
 
+# Reasons that another finding tells with what is near in the corpus.
+_TOLD_WITH_CORPUS = ("all_targets_missing", "all_hits_invalid")
+
+
 def trust_findings(scores: Scores) -> Iterator[Finding]:
     """Why the scores are untrusted."""
     for reason in distrust(scores):
-        yield finding(reason.kind.replace("_", "-"), f"untrusted: {reason.message}", reason.cases)
+        if reason.kind not in _TOLD_WITH_CORPUS:
+            yield finding(reason.kind.replace("_", "-"), f"untrusted: {reason.message}", reason.cases)
 
 
 def _own_corpus(judged: Judged) -> Iterator[Finding]:
@@ -83,6 +90,7 @@ def _case_findings(judged: Judged, compared: bool) -> Iterator[Finding]:
     if missing:
         yield finding("cases-missing", f"cases missing from the run: {len(missing)} of {len(ids)}", missing)
     yield from _empty_findings(judged, set(missing), compared)
+    yield from same_answers(judged)
 
 
 def _empty_findings(judged: Judged, missing: Set[str], compared: bool) -> Iterator[Finding]:
@@ -95,10 +103,11 @@ def _empty_findings(judged: Judged, missing: Set[str], compared: bool) -> Iterat
     empty, of = np.flatnonzero(asked & (judged.status == EMPTY)), int(asked.sum())
     rarely = compared and not is_of_control(judged.run)  # a control says on purpose what knowing nothing is worth
     most = len(empty) > MOST * of if rarely else len(empty) >= NEARLY_ALL * of
-    if len(empty) == of >= FEWEST_EMPTY or (of >= FEWEST_NEARLY and most):
-        cases = (judged.suite.table.ids[row] for row in empty)
+    if FEWEST_NEARLY <= of != len(empty) and most:  # all of them are a reason not to trust the run
+        cases = [judged.suite.table.ids[row] for row in empty]
         meaning = "; this run has hardly searched, and a difference to it says little" if compared else ""
-        yield finding("empty-answers", f"answers without any hit: {len(empty)} of {of}{meaning}", cases)
+        told = f"{len(empty)} of {of} ({share(len(empty), of)}), like case {cases[0]!r}"
+        yield finding("empty-answers", f"answers without any hit: {told}{meaning}", cases)
 
 
 def _cases_behind(key: str, judged: Judged) -> Iterator[str]:

@@ -152,8 +152,12 @@ def deliver(
     ``time`` is that of the command, which names of files may hold.
     """
     from searchmark.reports import render
+    from searchmark.reports.outcome import first_sentence
 
     written = write_files(report, files, time)
+    untrusted = first_sentence(report)
+    if untrusted is not None and (per_case or json_on_stdout):  # a report for people begins with it
+        tell(untrusted)
     if per_case:
         _show_cases(report)
     else:

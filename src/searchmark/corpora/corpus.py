@@ -22,7 +22,8 @@ from searchmark.corpora.document_source import DocumentList, DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.corpora.path_names import PathNames
 from searchmark.errors import NothingEvaluated, UsageError
-from searchmark.files.store import check_readable
+from searchmark.files.packed import found_file
+from searchmark.files.store import check_readable, inner_stem
 from searchmark.records import Document
 
 if TYPE_CHECKING:
@@ -191,14 +192,14 @@ def load_corpus(path: str | PathLike[str], mapping: FieldMapping | None = None) 
 
     given = Path(path)
     check_readable(given)
-    if given.is_dir() and not (given / "corpus.jsonl").is_file():
+    file = found_file(given / "corpus.jsonl") if given.is_dir() else given
+    if file is None:
         if mapping is not None and mapping.named:
             raise UsageError(
                 f"{given} is a directory of files, which have no fields that a mapping could name; leave the mapping out"
             )
         return Corpus(given.resolve().name, DirectorySource(given))
-    file = given / "corpus.jsonl" if given.is_dir() else given
-    return Corpus(file.stem, FileSource(file, mapping or FieldMapping()))
+    return Corpus(inner_stem(file), FileSource(file, mapping or FieldMapping()))
 
 
 def corpus_of(suite: Suite) -> Corpus:

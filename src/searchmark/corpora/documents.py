@@ -14,7 +14,7 @@ from searchmark.corpora.document_source import DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.errors import FormatError, shortened
 from searchmark.files.csv_rows import csv_rows
-from searchmark.files.store import open_file, parse_json, strict_decoder
+from searchmark.files.store import inner_suffix, open_file, parse_json, strict_decoder
 from searchmark.records import Document
 
 PIECE = 1 << 20
@@ -56,7 +56,7 @@ def stream_documents(path: Path, mapping: FieldMapping) -> Iterator[Document]:
 
 
 def _records(path: Path) -> Iterator[tuple[str, Any]]:
-    extension = path.suffix.lower()
+    extension = inner_suffix(path)
     if extension == ".csv":
         return _from_csv(path)
     if extension == ".json":

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from searchmark.embedders.cache_guard import CacheGuard, guard_of_this_process
 from searchmark.errors import UsageError
+from searchmark.files.cache_folders import cache_folder
 from searchmark.files.folders import make_private_folder
 from searchmark.files.sqlite import open_database
-from searchmark.files.store import cache_folder
 
 if TYPE_CHECKING:
     import apsw

@@ -14,7 +14,7 @@ from searchmark.embedders.model_folder import ModelFolder, Recipe
 from searchmark.embedders.onnx_external import external_files
 from searchmark.embedders.onnx_runtime import TEXT_OUTPUT, TextEncoder, open_session, output_of
 from searchmark.errors import UsageError
-from searchmark.files.store import open_file
+from searchmark.files.store import open_stored
 from searchmark.options.sensitive import ModelName
 
 PACKAGES = ("onnxruntime", "tokenizers")
@@ -100,6 +100,6 @@ def revision_of(files: Iterable[Path], recipe: Recipe, *more: object) -> str:
     """A hash of everything that vectors come from: weights, tokenizer, and what is done with them."""
     digest = hashlib.sha256(repr((recipe, *more)).encode())
     for path in files:
-        with open_file(path) as file:
+        with open_stored(path) as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()

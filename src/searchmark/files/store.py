@@ -25,6 +25,9 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.folders import OWN_FILE, make_private_folder
 from searchmark.files.named_files import NamedFile
+from searchmark.files.packed import inner_stem as inner_stem  # noqa: PLC0414  # readers of files look for it here
+from searchmark.files.packed import inner_suffix as inner_suffix  # noqa: PLC0414  # likewise
+from searchmark.files.packed import unpacked
 from searchmark.files.plain_data import DEEPEST
 from searchmark.files.text_encoding import shortened_bytes
 from searchmark.files.unfinished import open_unfinished
@@ -95,19 +98,6 @@ def _unwritable(path: str | PathLike[str], error: OSError) -> UsageError:
     return UsageError(f"{path} cannot be written: {reason}")
 
 
-def cache_folder() -> Path:
-    """Where things are cached that could be made again: ``$SEARCHMARK_CACHE``, or where the platform wants them."""
-    from platformdirs import user_cache_path
-
-    named = os.environ.get("SEARCHMARK_CACHE")
-    return Path(named) if named else user_cache_path("searchmark", appauthor=False)
-
-
-def foreign_cache_folder() -> Path:
-    """Where agents that are not built in cache what they make with our embedders: apart from what built-in ones rely on."""
-    return (cache_folder() / "foreign").absolute()
-
-
 def check_readable(path: Path) -> None:
     """Refuse what is not there, and what can be read only once: formats are told by a first look."""
     try:
@@ -142,10 +132,15 @@ def write_text(path: str | PathLike[str], text: str | Iterable[str]) -> None:
 
 
 def open_file(path: str | PathLike[str], *, pipe: bool = False) -> BufferedReader:
-    """An ordinary file, opened for reading: a device may never end, and a named pipe waits for whoever writes to it.
+    """The content of an ordinary file, unpacked if it is packed.
 
-    ``pipe`` also takes one that is open already, as ``/dev/stdin`` and ``<(…)`` of a shell are.
+    ``pipe`` also takes a pipe that is open already, as ``/dev/stdin`` and ``<(…)`` of a shell are.
     """
+    return unpacked(open_stored(path, pipe=pipe), path)
+
+
+def open_stored(path: str | PathLike[str], *, pipe: bool = False) -> BufferedReader:
+    """An ordinary file as it is stored: a device may never end, and a named pipe waits for whoever writes to it."""
     try:
         if pipe and _is_open_already(path):
             return Path(path).open("rb")
@@ -163,8 +158,9 @@ def _is_open_already(path: str | PathLike[str]) -> bool:
     return bool(re.fullmatch(r"/dev/(?:stdin|fd/\d+)|/proc/self/fd/\d+", os.fspath(path)))
 
 
-def read_bytes(path: str | PathLike[str], *, pipe: bool = False) -> bytes:
-    with open_file(path, pipe=pipe) as file:
+def read_bytes(path: str | PathLike[str], *, pipe: bool = False, stored: bool = False) -> bytes:
+    """All that a file holds, unpacked if it is packed; or else, as it is ``stored``."""
+    with (open_stored if stored else open_file)(path, pipe=pipe) as file:
         try:
             return file.read()
         except OSError as error:

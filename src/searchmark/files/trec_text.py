@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO, FileIO
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import FormatError, shortened
-from searchmark.files.store import BOM, open_file
+from searchmark.files.store import BOM, open_file, read_bytes
 from searchmark.records.id_columns import Texts, texts_at
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 # Bytes from which on the fast reader saves more time than importing polars takes.
 FAST_FROM = 1 << 20
+_PACKED_TO = 4  # the part of its size that a table of ids and numbers is packed to, roughly
 
 # Bytes that are looked through at once: so few that they stay in the cache of a processor.
 _BLOCK = 1 << 18
@@ -90,9 +92,15 @@ def grouped_by_query(table: TrecTable) -> tuple[NDArray[np.int64], Texts, NDArra
 
 def _is_large(path: Path) -> bool:
     try:
-        return path.stat().st_size >= FAST_FROM
+        return path.stat().st_size >= (FAST_FROM if _is_stored_as_read(path) else FAST_FROM // _PACKED_TO)
     except OSError:  # said by whoever opens it
         return False
+
+
+def _is_stored_as_read(path: Path) -> bool:
+    """Whether polars can be given the file itself, since it is not packed."""
+    with open_file(path) as file:
+        return isinstance(file.raw, FileIO)
 
 
 def _read_careful(path: Path, layout: Layout) -> TrecTable:
@@ -205,7 +213,8 @@ def _clean_frame(path: Path, layout: Layout, blanks: int) -> pl.DataFrame | None
     number = pl.Int64 if layout is QRELS else pl.Float64
     schema = {name: number if name == layout.number else pl.String for name in layout.columns}
     separator = " " if b" " in first else "\t"
-    scan = pl.scan_csv(path.absolute(), separator=separator, has_header=False, quote_char=None, schema=schema, glob=False)
+    source = path.absolute() if _is_stored_as_read(path) else BytesIO(read_bytes(path))
+    scan = pl.scan_csv(source, separator=separator, has_header=False, quote_char=None, schema=schema, glob=False)
     last = pl.col(layout.columns[-1])
     try:
         frame = scan.select("query", "document", layout.number, last.is_null().any().alias("short")).collect()

@@ -77,9 +77,33 @@ KINDS = (
         spoils=True,
     ),
     FindingKind(
-        "no-hit-judged", "warning", "No hit of a run is judged, not even as irrelevant, and no corpus tells whether they exist.",
+        "no-hit-judged", "error", "No hit of a run is judged, not even as irrelevant, and no corpus tells whether they exist.",
         "Either the run found nothing that was judged, or it names documents differently; both score 0.",
         "Compare a few ids of both; name the corpus with --corpus, so that ids are checked.",
+        spoils=True,
+    ),
+    FindingKind(
+        "all-answers-empty", "error", "The agent returned no hit for any case.",
+        "A search that is set up wrongly often finds nothing without an error: a score of 0 says nothing of the search.",
+        "Ask the agent for something that it must find, and check its corpus, its query and how its hits are read.",
+        spoils=True,
+    ),
+    FindingKind(
+        "only-duplicates", "error", "Nearly all hits of a run are dropped as duplicates, so that answers have one or two left.",
+        "Hits that are read wrongly often have one id: what is left of the answers says little of the search.",
+        "Look at the ids that the agent returns, and return every id once.",
+        spoils=True,
+    ),
+    FindingKind(
+        "one-document", "error", "Every answer is the same single document, and it is a target of fewer than half of the cases.",
+        "An agent that does not read the query, or whose hits are read wrongly, answers like this.",
+        "Look at what the agent does with the query, and at how its hits become ids.",
+        spoils=True,
+    ),
+    FindingKind(
+        "same-answers", "warning", "Every case got the same answer, hit by hit.",
+        "An agent that does not read the query answers like this; so does one that returns what is most popular.",
+        "Unless that is meant, look at what the agent does with the query.",
     ),
     FindingKind(
         "run-not-scored", "error", "A run, or the baseline, that cannot be scored on the suite; the rest is audited without it.",

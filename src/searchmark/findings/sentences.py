@@ -16,3 +16,9 @@ def seconds_text(number: float) -> str:
     """A time; what is next to nothing is in a unit that shows it."""
     scale, unit = (1.0, "s") if number >= 1e-3 or not number else (1e3, "ms") if number >= 1e-6 else (1e6, "µs")  # noqa: PLR2004  # units
     return f"{three_digits(number * scale)} {unit}"
+
+
+def share(part: int, of: int) -> str:
+    """A part in percent; one that is not all, or not nothing, never looks like it."""
+    percent = 100 * part / of
+    return "under 1 %" if 0 < percent < 1 else "over 99 %" if 99 < percent < 100 else f"{percent:.0f} %"  # noqa: PLR2004  # percent

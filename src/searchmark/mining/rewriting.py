@@ -14,7 +14,7 @@ from typing import Any
 
 from searchmark.config import RewriterConfig
 from searchmark.errors import ServiceError, UsageError
-from searchmark.files.store import cache_folder
+from searchmark.files.cache_folders import cache_folder
 from searchmark.mining.cases import Rewriting
 from searchmark.services.budget import Budget
 from searchmark.services.chat import ChatModel, ChatOptions

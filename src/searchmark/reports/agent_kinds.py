@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from searchmark.audit.controls import CONTROLS
+from searchmark.analysis.controls import CONTROLS
 from searchmark.records import AgentIdentity
 from searchmark.records.model_names import described
 from searchmark.reports.report import AgentSummary

@@ -8,7 +8,7 @@ from searchmark.reports import comparison_layout, gate_layout, layout
 from searchmark.reports.finding_layout import finding_counts, finding_sentence
 from searchmark.reports.gate_rows import rule_table
 from searchmark.reports.markdown import table_lines
-from searchmark.reports.outcome import MEANINGS, Outcome, outcome_of
+from searchmark.reports.outcome import MEANINGS, Outcome, first_sentence, outcome_of
 from searchmark.reports.quoting import markdown_line, markdown_text, visible, without_commands
 from searchmark.reports.report import Report
 
@@ -29,8 +29,7 @@ def _lines(report: Report) -> Iterator[str]:
     outcome = outcome_of(report)
     yield f"## {_MARKS[outcome]} Search quality: {MEANINGS[outcome]}"
     yield ""
-    sentence = gate_layout.gate_sentence(report)
-    if sentence:
+    for sentence in filter(None, (first_sentence(report), gate_layout.gate_sentence(report))):
         yield f"**{markdown_text(sentence, _SENTENCE)}**"
         yield ""
     yield from _shortened(_tables(report), _TABLES)

@@ -161,5 +161,6 @@ def standing_table(report: Report) -> Table:
     for letter, name in zip(letters(len(names)), names, strict=True):
         found = report.agents[name].measures
         means = (RankedMean(Number(found[measure].mean), tuple(beats[measure][name])) for measure in measures)
-        rows.append((Text(letter), Text(name), *means))
+        doubt = "" if report.agents[name].status == "ok" else f" ({report.agents[name].status})"
+        rows.append((Text(letter), Text(f"{name}{doubt}"), *means))
     return table(("", "run", *measures), rows, keys=2)

@@ -11,6 +11,7 @@ from searchmark.reports.advice_layout import failed_table, more_failed, recommen
 from searchmark.reports.cells import Cell, RankedMean, Table
 from searchmark.reports.finding_layout import case_names, reason_and_remedy
 from searchmark.reports.history_layout import history_lines
+from searchmark.reports.outcome import first_sentence
 from searchmark.reports.quoting import LONGEST_SENTENCE, markdown_line, markdown_text
 from searchmark.reports.report import Report
 from searchmark.reports.usage_layout import usage_table, usages_table
@@ -26,6 +27,8 @@ def to_markdown(report: Report) -> str:
 
 
 def _verdict(report: Report) -> Iterator[str]:
+    untrusted = first_sentence(report)
+    yield from () if untrusted is None else (f"**{markdown_text(untrusted, LONGEST_SENTENCE)}**", "")
     yield f"# {markdown_text(report.suite.name, LONGEST_CELL)}: search quality"
     yield ""
     gate = gate_layout.gate_sentence(report)

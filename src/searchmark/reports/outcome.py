@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from searchmark.findings import spoils
+from searchmark.findings.sentences import counted
 from searchmark.reports.report import Report
 
 Outcome = Literal["measured", "passed", "failed", "unresolvable", "untrusted", "nothing evaluated"]
@@ -25,3 +26,14 @@ def outcome_of(report: Report) -> Outcome:
     if any(map(spoils, report.audit)):
         return "untrusted"
     return "measured" if report.gate is None else report.gate.verdict
+
+
+def first_sentence(report: Report) -> str | None:
+    """Why nothing is known: what every output begins with; None for a result that can be trusted."""
+    if outcome_of(report) == "nothing evaluated":
+        return "nothing was evaluated: not a single case has a value"
+    reasons = [found.message for found in report.audit if spoils(found)]
+    if not reasons:
+        return None
+    more = f" (and {counted(len(reasons) - 1, 'more reason')}, see below)" if len(reasons) > 1 else ""
+    return f"untrusted: {reasons[0].replace('untrusted: ', '', 1)}{more}"

@@ -17,6 +17,7 @@ from searchmark.reports.cells import Table
 from searchmark.reports.finding_layout import finding_sentence, lines_below, more_notes, on_screen
 from searchmark.reports.fitting import fitted, narrowest
 from searchmark.reports.history_layout import history_lines
+from searchmark.reports.outcome import first_sentence
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
 from searchmark.reports.report import AgentSummary, Report
 from searchmark.reports.usage_layout import usage_table, usages_table
@@ -56,6 +57,9 @@ def _laid_out(found: Iterable[Part], console: Console) -> Iterator[RenderableTyp
 
 
 def _parts(report: Report, brief: bool) -> Iterator[Part]:
+    untrusted = first_sentence(report)
+    if untrusted is not None:
+        yield _line(untrusted, "bold red")
     if report.pairs:
         yield from _comparison_parts(report, brief)
     else:

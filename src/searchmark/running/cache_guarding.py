@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from searchmark.agents.agent import AgentSpec
+from searchmark.files.cache_folders import cache_folder, foreign_cache_folder
 from searchmark.files.guarded import changed_at
-from searchmark.files.store import cache_folder, foreign_cache_folder
 from searchmark.running.sandbox.launch import Sandbox
 from searchmark.running.sandbox.needs import is_foreign
 

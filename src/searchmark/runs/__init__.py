@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 
 from searchmark.errors import UsageError
-from searchmark.files.store import BOM, check_readable, file_name, open_file
+from searchmark.files.store import BOM, check_readable, file_name, inner_suffix, open_file
 from searchmark.records import Run, display_names
 
 FORMATS = ("native", "json", "trec")
@@ -96,4 +96,4 @@ def _detect(path: Path) -> str:
         head = file.read(4096).removeprefix(BOM).lstrip()
     if head.startswith(b"{"):
         return "native" if re.search(rb'"record"\s*:\s*"run"', head.split(b"\n", 1)[0]) else "json"
-    return "json" if path.suffix.lower() in {".json", ".jsonl"} else "trec"
+    return "json" if inner_suffix(path) in {".json", ".jsonl"} else "trec"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError, shortened
-from searchmark.files.store import parse_json, read_text
+from searchmark.files.store import inner_stem, parse_json, read_text
 from searchmark.records import Answer, Hit, Run
 from searchmark.records.id_columns import in_bytes
 
@@ -23,7 +23,7 @@ def read_plain(path: str | PathLike[str]) -> Run:
     if not isinstance(data, dict):
         raise FormatError(path, None, "is not a mapping from case to hits")
     answers = [_answer(path, case, hits) for case, hits in data.items()]
-    return Run.from_answers(path.stem, answers)
+    return Run.from_answers(inner_stem(path), answers)
 
 
 def _answer(path: Path, case: str, entries: Any) -> Answer:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import UsageError
-from searchmark.files.store import atomic_write
+from searchmark.files.store import atomic_write, inner_stem
 from searchmark.files.trec_text import RUN, grouped_by_query, read_table
 from searchmark.records import EMPTY, NOT_RUN, OK, Provenance, Run, RunLabel
 from searchmark.records.id_columns import in_bytes, ranks_by_score
@@ -25,7 +25,7 @@ def read_trec(path: str | PathLike[str]) -> Run:
     table = read_table(path, RUN)
     starts, documents, scores = grouped_by_query(table)
     return Run(
-        label=RunLabel(path.stem),
+        label=RunLabel(inner_stem(path)),
         case_ids=table.queries,
         starts=starts,
         ids=documents,

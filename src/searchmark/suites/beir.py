@@ -8,7 +8,8 @@ from os import PathLike
 from pathlib import Path
 
 from searchmark.errors import FormatError, UsageError
-from searchmark.files.store import read_text, write_text
+from searchmark.files.packed import found_file
+from searchmark.files.store import inner_stem, inner_suffix, read_text, write_text
 from searchmark.judging.spelling import nfc
 from searchmark.records import Case, Document, Judgment, Suite
 from searchmark.suites.checks import check_cases
@@ -26,12 +27,12 @@ def read_beir(source: Source) -> Suite:
     else:
         folder, qrels = source.path.absolute().parent.parent, source.path
     judgments = _judgments(qrels)
-    queries = _queries(folder / "queries.jsonl")
+    queries = _queries(found_file(folder / "queries.jsonl") or folder / "queries.jsonl")
     cases = [_case(case, queries.get(nfc(case)), judgments[case]) for case in judgments]
     check_cases(qrels, cases)
     unjudged = tuple(sorted(queries.keys() - set(map(nfc, judgments))))
     dropped = {"queries_without_judgments": len(unjudged)} if unjudged else {}
-    return Suite.from_cases(folder_name(folder), cases, metadata={"split": qrels.stem}, dropped=dropped, unjudged=unjudged)
+    return Suite.from_cases(folder_name(folder), cases, metadata={"split": inner_stem(qrels)}, dropped=dropped, unjudged=unjudged)
 
 
 def _queries(path: Path) -> dict[str, Entry]:
@@ -54,9 +55,9 @@ def _case(case: str, entry: Entry | None, judgments: list[Judgment]) -> Case:
 
 
 def _only_split(folder: Path) -> Path:
-    splits = sorted((folder / "qrels").glob("*.tsv"))
-    preferred = folder / "qrels" / PREFERRED
-    if preferred in splits:
+    splits = sorted(path for path in (folder / "qrels").glob("*.tsv*") if inner_suffix(path) == ".tsv")
+    preferred = found_file(folder / "qrels" / PREFERRED)
+    if preferred is not None:
         return preferred
     if len(splits) != 1:
         known = ", ".join(path.name for path in splits) or "none"

@@ -15,7 +15,7 @@ def read_case_list(source: Source) -> Suite:
     entries = source.entries()
     cases = [_case(entry, number) for number, entry in enumerate(entries, 1)]
     check_cases(source.path, cases)
-    return Suite.from_cases(source.path.stem, cases, kind="case-list", metadata=source.top().rest(*LISTS))
+    return Suite.from_cases(source.name, cases, kind="case-list", metadata=source.top().rest(*LISTS))
 
 
 def _case(entry: Entry, number: int) -> Case:

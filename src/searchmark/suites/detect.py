@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from searchmark.errors import FormatError
+from searchmark.files.packed import found_file
 from searchmark.suites.source import LISTS, Source, snake
 
 # Format and where its reader is.
@@ -50,9 +51,9 @@ def detect(source: Source) -> str:
 
 
 def _detect_folder(source: Source) -> str:
-    if (source.path / "labels.jsonl").is_file():  # it may have a queries.jsonl of its own
+    if found_file(source.path / "labels.jsonl"):  # it may have a queries.jsonl of its own
         return "labels"
-    if (source.path / "queries.jsonl").is_file():
+    if found_file(source.path / "queries.jsonl"):
         return "beir"
     raise FormatError(source.path, None, "is a folder without queries.jsonl (BEIR) or labels.jsonl (graded labels)")
 

@@ -23,7 +23,7 @@ def read_fixtures(source: Source) -> Suite:
     cases = [_case(entry) for entry in entries]
     check_cases(source.path, cases, "fixtures")
     top = source.top()
-    return Suite.from_cases(source.path.stem, cases, model=top.maybe_text("model"), metadata=top.rest("model", *LISTS))
+    return Suite.from_cases(source.name, cases, model=top.maybe_text("model"), metadata=top.rest("model", *LISTS))
 
 
 def _case(entry: Entry) -> Case:

@@ -23,7 +23,7 @@ def read_gold_set(source: Source) -> Suite:
     if top.has("metadata"):
         top.mapping("metadata")  # refuses anything else
     metadata = top.rest("test_cases", "metadata") | (top.values.get("metadata") or {})
-    return _suite(source.path.stem, source.path, entries, metadata)
+    return _suite(source.name, source.path, entries, metadata)
 
 
 def suite_of_rows(name: str, rows: Iterable[Mapping[str, Any]], metadata: Mapping[str, Any]) -> Suite:

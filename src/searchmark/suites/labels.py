@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from searchmark.errors import FormatError, shortened
+from searchmark.files.packed import found_file
 from searchmark.records import Case, Defaults, Judgment, Suite
 from searchmark.suites.checks import check_cases
 from searchmark.suites.queries import ListedQuery, queries_file, read_queries
@@ -33,7 +34,7 @@ def read_labels(source: Source, queries: Path | None = None) -> Suite:
     """A folder with both files, or a labels file and where the queries are; grade 2 and above is relevant."""
     name = source.name
     if source.path.is_dir():
-        queries, source = queries or queries_file(source.path), Source(source.path / LABELS)
+        queries, source = queries or queries_file(source.path), Source(found_file(source.path / LABELS) or source.path / LABELS)
     asked = None if queries is None else read_queries(queries)
     labelled = _labelled(source, queries, asked)
     cases = [_case(each, labelled.get(each), asked) for each in (labelled if asked is None else asked)]

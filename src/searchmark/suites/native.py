@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.schemas import Schema
-from searchmark.files.store import check_shape, write_text
+from searchmark.files.store import check_shape, inner_stem, write_text
 from searchmark.options.gate_options import GateOptions
 from searchmark.options.strict import strict_record
 from searchmark.records import Case, Defaults, Suite, SuiteKind
@@ -106,7 +106,7 @@ def _setup(source: Source, content: SuiteFile) -> SuiteSetup:
 
 def _suite(path: Path, content: SuiteFile) -> Suite:
     return Suite.from_cases(
-        content.name or path.stem,
+        content.name or inner_stem(path),
         content.cases,
         kind=content.kind,
         defaults=content.defaults,

@@ -36,7 +36,7 @@ def read_quepid(source: Source) -> Suite:
     check_cases(source.path, cases)
     without = len(judged) - len(cases)
     counts = {"hits_without_rating": unrated, "queries_without_judgments": without}
-    return Suite.from_cases(source.path.stem, cases, dropped={reason: count for reason, count in counts.items() if count})
+    return Suite.from_cases(source.name, cases, dropped={reason: count for reason, count in counts.items() if count})
 
 
 def csv_entries(source: Source) -> Iterator[Entry]:

@@ -12,7 +12,7 @@ from io import StringIO
 from pathlib import Path
 
 from searchmark.errors import FormatError, shortened
-from searchmark.files.store import read_text
+from searchmark.files.store import inner_suffix, read_text
 from searchmark.suites.source import Entry, Source
 
 EXTENSIONS = (".txt", ".jsonl", ".tsv", ".json", ".ndjson")
@@ -31,7 +31,7 @@ class ListedQuery:
 
 def read_queries(path: Path) -> dict[str, ListedQuery]:
     """Queries by id."""
-    extension = path.suffix.lower()
+    extension = inner_suffix(path)
     found: Iterator[ListedQuery]
     if extension in (".json", ".jsonl", ".ndjson"):
         found = map(_from_entry, Source(path, pipe=True).entries("queries"))

@@ -29,7 +29,7 @@ def read_rank_eval(source: Source) -> Suite:
     if not cases:
         raise FormatError(source.path, "requests", "is empty")
     check_cases(source.path, cases, "requests")
-    return Suite.from_cases(source.path.stem, cases, metadata=source.top().rest("requests"))
+    return Suite.from_cases(source.name, cases, metadata=source.top().rest("requests"))
 
 
 def _templates(top: Entry) -> dict[str, dict[str, Any]]:

@@ -18,7 +18,7 @@ def read_rre(source: Source) -> Suite:
     if not numbered:
         raise FormatError(source.path, None, "holds no queries")
     check_cases(source.path, numbered)
-    return Suite.from_cases(source.path.stem, numbered, metadata=source.top().rest("topics", "query_groups", "queries"))
+    return Suite.from_cases(source.name, numbered, metadata=source.top().rest("topics", "query_groups", "queries"))
 
 
 def _without_id(case: Case) -> dict[str, Any]:

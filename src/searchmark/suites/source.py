@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError
-from searchmark.files.store import BOM, open_file, parse_json, read_text
+from searchmark.files.store import BOM, inner_stem, inner_suffix, open_file, parse_json, read_text
 from searchmark.suites.script import EXTENSIONS as SCRIPT_EXTENSIONS
 from searchmark.suites.script import script_cases
 from searchmark.suites.spans import plain_value
@@ -54,11 +54,11 @@ class Source:
     @property
     def name(self) -> str:
         """What a suite without a name of its own is called; ``.`` and ``..`` are folders that have one."""
-        return folder_name(self.path) if self.path.is_dir() else self.path.stem
+        return folder_name(self.path) if self.path.is_dir() else inner_stem(self.path)
 
-    @property
+    @cached_property
     def extension(self) -> str:
-        return self.path.suffix.lower()
+        return inner_suffix(self.path)
 
     @cached_property
     def head(self) -> str:

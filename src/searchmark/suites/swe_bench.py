@@ -23,7 +23,7 @@ def read_swe_bench(source: Source) -> Suite:
     if not cases:
         raise FormatError(source.path, None, "holds no instances")
     check_cases(source.path, cases)
-    return Suite.from_cases(source.path.stem, cases)
+    return Suite.from_cases(source.name, cases)
 
 
 def _case(entry: Entry) -> Case:

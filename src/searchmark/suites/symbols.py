@@ -25,7 +25,7 @@ def read_symbols(source: Source) -> Suite:
     cases = [_case(entry, number, names, exclude) for number, entry in enumerate(source.entries(), 1)]
     check_cases(source.path, cases, "queries")
     metadata = top.rest(*LISTS, "defaults", "exclude")
-    return Suite.from_cases(source.path.stem, cases, kind="symbols", defaults=_defaults(top), metadata=metadata)
+    return Suite.from_cases(source.name, cases, kind="symbols", defaults=_defaults(top), metadata=metadata)
 
 
 def _defaults(top: Entry) -> Defaults:

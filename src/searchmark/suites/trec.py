@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from searchmark.errors import FormatError
-from searchmark.files.store import BOM, read_bytes, write_text
+from searchmark.files.store import BOM, inner_stem, read_bytes, write_text
 from searchmark.files.trec_text import QRELS, TrecTable, grouped_by_query, read_table
 from searchmark.records import Case, CaseTable, JudgmentTable, Suite
 from searchmark.records.id_columns import pair_keys
@@ -38,9 +38,9 @@ def read_qrels(path: str | PathLike[str], topics: str | PathLike[str] | None = N
     starts, targets, grades = grouped_by_query(table)
     judgments = JudgmentTable(starts, targets, grades.astype(np.int64, copy=False))
     if topics is None:
-        return Suite(path.stem, CaseTable(table.queries), judgments)
+        return Suite(inner_stem(path), CaseTable(table.queries), judgments)
     known = read_topics(topics)
-    heads = Suite.from_cases(path.stem, [known.get(query) or Case(query) for query in table.queries])
+    heads = Suite.from_cases(inner_stem(path), [known.get(query) or Case(query) for query in table.queries])
     unanswerable = heads.table.unanswerable
     if unanswerable is not None and (unanswerable[judgments.case] & (judgments.grades > 0)).any():
         raise FormatError(topics, None, "marks a case unanswerable that has a relevant target")
@@ -49,8 +49,8 @@ def read_qrels(path: str | PathLike[str], topics: str | PathLike[str] | None = N
     silent = [case for case in known.values() if case.unanswerable and case.id in without]
     unjudged = tuple(sorted(without.difference(case.id for case in silent)))
     dropped = {"topics_without_judgments": len(unjudged)} if unjudged else {}
-    suite = Suite(path.stem, heads.table, judgments, dropped=dropped, unjudged=unjudged)
-    return Suite.from_cases(path.stem, [*suite.cases, *silent], dropped=dropped, unjudged=unjudged) if silent else suite
+    suite = Suite(inner_stem(path), heads.table, judgments, dropped=dropped, unjudged=unjudged)
+    return Suite.from_cases(inner_stem(path), [*suite.cases, *silent], dropped=dropped, unjudged=unjudged) if silent else suite
 
 
 def _refuse_repetition(path: Path, table: TrecTable) -> None:

@@ -26,8 +26,9 @@ from searchmark.agents.lexical.chunk_store import DIGEST_BYTES, Contents
 from searchmark.agents.lexical.tokens import Tokeniser
 from searchmark.agents.lexical.vocabulary import Counts, Ints, ranges
 from searchmark.errors import UsageError
+from searchmark.files.cache_folders import cache_folder
 from searchmark.files.guarded import changed_at, guarded_since
-from searchmark.files.store import atomic_write, cache_folder
+from searchmark.files.store import atomic_write
 
 LAYOUT = 2  # of a file; a change makes another folder
 MOST_BYTES = 2_000_000_000  # what was not used for longest goes first

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from searchmark.audit.controls import is_of_control
+from searchmark.analysis.controls import is_of_control
 from searchmark.audit.gold_and_agents.circularity import agreement_of, circularity
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding

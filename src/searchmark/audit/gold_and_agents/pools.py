@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.audit.controls import is_of_control
+from searchmark.analysis.controls import is_of_control
 from searchmark.audit.judged_pools import hits_without_chosen, is_pooled
 from searchmark.audit.result import AuditTable
 from searchmark.audit.subject import Subject

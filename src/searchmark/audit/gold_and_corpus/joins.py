@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from searchmark.audit.gold_and_corpus.nearest import NearIds
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
+from searchmark.judging.near_ids import NearIds
 from searchmark.records import Suite
 
 TOLERATED = 0.05  # share of judged cases without a query where all queries are judged

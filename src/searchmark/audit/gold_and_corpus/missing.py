@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from searchmark.audit.gold_and_corpus.nearest import NearIds, Remedy
 from searchmark.audit.subject import Subject
 from searchmark.judging.existence import Existing
 from searchmark.judging.matching import path_of_lines
+from searchmark.judging.near_ids import NearIds, Remedy
 from searchmark.records import MATCHES, Suite
 
 SHOWN = 3

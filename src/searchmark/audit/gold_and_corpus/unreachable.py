@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from searchmark.audit.gold_and_corpus.missing import SHOWN, MissingTargets
-from searchmark.audit.gold_and_corpus.nearest import beside
 from searchmark.audit.gold_and_corpus.renamed import new_names_of
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
+from searchmark.findings.sentences import share
+from searchmark.judging.near_ids import beside
 
 
 def missing_targets(subject: Subject) -> Iterator[Finding]:
@@ -23,7 +24,8 @@ def missing_targets(subject: Subject) -> Iterator[Finding]:
             "all-targets-missing", f"{none}: {_examples(missing, missing.targets, renamed)}", dict.fromkeys(missing.cases)
         )
     elif missing.is_most:
-        message = f"{len(missing.targets)} of {missing.of} relevant targets are not in the corpus, which is more than half"
+        count = len(missing.targets)
+        message = f"{count} of {missing.of} relevant targets ({share(count, missing.of)}) are not in the corpus"
         shown = _examples(missing, missing.targets, renamed)
         yield finding("most-targets-missing", f"{message}: {shown}", dict.fromkeys(missing.cases))
     else:
@@ -34,7 +36,7 @@ def _some(missing: MissingTargets, renamed: Mapping[str, str]) -> Iterator[Findi
     rest = [each for each in zip(missing.targets, missing.cases, strict=True) if each[0] not in renamed]
     if rest:
         others = f" (beside {len(renamed)} that seem to be renamed)" if renamed else ""
-        message = f"{len(rest)} of {missing.of} relevant targets are not in the corpus{others}"
+        message = f"{len(rest)} of {missing.of} relevant targets ({share(len(rest), missing.of)}) are not in the corpus{others}"
         shown = _examples(missing, [target for target, _ in rest], renamed)
         yield finding("unreachable-targets", f"{message}: {shown}", dict.fromkeys(case for _, case in rest))
 
@@ -42,11 +44,12 @@ def _some(missing: MissingTargets, renamed: Mapping[str, str]) -> Iterator[Findi
 def _examples(missing: MissingTargets, targets: Sequence[str], renamed: Mapping[str, str]) -> str:
     """What is looked for and what is there, and what would make them fit."""
     distinct, remedy = list(dict.fromkeys(targets)), missing.remedy
-    if remedy is None:
-        shown = [beside(target, renamed.get(target) or missing.near.nearest(target)) for target in distinct[:SHOWN]]
-        return ", ".join(shown) + _more(len(distinct) - SHOWN)
-    target = next(iter(remedy.found))
-    return f"{beside(target, remedy.found[target])}; {remedy.told(targets)}"
+    if remedy is not None:
+        return remedy.shown(targets)
+    nearest = [renamed.get(target) or missing.near.nearest(target) for target in distinct[:SHOWN]]
+    shown = ", ".join(map(beside, distinct[:SHOWN], nearest)) + _more(len(distinct) - SHOWN)
+    other = missing.near.any_id
+    return shown if any(nearest) or other is None else f"{shown}; the corpus has ids like {other!r}"
 
 
 def _more(rest: int) -> str:

@@ -125,9 +125,10 @@ def _both(suite: Suite, former: Run | None, run: Run, measures: Sequence[str]) -
 def _update_metrics(file: Path, former: BaselineMetrics, scores: Scores, choice: UpdateChoice) -> int:
     from searchmark.approval.baseline_update import searched_with
     from searchmark.approval.metrics_edits import updated_metrics
-    from searchmark.files.store import atomic_write, read_bytes
+    from searchmark.files.in_place import read_to_change
+    from searchmark.files.store import atomic_write
 
-    text = read_bytes(file).decode("utf-8", "surrogateescape")
+    text = read_to_change(file).decode("utf-8", "surrogateescape")
     new = updated_metrics(file, text, former, scores, reason=choice.reason, today=datetime.now(UTC).date())
     if searched_with(scores.judged.run) is None:
         tell(f"the run does not say which embedding model it searched with: 'model' stays {former.model or 'as it is'}")

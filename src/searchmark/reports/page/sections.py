@@ -17,7 +17,7 @@ from searchmark.reports.cells import Interval, Number, SegmentMean, Table
 from searchmark.reports.gate_rows import rule_table
 from searchmark.reports.history_layout import HistoryLine, history_lines
 from searchmark.reports.measured import leading_measure, measure_names
-from searchmark.reports.outcome import Outcome, outcome_of
+from searchmark.reports.outcome import Outcome, first_sentence, outcome_of
 from searchmark.reports.page.figures import Tick, Whisker, scale_of, whisker
 from searchmark.reports.page.heat import HeatMap, heat_maps, leakage_maps
 from searchmark.reports.page.pictures import Distribution, Scatter, TrendPicture, distributions, histories, scatter
@@ -128,7 +128,8 @@ class Page:
     def headline(self) -> str:
         """The result in a few words: how the gate ended, or else the verdicts, or else the leading number."""
         if self.outcome != "measured":
-            return _HEADLINES[self.outcome]
+            reason = first_sentence(self.report) if self.outcome == "untrusted" else None
+            return _HEADLINES[self.outcome] + ("" if reason is None else reason.removeprefix("untrusted"))
         return _counted_verdicts(self.report.pairs) or _leading_number(self.report)
 
     @property

@@ -16,8 +16,8 @@ from typing import Literal
 from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.locations import Location
 from searchmark.errors import UsageError
+from searchmark.files.cache_folders import cache_folder, foreign_cache_folder
 from searchmark.files.guarded import GUARD
-from searchmark.files.store import cache_folder, foreign_cache_folder
 from searchmark.running.sandbox import bubblewrap, landlock
 from searchmark.running.sandbox.confinement import Confinement
 from searchmark.running.sandbox.landlock import Ruleset

@@ -51,6 +51,11 @@ class Remedy:
         of = "them" if len(tried) < MOST_TARGETS else f"the {len(tried)} that were tried"
         return f"{self.words}, {fitting if of == 'them' else len(self.found)} of {of} would be found"
 
+    def shown(self, names: Sequence[str], there: str = "the corpus") -> str:
+        """One of the names beside what is there, and what the change would do for all of them."""
+        name = next(iter(self.found))
+        return f"{beside(name, self.found[name], there)}; {self.told(names)}"
+
 
 class NearIds:
     """The ids of a corpus, by all that some missing targets may have in common with them."""
@@ -63,6 +68,11 @@ class NearIds:
         """What would make most of the missing targets fit, if anything does so for half of them, and for so many at least."""
         best = max(self.remedies, key=lambda each: len(each.found), default=None)
         return best if best is not None and len(best.found) >= max(len(self._missing) / 2, fewest) else None
+
+    @property
+    def any_id(self) -> str | None:
+        """One of the ids, to show how they are written."""
+        return next(iter(self._ids), None)
 
     def nearest(self, target: str) -> str | None:
         """The id that a missing target most likely means; None where a person would see none that is near."""
