@@ -1,0 +1,53 @@
+"""The first hours of four people, each a script that they could have typed, on data of their kind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+FIRST_HOURS = EXAMPLES / "first-hour"
+# What each of them must have been told, in this order.
+TOLD = {
+    "shop": ["running shoes", "nDCG@10", "RR", "P@1", "something warm", "B201", "hybrid"],
+    "rag": [
+        "docs/INSTALL.md is not in the corpus",
+        "semantic",
+        "is a sound agent",
+        "Traceback",
+        "KeyError",
+        "why do I get 429",
+    ],
+    "code": ["30 cases", "keyword", "random"],
+    "research": ["num_rel_ret", "sparse", "dense", "alpha_nDCG@10", "corpus.jsonl", "401 Q0 FH-"],
+}
+
+
+def run_script(role: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    """The script in a copy of the examples, so that it can leave nothing in the source tree."""
+    shutil.copytree(FIRST_HOURS / role, tmp_path / "examples" / "first-hour" / role)
+    (tmp_path / "examples" / "demo").symlink_to(EXAMPLES / "demo")
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "120"}
+    return subprocess.run(
+        ["sh", f"examples/first-hour/{role}/first-hour.sh"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_there_is_one_for_each_role() -> None:
+    assert {folder.name for folder in FIRST_HOURS.iterdir() if folder.is_dir()} == set(TOLD)
+
+
+@pytest.mark.parametrize("role", sorted(TOLD))
+def test_a_first_hour_goes_as_it_is_written(role: str, tmp_path: Path) -> None:
+    done = run_script(role, tmp_path)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    said, position = done.stdout + done.stderr, 0
+    for words in TOLD[role]:
+        found = done.stdout.find(words, position)
+        assert found >= 0 or words in said, f"{words!r} was not said"
+        position = max(position, found)
