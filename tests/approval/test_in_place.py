@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import Answer, Hit, Run, load_suite, save_suite
+from searchmark import Answer, Hit, Run, load_run, load_suite, save_suite
 from searchmark.approval.approving import approve
 from searchmark.approval.records import Approval
 from searchmark.errors import UsageError
@@ -180,10 +180,21 @@ class TestJson:
         approved(path, _1=["thé"])
         assert path.read_text() == '[{"query": "caf\\u00e9", "expectedIds": ["th\\u00e9"]}]'
 
-    def test_a_byte_order_mark_and_bytes_that_are_not_utf_8_stay(self, file) -> None:
-        path = file("cases.json", b'\xef\xbb\xbf[{"query": "\xff", "expectedIds": ["a"]}]')
+    def test_a_byte_order_mark_stays(self, file) -> None:
+        path = file("cases.json", b'\xef\xbb\xbf[{"query": "q", "expectedIds": ["a"]}]')
         approved(path, _1=["b"])
-        assert path.read_bytes() == b'\xef\xbb\xbf[{"query": "\xff", "expectedIds": ["b"]}]'
+        assert path.read_bytes() == b'\xef\xbb\xbf[{"query": "q", "expectedIds": ["b"]}]'
+
+    @pytest.mark.parametrize(
+        "content",
+        ['[{"query": "é", "expectedIds": ["a"]}]'.encode(each) for each in ("latin-1", "utf-16")],
+        ids=["Latin-1", "UTF-16"],
+    )
+    def test_a_file_that_is_not_utf_8_stays_as_it_is(self, file, tmp_path: Path, content: bytes) -> None:
+        path, run = file("cases.json", content), plain_run(tmp_path / "engine.json", _1=["b"])
+        with pytest.raises(UsageError, match="UTF-"):
+            approve(path, load_run(run), lambda _: True, author="Ann")
+        assert path.read_bytes() == content
 
     def test_a_list_of_cases_has_no_room_for_who_approved(self, file, tmp_path: Path) -> None:
         path, run = file("cases.json", '[{"query": "q", "expectedIds": ["a"]}]'), plain_run(tmp_path / "engine.json", _1=["b"])

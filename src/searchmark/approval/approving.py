@@ -17,6 +17,7 @@ from searchmark.approval.suite_text import SuiteText
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.in_place import read_to_change
 from searchmark.files.store import BOM, atomic_write, check_readable, check_replaceable
+from searchmark.files.text_encoding import strict_text
 from searchmark.records import Case, Run, Suite
 from searchmark.suites import read_suite
 from searchmark.suites.detect import detect
@@ -47,7 +48,7 @@ def approve(
     if write:
         check_replaceable(path)
     content = read_to_change(path)
-    file, suite = _read(path, _decoded(content), format)
+    file, suite = _read(path, strict_text(path, content), format)
     _refuse_all(path, file.format_name, suite)
     proposal = propose(suite, file.format_name, run, only)
     approved = tuple(change for change in proposal.changed if decide(change))
@@ -59,7 +60,7 @@ def approve(
     edits = _edits(file, suite, approved)
     after = applied(file.text, [*(each.edit for each in edits.values()), *([kept] if kept else [])])
     new_content = _encoded(path, after, content)
-    _check(file, suite, approved, _decoded(new_content))
+    _check(file, suite, approved, strict_text(path, new_content))
     if write:
         _write(path, content, new_content)
     return Approval(
@@ -136,14 +137,10 @@ def _beside(suite: Suite) -> tuple[object, ...]:
     return (suite.name, suite.defaults, suite.description, suite.model, metadata)
 
 
-def _decoded(content: bytes) -> str:
-    return content.removeprefix(BOM).decode("utf-8", "surrogateescape")
-
-
 def _encoded(path: Path, text: str, former: bytes) -> bytes:
     """The new text as bytes, behind a byte order mark if there was one."""
     try:
-        return (BOM if former.startswith(BOM) else b"") + text.encode("utf-8", "surrogateescape")
+        return (BOM if former.startswith(BOM) else b"") + text.encode()
     except UnicodeEncodeError as error:
         raise UsageError(f"{path} cannot be written: {text[error.start]!r} is not a character that a file can hold") from error
 

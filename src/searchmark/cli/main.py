@@ -25,6 +25,7 @@ from searchmark.errors import (
     SearchmarkError,
     os_error_sentence,
 )
+from searchmark.files.notes import notes_told_by
 
 # Verb and the first line of its help, so that listing the verbs imports none of them.
 VERBS = {
@@ -119,12 +120,19 @@ def _interrupted(*, last_words: bool) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     """Run a verb. Whatever an interrupt was turned into on its way, by an import that it broke for one, is an interrupt again."""
     try:
-        code = app.main(args=arguments, prog_name="searchmark", standalone_mode=False)
+        with notes_told_by(_note):
+            code = app.main(args=arguments, prog_name="searchmark", standalone_mode=False)
     except Exception as error:
         if isinstance(error, click.Abort) or _follows_interrupt(error):
             raise KeyboardInterrupt from error
         raise
     return code if isinstance(code, int) else EXIT_OK
+
+
+def _note(sentence: str) -> None:
+    from searchmark.cli._output import tell
+
+    tell(f"searchmark: note: {sentence}", LONGEST_SENTENCE)
 
 
 def _follows_interrupt(error: BaseException | None) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from searchmark.config.parsing import PROJECT_FILE, project_section
 from searchmark.errors import FormatError, UsageError
-from searchmark.files.store import BOM
+from searchmark.files.text_encoding import strict_text
 from searchmark.files.toml_files import parse_toml
 
 LARGEST = 1 << 20  # bytes of a config; others may have put a larger file there to be read
@@ -86,19 +86,15 @@ def _is_ours(content: bytes) -> bool:
     if b"searchmark" not in content or len(content) > LARGEST:  # most have nothing, and need not be understood for that
         return False
     try:
-        return bool(project_section(parse_toml(Path(PROJECT_FILE), _text(content))))
+        return bool(project_section(parse_toml(Path(PROJECT_FILE), strict_text(PROJECT_FILE, content))))
     except FormatError:
         return False
-
-
-def _text(content: bytes) -> str:
-    return content.removeprefix(BOM).decode("utf-8", "surrogateescape")
 
 
 def _trusted(file: Path, opened: _Opened, project: Path) -> str:
     for reason in _doubts(file, opened.status, project):
         raise _refusal(file, reason)
-    return _text(opened.content)
+    return strict_text(file, opened.content)
 
 
 def _doubts(file: Path, status: os.stat_result, project: Path) -> Iterator[str]:

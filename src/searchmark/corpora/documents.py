@@ -15,6 +15,7 @@ from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.errors import FormatError, shortened
 from searchmark.files.csv_rows import csv_rows
 from searchmark.files.store import inner_suffix, open_file, parse_json, strict_decoder
+from searchmark.files.utf8_rows import naming_bytes
 from searchmark.records import Document
 
 PIECE = 1 << 20
@@ -41,7 +42,7 @@ def stream_documents(path: Path, mapping: FieldMapping) -> Iterator[Document]:
     A mapping to a field that no record has is refused at the end: only then is that known.
     """
     unseen, names = mapping.named, set[str]()
-    for place, record in _records(path):
+    for place, record in naming_bytes(path, _records(path)):
         if not isinstance(record, dict):
             raise FormatError(path, place, "is not a mapping")
         if unseen:
@@ -67,7 +68,7 @@ def _records(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _open(path: Path) -> TextIOWrapper:
-    return TextIOWrapper(open_file(path), encoding="utf-8-sig", errors="surrogateescape", newline="")
+    return TextIOWrapper(open_file(path), encoding="utf-8-sig", newline="")
 
 
 def _from_lines(path: Path) -> Iterator[tuple[str, Any]]:

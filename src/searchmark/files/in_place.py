@@ -7,6 +7,7 @@ from os import PathLike
 from searchmark.errors import UsageError
 from searchmark.files.packed import packing_of
 from searchmark.files.store import read_bytes
+from searchmark.files.text_encoding import wide_encoding
 
 
 def read_to_change(path: str | PathLike[str]) -> bytes:
@@ -14,4 +15,6 @@ def read_to_change(path: str | PathLike[str]) -> bytes:
     content = read_bytes(path, stored=True)
     if packing := packing_of(content):
         raise UsageError(f"{path} is packed by {packing}, and cannot be changed in place; unpack it first")
+    if encoding := wide_encoding(content):
+        raise UsageError(f"{path} is {encoding[:6].upper()}, and cannot be changed in place; convert it to UTF-8 first")
     return content

@@ -29,7 +29,7 @@ from searchmark.files.packed import inner_stem as inner_stem  # noqa: PLC0414  #
 from searchmark.files.packed import inner_suffix as inner_suffix  # noqa: PLC0414  # likewise
 from searchmark.files.packed import unpacked
 from searchmark.files.plain_data import DEEPEST
-from searchmark.files.text_encoding import shortened_bytes
+from searchmark.files.text_encoding import as_utf8, shortened_bytes, strict_text
 from searchmark.files.unfinished import open_unfinished
 
 if TYPE_CHECKING:
@@ -132,11 +132,11 @@ def write_text(path: str | PathLike[str], text: str | Iterable[str]) -> None:
 
 
 def open_file(path: str | PathLike[str], *, pipe: bool = False) -> BufferedReader:
-    """The content of an ordinary file, unpacked if it is packed.
+    """The content of an ordinary file: unpacked if it is packed, and in UTF-8 if it is UTF-16.
 
     ``pipe`` also takes a pipe that is open already, as ``/dev/stdin`` and ``<(…)`` of a shell are.
     """
-    return unpacked(open_stored(path, pipe=pipe), path)
+    return as_utf8(unpacked(open_stored(path, pipe=pipe), path), path)
 
 
 def open_stored(path: str | PathLike[str], *, pipe: bool = False) -> BufferedReader:
@@ -159,7 +159,7 @@ def _is_open_already(path: str | PathLike[str]) -> bool:
 
 
 def read_bytes(path: str | PathLike[str], *, pipe: bool = False, stored: bool = False) -> bytes:
-    """All that a file holds, unpacked if it is packed; or else, as it is ``stored``."""
+    """All that a file holds, as `open_file` gives it; or else, as it is ``stored``."""
     with (open_stored if stored else open_file)(path, pipe=pipe) as file:
         try:
             return file.read()
@@ -170,6 +170,11 @@ def read_bytes(path: str | PathLike[str], *, pipe: bool = False, stored: bool = 
 def read_text(path: str | PathLike[str], *, pipe: bool = False) -> str:
     """The text of a file; bytes that are not UTF-8 survive as lone surrogates."""
     return read_bytes(path, pipe=pipe).removeprefix(BOM).decode("utf-8", "surrogateescape")
+
+
+def read_utf8(path: str | PathLike[str], *, pipe: bool = False) -> str:
+    """The text of a file that people wrote; what is not UTF-8 is refused with its line and a way to convert it."""
+    return strict_text(path, read_bytes(path, pipe=pipe))
 
 
 def parse_json(path: str | PathLike[str], text: str, line: int | None = None, *, constants: bool = False) -> Any:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from searchmark.errors import FormatError
-from searchmark.files.store import read_text
+from searchmark.files.store import read_utf8
 from searchmark.labelling.words import LONGEST_PHRASE, phrase, words
 
 SHIPPED = Path(__file__).with_name("fashion.txt")
@@ -149,7 +149,7 @@ def _read_into(lexicon: Lexicon, path: Path) -> None:
 @cache
 def _lines(path: Path) -> list[tuple[int, str | None, list[str], str]]:
     """The relations of a file: number of the line, section, phrases, and the sign between them."""
-    return list(_parsed(path, read_text(path, pipe=True).split("\n")))
+    return list(_parsed(path, read_utf8(path, pipe=True).split("\n")))
 
 
 def _parsed(path: Path, lines: Iterable[str]) -> Iterator[tuple[int, str | None, list[str], str]]:

@@ -13,7 +13,7 @@ from typing import Any
 from searchmark.corpora.field_mapping import plain
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.csv_rows import csv_rows
-from searchmark.files.store import read_text
+from searchmark.files.store import read_utf8
 from searchmark.labelling.review_cells import id_cell, read_cell, text_cell
 from searchmark.suites.source import Entry, Source
 
@@ -95,7 +95,7 @@ def _entries(path: Path) -> Iterator[Entry]:
     if path.suffix.lower() != ".csv":
         yield from Source(path).entries()
         return
-    rows = csv_rows(path, io.StringIO(read_text(path), newline=""))
+    rows = csv_rows(path, io.StringIO(read_utf8(path), newline=""))
     _, header = next(rows, (0, list[str]()))
     if missing := [name for name in ("query_id", "item_id", "grade") if name not in header]:
         raise FormatError(path, "line 1", f"has no column {missing[0]!r}")

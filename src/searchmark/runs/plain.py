@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError, shortened
-from searchmark.files.store import inner_stem, parse_json, read_text
+from searchmark.files.store import inner_stem, parse_json, read_utf8
 from searchmark.records import Answer, Hit, Run
 from searchmark.records.id_columns import in_bytes
 
 
 def read_plain(path: str | PathLike[str]) -> Run:
     path = Path(path)
-    data = parse_json(path, read_text(path), constants=True)
+    data = parse_json(path, read_utf8(path), constants=True)
     if not isinstance(data, dict):
         raise FormatError(path, None, "is not a mapping from case to hits")
     answers = [_answer(path, case, hits) for case, hits in data.items()]

@@ -12,7 +12,7 @@ from io import StringIO
 from pathlib import Path
 
 from searchmark.errors import FormatError, shortened
-from searchmark.files.store import inner_suffix, read_text
+from searchmark.files.store import inner_suffix, read_utf8
 from searchmark.suites.source import Entry, Source
 
 EXTENSIONS = (".txt", ".jsonl", ".tsv", ".json", ".ndjson")
@@ -66,7 +66,7 @@ def _from_entry(entry: Entry) -> ListedQuery:
 
 
 def _from_lines(path: Path) -> Iterator[ListedQuery]:
-    for number, line in enumerate(read_text(path, pipe=True).split("\n"), 1):
+    for number, line in enumerate(read_utf8(path, pipe=True).split("\n"), 1):
         text, position = line.strip(), f"line {number}"
         if not text or text.startswith("#"):
             continue
@@ -84,7 +84,7 @@ def _rows(path: Path, separator: str) -> Iterator[Entry]:
     """The rows of a table whose first line names its columns; empty cells are absent."""
     from searchmark.files.csv_rows import csv_rows
 
-    text = read_text(path, pipe=True).replace("\r\n", "\n")
+    text = read_utf8(path, pipe=True).replace("\r\n", "\n")
     rows = csv_rows(path, StringIO(text, newline="")) if separator == "," else _tab_separated(text)
     header: list[str] | None = None
     for number, row in rows:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError
-from searchmark.files.store import BOM, inner_stem, inner_suffix, open_file, parse_json, read_text
+from searchmark.files.store import BOM, inner_stem, inner_suffix, open_file, parse_json, read_utf8
 from searchmark.suites.script import EXTENSIONS as SCRIPT_EXTENSIONS
 from searchmark.suites.script import script_cases
 from searchmark.suites.spans import plain_value
@@ -49,7 +49,7 @@ class Source:
 
     @cached_property
     def text(self) -> str:
-        return read_text(self.path, pipe=self.pipe) if self.content is None else self.content
+        return read_utf8(self.path, pipe=self.pipe) if self.content is None else self.content
 
     @property
     def name(self) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from annotated_types import Ge, Gt, Le, Lt
 
 from searchmark.errors import FormatError
-from searchmark.files.store import check_readable, check_shape, read_text
+from searchmark.files.store import check_readable, check_shape, read_utf8
 from searchmark.options.run_options import DEEPEST
 from searchmark.options.strict import strict_record
 
@@ -48,7 +48,7 @@ def load_sweep(path: str | PathLike[str]) -> SweepConfig:
 
     file = Path(path)
     check_readable(file)
-    data = parse_yaml(file, read_text(file), numbers=True)
+    data = parse_yaml(file, read_utf8(file), numbers=True)
     if not isinstance(data, Mapping):
         raise FormatError(file, None, "is not a sweep file: it needs a mapping with 'grid', such as grid: {index: [exact, hnsw]}")
     _refuse_other_forms(file, data)

@@ -16,7 +16,7 @@ from searchmark.audit.claims.headers import ClaimColumn, Role, column
 from searchmark.audit.claims.printed import LONGEST, MISSING, CellNumber, PrintedNumber, digits
 from searchmark.errors import FormatError, shortened
 from searchmark.files.csv_rows import csv_rows
-from searchmark.files.store import check_readable, inner_suffix, read_text
+from searchmark.files.store import check_readable, inner_suffix, read_utf8
 
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")  # an interval has a blank or a semicolon between its ends
 _RULE = re.compile(r"[\s|:\-]+")
@@ -41,7 +41,7 @@ def read_claims(path: str | PathLike[str]) -> ClaimTable:
 
 
 def _lines(path: Path) -> Iterator[LineCells]:
-    text, extension = read_text(path), inner_suffix(path)
+    text, extension = read_utf8(path), inner_suffix(path)
     if extension in (".md", ".markdown"):
         return _markdown(text)
     if extension in (".tsv", ".tab"):
