@@ -90,10 +90,10 @@ class UsageError(SearchmarkError):
 class FormatError(UsageError):
     """A file is not what it claims to be. ``place`` is a line ("line 7") or a field ("cases.3.id")."""
 
-    def __init__(self, path: str | PathLike[str], place: str | None, reason: str) -> None:
+    def __init__(self, path: str | PathLike[str], place: str | None, reason: str, longest: int = 400) -> None:
         self.path = fspath(path)
         self.place = None if place is None else shortened(place, 120)
-        self.reason = shortened(reason, 400)
+        self.reason = shortened(reason, longest)
         where = self.path if place is None else f"{self.path}, {self.place}"
         super().__init__(f"{where}: {self.reason}")
 

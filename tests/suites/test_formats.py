@@ -32,6 +32,10 @@ FILES = {
     "swe-bench": "swe_bench.jsonl",
     "native": "../quickstart/suite.yaml",
     "qrels": "../quickstart/qrels.txt",
+    "table": "table.csv",
+    "mteb": "mteb",
+    "opensearch": "opensearch.json",
+    "ltr": "ltr.txt",
 }
 
 

@@ -96,7 +96,7 @@ def test_every_extension_and_every_end_of_a_declaration(file, extension: str, en
         ("[];\nBENCHMARK_CASES.length = 0;", "line 2: BENCHMARK_CASES is changed after its declaration"),
         ("[];\ndelete BENCHMARK_CASES[0];", "line 2: BENCHMARK_CASES is changed after its declaration"),
         ("[];\nconst TEST_CASES = []", "line 2: TEST_CASES is a second list of cases"),
-        ("[{query: 'a'}]", "its cases have no expectedIds"),
+        ("[{query: 'a'}]", "case-list (no expected_ids)"),
         ("[]", "its cases have no expectedIds"),
         ("[" * 500 + "]" * 500, "is nested more than 100 levels deep"),
         ("[/* open", "is not a literal"),

@@ -17,6 +17,10 @@ REFUSED = {
     "quepid": _GRADED,
     "rre": _GRADED,
     "rank-eval": _GRADED,
+    "opensearch": _GRADED,
+    "mteb": _GRADED,
+    "ltr": _GRADED,
+    "table": "its columns are named by its owner, and perhaps written by another tool",
     "symbols": "it holds symbols and patterns, and a run gives ids",
     "swe-bench": "it holds the patches that solved the issues, and a run gives ids",
 }

@@ -8,6 +8,7 @@ from searchmark.audit.gold_alone.dominance import dominant_targets
 from searchmark.audit.gold_alone.grade_scale import grade_scale
 from searchmark.audit.gold_alone.judged_cases import all_documents_relevant, without_judgments, without_target
 from searchmark.audit.gold_alone.model_ranges import ranges_of_another_model
+from searchmark.audit.gold_alone.reading_notes import reading_notes
 from searchmark.audit.gold_alone.repeated_queries import contradictory_grades, duplicate_queries
 from searchmark.audit.gold_alone.shared_targets import shared_targets
 from searchmark.audit.gold_alone.small_categories import small_decided_categories
@@ -39,6 +40,7 @@ SHORT: tuple[Check, ...] = (
     Check(grade_scale, ("grades-outside-scale",)),
     Check(dominant_targets, ("dominant-target",)),
     Check(small_decided_categories, ("small-decided-categories",)),
+    Check(reading_notes, ("reading-note",)),
     Check(ranges_of_another_model, ("ranges-of-another-model",)),
     Check(circularity, ("circular-gold", "answers-equal-gold")),
     Check(pool_bias, ("judged-unevenly", "hardly-judged")),

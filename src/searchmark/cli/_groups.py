@@ -18,6 +18,7 @@ from searchmark.options.archive_options import ArchiveOptions
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.drift_options import DriftOptions
 from searchmark.options.field_names import FieldNames
+from searchmark.options.grade_words import GRADES_HELP, parse_grade_words
 from searchmark.options.option import Option, option_fields
 from searchmark.options.run_options import RunOptions
 from searchmark.runs import FORMATS as RUN_FORMATS
@@ -90,11 +91,13 @@ class SuiteChoice:
     path: Annotated[str, Option("Suite, in any of the formats that --format lists.", ("--gold-set", "--suite"), "SUITE")]
     format: Annotated[str | None, Option("Format of the suite.", default="detected", choices=tuple(SUITE_FORMATS))] = None
     topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
+    grades: Annotated[str | None, Option(GRADES_HELP, metavar="WORD=NUMBER,...")] = None
 
     def load(self, mapping: Iterable[str] = ()) -> tuple[Suite, SuiteSetup]:
         """The suite, and how it says that it is tested; ``mapping`` is what --map says of all files."""
         names = FieldNames.parse(mapping).suite
-        return load_suite_with_setup(self.path, format=self.format, topics=self.topics, mapping=names)
+        words = parse_grade_words(self.grades)
+        return load_suite_with_setup(self.path, format=self.format, topics=self.topics, mapping=names, grades=words)
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,8 @@ def _number(path: Path, line_number: int, layout: Layout, field: bytes) -> float
     if (_GRADE if layout is QRELS else _SCORE).fullmatch(field) and math.isfinite(number := float(field)):
         return number
     shown = shortened(_text(field), 60)
-    wanted = "a whole number of at most nine digits" if layout is QRELS else "a finite number"
+    whole = "a whole number of at most nine digits; qrels hold nothing else, a CSV of query,docid,rating or a BEIR folder may"
+    wanted = whole if layout is QRELS else "a finite number"
     raise FormatError(path, f"line {line_number}", f"the {layout.number} {shown!r} is not {wanted}")
 
 

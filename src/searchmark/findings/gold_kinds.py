@@ -28,6 +28,10 @@ KINDS = (
         "differently.",
     ),
     FindingKind(
+        "reading-note", "note", "How the file of the suite was understood: its own metric, fractions as grades, several judges.",
+        "What a file of another tool means is not always written in it; numbers of that tool may differ for this reason.",
+    ),
+    FindingKind(
         "nothing-judged", "error", "No case has a judgment, and none is marked as unanswerable.",
         "Nothing was measured: a score of 0 says nothing of the search.",
         "Judge the cases, or name the judgments that belong to these queries.",

@@ -16,6 +16,18 @@ _HOW = "write it like id=asin or text=bullets,description (corpus), suite.query=
 MAP_HELP = "Name of a field in your files: id=asin, text=a,b (corpus), suite.query=question, run.id=docid; repeatable."
 
 
+def check_suite_roles(mapping: Mapping[str, str]) -> dict[str, str]:
+    """What Python names of a suite: the same roles, each with the name of a field."""
+    for role, name in mapping.items():
+        if role not in SUITE_ROLES:
+            near = get_close_matches(str(role), SUITE_ROLES, 1)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            raise UsageError(f"mapping: a suite has no {role!r}; it has {', '.join(SUITE_ROLES)}{meant}")
+        if not isinstance(name, str) or not name.strip():
+            raise UsageError(f"mapping: {role} is {name!r}, which is not the name of a field")
+    return {role: name.strip() for role, name in mapping.items()}
+
+
 @dataclass(frozen=True)
 class FieldNames:
     """The name that a file has for each role, as far as somebody said so; ``corpus`` texts may be several, by commas."""

@@ -81,7 +81,8 @@ class Suite(Framed):
 
     ``model`` names the embedding model that score ranges belong to. ``dropped`` counts what a reader
     had to leave out, by reason. ``kind`` is the way in which its cases were collected: it decides on default measures, and is
-    part of no digest. ``unjudged`` are ids of queries that a reader left out because no judgment is about them.
+    part of no digest. ``unjudged`` are ids of queries that a reader left out because no judgment is about them. ``notes`` are
+    sentences of a reader on how it understood the file; every report repeats them.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Suite(Framed):
     dropped: Mapping[str, int] = field(default_factory=dict)
     kind: SuiteKind | None = None
     unjudged: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def from_cases(cls, name: str, cases: Iterable[Case], **rest: Any) -> Suite:
@@ -143,9 +145,7 @@ class Suite(Framed):
         """The same suite with these cases alone."""
         if len(wanted) >= len(self) and all(case in wanted for case in self.table.ids):
             return self
-        rest = {
-            name: getattr(self, name) for name in ("defaults", "description", "model", "metadata", "dropped", "kind", "unjudged")
-        }
+        rest = {name: getattr(self, name) for name in _BESIDE_CASES}
         return Suite.from_cases(self.name, [case for case in self.cases if case.id in wanted], **rest)
 
     @cached_property
@@ -186,6 +186,9 @@ class Suite(Framed):
 
     __hash__ = None  # type: ignore[assignment]  # holds arrays: compared by value, never a key
 
+
+# What a suite keeps when cases are left out.
+_BESIDE_CASES = ("defaults", "description", "model", "metadata", "dropped", "kind", "unjudged", "notes")
 
 T = TypeVar("T")
 

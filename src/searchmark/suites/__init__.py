@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from searchmark.errors import UsageError
 from searchmark.files.store import check_readable, collector_paused
+from searchmark.options.field_names import check_suite_roles
+from searchmark.options.grade_words import check_grade_words
 from searchmark.records import Suite
 from searchmark.suites.checks import check_metadata
 from searchmark.suites.detect import FORMATS, detect
@@ -29,12 +31,14 @@ def load_suite(
     format: str | None = None,  # noqa: A002  # the word that users know
     topics: str | PathLike[str] | None = None,
     mapping: Mapping[str, str] | None = None,
+    grades: Mapping[str, float] | None = None,
 ) -> Suite:
     """Read a suite; ``topics`` adds the query texts where these are kept in a second file.
 
-    ``mapping`` says what the file calls its fields: ``{"query": "question", "target": "expected_file"}``.
+    ``mapping`` says what the file calls its fields: ``{"query": "question", "target": "expected_file"}``. ``grades`` says what
+    grades that are words or letters are worth: ``{"E": 3, "S": 2, "C": 1, "I": 0}``.
     """
-    return load_suite_with_setup(path, format=format, topics=topics, mapping=mapping)[0]
+    return load_suite_with_setup(path, format=format, topics=topics, mapping=mapping, grades=grades)[0]
 
 
 def load_suite_with_setup(
@@ -43,9 +47,10 @@ def load_suite_with_setup(
     format: str | None = None,  # noqa: A002  # as above
     topics: str | PathLike[str] | None = None,
     mapping: Mapping[str, str] | None = None,
+    grades: Mapping[str, float] | None = None,
 ) -> tuple[Suite, SuiteSetup]:
     """Read a suite, and what its header says about testing it; only native suites have one."""
-    source = Source(Path(path), field_names=mapping or {})
+    source = Source(Path(path), field_names=check_suite_roles(mapping or {}), grades=check_grade_words(grades or {}))
     check_readable(source.path)
     return _with_setup(source, format, topics)
 
@@ -56,14 +61,17 @@ def read_suite(source: Source, format: str | None = None, topics: str | PathLike
 
 
 def _with_setup(source: Source, wanted: str | None, topics: str | PathLike[str] | None) -> tuple[Suite, SuiteSetup]:
+    from searchmark.suites.gradings import with_gains_noted
     from searchmark.suites.native import NO_SETUP, read_native_with_setup
+    from searchmark.suites.table import refuse_unused
 
     with collector_paused():
         chosen = wanted or detect(source)
+        refuse_unused(chosen, source)
         native = chosen == "native" and topics is None
         suite, setup = read_native_with_setup(source) if native else (_read(source, chosen, topics), NO_SETUP)
     check_metadata(source.path, suite.metadata)
-    return suite, setup
+    return with_gains_noted(suite), setup
 
 
 def _read(source: Source, chosen: str, topics: str | PathLike[str] | None) -> Suite:

@@ -13,6 +13,7 @@ from searchmark.files.store import inner_stem, inner_suffix, read_text, write_te
 from searchmark.judging.spelling import nfc
 from searchmark.records import Case, Document, Judgment, Suite
 from searchmark.suites.checks import check_cases
+from searchmark.suites.gradings import Gradings
 from searchmark.suites.losses import losses, refuse_blanks
 from searchmark.suites.source import Entry, Source, folder_name
 
@@ -26,7 +27,7 @@ def read_beir(source: Source) -> Suite:
         folder, qrels = source.path, _only_split(source.path)
     else:
         folder, qrels = source.path.absolute().parent.parent, source.path
-    judgments = _judgments(qrels)
+    judgments = _judgments(qrels, source)
     queries = _queries(found_file(folder / "queries.jsonl") or folder / "queries.jsonl")
     cases = [_case(case, queries.get(nfc(case)), judgments[case]) for case in judgments]
     check_cases(qrels, cases)
@@ -65,7 +66,8 @@ def _only_split(folder: Path) -> Path:
     return splits[0]
 
 
-def _judgments(path: Path) -> dict[str, list[Judgment]]:
+def _judgments(path: Path, source: Source) -> dict[str, list[Judgment]]:
+    gradings = Gradings(source)
     judgments: dict[str, list[Judgment]] = {}
     seen: set[tuple[str, str]] = set()
     for number, line in enumerate(read_text(path).split("\n"), 1):
@@ -79,7 +81,8 @@ def _judgments(path: Path) -> dict[str, list[Judgment]]:
         if key in seen:
             raise FormatError(path, f"line {number}", f"document {key[1]!r} is judged a second time for query {key[0]!r}")
         seen.add(key)
-        judgments.setdefault(key[0], []).append(Judgment(key[1], grade=entry.whole("score")))
+        judgments.setdefault(key[0], []).append(gradings.judgment(entry, key[1], "score"))
+    gradings.check()
     if not judgments:
         raise FormatError(path, None, f"holds no lines of '{' '.join(HEADER)}'")
     return judgments
@@ -102,9 +105,9 @@ def write_beir(suite: Suite, folder: str | PathLike[str]) -> Iterator[str]:
     documents = _one_corpus(suite)
     rows = [{"_id": case.id, "text": case.query or "", "metadata": dict(case.fields)} for case in suite.cases]
     write_text(folder / "queries.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-    lines = [f"{case.id}\t{j.target}\t{j.grade}" for case in suite.cases for j in case.judgments]
+    lines = [f"{case.id}\t{j.target}\t{j.grade if j.gain is None else j.gain}" for case in suite.cases for j in case.judgments]
     write_text(folder / "qrels" / PREFERRED, "\n".join(["\t".join(HEADER), *lines]) + "\n")
     if documents:
         corpus = [{"_id": d.id, "title": d.title or "", "text": d.text, "metadata": dict(d.fields)} for d in documents.values()]
         write_text(folder / "corpus.jsonl", "".join(json.dumps(row) + "\n" for row in corpus))
-    return losses(suite, queries=True, grades=True, fields=True, documents=True, unjudged=False)
+    return losses(suite, queries=True, grades=True, gains=True, fields=True, documents=True, unjudged=False)

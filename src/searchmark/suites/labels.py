@@ -7,13 +7,14 @@ or "q12".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from searchmark.errors import FormatError, shortened
 from searchmark.files.packed import found_file
 from searchmark.records import Case, Defaults, Judgment, Suite
 from searchmark.suites.checks import check_cases
+from searchmark.suites.gradings import Gradings
 from searchmark.suites.queries import ListedQuery, queries_file, read_queries
 from searchmark.suites.source import Entry, Source
 
@@ -34,7 +35,8 @@ def read_labels(source: Source, queries: Path | None = None) -> Suite:
     """A folder with both files, or a labels file and where the queries are; grade 2 and above is relevant."""
     name = source.name
     if source.path.is_dir():
-        queries, source = queries or queries_file(source.path), Source(found_file(source.path / LABELS) or source.path / LABELS)
+        labels = source.path / LABELS
+        queries, source = queries or queries_file(source.path), replace(source, path=found_file(labels) or labels)
     asked = None if queries is None else read_queries(queries)
     labelled = _labelled(source, queries, asked)
     cases = [_case(each, labelled.get(each), asked) for each in (labelled if asked is None else asked)]
@@ -55,13 +57,15 @@ def _case(case: str, labelled: _Labelled | None, asked: dict[str, ListedQuery] |
 
 def _labelled(source: Source, path: Path | None, asked: dict[str, ListedQuery] | None) -> dict[str, _Labelled]:
     graded: dict[str, _Labelled] = {}
+    gradings = Gradings(source)
     for entry in source.entries():
         query, item = _query(entry, asked), entry.text("item_id")
         labelled = graded.setdefault(query, _Labelled())
         if item in labelled.judgments:
             raise entry.error("item_id", f"{item!r} is labelled a second time for query {query!r}")
         _check_text(entry, labelled, path, None if asked is None else asked[query])
-        labelled.judgments[item] = Judgment(item, grade=entry.whole("grade"))
+        labelled.judgments[item] = gradings.judgment(entry, item, "grade")
+    gradings.check()
     if not graded:
         raise FormatError(source.path, None, "holds no labels")
     return graded

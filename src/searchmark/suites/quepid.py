@@ -1,52 +1,114 @@
-"""Quepid's rating exports: CSV with a query, a document and a rating per line, by whatever names the header gives."""
+"""Quepid's exports: CSV with a query, a document and a rating per line, books with a column per judge, and its JSON files.
+
+A query is a case, named by its text. Ratings are kept as they are, fractions too.
+"""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from searchmark.errors import FormatError
-from searchmark.files.csv_rows import csv_rows
-from searchmark.records import Case, Judgment, Suite
+from searchmark.records import Case, Defaults, Judgment, Suite
+from searchmark.records.shown import quoted
 from searchmark.suites.checks import check_cases
-from searchmark.suites.source import Entry, Source, snake
+from searchmark.suites.gradings import Gradings
+from searchmark.suites.quepid_books import combined_rating
+from searchmark.suites.rows import Rows, csv_entries
+from searchmark.suites.source import Entry, Source
 
 QUERY = ("query", "query_text")
 DOCUMENT = ("docid", "doc_id", "document_id", "id")
 RATING = ("rating", "grade", "judgement", "judgment")
+BOOK = ("query", "docid")  # and then the judges, by their names
+
+
+@dataclass
+class Rated:
+    """The rated documents of each query, and what was not rated."""
+
+    judged: dict[str, dict[str, Judgment]] = field(default_factory=dict)
+    fields: dict[str, dict[str, object]] = field(default_factory=dict)
+    unrated: int = 0
+
+    def add(self, entry: Entry, query: str, judgment: Judgment) -> None:
+        judgments = self.judged.setdefault(query, {})
+        if judgment.target in judgments:
+            raise entry.error("document", f"{judgment.target!r} is rated a second time for query {quoted(query)}")
+        judgments[judgment.target] = judgment
+
+    def suite(self, source: Source, name: str, defaults: Defaults = Defaults(), notes: Iterable[str] = ()) -> Suite:  # noqa: B008  # frozen
+        """All queries with a rating; others are counted."""
+        cases = [
+            Case(query, query, tuple(judgments.values()), fields=self.fields.get(query, {}))
+            for query, judgments in self.judged.items()
+            if judgments
+        ]
+        if not cases:
+            raise FormatError(source.path, None, "holds no ratings")
+        check_cases(source.path, cases)
+        counts = {"hits_without_rating": self.unrated, "queries_without_judgments": len(self.judged) - len(cases)}
+        dropped = {reason: count for reason, count in counts.items() if count}
+        return Suite.from_cases(name, cases, dropped=dropped, defaults=defaults, notes=tuple(notes))
 
 
 def read_quepid(source: Source) -> Suite:
-    """Queries are cases named by their text; a line without a rating is not a judgment and is counted."""
-    judged: dict[str, dict[str, Judgment]] = {}
-    unrated = 0
-    for entry in csv_entries(source):
+    """Any export of Quepid; a line without a rating is not a judgment and is counted."""
+    if source.structured:
+        from searchmark.suites.quepid_json import read_quepid_json
+
+        return read_quepid_json(source)
+    return _read_book_csv(source) if is_book(Rows(source)) else _read_csv(source)
+
+
+def is_book(rows: Rows) -> bool:
+    """Whether these are the judgments of a book: columns of numbers behind the query and the document."""
+    judges = rows.columns[len(BOOK) :]
+    if tuple(name.lower() for name in rows.columns[: len(BOOK)]) != BOOK or not judges or rows.names & {*RATING}:
+        return False
+    written = [str(value).strip() for entry in rows.entries() for name, value in entry.values.items() if name not in BOOK]
+    return any(written) and all(_is_number(value) for value in written if value)
+
+
+def _is_number(value: str) -> bool:
+    return value.removeprefix("-").replace(".", "", 1).isascii() and value.removeprefix("-").replace(".", "", 1).isdigit()
+
+
+def _read_csv(source: Source) -> Suite:
+    rated, gradings = Rated(), Gradings(source)
+    for entry in csv_entries(source, may_end_early=True):
         query = entry.text(*QUERY).strip()
-        judgments = judged.setdefault(query, {})
+        rated.judged.setdefault(query, {})
         if not str(entry.first(*RATING) or "").strip():
-            unrated += 1
+            rated.unrated += 1
             continue
-        document = entry.text(*DOCUMENT)
-        if document in judgments:
-            raise entry.error("document", f"{document!r} is rated a second time for query {query!r}")
-        judgments[document] = Judgment(document, grade=entry.whole(*RATING))
-    cases = [Case(query, query, tuple(judgments.values())) for query, judgments in judged.items() if judgments]
-    if not cases:
-        raise FormatError(source.path, None, "holds no ratings")
-    check_cases(source.path, cases)
-    without = len(judged) - len(cases)
-    counts = {"hits_without_rating": unrated, "queries_without_judgments": without}
-    return Suite.from_cases(source.name, cases, dropped={reason: count for reason, count in counts.items() if count})
+        rated.add(entry, query, gradings.judgment(entry, entry.text(*DOCUMENT), *RATING))
+    gradings.check()
+    return rated.suite(source, source.name)
 
 
-def csv_entries(source: Source) -> Iterator[Entry]:
-    """The lines of a CSV file under the names of its header."""
-    rows = csv_rows(source.path, io.StringIO(source.text, newline=""))
-    header = [snake(name) for name in next(rows, (0, []))[1]]
-    if len(set(header)) < len(header):
-        raise FormatError(source.path, "line 1", "duplicate column name")
-    for line, row in rows:
-        if any(cell.strip() for cell in row):
-            if len(row) != len(header):
-                raise FormatError(source.path, f"line {line}", f"has {len(row)} columns, the header {len(header)}")
-            yield Entry(source.path, f"line {line}", dict(zip(header, row, strict=True)))
+def _read_book_csv(source: Source) -> Suite:
+    """One column per judge; judgments that are all whole numbers are rounded when they are combined, as Quepid does it."""
+    rows, gradings = Rows(source), Gradings(source)
+    found: list[tuple[Entry, list[float]]] = []
+    for entry in rows.entries():
+        judges = entry.rest(*BOOK)
+        found.append((entry, [gradings.worth(entry, judge, value) for judge, value in judges.items() if str(value).strip()]))
+    gradings.check()
+    whole = all(rating == round(rating) for _, ratings in found for rating in ratings)
+    rated, several = Rated(), 0
+    for entry, ratings in found:
+        query = entry.text("query").strip()
+        rated.judged.setdefault(query, {})
+        if not ratings:
+            rated.unrated += 1
+            continue
+        several += len(ratings) > 1
+        rated.add(entry, query, Judgment.of_gain(entry.text("docid"), combined_rating(ratings, whole=whole)))
+    return rated.suite(source, source.name, notes=several_judges(several))
+
+
+def several_judges(several: int) -> list[str]:
+    """What is said of documents that more than one judge rated."""
+    how = "the mean of two, of more the lowest of the highest three"
+    return [f"ratings of several judges are combined as Quepid does it ({how}): {several}"] if several else []

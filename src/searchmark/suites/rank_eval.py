@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from searchmark.errors import FormatError
-from searchmark.records import Case, Judgment, Suite
+from searchmark.records import Case, Suite
 from searchmark.suites.checks import check_cases
+from searchmark.suites.gradings import Gradings
+from searchmark.suites.own_metrics import rank_eval_measures
 from searchmark.suites.source import Entry, Source
 
 DEEPEST = 50
@@ -25,11 +27,15 @@ def read_rank_eval(source: Source) -> Suite:
     exact = source.with_numbers
     templates = _templates(exact.top())
     requests = [_request(entry, templates) for entry in exact.entries()]
-    cases = [_case(entry, request) for entry, request in zip(source.entries(), requests, strict=True)]
+    gradings = Gradings(source)
+    cases = [_case(entry, request, gradings) for entry, request in zip(source.entries(), requests, strict=True)]
+    gradings.check()
     if not cases:
         raise FormatError(source.path, "requests", "is empty")
     check_cases(source.path, cases, "requests")
-    return Suite.from_cases(source.name, cases, metadata=source.top().rest("requests"))
+    suite = Suite.from_cases(source.name, cases, metadata=source.top().rest("requests"))
+    metric = exact.top().values.get("metric")
+    return suite if metric is None else rank_eval_measures(metric, suite)
 
 
 def _templates(top: Entry) -> dict[str, dict[str, Any]]:
@@ -50,13 +56,13 @@ def _request(entry: Entry, templates: Mapping[str, Mapping[str, Any]]) -> dict[s
     return {"body": {**templates.get(name, {"id": name}), "params": entry.values.get("params")}, "template": True}
 
 
-def _case(entry: Entry, request: dict[str, Any] | None) -> Case:
+def _case(entry: Entry, request: dict[str, Any] | None, gradings: Gradings) -> Case:
     wanted = entry.values.get("params") or entry.values.get("request")
     if not isinstance(wanted, dict):
         raise entry.error("request", "is missing or not a mapping")
     ratings = entry.entries("ratings")
     several = len({rating.maybe_text("_index") for rating in ratings}) > 1
-    judgments = tuple(Judgment(_target(rating, several=several), grade=rating.whole("rating")) for rating in ratings)
+    judgments = tuple(gradings.judgment(rating, _target(rating, several=several), "rating") for rating in ratings)
     own = {**request, "ids": "index/id"} if request and several else request
     fields = entry.rest("id", "ratings", "request")
     return Case(entry.text("id"), _searched_text(wanted) or json.dumps(wanted), judgments, request=own, fields=fields)

@@ -8,12 +8,15 @@ from typing import Any
 from searchmark.errors import FormatError
 from searchmark.records import Case, Judgment, Suite
 from searchmark.suites.checks import check_cases
-from searchmark.suites.source import Entry, Source, as_text, as_whole
+from searchmark.suites.gradings import Gradings
+from searchmark.suites.source import Entry, Source, as_text
 
 
 def read_rre(source: Source) -> Suite:
     """Queries of one group have the same targets and the same origin; the topic is the category."""
-    cases = [case for topic, group in _groups(source.top()) for case in _cases(topic, group)]
+    gradings = Gradings(source)
+    cases = [case for topic, group in _groups(source.top()) for case in _cases(topic, group, gradings)]
+    gradings.check()
     numbered = [Case(str(number), **_without_id(case)) for number, case in enumerate(cases, 1)]
     if not numbered:
         raise FormatError(source.path, None, "holds no queries")
@@ -42,8 +45,8 @@ def _groups(top: Entry) -> Iterator[tuple[str | None, Entry]]:
         yield None, query
 
 
-def _cases(topic: str | None, group: Entry) -> Iterator[Case]:
-    judgments = tuple(_judgments(group))
+def _cases(topic: str | None, group: Entry, gradings: Gradings) -> Iterator[Case]:
+    judgments = tuple(_judgments(group, gradings))
     queries = group.entries("queries") if group.has("queries") else [group]
     name = group.maybe_text("name", "description")
     for query in queries:
@@ -59,7 +62,7 @@ def _cases(topic: str | None, group: Entry) -> Iterator[Case]:
         yield Case("", text, judgments, category=topic, origin=name if len(queries) > 1 else None, fields=fields)
 
 
-def _judgments(group: Entry) -> Iterator[Judgment]:
+def _judgments(group: Entry, gradings: Gradings) -> Iterator[Judgment]:
     """``{id: {"gain": 3}}`` or ``{"3": [id, ...]}``."""
     documents = group.values.get("relevant_documents")
     if not isinstance(documents, dict):
@@ -67,14 +70,12 @@ def _judgments(group: Entry) -> Iterator[Judgment]:
     for key, value in documents.items():
         place = f"relevant_documents.{key}"
         if isinstance(value, list):
-            grade = as_whole(key)
-            if grade is None:
-                raise group.error(place, "is not a gain")
+            gain = gradings.worth(group, place, key)
             for row, document in enumerate(value):
                 target = as_text(document)
                 if not target:
                     raise group.error(f"{place}.{row}", f"{document!r} is not an id")
-                yield Judgment(target, grade=grade)
+                yield Judgment.of_gain(target, gain)
         else:
             inner = Entry.of(group.path, f"{group.place}.{place}", value)
-            yield Judgment(str(key), grade=inner.whole("gain", "rating"))
+            yield gradings.judgment(inner, str(key), "gain", "rating")

@@ -45,6 +45,7 @@ class Source:
     pipe: bool = False  # whether it may be a pipe that is open already; such a source is asked for its text alone
     content: str | None = None  # the text, where it is known and the file is not to be read
     field_names: Mapping[str, str] = field(default_factory=dict)  # what the file calls a query, a target and so on
+    grades: Mapping[str, float] = field(default_factory=dict)  # what a grade that is written as a word is worth
     numbers: bool = False  # whether numbers of YAML become such: in suites they are ids, and text
 
     @cached_property
@@ -155,7 +156,8 @@ class Entry:
     def has(self, *names: str) -> bool:
         return any(self.values.get(name) is not None for name in names)
 
-    def _named(self, names: tuple[str, ...]) -> tuple[str, Any]:
+    def named(self, *names: str) -> tuple[str, Any]:
+        """The first of these names that has a value, and the value; None under the first name where none has."""
         for name in names:
             value = self.values.get(name)
             if value is not None:
@@ -164,11 +166,11 @@ class Entry:
 
     def first(self, *names: str) -> Any:
         """The first value that one of these names has, whatever it is."""
-        return self._named(names)[1]
+        return self.named(*names)[1]
 
     def text(self, *names: str) -> str:
         """A text that must be there; a whole number is taken for its digits."""
-        name, value = self._named(names)
+        name, value = self.named(*names)
         if value is None:
             raise self.error(name, "is missing")
         text = as_text(value)
@@ -183,12 +185,12 @@ class Entry:
 
     def known_text(self, *names: str) -> str | None:
         """A text that must be there and may be blank, which means that nobody knows it."""
-        _, value = self._named(names)
+        _, value = self.named(*names)
         return None if isinstance(value, str) and not value.strip() else self.text(*names)
 
     def whole(self, *names: str) -> int:
         """A whole number that must be there; ``2.0`` and, from CSV and YAML, ``"2"`` are 2."""
-        name, value = self._named(names)
+        name, value = self.named(*names)
         if value is None:
             raise self.error(name, "is missing")
         number = as_whole(value)
@@ -197,7 +199,7 @@ class Entry:
         return number
 
     def listed(self, *names: str) -> list[Any]:
-        name, value = self._named(names)
+        name, value = self.named(*names)
         if value is None:
             raise self.error(name, "is missing")
         if not isinstance(value, list):
@@ -208,7 +210,7 @@ class Entry:
         """A list of texts; absent is empty."""
         if not self.has(*names):
             return []
-        name, _ = self._named(names)
+        name, _ = self.named(*names)
         texts = []
         for row, value in enumerate(self.listed(*names)):
             text = as_text(value)
@@ -228,7 +230,7 @@ class Entry:
         return Entry.of(self.path, f"{self.place}.{name}" if self.place else name, self.values.get(name))
 
     def entries(self, *names: str) -> list[Entry]:
-        name, _ = self._named(names)
+        name, _ = self.named(*names)
         where = f"{self.place}.{name}" if self.place else name
         return [Entry.of(self.path, f"{where}.{row}", value) for row, value in enumerate(self.listed(*names))]
 

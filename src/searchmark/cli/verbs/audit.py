@@ -22,6 +22,7 @@ from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
 from searchmark.files.store import check_readable
 from searchmark.measures.grammar import measures_named
 from searchmark.options.field_names import MAP_HELP
+from searchmark.options.grade_words import GRADES_HELP
 from searchmark.options.option import Option
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
@@ -38,6 +39,7 @@ class AuditedFiles:
 
     format: Annotated[str | None, Option("Format of the suite.", default="detected", choices=tuple(SUITE_FORMATS))] = None
     topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
+    grades: Annotated[str | None, Option(GRADES_HELP, metavar="WORD=NUMBER,...")] = None
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,7 @@ def _audited(
 ) -> Audit:
     from searchmark.suite_audit import audit_suite
 
-    suite, setup = SuiteChoice(path, read_as.format, read_as.topics).load(searched.mapping)
+    suite, setup = SuiteChoice(path, read_as.format, read_as.topics, read_as.grades).load(searched.mapping)
     config = with_gates_of(setup, config)
     asked = measures_named(measures)
     rules = gates.rules(config, asked)

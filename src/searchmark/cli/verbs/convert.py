@@ -6,9 +6,12 @@ from pathlib import Path
 
 import click
 
+from searchmark.cli._groups import SuiteChoice
 from searchmark.cli._output import tell
 from searchmark.errors import UsageError
-from searchmark.suites import WRITABLE, load_suite_with_setup, save_suite
+from searchmark.options.field_names import MAP_HELP
+from searchmark.options.grade_words import GRADES_HELP
+from searchmark.suites import WRITABLE, save_suite
 from searchmark.suites.detect import FORMATS
 from searchmark.suites.native import NO_SETUP
 
@@ -19,7 +22,17 @@ from searchmark.suites.native import NO_SETUP
 @click.option("--from", "source_format", type=click.Choice(tuple(FORMATS)), help="Format of IN, if it should not be guessed.")
 @click.option("--to", "target_format", type=click.Choice(WRITABLE), help="Format of OUT; guessed from its name otherwise.")
 @click.option("--topics", metavar="FILE", help="Query texts for TREC qrels or labels.")
-def command(source: str, target: str, source_format: str | None, target_format: str | None, topics: str | None) -> None:
+@click.option("--grades", metavar="WORD=NUMBER,...", help=GRADES_HELP)
+@click.option("--map", "mapping", metavar="FIELD=NAME", multiple=True, help=MAP_HELP)
+def command(
+    source: str,
+    target: str,
+    source_format: str | None,
+    target_format: str | None,
+    topics: str | None,
+    grades: str | None,
+    mapping: tuple[str, ...],
+) -> None:
     """Write a suite in another format; what that format cannot hold is said on stderr.
 
     OUT is native for .json and .jsonl, TREC qrels (with topics beside them) for .qrels, .txt and .trec, and a
@@ -28,12 +41,15 @@ def command(source: str, target: str, source_format: str | None, target_format: 
     \b
     searchmark convert benchmark-dataset.json suite.json
     searchmark convert suite.yaml gold_set.json --to gold-set
+    searchmark convert questions.csv suite.json --map suite.query=ask --map suite.target=page
     """
-    suite, setup = load_suite_with_setup(source, format=source_format, topics=topics)
+    suite, setup = SuiteChoice(source, source_format, topics, grades).load(mapping)
     lost = save_suite(suite, target, format=target_format or written_format(Path(target)))
     tell(f"written: {target}, cases: {len(suite)}")
     for sentence in (*(f"{reason.replace('_', ' ')}: {count}" for reason, count in suite.dropped.items()), *lost):
         tell(f"not in it: {sentence}")
+    for note in suite.notes:
+        tell(f"note: {note}")
     if setup != NO_SETUP:
         tell("not in it: how the suite is tested (agent, corpus, gates)")
 

@@ -28,6 +28,8 @@ from searchmark.cli._output import (
 from searchmark.config import Config
 from searchmark.errors import EXIT_OK, FormatError, UsageError
 from searchmark.options.archive_options import ArchiveFolder
+from searchmark.options.field_names import MAP_HELP
+from searchmark.options.grade_words import GRADES_HELP
 from searchmark.options.option import Option, option_fields
 from searchmark.options.report_options import ReportOptions
 from searchmark.runs import FORMATS as RUN_FORMATS
@@ -48,6 +50,8 @@ class JudgedBy:
     path: Annotated[str | None, Option("Suite that a saved run is judged by.", ("--gold-set", "--suite"), "SUITE")] = None
     format: Annotated[str | None, Option("Format of the suite.", default="detected", choices=tuple(SUITE_FORMATS))] = None
     topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
+    grades: Annotated[str | None, Option(GRADES_HELP, metavar="WORD=NUMBER,...")] = None
+    mapping: Annotated[tuple[str, ...], Option(MAP_HELP, ("--map",), "FIELD=NAME")] = ()
     run_format: Annotated[str | None, Option("Format of the run.", default="detected", choices=tuple(RUN_FORMATS))] = None
     measures: Annotated[tuple[str, ...], Option("Measure or formula, repeatable; the first one leads.", ("-m", "--measure"))] = ()
     splits: Annotated[
@@ -58,8 +62,8 @@ class JudgedBy:
         """The report on saved runs; nothing is asked again."""
         from searchmark.experiments import compare_runs, evaluate_run
 
-        suite = SuiteChoice(str(self.path), self.format, self.topics).load()[0]
-        runs = load_runs(map(str, files), self.run_format)
+        suite = SuiteChoice(str(self.path), self.format, self.topics, self.grades).load(self.mapping)[0]
+        runs = load_runs(map(str, files), self.run_format, self.mapping)
         make = evaluate_run if len(runs) == 1 else compare_runs
         return make(suite, runs, self.measures, by=self.splits, detail=detail)
 

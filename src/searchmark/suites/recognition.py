@@ -1,0 +1,166 @@
+"""Which format a file has, by what it holds; where none fits, what each of them missed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from searchmark.errors import FormatError
+from searchmark.suites.letor import is_letor
+from searchmark.suites.mteb import is_mteb_qrels, mteb_qrels
+from searchmark.suites.quepid import DOCUMENT, QUERY, RATING, is_book
+from searchmark.suites.rows import Rows, is_parquet
+from searchmark.suites.source import LISTS, Source, snake
+from searchmark.suites.table_roles import columns_told, how_to_map, missing_roles, refuse_run, usual_roles
+
+# A format and the fields by which its entries are known, the most telling first.
+_BY_ENTRY = (
+    ("gold-set", {"ground_truth_files"}),
+    ("fixtures", {"documents", "query"}),
+    ("case-list", {"expected_ids"}),
+    ("symbols", {"expected_symbols"}),
+    ("symbols", {"expected_patterns"}),
+    ("swe-bench", {"instance_id", "patch"}),
+    ("labels", {"query_id", "item_id", "grade"}),
+    ("quepid", {"query_text", "ratings"}),
+    ("opensearch", {"query", "ratings"}),
+    ("rank-eval", {"ratings"}),
+    ("rre", {"relevant_documents"}),
+    ("native", {"judgments"}),
+)
+# What the mapping at the top of a file must have for a format, one of these.
+_BY_TOP = (
+    ("native", ("schema_version",)),
+    ("rre", ("topics", "query_groups")),
+    ("opensearch", ("judgment_ratings",)),
+    ("quepid", ("query_doc_pairs",)),
+)
+_HEADER_OF_BEIR = ["query-id", "corpus-id", "score"]
+_QRELS_COLUMNS = 4
+LONGEST = 1200  # of a sentence that names all formats and all columns
+
+
+@dataclass(frozen=True)
+class TriedFormat:
+    """A format that does not fit, and what it missed in the file."""
+
+    name: str
+    missed: str
+
+
+def recognised_format(source: Source) -> str:
+    """The name of the format; a table where somebody says what its columns are."""
+    if source.path.is_dir():
+        return _detect_folder(source)
+    if source.field_names:
+        return "table"
+    if is_parquet(source.path):
+        return "mteb" if is_mteb_qrels(source.path) else _detect_table(source, [])
+    if source.structured:
+        return _detect_data(source)
+    if source.extension == ".csv":
+        return _detect_table(source, [])
+    return _detect_text(source)
+
+
+def _detect_folder(source: Source) -> str:
+    folder = source.path
+    if found_file(folder / "labels.jsonl"):  # it may have a queries.jsonl of its own
+        return "labels"
+    if found_file(folder / "queries.jsonl"):
+        return "beir"
+    if mteb_qrels(folder) or is_mteb_qrels(folder):
+        return "mteb"
+    reason = "is a folder without queries.jsonl (BEIR), labels.jsonl (graded labels) or Parquet files in qrels and queries (MTEB)"
+    raise FormatError(folder, None, reason)
+
+
+def _detect_text(source: Source) -> str:
+    lines = [line for line in source.head.split("\n") if line.strip() and not line.startswith("#")]
+    first = lines[0].strip() if lines else ""
+    if first.split("\t") == _HEADER_OF_BEIR:
+        return "beir"
+    if is_letor(first):
+        return "ltr"
+    columns = len(first.split())
+    if columns == _QRELS_COLUMNS or not first or not _is_header(source, first):
+        return "qrels"  # whose reader says what is wrong with a line
+    tried = [
+        TriedFormat("qrels", f"line 1 has {columns} words instead of {_QRELS_COLUMNS}"),
+        TriedFormat("beir", f"the first line is not {' '.join(_HEADER_OF_BEIR)}"),
+        TriedFormat("ltr", "no qid:"),
+    ]
+    return _detect_table(source, tried)
+
+
+def _is_header(source: Source, first: str) -> bool:
+    """Whether the first line names columns: of a table by its ending, or by one name at least that such columns have."""
+    return source.extension == ".tsv" or (any(mark in first for mark in ",;\t") and bool(usual_roles(Rows(source).columns)))
+
+
+def _detect_table(source: Source, tried: Iterable[TriedFormat]) -> str:
+    rows = Rows(source)
+    named = usual_roles(rows.columns)
+    refuse_run(source.path, rows.columns)
+    if all(rows.names & {*known} for known in (QUERY, DOCUMENT, RATING)) and named.get("target", "docid") in DOCUMENT:
+        return "quepid"
+    if not missing_roles(named):
+        return "quepid" if not is_parquet(source.path) and is_book(rows) else "table"
+    known = (("query", QUERY), ("document", DOCUMENT), ("rating", RATING))
+    missed = [what for what, names in known if not rows.names & {*names}]
+    raise _nothing_fits(source, [*tried, TriedFormat("quepid", f"no {', '.join(missed)}")], rows.columns)
+
+
+def _detect_data(source: Source) -> str:
+    data = source.data
+    top = {snake(str(key)): value for key, value in data.items()} if isinstance(data, dict) else {}
+    known = next((name for name, keys in _BY_TOP if any(key in top for key in keys)), None)
+    if known is not None:
+        return known
+    if _has_judgment_lists(top):
+        return "opensearch"
+    entries = next((top[name] for name in LISTS if isinstance(top.get(name), list)), None) if isinstance(data, dict) else data
+    first = entries[0] if isinstance(entries, list) and entries and isinstance(entries[0], dict) else {}
+    fields = {snake(str(key)): value for key, value in first.items()}
+    if "schema_version" in fields:
+        return "native"
+    if "metrics" in fields and "documents" not in fields:
+        raise FormatError(source.path, None, "is a baseline (load_baseline_metrics reads it), not a suite")
+    found = next((name for name, known_by in _BY_ENTRY if known_by <= fields.keys()), None)
+    if found == "opensearch" and isinstance(fields["ratings"], dict):
+        return "quepid"
+    return found or _detect_rows(source)
+
+
+def _has_judgment_lists(top: dict[str, Any]) -> bool:
+    """Whether a response of OpenSearch has judgment lists among its hits."""
+    hits = top["hits"].get("hits") if isinstance(top.get("hits"), dict) else None
+    first = hits[0].get("_source") if isinstance(hits, list) and hits and isinstance(hits[0], dict) else None
+    return isinstance(first, dict) and "judgmentRatings" in first
+
+
+def _detect_rows(source: Source) -> str:
+    """A list of mappings with a query and a target by usual names; native for what is not even a list."""
+    rows = Rows(source)
+    if not rows.columns and source.is_script:
+        raise FormatError(source.path, None, "its cases have no expectedIds, and no other format was recognised")
+    if not rows.columns:
+        return "native"  # whose reader says what is missing
+    if not missing_roles(usual_roles(rows.columns)):
+        return "table"
+    wanted: dict[str, str] = {}
+    for name, fields in _BY_ENTRY:
+        wanted[name] = " or ".join(filter(None, [wanted.get(name), " and ".join(sorted(fields - rows.names))]))
+    tops = {name: f"no {' or '.join(keys)}" for name, keys in _BY_TOP if name not in wanted}
+    missed = {**{name: f"no {names}" for name, names in wanted.items()}, "native": "no schema_version", **tops}
+    raise _nothing_fits(source, [TriedFormat(name, told) for name, told in missed.items()], rows.columns)
+
+
+def _nothing_fits(source: Source, tried: Iterable[TriedFormat], columns: list[str]) -> FormatError:
+    """Which formats were tried, what each missed, what the file has instead, and the option that helps."""
+    missing = missing_roles(usual_roles(columns))
+    all_tried = [*tried, TriedFormat("table", f"no column for the {' or the '.join(missing)}")]
+    told = ", ".join(f"{each.name} ({each.missed})" for each in all_tried)
+    reason = f"no format of suites fits: tried {told}; {columns_told(columns)}; {how_to_map(missing)}"
+    return FormatError(source.path, None, reason, LONGEST)
