@@ -16,6 +16,7 @@ from typing import Literal
 
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.judging.judge import Judged
+from searchmark.judging.query_texts import with_cases_of
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import NOT_RUN, PARENT, TIMEOUT, WORK_TREE, AgentIdentity, Run, Suite, query_digest
 from searchmark.runs.cut import cut_to
@@ -43,6 +44,7 @@ def comparable(suite: Suite, runs: Sequence[Run], *, intersect: bool = False, sa
 
     With ``intersect`` on the cases that all of them answer, with ``same_depth`` with answers cut to the smallest depth.
     """
+    runs = [with_cases_of(suite, run) for run in runs]
     for run in runs:
         check_asked(suite, run)
     depth = _smallest_depth(runs) if same_depth else _common_depth(runs)

@@ -61,6 +61,8 @@ def _failure_findings(details: Details, failure: str | None) -> Iterator[Finding
 
 def _condition_findings(run: Run) -> Iterator[Finding]:
     provenance = run.provenance
+    if provenance.imported is not None:
+        yield from (finding("run-as-read", note) for note in provenance.imported.notes)
     if provenance.restarts:
         yield finding("worker-restarts", f"restarts of the worker: {provenance.restarts}")
     if provenance.candidates:

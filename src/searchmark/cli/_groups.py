@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -22,7 +23,7 @@ from searchmark.options.grade_words import GRADES_HELP, parse_grade_words
 from searchmark.options.option import Option, option_fields
 from searchmark.options.run_options import RunOptions
 from searchmark.runs import FORMATS as RUN_FORMATS
-from searchmark.runs import load_run
+from searchmark.runs import named_path, runs_in
 from searchmark.suites import load_suite_with_setup
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
@@ -81,7 +82,16 @@ def mistyped_variables(environment: Iterable[str]) -> Iterator[str]:
 def load_runs(paths: Iterable[str], format: str | None = None, mapping: Iterable[str] = ()) -> list[Run]:  # noqa: A002  # as load_run has it
     """Saved runs as the command line names them."""
     names = FieldNames.parse(mapping).run
-    return [load_run(path, format=format, mapping=names) for path in paths]
+    named = [named_path(path) for path in paths]
+    return [run for name, path in named for run in runs_in(path, format=format, mapping=names, name=name)]
+
+
+def refuse_several_agents(runs: Sequence[Run], suite: str, paths: Sequence[str]) -> None:
+    """Runs of several agents are not the shards of one: say how they are compared."""
+    names = list(dict.fromkeys(run.label.identity for run in runs))
+    if len(names) > 1:
+        command = shlex.join(["searchmark", "compare", "--gold-set", suite, "--run", *paths])
+        raise UsageError(f"these are runs of different agents, not parts of one: {', '.join(names)}; to compare them: {command}")
 
 
 @dataclass(frozen=True)
@@ -105,7 +115,8 @@ class SavedRuns:
     """Runs that were made before."""
 
     run_paths: Annotated[
-        tuple[str, ...], Option("Saved run: TREC, JSON or Searchmark's own format; repeatable.", ("--run",), "RUN")
+        tuple[str, ...],
+        Option("Saved runs, each [NAME=]PATH, in any of the formats that --run-format lists.", ("--run",), "RUN..."),
     ] = ()
     run_format: Annotated[str | None, Option("Format of the saved runs.", default="detected", choices=tuple(RUN_FORMATS))] = None
 
@@ -148,4 +159,5 @@ class ReportChoice:
 def told_by(suite: SuiteChoice, saved: SavedRuns, reports: Iterable[ReportFile]) -> list[Path]:
     """The files that tell an agent what is right, or what others have answered; that of the suite first."""
     earlier = [path for report in reports for path in report.existing()]
-    return [Path(path) for path in (suite.path, suite.topics, *saved.run_paths, *earlier) if path is not None]
+    runs = [named_path(path)[1] for path in saved.run_paths]
+    return [Path(path) for path in (suite.path, suite.topics, *runs, *earlier) if path is not None]

@@ -1,4 +1,4 @@
-"""Options that take several values at once: ``--agents a b c``."""
+"""Options that take several values at once: ``--agents a b c``, ``--run a b``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,22 @@ from searchmark.cli._options import SectionedCommand
 
 
 class VariadicCommand(SectionedCommand):
-    """A command whose option ``--agents`` may be followed by any number of values."""
+    """A command whose options ``--agents`` and ``--run`` may be followed by any number of values."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, spread(args, "--agents"))
+        return super().parse_args(ctx, spread(spread(args, "--agents"), "--run"))
+
+
+class VariadicBesideSuite(SectionedCommand):
+    """A command whose option ``--run`` may be followed by any number of values, and that takes a suite as its argument.
+
+    In ``--run a.run suite.yaml`` the last word is the suite, unless that is named elsewhere.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        options, words, _ = self.make_parser(ctx).parse_args(list(args))
+        named_elsewhere = options.get("named_suite") is not None
+        return super().parse_args(ctx, spread(args, "--run") if len(words) > (0 if named_elsewhere else 1) else args)
 
 
 def spread(args: list[str], option: str) -> list[str]:

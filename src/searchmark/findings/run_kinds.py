@@ -133,6 +133,11 @@ KINDS = (
         "No deadline can be enforced there.",
     ),
     FindingKind(
+        "run-as-read", "note", "How a run that others have written was read.",
+        "Its file names cases differently, has its hits in another order, or holds what is not a hit.",
+        "Read the sentence; write the run with the ids of the suite's cases and its hits in order.",
+    ),
+    FindingKind(
         "parallel-workers", "note", "Several workers of the agent ran at the same time.",
         "They compete for the processor, so searches take longer than with one worker.",
         "Measure latency with --jobs 1.",

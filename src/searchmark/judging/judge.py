@@ -23,6 +23,7 @@ from searchmark.judging.in_batches import match_in_batches
 from searchmark.judging.matches import NOT_MET, Matches, Matching, put_together
 from searchmark.judging.names import CLEAN, CaseKinds, Spelling, lines_apart
 from searchmark.judging.one_by_one import match_one_by_one
+from searchmark.judging.query_texts import with_cases_of
 from searchmark.judging.score_ranges import inside, ranged_rows
 from searchmark.judging.scored_ids import match_scored
 from searchmark.judging.spelling import nfc
@@ -58,6 +59,7 @@ def judge(suite: Suite, run: Run, corpus: Collection[str] | None = None, folder:
 
     ``folder`` is where they lie as files, if they do: hits may be absolute paths below it.
     """
+    run = with_cases_of(suite, run)
     rows = _run_rows(suite, run)
     existing = None if corpus is None else Existing(corpus, folder)
     if corpus is not None:

@@ -11,7 +11,7 @@ from searchmark.errors import UsageError
 # What can be named of each kind of file. Those of the corpus are written without a prefix.
 CORPUS_ROLES = ("id", "title", "text")
 SUITE_ROLES = ("case", "query", "target", "grade", "category")
-RUN_ROLES = ("case", "query", "id", "rank", "score", "agent")
+RUN_ROLES = ("case", "query", "id", "rank", "score", "agent", "hits", "split")
 _HOW = "write it like id=asin or text=bullets,description (corpus), suite.query=question (suite) or run.id=docid (saved runs)"
 MAP_HELP = "Name of a field in your files: id=asin, text=a,b (corpus), suite.query=question, run.id=docid; repeatable."
 

@@ -172,6 +172,17 @@ class BaselineRecord:
 
 
 @strict_record(slots=True)
+class ImportedRun:
+    """What is to be known of a run that others have written: a sentence each.
+
+    ``by_position``: the file does not say what was asked, so that its first answer is that to the first case of a suite.
+    """
+
+    notes: tuple[str, ...] = ()
+    by_position: bool = False
+
+
+@strict_record(slots=True)
 class Provenance:
     """How a run came about. ``parts`` are the runs that it was joined from, each with the cases that it answered.
 
@@ -179,8 +190,8 @@ class Provenance:
     its commit. ``own_corpus``: the agent, or one that it asks, has searched what it has and not what it was given, so that nothing
     is known of its index and of the state that it is in. ``service`` is what that is called where no corpus was named either to
     check hits against, so that nothing is known of what exists there. ``memory_bytes`` is None where others than our processes may
-    have searched. ``vectors`` is what those in its index were like when it was last ready. ``baseline``: that others
-    are held against this run.
+    have searched. ``imported`` is what its reader has to say of a run that others have written. ``vectors`` is what those in its
+    index were like when it was last ready. ``baseline``: that others are held against this run.
     """
 
     id: str | None = None
@@ -208,6 +219,7 @@ class Provenance:
     tag: str | None = None
     parts: tuple[RunPart, ...] = ()
     baseline: BaselineRecord | None = None
+    imported: ImportedRun | None = None
 
     @property
     def is_ours(self) -> bool:
@@ -259,6 +271,7 @@ def joined_provenance(parts: Sequence[RunPart]) -> Provenance:
         trust=_distinct(event for each in known for event in each.trust),
         tag=first.tag,
         parts=tuple(_flat(parts)),
+        imported=_imported([each.imported for each in known if each.imported is not None]),
     )
 
 
@@ -266,6 +279,11 @@ def _flat(parts: Iterable[RunPart]) -> Iterator[RunPart]:
     """A part that was joined itself counts as its own parts."""
     for part in parts:
         yield from part.provenance.parts or (part,)
+
+
+def _imported(parts: Sequence[ImportedRun]) -> ImportedRun | None:
+    notes = _distinct(note for part in parts for note in part.notes)
+    return ImportedRun(notes, any(part.by_position for part in parts)) if parts else None
 
 
 def _distinct(items: Iterable[Any]) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,8 @@ class Run(Framed):
     ``rank`` is the rank of each hit in its answer, from 1; None if the rows are in that order. ``scores`` is NaN where
     the agent gave none; ``valid`` says whether a hit exists in the corpus, None if that is not known. ``first_line`` and
     ``last_line`` are NO_LINE for a hit on a whole document, and None if all of them are. ``unique`` promises that no
-    answer names an id twice. ``dropped`` counts what a reader left out.
+    answer names an id twice. ``dropped`` counts what a reader left out. ``queries`` is what was asked, where an imported file
+    says so beside the ids of its cases.
     """
 
     label: RunLabel
@@ -49,6 +50,7 @@ class Run(Framed):
     provenance: Provenance = Provenance()  # noqa: RUF009  # frozen
     dropped: Mapping[str, int] = field(default_factory=dict)
     details: tuple[AnswerDetails, ...] | None = None
+    queries: tuple[str | None, ...] | None = None
 
     @classmethod
     def from_answers(cls, agent: str | RunLabel, answers: Iterable[Answer], **rest: Any) -> Run:
@@ -99,6 +101,26 @@ class Run(Framed):
     def longest(self) -> int:
         """The number of hits in the longest answer."""
         return int(np.diff(self.starts).max(initial=0))
+
+    def with_cases(self, case_ids: tuple[str, ...], answers: NDArray[np.int64] | None = None) -> Run:
+        """The same answers under other ids; ``answers`` says which of them each case has, where it is not one after the other."""
+        if answers is None:
+            return replace(self, case_ids=case_ids)
+        rows, starts = rows_from(self.starts[answers], self.starts[answers + 1] - self.starts[answers])
+        return replace(
+            self,
+            case_ids=case_ids,
+            starts=starts,
+            ids=texts_at(self.ids, rows) if isinstance(self.ids, list) else self.ids[rows],
+            scores=self.scores[rows],
+            status=self.status[answers],
+            details=None if self.details is None else tuple(self.details[row] for row in answers.tolist()),
+            queries=None if self.queries is None else tuple(self.queries[row] for row in answers.tolist()),
+            rank=None if self.rank is None else self.rank[rows],
+            valid=None if self.valid is None else self.valid[rows],
+            first_line=None if self.first_line is None else self.first_line[rows],
+            last_line=None if self.last_line is None else self.last_line[rows],
+        )
 
     def rows_of(self, row: int) -> NDArray[np.int64]:
         """The rows of the hits of one answer, best first."""
@@ -189,7 +211,7 @@ class Run(Framed):
 
     @property
     def _identity(self) -> tuple[object, ...]:
-        return (self.label, self.provenance, self.dropped)
+        return (self.label, self.provenance, self.dropped, self.queries)
 
     __hash__ = None  # type: ignore[assignment]  # holds arrays: compared by value, never a key
 

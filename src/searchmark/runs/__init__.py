@@ -5,41 +5,68 @@ Private: what is meant for others is a name of `searchmark`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
-from searchmark.errors import UsageError
-from searchmark.files.store import BOM, check_readable, file_name, inner_suffix, open_file
+from searchmark.errors import FormatError, UsageError
+from searchmark.files.store import check_readable, file_name
 from searchmark.records import Run, display_names
-
-FORMATS = ("native", "json", "trec")
+from searchmark.runs.detect import FORMATS as FORMATS
+from searchmark.runs.detect import detect, reader_of
+from searchmark.runs.source import RunFile
 
 
 def load_run(
     path: str | PathLike[str],
     *,
     format: str | None = None,  # noqa: A002  # the word that users know
-    mapping: Mapping[str, str] | None = None,  # noqa: ARG001  # no format has fields with names of its own yet
+    mapping: Mapping[str, str] | None = None,
+    name: str | None = None,
 ) -> Run:
-    """Read a saved run; ``mapping`` says what the file calls its fields: ``{"query": "q", "id": "docid"}``."""
-    path = Path(path)
-    check_readable(path)
-    chosen = format or _detect(path)
-    if chosen == "native":
-        from searchmark.runs.native import read_native
+    """Read a saved run; ``mapping`` says what the file calls its fields: ``{"query": "q", "id": "docid"}``.
 
-        return read_native(path)
-    if chosen == "json":
-        from searchmark.runs.plain import read_plain
+    ``name`` is what the run is called; where a file holds the runs of several agents, it is the one that is meant.
+    """
+    runs = runs_in(path, format=format, mapping=mapping, name=name)
+    if len(runs) > 1:
+        names = ", ".join(repr(run.agent) for run in runs)
+        raise FormatError(path, None, f"holds the runs of {len(runs)} agents: {names}; name the one that is meant: NAME={path}")
+    return runs[0]
 
-        return read_plain(path)
-    if chosen == "trec":
-        from searchmark.runs.trec import read_trec
 
-        return read_trec(path)
-    raise UsageError(f"there is no run format {chosen!r}; the formats are {', '.join(FORMATS)}")
+def runs_in(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002  # as load_run has it
+    mapping: Mapping[str, str] | None = None,
+    name: str | None = None,
+) -> list[Run]:
+    """All runs of a file, of which a name chooses one; where there is one only, that is its name."""
+    file = RunFile(Path(path), mapping or {})
+    check_readable(file.path)
+    chosen = format or detect(file)
+    if chosen not in FORMATS:
+        raise UsageError(f"there is no run format {chosen!r}; the formats are {', '.join(FORMATS)}")
+    runs = reader_of(chosen)(file)
+    if name is None:
+        return runs
+    if len(runs) == 1:
+        return [replace(runs[0], label=replace(runs[0].label, agent=name, qualified=None))]
+    named = [run for run in runs if run.agent == name]
+    if not named:
+        names = ", ".join(repr(run.agent) for run in runs)
+        raise FormatError(path, None, f"holds no run of {name!r}; it holds those of {names}")
+    return named
+
+
+def named_path(text: str) -> tuple[str | None, Path]:
+    """A run as the command line has it, ``NAME=PATH`` or a path alone; a file that is there is never taken apart."""
+    name, separator, path = text.partition("=")
+    if not separator or not name.strip() or not path or "/" in name or Path(text).expanduser().exists():
+        return None, Path(text).expanduser()
+    return name.strip(), Path(path).expanduser()
 
 
 def save_run(run: Run, path: str | PathLike[str], *, private: bool = False) -> list[str]:
@@ -88,12 +115,3 @@ def save_runs(runs: Sequence[Run], target: str | PathLike[str], on_loss: Callabl
         for sentence in save_run(run, file):
             on_loss(f"{file}: {sentence}")
     return paths
-
-
-def _detect(path: Path) -> str:
-    """A header line with ``"record": "run"`` is ours, any other JSON is plain, the rest is TREC."""
-    with open_file(path) as file:
-        head = file.read(4096).removeprefix(BOM).lstrip()
-    if head.startswith(b"{"):
-        return "native" if re.search(rb'"record"\s*:\s*"run"', head.split(b"\n", 1)[0]) else "json"
-    return "json" if inner_suffix(path) in {".json", ".jsonl"} else "trec"

@@ -9,6 +9,8 @@ from searchmark.errors import Incomparable, UsageError
 from searchmark.options.run_options import CHANGE_NO_ANSWER
 from searchmark.records import PARENT, AgentIdentity, Answer, Run, RunPart, display_names, joined_provenance
 
+COMPARE_THEM = "to hold them against each other: searchmark compare --gold-set SUITE --run A --run B"
+
 
 def joined(runs: Sequence[Run]) -> Run:
     """One run from several that each answer a part of the cases; nothing is lost, and what spoils one part spoils it all."""
@@ -17,9 +19,11 @@ def joined(runs: Sequence[Run]) -> Run:
         _refuse_different(first, other)
     if not others:
         return first
+    asked = [query for run in runs for query in run.queries or (None,) * len(run)]
     return Run.from_answers(
         first.label,
         [answer for run in runs for answer in run.answers],
+        queries=tuple(asked) if any(asked) else None,
         dropped={key: sum(run.dropped.get(key, 0) for run in runs) for run in runs for key in run.dropped},
         provenance=joined_provenance([RunPart(run.case_ids, run.provenance) for run in runs]),
     )
@@ -28,7 +32,7 @@ def joined(runs: Sequence[Run]) -> Run:
 def _refuse_different(first: Run, other: Run) -> None:
     if first.label != other.label:
         names = ", ".join(display_names([first.label, other.label]))
-        raise UsageError(f"these are runs of different agents or snapshots, not parts of one: {names}")
+        raise UsageError(f"these are runs of different agents or snapshots, not parts of one: {names}; {COMPARE_THEM}")
     one, two = first.provenance, other.provenance
     moved = _differ({each.name: each for each in one.repositories}, {each.name: each for each in two.repositories})
     differs = {

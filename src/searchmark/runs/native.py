@@ -36,6 +36,7 @@ from searchmark.records import (
     line_columns,
 )
 from searchmark.records.columns import starts_of
+from searchmark.runs.source import RunFile
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -58,7 +59,10 @@ class Header:
 
 @strict_record
 class AnswerLine:
-    """Every further line: a score is null where the agent gave none, lines are null for a hit on a whole document."""
+    """Every further line: a score is null where the agent gave none, lines are null for a hit on a whole document.
+
+    ``query`` is what was asked, where an imported file said so beside the id of its case.
+    """
 
     case: str
     status: Status
@@ -66,6 +70,7 @@ class AnswerLine:
     scores: list[float | None] | None = None
     valid: list[bool] | None = None
     lines: list[tuple[int, int] | None] | None = None
+    query: str | None = None
     details: AnswerDetails = NOTHING_KNOWN
 
 
@@ -101,10 +106,16 @@ def _line(run: Run, row: int) -> dict[str, Any]:
     lines = [run.lines_of(hit) for hit in rows.tolist()] if run.first_line is not None else []
     if any(lines):
         line["lines"] = lines
+    if run.queries is not None and run.queries[row] is not None:
+        line["query"] = run.queries[row]
     details = run.details_of(row)
     if details != NOTHING_KNOWN:
         line["details"] = details.to_plain()
     return line
+
+
+def read_native_run(file: RunFile) -> list[Run]:
+    return [read_native(file.path)]
 
 
 def read_native(path: str | PathLike[str]) -> Run:
@@ -182,4 +193,5 @@ def _assemble(header: Header, answers: list[AnswerLine]) -> Run:
         provenance=header.provenance,
         dropped=header.dropped,
         details=tuple(answer.details for answer in answers) if any(a.details != NOTHING_KNOWN for a in answers) else None,
+        queries=tuple(answer.query for answer in answers) if any(answer.query for answer in answers) else None,
     )

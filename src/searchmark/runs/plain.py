@@ -1,68 +1,113 @@
-"""Plain JSON runs: what people get when they dump their results.
+"""JSON runs: what people get when they dump their results, and what their search engine responded, case by case.
 
-``{case: [{"id": ..., "score": ...}, ...]}`` and ``{case: [id, ...]}`` keep their order;
-``{case: {id: score}}`` has no order of its own and is sorted as trec_eval sorts.
+``{case: [{"id": ..., "score": ...}, ...]}``, ``{case: [id, ...]}`` and ``{case: response}`` keep their order;
+``{case: {id: score}}`` has no order of its own and is sorted as trec_eval sorts. Lists and lines of objects, one per case or one
+per hit, say the case themselves.
 """
 
 from __future__ import annotations
 
-import math
-from os import PathLike
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from searchmark.errors import FormatError, shortened
-from searchmark.files.store import inner_stem, parse_json, read_utf8
-from searchmark.records import Answer, Hit, Run
-from searchmark.records.id_columns import in_bytes
+import numpy as np
+
+from searchmark.records import Run
+from searchmark.runs.answers import AnswerReader, ReadAnswer
+from searchmark.runs.parts import id_of
+from searchmark.runs.source import WORDS, RunFile, named
+from searchmark.runs.tables import json_lines, read_hit_rows
+
+# What an object with the hits of one case calls that case: here an id is not that of a hit.
+_CASE_WORDS = (*WORDS["case"], "id", "name")
+ONE_RESPONSE = (
+    "is the response to one search, and a run has one for every query: write a JSON object {query: response}, lines of "
+    '{"query": ..., "response": ...}, or a folder with a file per case'
+)
 
 
-def read_plain(path: str | PathLike[str]) -> Run:
-    path = Path(path)
-    data = parse_json(path, read_utf8(path), constants=True)
+def read_plain(file: RunFile) -> list[Run]:
+    data = file.data
+    if isinstance(data, list) and data and isinstance(data[0], dict):
+        return _read_rows(file, ((str(number), row) for number, row in enumerate(data)), data[0])
     if not isinstance(data, dict):
-        raise FormatError(path, None, "is not a mapping from case to hits")
-    answers = [_answer(path, case, hits) for case, hits in data.items()]
-    return Run.from_answers(inner_stem(path), answers)
+        raise file.error(None, "is not a mapping from case to hits, nor a list of objects")
+    if "hits" in data and data.keys() & {"took", "_shards", "timed_out"}:
+        raise file.error(None, ONE_RESPONSE)
+    scored = _scored(data)
+    if scored is not None:
+        return [Run.from_scores(scored, file.name)]
+    reader = AnswerReader(file)
+    return [reader.run([reader.answer(case, case, hits) for case, hits in data.items()])]
 
 
-def _answer(path: Path, case: str, entries: Any) -> Answer:
-    if isinstance(entries, dict):
-        pairs = [(_id(path, f"{case}.{hit}", hit), _score(path, f"{case}.{hit}", score)) for hit, score in entries.items()]
-        pairs.sort(key=lambda pair: (-math.inf if pair[1] is None else pair[1], in_bytes(pair[0])), reverse=True)
-    elif isinstance(entries, list):
-        pairs = [_pair(path, f"{case}.{place}", entry) for place, entry in enumerate(entries)]
-    else:
-        raise FormatError(path, case, f"is {type(entries).__name__}, not a list of hits")
-    hits = tuple(Hit(hit, rank, score) for rank, (hit, score) in enumerate(pairs, 1))
-    return Answer(case, "ok" if hits else "empty", hits)
-
-
-def _pair(path: Path, place: str, entry: Any) -> tuple[str, float | None]:
-    if not isinstance(entry, dict):
-        return _id(path, place, entry), None
-    if "id" not in entry:
-        raise FormatError(path, f"{place}.id", "is missing")
-    return _id(path, f"{place}.id", entry["id"]), _score(path, f"{place}.score", entry.get("score"))
-
-
-def _id(path: Path, place: str, value: Any) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    if not isinstance(value, str) or not value:
-        raise FormatError(path, place, f"{shortened(repr(value), 60)} is not an id")
-    return value
-
-
-def _score(path: Path, place: str, value: Any) -> float | None:
-    if value is None:
+def _scored(data: Mapping[str, Any]) -> Mapping[str, Mapping[str, float]] | None:
+    """The content where it is nothing but ids with scores, which take a shorter way; None where something must be said of them."""
+    if not data or not all(isinstance(entries, dict) for entries in data.values()):
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FormatError(path, place, f"the score {shortened(repr(value), 60)} is not a number")
+    if any("" in entries or not set(map(type, entries.values())) <= {float, int} for entries in data.values()):
+        return None
     try:
-        score = float(value)
+        finite = all(np.isfinite(np.fromiter(entries.values(), np.float64)).all() for entries in data.values())
     except OverflowError:
-        raise FormatError(path, place, "the score is too large; scores must be finite numbers") from None
-    if not math.isfinite(score):
-        raise FormatError(path, place, f"the score is {score}; scores must be finite numbers")
-    return score
+        return None
+    return data if finite else None
+
+
+def read_lines(file: RunFile) -> list[Run]:
+    """JSON lines: an object per case, or one per hit."""
+    rows = json_lines(file)
+    first = next(rows, None)
+    if first is None:
+        raise file.error(None, "is empty")
+    place, row = first
+    if not isinstance(row, dict):
+        raise file.error(place, "is not an object")
+    return _read_rows(file, json_lines(file), row)
+
+
+def _read_rows(file: RunFile, rows: Iterator[tuple[str, Any]], first: Mapping[str, Any]) -> list[Run]:
+    hits = hits_field(file, first)
+    return read_hit_rows(file, rows, first) if hits is None else _read_cases(file, rows, hits)
+
+
+def hits_field(file: RunFile, row: Mapping[str, Any]) -> str | None:
+    """The field in which an object has the hits of a case; None where it is a single hit."""
+    several = tuple(name for name, value in row.items() if isinstance(value, list | dict))
+    if "hits" in file.field_names:
+        return file.column("hits", tuple(row))
+    return named(several, WORDS["hits"]) or ("error" if "error" in row else None)
+
+
+def _read_cases(file: RunFile, rows: Iterator[tuple[str, Any]], hits: str) -> list[Run]:
+    reader, by_agent = AnswerReader(file), dict[str, list[ReadAnswer]]()
+    for place, row in rows:
+        if not isinstance(row, dict):
+            raise file.error(place, "is not an object")
+        agent, answer = _case(reader, place, row, hits)
+        by_agent.setdefault(agent, []).append(answer)
+    return [reader.run(answers, agent) for agent, answers in by_agent.items()]
+
+
+def _case(reader: AnswerReader, place: str, row: Mapping[str, Any], hits: str) -> tuple[str, ReadAnswer]:
+    file, names = reader.file, tuple(name for name, value in row.items() if isinstance(value, str | int))
+    case, query, agent = (_found(file, role, names) for role in ("case", "query", "agent"))
+    key = case or query
+    if key is None:
+        fields = ", ".join(map(repr, row))
+        how = "name yours with --map run.query=FIELD"
+        raise file.error(place, f"has no query and no id of a case; found the fields {fields}; {how}")
+    asked = None if query is None else str(row[query])
+    failed = hits not in row and isinstance(row.get("error"), dict | str)
+    value = {"error": row["error"]} if failed else row.get(hits)
+    scores = row.get(named(tuple(row), ("scores", "similarities")) or "")
+    label = str(row[agent]) if agent is not None else file.name
+    identity = id_of(file, f"{place}.{key}", row[key])
+    return label, reader.answer(identity, f"{place}.{hits}", value, asked, scores)
+
+
+def _found(file: RunFile, role: str, names: tuple[str, ...]) -> str | None:
+    given = file.field_names.get(role)
+    if given is not None:
+        return given if given in names else None
+    return named(names, _CASE_WORDS if role == "case" else WORDS[role])

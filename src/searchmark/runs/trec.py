@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +17,14 @@ from searchmark.files.store import atomic_write, inner_stem
 from searchmark.files.trec_text import RUN, grouped_by_query, read_table
 from searchmark.records import EMPTY, NOT_RUN, OK, Provenance, Run, RunLabel
 from searchmark.records.id_columns import in_bytes, ranks_by_score
+from searchmark.runs.source import RunFile
 
 
-def read_trec(path: str | PathLike[str]) -> Run:
-    path = Path(path)
-    table = read_table(path, RUN)
+def read_trec(file: RunFile) -> list[Run]:
+    table = read_table(file.path, RUN)
     starts, documents, scores = grouped_by_query(table)
-    return Run(
-        label=RunLabel(inner_stem(path)),
+    run = Run(
+        label=RunLabel(file.name),
         case_ids=table.queries,
         starts=starts,
         ids=documents,
@@ -34,6 +33,7 @@ def read_trec(path: str | PathLike[str]) -> Run:
         rank=ranks_by_score(documents, scores, starts),
         provenance=Provenance(tag=table.tag),
     )
+    return [run]
 
 
 PSEUDO_SCORES = "answers whose scores are missing or contradict their order, written with descending numbers"

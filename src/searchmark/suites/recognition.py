@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from searchmark.errors import FormatError
+from searchmark.files.packed import found_file
 from searchmark.suites.letor import is_letor
 from searchmark.suites.mteb import is_mteb_qrels, mteb_qrels
 from searchmark.suites.quepid import DOCUMENT, QUERY, RATING, is_book

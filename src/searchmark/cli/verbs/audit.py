@@ -16,7 +16,8 @@ from searchmark.cli._audits import check_audit_outputs, show_audit, write_audit
 from searchmark.cli._corpus import corpus_named
 from searchmark.cli._gates import GATE, GateAgainst, against_options, with_gates_of
 from searchmark.cli._groups import SavedRuns, SuiteChoice, config_option
-from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
+from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, option, option_group
+from searchmark.cli._variadic import VariadicBesideSuite
 from searchmark.config import Config
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
 from searchmark.files.store import check_readable
@@ -53,7 +54,7 @@ class AuditedCorpus:
 
 
 @click.command(
-    "audit", cls=SectionedCommand, short_help="Check whether scores on a suite, or published numbers, can mean anything."
+    "audit", cls=VariadicBesideSuite, short_help="Check whether scores on a suite, or published numbers, can mean anything."
 )
 @click.argument("suite_path", metavar="[SUITE]", required=False)
 @option(WHAT_TO_AUDIT, "--gold-set", "--suite", "named_suite", metavar="SUITE", help="The suite, as other commands name it.")

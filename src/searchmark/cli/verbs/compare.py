@@ -111,7 +111,7 @@ def command(
 
     \b
     searchmark compare --gold-set suite.yaml --agents keyword bm25 --corpus docs/ -o report.md
-    searchmark compare --gold-set suite.yaml --run bm25.trec --run semantic.json -m nDCG@10 -o report.md
+    searchmark compare --gold-set suite.yaml --run bm25.trec new=results.csv -m nDCG@10 -o report.md
     """
     from searchmark.experiments import compare_runs
     from searchmark.gates.baselines import baseline_in_use
@@ -142,7 +142,7 @@ def command(
         refuse_live_options()
         survey = survey_of(suite, live.where.corpus, live.where.mapping)
     if len(runs) < MINIMUM:
-        raise UsageError("a comparison needs two runs or agents at least: --agents bm25 keyword, or --run twice")
+        raise UsageError("a comparison needs two runs or agents at least: --agents bm25 keyword, or --run a b")
     names = display_names([run.label for run in runs])
     compared.check(names)
     for table in left_out_by(options.baseline, (*options.decisions, *tables), names):

@@ -9,10 +9,11 @@ import click
 from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of, texts_of_hits, with_fields_of_targets
 from searchmark.cli._gates import GateOutcome, baseline_file, gate_options, say_what_is_foreseen, with_gates_of, with_next_step
-from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
+from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, refuse_several_agents, told_by
 from searchmark.cli._live import LiveOptions, live_options, one_agent, refuse_live_options, run_shown, with_corpus
-from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
+from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, option, option_group, precedence
 from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, now, output_files
+from searchmark.cli._variadic import VariadicCommand
 from searchmark.config import Config
 from searchmark.errors import UsageError
 from searchmark.files.meanwhile import Meanwhile
@@ -24,7 +25,7 @@ EITHER = "name either the agent to run (--agent) or the saved run to score (--ru
 
 @click.command(
     "evaluate",
-    cls=SectionedCommand,
+    cls=VariadicCommand,
     short_help="Run an agent on a suite, or score a saved run.",
     epilog=precedence("evaluation", "num_runs"),
 )
@@ -107,6 +108,7 @@ def command(
     else:
         refuse_live_options()
         parts = runs.result()
+        refuse_several_agents(parts, source.path, saved.run_paths)
         survey = survey_of(suite, with_corpus(live, setup).where.corpus, live.where.mapping)
     report = evaluate_run(
         suite,

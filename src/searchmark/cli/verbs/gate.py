@@ -13,7 +13,7 @@ import click
 from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of, with_fields_of_targets
 from searchmark.cli._gates import GATE, GateOutcome, baseline_file, gate_options, with_gates_of, with_next_step
-from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option, load_runs
+from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option, load_runs, refuse_several_agents
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, harmless, now, output_files, show
 from searchmark.config import Config, OutputConfig
@@ -89,6 +89,7 @@ def command(
     corpus = searched.corpus or (None if setup.corpus is None else str(setup.corpus))
     suite = with_fields_of_targets(suite, wanted.splits, rules, corpus, searched.mapping)
     survey = survey_of(suite, corpus, searched.mapping)
+    refuse_several_agents(runs.result(), source.path, run_paths)
     if self_test:
         with _trying() as say:
             found = gate_self_test(

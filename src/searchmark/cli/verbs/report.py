@@ -192,13 +192,13 @@ def _refuse_judging() -> None:
 
 def _read(path: Path) -> Report:
     from searchmark.reports import read_report
-    from searchmark.runs import load_run
+    from searchmark.runs import runs_in
 
     try:
         return _with_cases(path, read_report(path))
     except FormatError:
         try:
-            load_run(path)
+            runs_in(path)
         except UsageError:
             pass
         else:

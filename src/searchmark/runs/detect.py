@@ -1,0 +1,105 @@
+"""Which format a saved run has, by what it holds; where none fits, which were tried and what each missed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from searchmark.errors import FormatError, shortened
+from searchmark.files.trec_text import RUN
+from searchmark.records import Run
+from searchmark.runs.source import RunFile
+
+# Format and where its reader is.
+FORMATS = {
+    "native": ("native", "read_native_run"),
+    "json": ("plain", "read_plain"),
+    "trec": ("trec", "read_trec"),
+    "jsonl": ("plain", "read_lines"),
+    "csv": ("tables", "read_csv"),
+    "parquet": ("tables", "read_parquet"),
+    "elasticsearch": ("engines", "read_responses"),
+    "rank-eval": ("engines", "read_rank_eval"),
+    "quepid": ("quepid", "read_quepid"),
+    "ranx": ("ranx", "read_ranx"),
+    "mteb": ("mteb", "read_mteb"),
+}
+_OURS = re.compile(rb'"record"\s*:\s*"run"')
+_LONGEST_HEADER = 300
+
+
+@dataclass(frozen=True)
+class TriedRunFormat:
+    """A format that a file does not have, and what it would have needed."""
+
+    name: str
+    missed: str
+
+
+def reader_of(name: str) -> Callable[[RunFile], list[Run]]:
+    module, function = FORMATS[name]
+    reader: Callable[[RunFile], list[Run]] = getattr(import_module(f"searchmark.runs.{module}"), function)
+    return reader
+
+
+def detect(file: RunFile) -> str:
+    """The name of the format."""
+    if file.path.is_dir():
+        return "elasticsearch"
+    head = file.head
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith(b"\x04\x22\x4d\x18"):
+        return "ranx"
+    if head.startswith((b"{", b"[")) or file.suffix in {".json", ".jsonl", ".ndjson"}:
+        return _detect_json(file)
+    return _detect_text(file)
+
+
+def _detect_json(file: RunFile) -> str:
+    """JSON of others is told apart by what is at its top."""
+    if _OURS.search(file.head.split(b"\n", 1)[0]):
+        return "native"
+    if file.by_line:
+        return "jsonl"
+    from searchmark.runs import engines, mteb, quepid
+
+    data = file.data
+    known = (
+        ("elasticsearch", engines.is_msearch),
+        ("rank-eval", engines.is_rank_eval),
+        ("quepid", quepid.is_snapshot),
+        ("mteb", mteb.is_predictions),
+    )
+    return next((name for name, fits in known if fits(data)), "json")
+
+
+def _detect_text(file: RunFile) -> str:
+    """A table if its first line names columns, TREC if its lines have six, and an error that says all that was tried."""
+    from searchmark.runs.quepid import is_snapshot_header
+    from searchmark.runs.tables import columns_of, header_of, missed
+
+    first = next((line for line in file.head.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")), b"")
+    words, wanted = len(first.split()), len(RUN.columns)
+    delimited = any(mark in first for mark in (b",", b";", b"\t", b"|"))
+    table = None
+    if delimited or file.suffix in {".csv", ".tsv"}:
+        _, names = header_of(file)
+        if is_snapshot_header(names):
+            return "quepid"
+        table = columns_of(file, names)
+        if not table.missing or file.suffix in {".csv", ".tsv"}:
+            return "csv"
+    if words >= wanted or not first or not file.head.strip():
+        return "trec"
+    tried = [TriedRunFormat("trec", f"its first line has {words} columns instead of {wanted} ({' '.join(RUN.columns)})")]
+    tried.append(TriedRunFormat("csv", missed(table) if table is not None else "its first line has no comma, semicolon or tab"))
+    tried.append(TriedRunFormat("json, jsonl", "it begins with neither { nor ["))
+    raise FormatError(file.path, None, no_format_fits(tried))
+
+
+def no_format_fits(tried: list[TriedRunFormat]) -> str:
+    each = "; ".join(f"{one.name}: {shortened(one.missed, _LONGEST_HEADER)}" for one in tried)
+    return f"is not a run in a format that is known. Tried {each}"

@@ -1,0 +1,79 @@
+"""Responses of Elasticsearch and OpenSearch: many searches in one (``_msearch``), a folder of responses, ``_rank_eval``.
+
+The response to several searches does not repeat what was asked: its answers are those to the cases of the suite, in their order.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from searchmark.files.store import parse_json, read_text
+from searchmark.records import Run
+from searchmark.runs.answers import AnswerReader, is_response
+from searchmark.runs.plain import read_lines, read_plain
+from searchmark.runs.source import RunFile
+
+OTHER_FILES = "files of the folder that are not .json, left out"
+
+
+def read_responses(file: RunFile) -> list[Run]:
+    """Responses in a folder, of ``_msearch``, or by query."""
+    if file.path.is_dir():
+        return [_read_folder(file)]
+    if file.by_line:
+        return read_lines(file)
+    data = file.data
+    return [_read_many(file, data["responses"])] if is_msearch(data) else read_plain(file)
+
+
+def is_msearch(data: Any) -> bool:
+    return isinstance(data, dict) and isinstance(data.get("responses"), list)
+
+
+def _read_many(file: RunFile, responses: list[Any]) -> Run:
+    reader = AnswerReader(file)
+    answers = []
+    for number, response in enumerate(responses):
+        if not is_response(response):
+            raise file.error(f"responses.{number}", "is not the response to a search: it has no hits and no error")
+        answers.append(reader.answer(str(number + 1), f"responses.{number}", response))
+    if not answers:
+        raise file.error("responses", "is empty")
+    return reader.run(answers, by_position=True)
+
+
+def _read_folder(file: RunFile) -> Run:
+    """A file per case, which is called like the case, or like its query."""
+    reader, answers = AnswerReader(file), []
+    for path in sorted(each for each in file.path.iterdir() if each.is_file() and not each.name.startswith(".")):
+        one = RunFile(path, file.field_names)
+        if one.suffix != ".json":
+            reader.count(OTHER_FILES)
+            continue
+        answers.append(reader.answer(one.name, path.name, _content(path)))
+    if not answers:
+        raise file.error(None, "is a folder without responses: a run has a file CASE.json for every case")
+    return reader.run(answers)
+
+
+def _content(path: Path) -> Any:
+    return parse_json(path, read_text(path), constants=True)
+
+
+def is_rank_eval(data: Any) -> bool:
+    return isinstance(data, dict) and isinstance(data.get("details"), dict) and "metric_score" in data
+
+
+def read_rank_eval(file: RunFile) -> list[Run]:
+    """What ``_rank_eval`` found for each of its requests, rated or not; a request that failed is an error."""
+    data = file.data
+    if not is_rank_eval(data):
+        raise file.error(None, "is not a response of _rank_eval: it has no metric_score and details")
+    reader = AnswerReader(file)
+    answers = [reader.answer(case, f"details.{case}", found) for case, found in data["details"].items()]
+    failures = data.get("failures")
+    for case, failure in failures.items() if isinstance(failures, dict) else ():
+        wrapped = failure if isinstance(failure, dict) and "error" in failure else {"error": failure}
+        answers.append(reader.answer(case, f"failures.{case}", wrapped))
+    return [reader.run(answers)]
