@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from searchmark import Case, Judged, Judgment, Run, Suite, build_report, judge, render, score
 from searchmark.judging.matches import Matches
-from searchmark.measures.catalogue import DEFINITIONS, FORMULAS
+from searchmark.measures.catalogue import FORMULAS
 from searchmark.runs.native import read_native, write_native
+from tests.support.measure_names import EVERY_MEASURE
 
 # Bytes and letters sort differently; "cafe\u0301" is a second spelling, and "a#L3" names a line of "a".
 CLEAN = ["a", "b", "c", "B", "\u00e9", "\uffff", "\U00010000", "caf\u00e9", "d1", "d10", "d2", ""]
@@ -45,7 +46,7 @@ def assert_alike(first: Judged, second: Judged) -> None:
             np.testing.assert_array_equal(getattr(first.matches, column.name), getattr(second.matches, column.name))
     assert first.dropped == second.dropped
     np.testing.assert_array_equal(first.status, second.status)
-    names = [*DEFINITIONS, *FORMULAS, "nDCG@2", "P(rel=2)@3", "R@1"]
+    names = [*EVERY_MEASURE, *FORMULAS, "nDCG@2", "P(rel=2)@3", "R@1"]
     np.testing.assert_array_equal(score(first, names).values, score(second, names).values)
 
 

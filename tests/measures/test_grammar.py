@@ -50,9 +50,12 @@ def test_is_read_and_printed_in_one_spelling(written: str, printed: str) -> None
 @pytest.mark.parametrize("name", sorted(DEFINITIONS))
 def test_the_printed_name_is_read_back(name: str) -> None:
     definition = DEFINITIONS[name]
-    options = {"rel": "2", "gain": "exp", "p": "0.9", "max": "3", "credit": "dir"}
-    inner = ",".join(f"{key}={options[key]}" for key in definition.parameters)
-    text = f"{name}({inner})" + ("@7" if definition.cutoff else "") if inner else name
+    options = {"rel": "2", "gains": "0:0,1:2.5", "p": "0.9", "max": "3", "credit": "dir", "beta": "2", "alpha": "0.3"}
+    if "credit" not in definition.parameters:  # both exclude each other
+        options["judged_only"] = "true"
+    inner = ",".join(f"{key}={options[key]}" for key in definition.parameters if key in options)
+    at = "@7" if definition.cutoff else "@0.1" if definition.at == "recall" else ""
+    text = f"{name}({inner})" + at if inner else name
     measure = parse_measure(text)
     assert measure.name == text
     assert parse_measure(measure.name) == measure
@@ -60,7 +63,8 @@ def test_the_printed_name_is_read_back(name: str) -> None:
 
 @pytest.mark.parametrize("alias", sorted(ALIASES))
 def test_every_alias_means_a_measure(alias: str) -> None:
-    assert parse_measure(alias).name in {*DEFINITIONS, *FORMULAS}
+    text = alias + {"IPrec": "@0.1", "ERR_IA": "@10"}.get(ALIASES[alias], "")
+    assert parse_measure(text).name.partition("@")[0] in {*DEFINITIONS, *FORMULAS}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from searchmark import Answer, Case, Hit, Judgment, Run, Suite, judge, score
-from searchmark.measures.catalogue import DEFINITIONS
+from searchmark.measures.grammar import parse_measure
+from tests.support.measure_names import with_cutoffs
 
 IDS = [f"d{n}" for n in range(12)]
 PATHS = ["a/b/x.py", "a/b/y.py", "a/bc/x.py", "a/z.py", "b/x.py", "c.py"]
@@ -19,7 +20,7 @@ judgments = st.dictionaries(st.sampled_from(IDS), st.integers(-1, 4), min_size=1
     )
 )
 answers = st.lists(st.sampled_from(IDS), unique=True)
-every_name = [f"{name}{at}" for name, definition in DEFINITIONS.items() for at in (["", "@1", "@5"] if definition.cutoff else [""])]
+every_name = with_cutoffs(1, 5)
 
 
 def scored(judged: tuple[Judgment, ...], ids: list[str], measures: list[str]) -> np.ndarray:
@@ -33,8 +34,8 @@ def scored(judged: tuple[Judgment, ...], ids: list[str], measures: list[str]) ->
 def test_every_measure_stays_in_its_range(judged: tuple[Judgment, ...], ids: list[str]) -> None:
     values = scored(judged, ids, every_name)
     for name, value in zip(every_name, values, strict=True):
-        definition = DEFINITIONS[name.partition("@")[0]]
-        assert np.isnan(value) or definition.low - 1e-12 <= value <= definition.high + 1e-12, name
+        measure = parse_measure(name)
+        assert np.isnan(value) or measure.low - 1e-12 <= value <= measure.high + 1e-12, name
 
 
 @given(judgments, answers.filter(lambda ids: len(ids) > 1), st.data(), st.sampled_from(["nDCG", "nDCG@3", "nDCG(gain=exp)@5"]))

@@ -15,8 +15,11 @@ from searchmark.measures.formulas import NEVER, Floats, GradedHits, Ints
 from searchmark.measures.grammar import AnyMeasure, Formula, Measure
 
 BY_SCORE = "InRange"  # tells of scores, which an order does not have
-_ALONE = {BY_SCORE, "Tau", "Abstain"}  # not at their best in the order that is best for others
-_SHARES_OF_ANSWERS = {"P", "F1"}  # without a cutoff, anything else that is returned lowers them
+# Not at their best in the order that is best for others.
+_ALONE = {BY_SCORE, "Tau", "Abstain"}
+# The order that is best for these is not known, or that of a single number for all cases is not that of cases.
+_UNKNOWN = {BY_SCORE, "alpha_nDCG", "ERR_IA", "nERR_IA", "StRecall", "NumRet", "GMAP"}
+_SHARES_OF_ANSWERS = {"P", "F1", "SetF", "SetAP", "IPrec"}  # without a cutoff, anything else that is returned lowers them
 
 
 def attainable(measure: AnyMeasure, pool: Pool) -> Floats | None:
@@ -37,7 +40,12 @@ def _terms(measure: AnyMeasure) -> tuple[tuple[float, Measure], ...]:
 
 def _is_known(measure: AnyMeasure, pool: Pool, cases: Bools) -> bool:
     names = {part.definition.name for part in measure.parts}
-    if BY_SCORE in names or (len(measure.parts) > 1 and names & _ALONE) or not _at_once(measure):
+    if (
+        names & _UNKNOWN
+        or any(part.options.get("gains") for part in measure.parts)
+        or (len(measure.parts) > 1 and names & _ALONE)
+        or not _at_once(measure)
+    ):
         return False
     by_directory = any(part.options.get("credit") == "dir" for part in measure.parts)
     # A directory may pay for a target that is missing from it, and which of them are returned as hits is not known.
@@ -92,7 +100,8 @@ def _ranks_from_one(pool: Pool, rows: Ints, counts: Ints) -> Ints:
 def of_whole_rankings(measure: Measure, pool: Pool) -> tuple[Floats, Floats] | None:
     """The lowest and the highest value of answers that leave out no document, case by case; None if they are not known."""
     undefined = pool.undefined(measure)
-    unknown = pool.documents is None or measure.definition.name in _ALONE or not (pool.traits[0] & ~pool.parts | undefined).all()
+    told = {measure.definition.name} & (_ALONE | _UNKNOWN | {"infAP"}) or measure.options.get("gains")
+    unknown = pool.documents is None or told or not (pool.traits[0] & ~pool.parts | undefined).all()
     if unknown or pool.documents is None or measure.options.get("credit") == "dir":
         return None
     wanted = pool.drawn & (pool.suite.judgments.grades >= 0)

@@ -2,7 +2,7 @@
 
 Every order of the documents is as likely as every other, so that how many relevant ones are among the first k is
 hypergeometric and each document is at each rank with the same probability. Most measures are sums over ranks or documents,
-whose expectation needs no more than that. Where none is known (ERR, several expected orders), rankings are drawn.
+whose expectation needs no more than that. Where none is known (ERR, aspects, several expected orders), rankings are drawn.
 """
 
 from __future__ import annotations
@@ -15,14 +15,21 @@ import numpy as np
 
 from searchmark.analysis.attainable import BY_SCORE, best_answers
 from searchmark.analysis.pools import Pool
-from searchmark.measures import formulas
 from searchmark.measures.formulas import Floats, Ints
+from searchmark.measures.gains import ideal_dcg, paid_by_judgments
 from searchmark.measures.grammar import AnyMeasure, Formula, Measure
 
 DRAWS = 200
 MOST_DRAWN = 4_000_000  # targets, in all draws together
 LONGEST_SUM = 4096  # ranks that are added up one by one
-_DEPEND_ON_LENGTH = {"R", "F1"}  # without a cutoff, a random answer has as much of them as it is long
+_DEPEND_ON_LENGTH = {
+    "R",
+    "F1",
+    "SetF",
+    "SetAP",
+    "NumRet",
+    "NumRelRet",
+}  # without a cutoff, a random answer has as much of them as it is long
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +59,8 @@ def by_chance(measure: AnyMeasure, pool: Pool) -> Floats | None:
         return None
     values = np.zeros(len(pool.suite))
     for weight, part in measure.terms if isinstance(measure, Formula) else ((1.0, measure),):
-        expected = _EXPECTED.get(part.definition.name)
+        # Without the unjudged documents it is another ranking: that of the judged ones alone, which is drawn.
+        expected = None if part.judged_only else _EXPECTED.get(part.definition.name)
         values_of_part = None if expected is None else expected(part, pool, _counts(part, pool))
         if values_of_part is None:
             return None
@@ -70,7 +78,7 @@ def can_be_drawn(measure: AnyMeasure, pool: Pool) -> bool:
 
 def _depends_on_more(part: Measure) -> bool:
     by_length = part.cutoff is None and part.definition.name in _DEPEND_ON_LENGTH
-    return by_length or part.definition.name == BY_SCORE or part.options.get("credit") == "dir"
+    return by_length or not part.per_case or part.definition.name == BY_SCORE or part.options.get("credit") == "dir"
 
 
 def _counts(measure: Measure, pool: Pool) -> _Population:
@@ -94,6 +102,14 @@ def _f1(_: Measure, __: Pool, counts: _Population) -> Floats:
     return counts.share(2 * counts.found, (counts.k or counts.documents) + counts.all)
 
 
+def _found(_: Measure, __: Pool, counts: _Population) -> Floats:
+    return counts.found
+
+
+def _to_find(_: Measure, __: Pool, counts: _Population) -> Floats:
+    return counts.all
+
+
 def _r_precision(_: Measure, __: Pool, counts: _Population) -> Floats:
     return counts.share(np.minimum(counts.all, counts.documents) * counts.relevant / counts.documents, counts.all)
 
@@ -112,16 +128,17 @@ def _sums(terms: Floats, sizes: Floats) -> Floats:
 
 
 def _discounted_gain(measure: Measure, pool: Pool, counts: _Population) -> Floats:
-    gain = str(measure.options["gain"])
-    judgments = pool.suite.judgments
-    paid = pool.drawn & (judgments.grades > 0)
-    gains = np.bincount(judgments.case[paid], formulas.gains(judgments.grades[paid], gain), minlength=len(pool.suite))
+    judgments, said = pool.suite.judgments, (str(measure.options["gain"]), str(measure.options["gains"]))
+    paid, own = pool.drawn & (judgments.grades > 0), judgments.gains
+    pays = paid_by_judgments(judgments.grades[paid], None if own is None else own[paid], *said)
+    gains = np.bincount(judgments.case[paid], pays, minlength=len(pool.suite))
     discounts = _sums(1 / np.log2(np.arange(1, int(counts.first.max(initial=1)) + 1) + 1.0), counts.first)
     return np.asarray(gains / counts.documents * discounts, np.float64)
 
 
 def _normalised_gain(measure: Measure, pool: Pool, counts: _Population) -> Floats:
-    ideal = formulas.ideal_dcg(best_answers(pool, 1), k=measure.cutoff, gain=str(measure.options["gain"]))
+    said = {name: str(measure.options[name]) for name in ("gain", "gains")}
+    ideal = ideal_dcg(best_answers(pool, 1), k=measure.cutoff, gain=said["gain"], gains=said["gains"])
     return np.where(np.isnan(ideal), np.nan, counts.share(_discounted_gain(measure, pool, counts), ideal))
 
 
@@ -225,6 +242,8 @@ _EXPECTED: dict[str, Callable[[Measure, Pool, _Population], Floats | None]] = {
     "Acc": _all_found,
     "Abstain": _abstention,
     "Tau": _agreement,
+    "NumRel": _to_find,
+    "NumRelRet": _found,
 }
 
 

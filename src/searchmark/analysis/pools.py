@@ -9,13 +9,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.analysis.scores import Traits, undefined_cases
+from searchmark.analysis.case_traits import Traits, undefined_cases
 from searchmark.judging.existence import Existing
 from searchmark.judging.expected_orders import ExpectedOrders, expected_orders
 from searchmark.judging.judge import expand_suite
 from searchmark.judging.matching import names_lines
 from searchmark.judging.names import LINES, CaseKinds
-from searchmark.measures.formulas import DirectoryPairs, GradedHits, Ints, by_case_and_grade
+from searchmark.judging.worth import coverage_of_targets
+from searchmark.measures.formulas import Coverage, DirectoryPairs, GradedHits, Ints, by_case_and_grade
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import Suite
 from searchmark.records.id_columns import Texts, text_list
@@ -96,12 +97,21 @@ class Pool:
             ranged_inside=np.zeros(0),
             abstained=np.where(self.traits[1], np.nan, (returned == 0).astype(float)),
             directories=DirectoryPairs(none, none, none, none, none, none),
+            gain=None if judgments.gains is None else judgments.gains[rows],
+            target_gain=judgments.gains,
+            coverage=None if self._coverage is None else self._coverage.of_hits(rows),
         )
 
+    @cached_property
+    def _coverage(self) -> Coverage | None:
+        return coverage_of_targets(self.suite)
+
     def by_grade(self, judgments: Bools) -> Ints:
-        """The rows of the marked judgments by case, the highest grade first."""
-        rows = np.flatnonzero(judgments)
-        return rows[by_case_and_grade(self.suite.judgments.case[rows], self.suite.judgments.grades[rows])]
+        """The rows of the marked judgments by case, the highest grade first, of equal ones the highest gain."""
+        rows, known = np.flatnonzero(judgments), self.suite.judgments
+        if known.gains is not None:
+            return rows[np.lexsort((-known.gains[rows], -known.grades[rows], known.case[rows]))]
+        return rows[by_case_and_grade(known.case[rows], known.grades[rows])]
 
     @cached_property
     def best(self) -> dict[int, GradedHits]:

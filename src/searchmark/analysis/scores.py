@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from searchmark.analysis.case_traits import by_score, case_reason, kinds_of_cases, range_reason, traits_of, undefined_cases
 from searchmark.analysis.distrust import Distrust, broken, most_frequent_failure
 from searchmark.analysis.intervals import Clusters, mean_intervals
+from searchmark.analysis.over_cases import geometric_interval, geometric_mean, values_behind
+from searchmark.analysis.paid_grades import refuse_unpaid_grades
 from searchmark.analysis.score_frames import score_frame
 from searchmark.errors import UsageError
 from searchmark.judging.judge import Judged
-from searchmark.judging.score_ranges import no_range_because
-from searchmark.measures.formulas import Floats, scores_in_range
-from searchmark.measures.grammar import AnyMeasure, CaseTraits, computed_nan_reason, parse_measure, parse_measures, undefined_reason
+from searchmark.measures.formulas import Floats
+from searchmark.measures.grammar import AnyMeasure, parse_measure, parse_measures
+from searchmark.measures.undefined import computed_nan_reason
 from searchmark.records import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT, CaseTable, Suite, SuiteKind
 from searchmark.records.frames import Framed
 from searchmark.records.shown import listed, quoted
@@ -32,8 +34,6 @@ MEASURES_OF: Mapping[SuiteKind, tuple[str, ...]] = {
     "labels": ("nDCG@10", "R@10", "P@10", "RR@10"),
     "symbols": ("P@5", "P@10", "RR@10", "Success@5"),
 }
-# For every case its CaseTraits, in their order.
-Traits: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
 ERROR_LIMIT = 0.05
 SPLIT_BY_DEFAULT = ("category", "tag")
 
@@ -71,9 +71,19 @@ class Scores(Framed):
         return dict(zip(STATUSES, np.bincount(self.judged.status, minlength=len(STATUSES)).tolist(), strict=True))
 
     def mean(self, measure: str) -> float:
-        """The mean of one measure, by any of its names, over the cases where it is defined; NaN if it is defined nowhere."""
-        column = self.values[:, self.column_of(measure)]
-        return float(np.mean(column[~np.isnan(column)])) if not np.isnan(column).all() else float("nan")
+        """The mean of one measure, by any of its names, over the cases where it is defined; NaN if it is defined nowhere.
+
+        Of a measure that is one number for all cases (GMAP) that number.
+        """
+        column = self.column_of(measure)
+        if not self.measures[column].per_case:
+            return geometric_mean(self.behind(column))
+        values = self.values[:, column]
+        return float(np.mean(values[~np.isnan(values)])) if not np.isnan(values).all() else float("nan")
+
+    def behind(self, column: int) -> Floats:
+        """What of every case goes into a measure that is one number for all of them; NaN where nothing does."""
+        return values_behind(self.measures[column], self.judged)
 
     def means(self) -> dict[str, float]:
         return {name: self.mean(name) for name in self.names}
@@ -98,13 +108,13 @@ class Scores(Framed):
         if not np.isnan(self.values[row, column]):
             return None
         measure = self.measures[column]
-        reason = _case_reason(self.judged, measure, row) or _range_reason(self.judged, measure, row)
+        reason = case_reason(self.judged, measure, row) or range_reason(self.judged, measure, row)
         return reason or computed_nan_reason(measure)
 
     def reasons(self, column: int) -> list[str | None]:
         """Why the values of a measure are undefined, case by case; cases that are alike share their reason."""
         undefined = np.flatnonzero(np.isnan(self.values[:, column]))
-        kinds = undefined if _by_score(self.measures[column]) else _traits(self.judged)[undefined]
+        kinds = undefined if by_score(self.measures[column]) else kinds_of_cases(self.judged)[undefined]
         _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
         known = [self.reason(row, column) for row in undefined[first].tolist()]
         reasons: list[str | None] = [None] * len(self.values)
@@ -128,11 +138,29 @@ class Scores(Framed):
         rows = np.arange(len(judged.suite)) if rows is None else rows
         rows = rows[judged.status[rows] != NOT_RUN]
         ranges = [(measure.low, measure.high) for measure in self.measures]
-        intervals = mean_intervals(self.values[rows], clusters_of(judged.suite, rows), ranges)
+        clusters = clusters_of(judged.suite, rows)
+        intervals = mean_intervals(self.values[rows], clusters, ranges)
         return {
             measure.name: self._summary(measure, self.values[rows, column], rows, interval)
+            if measure.per_case
+            else self._over_cases(self.behind(column)[rows], rows, clusters)
             for column, (measure, interval) in enumerate(zip(self.measures, intervals, strict=True))
         }
+
+    def _over_cases(self, values: Floats, rows: NDArray[np.intp], clusters: Clusters) -> Summary:
+        """The summary of a measure that no case has a value of: nothing that tells how the values of cases differ."""
+        interval = geometric_interval(values, clusters)
+        defined, answered = ~np.isnan(values), self.judged.status[rows] == OK
+        return Summary(
+            mean=geometric_mean(values) if defined.any() else None,
+            median=None,
+            std=None,
+            low=interval[0] if interval else None,
+            high=interval[1] if interval else None,
+            cases=int(defined.sum()),
+            answered_mean=geometric_mean(values[answered]) if (defined & answered).any() else None,
+            undefined=int((~defined & self.judged.answerable[rows]).sum()),
+        )
 
     def _summary(
         self, measure: AnyMeasure, values: Floats, rows: NDArray[np.intp], interval: tuple[float, float] | None
@@ -162,7 +190,8 @@ def score(judged: Judged, measures: Iterable[str | AnyMeasure] | None = None) ->
     """Compute measures for every case, by name; without names those that suit the suite."""
     wanted = parse_measures(default_measures(judged.suite) if measures is None else measures, judged.suite.defaults)
     values = np.empty((len(judged.suite), len(wanted)))
-    not_run, traits = judged.status == NOT_RUN, (judged.complete, judged.answerable, judged.has_paths, judged.graded)
+    refuse_unpaid_grades(wanted, judged.suite)
+    not_run, traits = judged.status == NOT_RUN, traits_of(judged)
     for column, measure in enumerate(wanted):
         values[:, column] = measure.compute(judged.hits)
         values[not_run | undefined_cases(measure, traits), column] = np.nan
@@ -181,38 +210,6 @@ def default_measures(suite: Suite) -> list[str]:
     if suite.judgments.has_ranges:
         names.append("InRange")
     return names
-
-
-def undefined_cases(measure: AnyMeasure, columns: Traits) -> NDArray[np.bool_]:
-    """Cases that this measure cannot speak about; the columns are the fields of `CaseTraits`."""
-    undefined = np.zeros(len(columns[0]), bool)
-    for traits in product((True, False), repeat=len(columns)):
-        if undefined_reason(measure, CaseTraits(*traits)):
-            undefined |= np.all([column == trait for column, trait in zip(columns, traits, strict=True)], axis=0)
-    return undefined
-
-
-def _case_reason(judged: Judged, measure: AnyMeasure, row: int) -> str | None:
-    if judged.status[row] == NOT_RUN:
-        return "the case was not run"
-    columns = (judged.complete, judged.answerable, judged.has_paths, judged.graded)
-    return undefined_reason(measure, CaseTraits(*(bool(column[row]) for column in columns)))
-
-
-def _range_reason(judged: Judged, measure: AnyMeasure, row: int) -> str | None:
-    return no_range_because(judged.suite, judged.run, row) if _by_score(measure) else None
-
-
-def _by_score(measure: AnyMeasure) -> bool:
-    """Whether the scores of hits decide on it, and not their order alone."""
-    return any(part.definition.compute is scores_in_range for part in measure.parts)
-
-
-def _traits(judged: Judged) -> NDArray[np.int64]:
-    """A number for every case: what decides on whether a measure can speak about it, so cases that are alike share it."""
-    columns = (judged.status == NOT_RUN, judged.complete, judged.answerable, judged.has_paths, judged.graded)
-    weights = 1 << np.arange(len(columns))
-    return np.asarray(np.column_stack(columns) @ weights)
 
 
 def clusters_of(suite: Suite, rows: NDArray[np.intp]) -> Clusters:

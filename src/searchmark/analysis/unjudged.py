@@ -18,13 +18,13 @@ from searchmark.analysis.pools import Bools
 from searchmark.analysis.scores import Scores
 from searchmark.judging.names import DESCRIPTIONS, LINES
 from searchmark.measures.formulas import NEVER, Floats, GradedHits, Ints
-from searchmark.measures.grammar import AnyMeasure, Formula
+from searchmark.measures.grammar import AnyMeasure, Formula, Measure
 from searchmark.records import OK, Suite
 from searchmark.records.id_columns import texts_at
 
 DEEPEST = 100  # hits of an answer that may be labelled, for measures without a cutoff
-_LABELS_DECIDE = {"P", "R", "F1", "RR", "AP", "nDCG", "DCG", "Success", "RBP", "ERR"}
-_ADDITIVE = {"P", "DCG", "RBP"}  # each hit pays for itself, whatever the others are
+_LABELS_DECIDE = {"P", "R", "F1", "SetF", "SetAP", "RR", "AP", "nDCG", "DCG", "Success", "RBP", "ERR", "nERR", "NumRelRet"}
+_ADDITIVE = {"P", "DCG", "RBP", "NumRelRet"}  # each hit pays for itself, whatever the others are
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,12 @@ def _distinct_ranks(keys: list[tuple[int, str]]) -> Ints:
 
 def can_be_labelled(measure: AnyMeasure) -> bool:
     """Whether labels of hits decide on a measure in a way that is known here."""
-    return all(part.definition.name in _LABELS_DECIDE and part.options.get("credit") != "dir" for part in measure.parts)
+    return all(part.definition.name in _LABELS_DECIDE and not _by_more_than_labels(part) for part in measure.parts)
+
+
+def _by_more_than_labels(part: Measure) -> bool:
+    """Whether hits without a label count too: directories, those that a label would bring back, grades that pay by a table."""
+    return part.options.get("credit") == "dir" or part.judged_only or bool(part.options.get("gains"))
 
 
 def deepest_rank(measure: AnyMeasure) -> int:
@@ -115,18 +120,12 @@ def with_labels(hits: GradedHits, found: UnjudgedHits, targets: Ints, grade: int
         case=case[order],
         rank=rank[order],
         grade=np.r_[hits.grade, np.full(len(found), grade)][order],
+        gain=None if hits.gain is None else np.r_[hits.gain, np.full(len(found), float(grade))][order],
         target_case=np.r_[hits.target_case, targets],
         target_grade=np.r_[hits.target_grade, np.full(len(targets), grade)],
+        target_gain=None if hits.target_gain is None else np.r_[hits.target_gain, np.full(len(targets), float(grade))],
+        coverage=None,  # nobody knows which aspects a label would name
     )
-
-
-def condensed(hits: GradedHits) -> GradedHits:
-    """The answers without their unjudged hits (Sakai, 2007)."""
-    judged = hits.grade >= 0
-    case = hits.case[judged]
-    counts = np.bincount(case, minlength=hits.cases)
-    rank = np.arange(1, len(case) + 1) - np.repeat(np.cumsum(counts) - counts, counts)
-    return replace(hits, case=case, rank=rank, grade=hits.grade[judged], returned=counts)
 
 
 def top_grade(scores: Scores, measure: AnyMeasure) -> int:
@@ -151,7 +150,7 @@ def label_range(scores: Scores, column: int, found: UnjudgedHits) -> LabelRange:
     none = scores.values[:, column]
     within = found.first(deepest_rank(measure))
     labelled = measure.compute(with_labels(hits, within, within.case, top_grade(scores, measure)))
-    every, left_out = (np.where(np.isnan(none), np.nan, each) for each in (labelled, measure.compute(condensed(hits))))
+    every, left_out = (np.where(np.isnan(none), np.nan, each) for each in (labelled, measure.compute(hits.judged_only)))
     return LabelRange(none, every, left_out, len(within))
 
 
@@ -246,8 +245,7 @@ class _LabelledPair:
 
 
 def _cut(hits: GradedHits, k: int) -> GradedHits:
-    first = hits.rank <= k
-    return replace(hits, case=hits.case[first], rank=hits.rank[first], grade=hits.grade[first])
+    return hits.taken(hits.rank <= k)
 
 
 def _rank_of(documents: Ints, found: UnjudgedHits) -> Ints:

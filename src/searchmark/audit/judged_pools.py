@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from searchmark.judging.judge import Judged
@@ -30,4 +28,4 @@ def hits_without_chosen(judged: Judged) -> GradedHits:
     chosen = np.r_[chosen_rows(judged.suite), False]  # the last one stands for NO_JUDGMENT, which is -1
     kept = ~chosen[judged.matches.judgment[judged.matches.valid]]
     hits = judged.hits
-    return hits if kept.all() else replace(hits, case=hits.case[kept], rank=hits.rank[kept], grade=hits.grade[kept])
+    return hits if kept.all() else hits.taken(kept)

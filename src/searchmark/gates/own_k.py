@@ -18,8 +18,9 @@ from searchmark.comparability import depth_reached
 from searchmark.gates.quantities import MOST_CASES
 from searchmark.gates.segments import Rows
 from searchmark.judging.judge import Judged
-from searchmark.measures import formulas
-from searchmark.measures.catalogue import DEFINITIONS, Definition
+from searchmark.measures import formulas, gains
+from searchmark.measures.catalogue import DEFINITIONS
+from searchmark.measures.definition import Definition
 from searchmark.measures.formulas import GradedHits, Ints
 from searchmark.measures.grammar import AnyMeasure, Measure
 from searchmark.options.gate_options import FixtureMetric
@@ -127,7 +128,7 @@ class AtOwnK:
 
     def _column(self, hits: GradedHits, k: int) -> formulas.Floats:
         if self.metric == "ndcg":
-            return formulas.ndcg(hits, k=k)
+            return gains.ndcg(hits, k=k)
         return formulas.reciprocal_rank(hits) if self.metric == "mrr" else formulas.precision(hits, k=k)
 
     def _grades(self, suite: Suite, rows: Rows) -> Ints:
@@ -203,4 +204,13 @@ def _regraded(judged: Judged, grades: Ints) -> GradedHits:
     rank = judged.matches.of_judgments(judged.matches.rank, 0)
     met = np.flatnonzero(rank > 0)
     rows = met[np.lexsort((rank[met], case[met]))]
-    return replace(judged.hits, case=case[rows], rank=rank[rows], grade=grades[rows], target_grade=grades)
+    return replace(
+        judged.hits,
+        case=case[rows],
+        rank=rank[rows],
+        grade=grades[rows],
+        target_grade=grades,
+        gain=None,
+        target_gain=None,
+        coverage=None,
+    )

@@ -37,7 +37,7 @@ class DescribedIds:
             hit = self._ids[row]
             known = kept.get(nfc(hit)) or kept.get(normal_path(hit)) or Judgment(hit)
             grade = combined_grade(fitting, excluded=hit in excluded)
-            kept[_known_as(known)] = known if grade is None else replace(known, grade=grade)
+            kept[_known_as(known)] = known if grade is None else _worth(known, grade, fitting)
         return tuple(kept.values())
 
     def _by_row(self, judgments: Iterable[Judgment]) -> dict[int, list[Judgment]]:
@@ -127,6 +127,17 @@ def _rows_by(names: Iterable[Iterable[str]]) -> dict[str, list[int]]:
         for name in dict.fromkeys(each):
             rows.setdefault(name, []).append(row)
     return rows
+
+
+def _worth(known: Judgment, grade: int, fitting: Sequence[Judgment]) -> Judgment:
+    """A judgment with the grade that others decided, and with what those of them say that have that grade."""
+    deciding = [judgment for judgment in fitting if judgment.grade == grade]
+    gain = max((judgment.grade if judgment.gain is None else judgment.gain for judgment in deciding), default=grade)
+    aspects: dict[str, int] = {}
+    for aspect, covered in (pair for judgment in fitting for pair in (judgment.aspects or {}).items()):
+        aspects[aspect] = max(covered, aspects.get(aspect, covered))
+    told = aspects if aspects and max(aspects.values()) == grade else None
+    return replace(known, grade=grade, gain=None if gain == grade else gain, aspects=told)
 
 
 def _known_as(judgment: Judgment) -> str:

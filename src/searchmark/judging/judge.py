@@ -27,6 +27,7 @@ from searchmark.judging.query_texts import with_cases_of
 from searchmark.judging.score_ranges import inside, ranged_rows
 from searchmark.judging.scored_ids import match_scored
 from searchmark.judging.spelling import nfc
+from searchmark.judging.worth import coverage_of, gains_of_hits
 from searchmark.measures.formulas import Floats, GradedHits, Ints
 from searchmark.records import EMPTY, OK, Run, ScoredRun, Suite
 
@@ -159,6 +160,7 @@ def _graded_hits(suite: Suite, run: Run, matches: Matches, abstained: Floats) ->
     judgments = suite.judgments
     orders = expected_orders(suite)
     ranged = ranged_rows(judgments)
+    gains, coverage = gains_of_hits(suite, matches), coverage_of(suite, matches)
     return GradedHits(
         cases=len(suite),
         case=matches.case[matches.valid],
@@ -175,6 +177,9 @@ def _graded_hits(suite: Suite, run: Run, matches: Matches, abstained: Floats) ->
         ranged_inside=inside(suite, run, ranged, matches.of_judgments(matches.row, -1)[ranged]),
         abstained=abstained,
         directories=matches.directories,
+        gain=None if gains is None else gains[matches.valid],
+        target_gain=judgments.gains,
+        coverage=None if coverage is None else coverage.of_hits(coverage.hit[matches.valid]),
     )
 
 

@@ -10,23 +10,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from math import isfinite
 from typing import TypeAlias
 
 import numpy as np
 
-from searchmark.errors import UnknownMeasure, UsageError
-from searchmark.measures.catalogue import ALIASES, DEFINITIONS, FOREIGN_GAINS, FORMULAS, PARAMETERS, Definition, Value
+from searchmark.errors import UsageError
+from searchmark.measures.catalogue import FORMULAS, NAMES
+from searchmark.measures.definition import Definition
 from searchmark.measures.formulas import Floats, GradedHits
+from searchmark.measures.lists import names_in
+from searchmark.measures.parameters import Value, shown
+from searchmark.measures.reading import read_name
 from searchmark.records import Defaults
 
-_NAMES = {name.lower(): name for name in (*DEFINITIONS, *FORMULAS)} | ALIASES
 LONGEST_NAME = 500
 UNANSWERABLE = "the case is marked unanswerable and is scored by Abstain"
-MOST_DIGITS = 9
-_MEASURE = re.compile(r"(?P<name>[A-Za-z][\w ]*?)\s*(?:\((?P<params>[^()]*)\))?\s*(?:@\s*(?P<k>\S+))?")
-_TREC_CUTOFF = re.compile(r"(p|recall|ndcg_cut|map_cut|success)_(\d+)", re.IGNORECASE)
 _LABELLED = re.compile(r"\s*([A-Za-z][\w -]*?)\s*=\s*(.+)", re.DOTALL)
 _TERM = re.compile(r"\s*(?:(?P<weight>\d+(?:\.\d*)?|\.\d+)\s*\*)?\s*(?P<measure>[^*]+?)\s*")
 
@@ -46,14 +45,16 @@ class Measure:
     @property
     def name(self) -> str:
         """The one spelling of this measure; options that have their plain value are not written."""
-        odd = [f"{key}={value}" for key, value in self.options.items() if value != PARAMETERS[key].default]
-        options = f"({','.join(odd)})" if odd else ""
-        return f"{self.definition.name}{options}" + (f"@{self.cutoff}" if self.cutoff else "")
+        said = {key: value for key, value in self.options.items() if value != self.definition.default(key)}
+        at = self.cutoff if self.definition.at == "cutoff" else self.options[self.definition.at]
+        said.pop(self.definition.at, None)
+        options = f"({','.join(f'{key}={shown(value)}' for key, value in said.items())})" if said else ""
+        return f"{self.definition.name}{options}" + ("" if at is None else f"@{shown(at)}")
 
     @property
     def options(self) -> dict[str, Value]:
         given = dict(self.given)
-        return {key: given.get(key, PARAMETERS[key].default) for key in self.definition.parameters}
+        return {key: given.get(key, self.definition.default(key)) for key in self.definition.parameters}
 
     @property
     def low(self) -> float:
@@ -71,17 +72,31 @@ class Measure:
 
     def resolve(self, defaults: Defaults) -> Measure:
         """The same measure with the suite's defaults for what it does not say itself."""
-        wishes: dict[str, Value] = {"rel": defaults.rel, "gain": defaults.gain}
+        wishes: dict[str, Value] = {"rel": defaults.rel}
+        if not self.options.get("gains"):  # they say all that there is to say about gains
+            wishes["gain"] = defaults.gain
         added = {key: value for key, value in wishes.items() if key in self.definition.parameters}
         return replace(self, given=tuple((added | dict(self.given)).items()))
 
     def looks_below(self, depth: int) -> bool:
         """Whether a hit below this rank can change a value; that a case has no hit at all is seen at any depth."""
-        return not self.definition.unanswerable and (self.cutoff is None or self.cutoff > depth)
+        if self.definition.unanswerable or not self.definition.sees_hits:
+            return False
+        # Where unjudged hits are removed, those below move up, however few are looked at.
+        return self.cutoff is None or self.cutoff > depth or self.judged_only
+
+    @property
+    def judged_only(self) -> bool:
+        return bool(self.options.get("judged_only"))
+
+    @property
+    def per_case(self) -> bool:
+        """Whether cases have values of it, and not only all of them together."""
+        return not self.definition.over_cases
 
     def cut_at(self, depth: int) -> Measure:
         """What this measure is where answers end at a depth: the one with that cutoff, if that is the same measure."""
-        if self.cutoff is not None or self.definition.of_sets or not self.definition.cutoff:
+        if self.cutoff is not None or self.definition.of_sets or not self.definition.cutoff or self.judged_only:
             return self
         return replace(self, cutoff=depth, by_depth=True)
 
@@ -92,10 +107,11 @@ class Measure:
 
     def compute(self, hits: GradedHits) -> Floats:
         options = self.options
+        alone = options.pop("judged_only", False)
         arguments: dict[str, object] = {("max_grade" if key == "max" else key): value for key, value in options.items()}
         if self.definition.cutoff:
             arguments["k"] = self.cutoff
-        return self.definition.compute(hits, **arguments)
+        return self.definition.compute(hits.judged_only if alone else hits, **arguments)
 
     @property
     def parts(self) -> tuple[Measure, ...]:
@@ -129,6 +145,10 @@ class Formula:
     @property
     def tells_quality(self) -> bool:
         return all(measure.tells_quality for _, measure in self.terms)
+
+    @property
+    def per_case(self) -> bool:
+        return True
 
     def resolve(self, defaults: Defaults) -> Formula:
         return Formula(tuple((weight, measure.resolve(defaults)) for weight, measure in self.terms), self.label)
@@ -164,7 +184,7 @@ AnyMeasure: TypeAlias = Measure | Formula
 def parse_measures(texts: Iterable[str | AnyMeasure], defaults: Defaults = Defaults()) -> list[AnyMeasure]:
     """Read names, apply the suite's defaults, and drop repetitions (``MRR`` after ``RR``)."""
     by_name: dict[str, AnyMeasure] = {}
-    for measure in (parse_measure(text).resolve(defaults) for text in texts):
+    for measure in (each.resolve(defaults) for text in texts for each in measures_in(text)):
         if _meaning(by_name.setdefault(measure.name, measure)) != _meaning(measure):
             raise UsageError(f"{measure.name!r} names two different formulas")
     return list(by_name.values())
@@ -185,7 +205,14 @@ def _meaning(measure: AnyMeasure) -> str:
 
 def measures_named(texts: Iterable[str]) -> list[AnyMeasure]:
     """The measures that a command line names."""
-    return [parse_measure(text) for text in texts]
+    return [measure for text in texts for measure in measures_in(text)]
+
+
+def measures_in(text: str | AnyMeasure) -> list[AnyMeasure]:
+    """The measures that a text names: one, a list with commas, several cutoffs (``P@[5,10]``), or a set by its name."""
+    if not isinstance(text, str):
+        return [text]
+    return [parse_measure(name) for name in names_in(text)]
 
 
 def parse_measure(text: str | AnyMeasure) -> AnyMeasure:
@@ -197,7 +224,7 @@ def parse_measure(text: str | AnyMeasure) -> AnyMeasure:
     labelled = _LABELLED.fullmatch(text)
     if labelled:
         label, expression = labelled.groups()
-        if label.lower() in _NAMES:
+        if label.lower() in NAMES:
             raise UsageError(f"measure {text!r}: {label!r} is the name of a measure; choose a different one")
         return _parse_formula(expression, label)
     if "*" in text or "+" in text:
@@ -212,6 +239,8 @@ def _parse_formula(text: str, label: str | None) -> Formula:
         measure = _parse_single(term["measure"]) if term else None
         if term is None or not isinstance(measure, Measure):
             raise UsageError(f"formula {text!r}: {part.strip()!r} is not 'weight*measure'; for example 0.4*P@5 + 0.6*RR")
+        if not measure.per_case:
+            raise UsageError(f"formula {text!r}: {measure.name} is one number for all cases and cannot be part of a sum")
         weight = float(term["weight"] or 1)
         if not isfinite(weight):
             raise UsageError(f"formula {label or text!r}: a weight is too large for a number")
@@ -220,111 +249,7 @@ def _parse_formula(text: str, label: str | None) -> Formula:
 
 
 def _parse_single(text: str) -> AnyMeasure:
-    trec = _TREC_CUTOFF.fullmatch(text.strip())
-    found = _MEASURE.fullmatch(f"{trec[1]}@{trec[2]}" if trec else text.strip())
-    if not found:
-        raise UsageError(f"measure {text!r} cannot be read; write it like nDCG@10, P(rel=2)@5 or F1(credit=dir)")
-    name = _NAMES.get(found["name"].lower())
-    if name is None:
-        raise UnknownMeasure(_unknown(found["name"]))
-    if name in FORMULAS:
-        if found["params"] or found["k"]:
-            raise UsageError(f"measure {text!r}: {name} is a formula ({FORMULAS[name]}) and takes no cutoff or option")
-        return _parse_formula(FORMULAS[name], name)
-    definition = DEFINITIONS[name]
-    options = [_parse_option(text, definition, item) for item in (found["params"] or "").split(",") if item.strip()]
-    if found["k"]:
-        options.append(("cutoff", found["k"]))
-    given = dict(options)
-    if len(given) < len(options):
-        raise UsageError(f"measure {text!r}: duplicate option")
-    cutoff = given.pop("cutoff", None)
-    ordered = tuple((key, given[key]) for key in definition.parameters if key in given)
-    return Measure(definition, _parse_cutoff(text, definition, cutoff), ordered)
-
-
-def _parse_cutoff(text: str, definition: Definition, value: Value | None) -> int | None:
-    if value is None:
-        return None
-    if not definition.cutoff:
-        raise UsageError(f"measure {text!r}: {definition.name} takes no cutoff")
-    if not str(value).isdecimal() or len(str(value)) > MOST_DIGITS or int(value) < 1:
-        raise UsageError(f"measure {text!r}: the cutoff after @ must be a whole number from 1, not {value!r}")
-    return int(value)
-
-
-def _parse_option(text: str, definition: Definition, item: str) -> tuple[str, Value]:
-    key, _, raw = (piece.strip() for piece in item.partition("="))
-    value = _parse_value(raw.strip("'\""))
-    if key == "cutoff":
-        return key, value
-    if key == "dcg" and value in FOREIGN_GAINS:
-        key, value = "gain", FOREIGN_GAINS[str(value)]
-    if key not in definition.parameters:
-        known = ", ".join(definition.parameters) or "none"
-        raise UsageError(f"measure {text!r}: {definition.name} has no option {key!r}; its options: {known}")
-    if not PARAMETERS[key].accepts(value):
-        raise UsageError(f"measure {text!r}: {key} must be {PARAMETERS[key].wanted}, not {raw!r}")
-    return key, value
-
-
-def _parse_value(raw: str) -> Value:
-    for number in (int, float):
-        try:
-            return number(raw)
-        except ValueError:
-            continue
-    return raw
-
-
-def _unknown(name: str) -> str:
-    near = get_close_matches(name.lower(), _NAMES, n=3, cutoff=0.4)
-    if not near:
-        return f"there is no measure {name!r}; 'searchmark measures' lists them all"
-    nearest: dict[str, str] = {}
-    for key in near:
-        nearest.setdefault(_NAMES[key], key)
-    shown = [f"{key} ({name})" if key in ALIASES else name for name, key in nearest.items()]
-    return f"there is no measure {name!r}; did you mean {' or '.join(shown)}?"
-
-
-def aliases_of(name: str) -> list[str]:
-    """Other spellings that are read as this measure."""
-    return sorted(alias for alias, target in ALIASES.items() if target == name)
-
-
-@dataclass(frozen=True)
-class CaseTraits:
-    """What of a case decides whether it can have a value of a measure.
-
-    ``complete``: all its targets are known by id. ``answerable``: it is not marked otherwise. ``credited``: some targets
-    are paths. ``graded``: its judgments say what is relevant, and not only in which order it should come.
-    """
-
-    complete: bool
-    answerable: bool
-    credited: bool
-    graded: bool
-
-
-def undefined_reason(measure: AnyMeasure, case: CaseTraits) -> str | None:
-    """Why a case cannot have a value of this measure at all; None if it can."""
-    for part in measure.parts:
-        definition = part.definition
-        if definition.unanswerable and case.answerable:
-            return f"{definition.name} is defined for cases marked unanswerable only"
-        if not definition.unanswerable and not case.answerable:
-            return UNANSWERABLE
-        if "rel" in definition.parameters and not case.graded:
-            return "the case says in which order documents should come, and not which of them are relevant"
-        if part.options.get("credit") == "dir" and not case.credited:
-            return "credit=dir needs judgments that match by path"
-        if definition.needs_targets and not case.complete:
-            return "glob and symbol judgments name no targets until they are expanded against a corpus"
-    return None
-
-
-def computed_nan_reason(measure: AnyMeasure) -> str:
-    """What it means when a formula itself came out undefined: the most specific reason of its parts."""
-    usual = Definition.undefined
-    return next((part.definition.undefined for part in measure.parts if part.definition.undefined != usual), usual)
+    said = read_name(text)
+    if isinstance(said, str):
+        return _parse_formula(FORMULAS[said], said)
+    return Measure(said.definition, said.cutoff, said.given)

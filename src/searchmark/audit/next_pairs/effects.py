@@ -67,6 +67,7 @@ def _with_more(hits: GradedHits, more: _MoreTargets) -> GradedHits:
     rank = np.concatenate([hits.rank[hit_rows], more.rank[returned]])
     grades = np.concatenate([hits.grade[hit_rows], np.full(int(returned.sum()), grade)])
     order = np.lexsort((rank, case))
+    added = np.full(len(more.case), float(grade))
     target_case = np.concatenate([of_target, more.case])
     by_case = np.argsort(target_case, kind="stable")
     none = np.zeros(0, np.int64)
@@ -86,6 +87,8 @@ def _with_more(hits: GradedHits, more: _MoreTargets) -> GradedHits:
         ranged_inside=np.zeros(0),
         abstained=np.full(len(cases), np.nan),
         directories=DirectoryPairs(none, none, none, none, none, none),
+        gain=None if hits.gain is None else np.concatenate([hits.gain[hit_rows], added[returned]])[order],
+        target_gain=None if hits.target_gain is None else np.concatenate([hits.target_gain[target_rows], added])[by_case],
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from searchmark.measures.formulas import Floats, GradedHits, Ints
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import OK
 
-_BY_MORE = {"Tau", "InRange", "Abstain"}  # not a matter of grades and ranks alone
+# Not a matter of grades and ranks alone.
+_BY_MORE = {"Tau", "InRange", "Abstain", "infAP", "alpha_nDCG", "ERR_IA", "nERR_IA", "StRecall"}
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,9 @@ def tied_run(scores: Scores) -> TiedRun | None:
 
 
 def _moved_by_order(measure: AnyMeasure) -> bool:
-    return measure.tells_quality and not any(
-        part.definition.name in _BY_MORE or part.options.get("credit") == "dir" for part in measure.parts
+    return (measure.tells_quality and measure.per_case) and not any(
+        part.definition.name in _BY_MORE or part.options.get("credit") == "dir" or part.options.get("gains")
+        for part in measure.parts
     )
 
 
@@ -80,7 +82,8 @@ def _tie_groups(scores: Scores) -> tuple[Ints, Ints, int, int] | None:
 
 def _place_in_group(hits: GradedHits, first: Ints) -> Ints:
     """0, 1, 2, ... among the judged hits of a group, the highest grade first; those not judged come after them."""
-    order = np.lexsort((-hits.grade, first, hits.case))
+    worth = hits.grade if hits.gain is None else hits.gain
+    order = np.lexsort((-worth, first, hits.case))
     key = np.stack([hits.case[order], first[order]])
     begins = np.r_[True, (key[:, 1:] != key[:, :-1]).any(axis=0)] if len(order) else np.zeros(0, bool)
     number = np.arange(len(order))
@@ -91,7 +94,7 @@ def _place_in_group(hits: GradedHits, first: Ints) -> Ints:
 
 def _reordered(hits: GradedHits, rank: Ints) -> GradedHits:
     order = np.lexsort((rank, hits.case))
-    return replace(hits, case=hits.case[order], rank=rank[order], grade=hits.grade[order])
+    return hits.taken(order, rank)
 
 
 def _range(scores: Scores, column: int, measure: AnyMeasure, worst: GradedHits, best: GradedHits) -> TieRange:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import wrap
 
 import click
 
 from searchmark.cli._output import show
-from searchmark.measures.catalogue import DEFINITIONS, FORMULAS, PARAMETERS, Definition
-from searchmark.measures.grammar import Formula, aliases_of, parse_measure
+from searchmark.measures.catalogue import DEFINITIONS, FORMULAS, NAMES
+from searchmark.measures.definition import Definition
+from searchmark.measures.grammar import Formula, measures_named
+from searchmark.measures.lists import SET_SOURCES, SETS
+from searchmark.measures.parameters import PARAMETERS, shown
+from searchmark.measures.spelling import aliases_of
 
 
 @click.command("measures", short_help="List every measure with its definition.")
@@ -17,12 +22,37 @@ def command(names: tuple[str, ...]) -> None:
     """List every measure with its definition, range, direction and rules.
 
     NAMES limits the list: searchmark measures nDCG MRR
+
+    Sets of measures have names too: searchmark measures official
     """
-    measures = [parse_measure(name) for name in names or (*DEFINITIONS, *FORMULAS)]
-    definitions = dict.fromkeys(part.definition for measure in measures for part in measure.parts)
-    formulas = {measure.name: measure for measure in measures if isinstance(measure, Formula)}
-    entries = [*map(describe_formula, formulas.values()), *map(describe, definitions)]
+    asked = names or (*FORMULAS, *DEFINITIONS, *SETS)
+    by_kind: dict[str, dict[str, Iterator[str]]] = {"formula": {}, "measure": {}, "set": {}}
+    for kind, name, entry in (each for text in asked for each in _entries(text)):
+        by_kind[kind].setdefault(name, entry)
+    entries = [entry for kind in by_kind.values() for entry in kind.values()]
     show("\n\n".join("\n".join(lines) for lines in entries) + "\n")
+
+
+def _entries(text: str) -> Iterator[tuple[str, str, Iterator[str]]]:
+    """What is known of a name: its kind, its one spelling, and its entry, line by line."""
+    name = NAMES.get(text.lower(), text)
+    if name.lower() in SETS:
+        yield "set", name.lower(), describe_set(name.lower())
+    elif name in DEFINITIONS:  # also where a measure needs more than its name
+        yield "measure", name, describe(DEFINITIONS[name])
+    else:
+        for measure in measures_named([text]):
+            if isinstance(measure, Formula):
+                yield "formula", measure.name, describe_formula(measure)
+            for part in measure.parts:
+                yield "measure", part.definition.name, describe(part.definition)
+
+
+def describe_set(name: str) -> Iterator[str]:
+    """The entry of a set of measures, line by line."""
+    yield name
+    yield f"  a set of {len(SETS[name])} measures: {SET_SOURCES[name]}"
+    yield from wrap(", ".join(SETS[name]), width=100, initial_indent="  measures   ", subsequent_indent=" " * 13)
 
 
 def describe_formula(formula: Formula) -> Iterator[str]:
@@ -38,20 +68,28 @@ def describe(definition: Definition) -> Iterator[str]:
     """The entry of one measure, line by line."""
     yield _usage(definition)
     yield f"  {definition.summary}"
-    yield _range(definition.low, definition.high)
+    yield _range(definition.low, definition.high, definition.tells)
     for name in definition.parameters:
         parameter = PARAMETERS[name]
-        yield f"  {name:<10} {parameter.summary}; {parameter.wanted}, default: {parameter.default}"
+        default = "it must be said" if definition.needs_at and name == definition.at else _default(definition, name)
+        yield f"  {name:<11}{parameter.summary}; {parameter.wanted}, {default}"
     yield f"  ties       {definition.ties}"
     yield f"  empty      {definition.empty}"
     yield f"  missing    {definition.missing}"
     if definition.needs_targets:
         yield "  undefined  where globs or symbols were not expanded against a corpus"
+    if definition.over_cases:
+        yield f"  cases      have no value of it, but one of {definition.over_cases}; it cannot be compared case by case"
     yield from _aliases(definition.name)
 
 
-def _range(low: float, high: float) -> str:
-    return f"  range      {low:g} to {'no upper bound' if high == float('inf') else f'{high:g}'}; higher is better"
+def _default(definition: Definition, option: str) -> str:
+    return f"default: {shown(definition.default(option)) or 'none'}"
+
+
+def _range(low: float, high: float, tells: str = "") -> str:
+    better = f"tells {tells}, not how good it is" if tells else "higher is better"
+    return f"  range      {low:g} to {'no upper bound' if high == float('inf') else f'{high:g}'}; {better}"
 
 
 def _aliases(name: str) -> Iterator[str]:
@@ -61,5 +99,7 @@ def _aliases(name: str) -> Iterator[str]:
 
 
 def _usage(definition: Definition) -> str:
-    options = f"({', '.join(f'{name}=' for name in definition.parameters)})" if definition.parameters else ""
-    return f"{definition.name}{options}{'@k' if definition.cutoff else ''}"
+    written = [name for name in definition.parameters if name != definition.at]
+    options = f"({', '.join(f'{name}=' for name in written)})" if written else ""
+    at = "@k" if definition.cutoff else f"@{definition.at}" if definition.at in definition.parameters else ""
+    return f"{definition.name}{options}{at}"

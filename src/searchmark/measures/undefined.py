@@ -1,0 +1,50 @@
+"""Why a case has no value of a measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from searchmark.measures.definition import Definition
+from searchmark.measures.grammar import UNANSWERABLE, AnyMeasure, Measure
+
+
+@dataclass(frozen=True)
+class CaseTraits:
+    """What of a case decides whether it can have a value of a measure.
+
+    ``complete``: all its targets are known by id. ``answerable``: it is not marked otherwise. ``credited``: some targets
+    are paths. ``graded``: its judgments say what is relevant, and not only in which order it should come.
+    """
+
+    complete: bool
+    answerable: bool
+    credited: bool
+    graded: bool
+
+
+def undefined_reason(measure: AnyMeasure, case: CaseTraits) -> str | None:
+    """Why a case cannot have a value of this measure at all; None if it can."""
+    return next((reason for part in measure.parts for reason in _reasons(part, case)), None)
+
+
+def _reasons(part: Measure, case: CaseTraits) -> Iterator[str]:
+    definition = part.definition
+    if definition.over_cases:
+        yield f"{definition.name} is one number for all cases; a case has {definition.over_cases}"
+    if definition.unanswerable and case.answerable:
+        yield f"{definition.name} is defined for cases marked unanswerable only"
+    if not definition.unanswerable and not case.answerable:
+        yield UNANSWERABLE
+    if "rel" in definition.parameters and not case.graded:
+        yield "the case says in which order documents should come, and not which of them are relevant"
+    if part.options.get("credit") == "dir" and not case.credited:
+        yield "credit=dir needs judgments that match by path"
+    if definition.needs_targets and not case.complete:
+        yield "glob and symbol judgments name no targets until they are expanded against a corpus"
+
+
+def computed_nan_reason(measure: AnyMeasure) -> str:
+    """What it means when a formula itself came out undefined: the most specific reason of its parts."""
+    usual = Definition.undefined
+    return next((part.definition.undefined for part in measure.parts if part.definition.undefined != usual), usual)
