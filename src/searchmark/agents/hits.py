@@ -50,7 +50,7 @@ def read_hit(entry: Any) -> FoundHit:
 
 
 def _read(entry: Any) -> FoundHit:
-    text = _text(entry)
+    text = id_of(entry)
     if text is not None:
         return FoundHit(text)
     if isinstance(entry, Mapping) or _is_row(entry):
@@ -94,17 +94,17 @@ def _source(metadata: Mapping[Any, Any], entry: Any) -> str:
 
 
 def _named(fields: Mapping[Any, Any], names: tuple[str, ...]) -> str | None:
-    return next((text for key in names if (text := _text(fields.get(key))) is not None), None)
+    return next((text for key in names if (text := id_of(fields.get(key))) is not None), None)
 
 
-def _text(value: Any) -> str | None:
+def id_of(value: Any) -> str | None:
     """An id as text: text itself, a path, or a whole number."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, bytes | os.PathLike):
         return os.fsdecode(value)
     if getattr(value, "shape", None) == () and hasattr(value, "item"):  # a scalar of NumPy, or an array of nothing else
-        return _text(value.item())
+        return id_of(value.item())
     if isinstance(value, bool) or not hasattr(value, "__index__") or hasattr(value, "shape"):
         return None
     number = operator.index(value)

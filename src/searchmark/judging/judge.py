@@ -27,6 +27,7 @@ from searchmark.judging.score_ranges import inside, ranged_rows
 from searchmark.judging.scored_ids import match_scored
 from searchmark.judging.spelling import nfc
 from searchmark.measures.formulas import Floats, GradedHits, Ints
+from searchmark.options.short_repr import short_repr
 from searchmark.records import EMPTY, OK, Run, ScoredRun, Suite
 
 
@@ -51,6 +52,8 @@ class Judged:
     graded: NDArray[np.bool_]
     dropped: dict[str, int | None]
     valid: NDArray[np.bool_] | None = None
+
+    __repr__ = short_repr
 
 
 def judge(suite: Suite, run: Run, corpus: Collection[str] | None = None, folder: Path | None = None) -> Judged:

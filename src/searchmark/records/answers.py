@@ -9,7 +9,9 @@ from typing import Annotated, Any, Literal, get_args
 from annotated_types import Ge, Le
 
 from searchmark.errors import with_excerpt
+from searchmark.options.short_repr import short_repr
 from searchmark.options.strict import strict_record
+from searchmark.records.ids import id_text
 from searchmark.records.samples import ManyMilliseconds, Milliseconds
 
 Status = Literal["ok", "empty", "error", "timeout", "not_run"]
@@ -30,6 +32,12 @@ class Hit:
     score: float | None = None
     valid: bool | None = None
     lines: tuple[int, int] | None = None
+
+    __repr__ = short_repr
+
+    def __post_init__(self) -> None:
+        if type(self.id) is not str:
+            object.__setattr__(self, "id", id_text(self.id, f"the id of the hit at rank {self.rank}"))
 
 
 @strict_record(slots=True)
@@ -103,3 +111,9 @@ class Answer:
     status: Status
     hits: tuple[Hit, ...] = ()
     details: AnswerDetails = NOTHING_KNOWN
+
+    __repr__ = short_repr
+
+    def __post_init__(self) -> None:
+        if type(self.case) is not str:
+            object.__setattr__(self, "case", id_text(self.case, "the case of an answer"))
