@@ -47,8 +47,8 @@ class AnswerDetails:
     ``asked`` is a digest of the query. ``cold_ms`` and ``warm_ms`` are samples of latency, one for every search that took
     place: one that failed has the time that it took, one that had to be ended its deadline, and ``repeat_failures`` of the warm
     ones did either. ``failure`` is why there is no answer, ``failure_excerpt`` what
-    was there instead, ``traceback`` where in its code the agent was then, and
-    ``repeat_failure`` why a repeat had none. ``not_whole`` says that the
+    was there instead, ``traceback`` where in its code the agent was then, ``printed`` the end of what it printed
+    meanwhile, and ``repeat_failure`` why a repeat had none. ``not_whole`` says that the
     agent was not asked, since the repository lacks contents. ``doubted_times`` counts the searches whose time is the
     runner's own, since that contradicts the worker's. ``unstable`` counts the repeats with another answer,
     ``dropped`` what the runner left out of this one, and ``unreachable`` names the relevant targets that were not there to be
@@ -77,6 +77,7 @@ class AnswerDetails:
     failure: str | None = None
     failure_excerpt: str | None = None
     traceback: str | None = None
+    printed: str | None = None
     repeat_failure: str | None = None
     repeat_failures: Annotated[int, Ge(0)] = 0
     doubted_times: Annotated[int, Ge(0)] = 0

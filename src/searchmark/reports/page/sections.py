@@ -14,6 +14,7 @@ from searchmark.measures.words import with_words
 from searchmark.reports import comparison_layout, gate_layout, layout
 from searchmark.reports.advice_layout import STATES, GatedValue, asked, target_subject
 from searchmark.reports.cells import Interval, Number, SegmentMean, Table
+from searchmark.reports.failure_kinds import kind_lines, kind_sentence
 from searchmark.reports.gate_rows import rule_table
 from searchmark.reports.history_layout import HistoryLine, history_lines
 from searchmark.reports.measured import leading_measure, measure_names
@@ -21,6 +22,7 @@ from searchmark.reports.outcome import Outcome, outcome_of
 from searchmark.reports.page.figures import Tick, Whisker, scale_of, whisker
 from searchmark.reports.page.heat import HeatMap, heat_maps, leakage_maps
 from searchmark.reports.page.pictures import Distribution, Scatter, TrendPicture, distributions, histories, scatter
+from searchmark.reports.quoting import visible
 from searchmark.reports.report import Report
 from searchmark.reports.targets import TargetLine, targets
 from searchmark.reports.usage_layout import usage_table, usages_table
@@ -204,6 +206,16 @@ class Page:
              layout.preparation(agent), list(vector_lines(agent)))
             for name, agent in self.report.agents.items()
         ]  # fmt: skip
+
+    @property
+    def failures(self) -> list[tuple[str, str]]:
+        """Every kind of failure of every run: a sentence, and where in the agent the first one arose."""
+        several = len(self.report.agents) > 1
+        return [
+            (f"{name}: {kind_sentence(kind)}" if several else kind_sentence(kind), "\n".join(map(visible, kind_lines(kind))))
+            for name, agent in self.report.agents.items()
+            for kind in agent.failures
+        ]
 
     @property
     def speed(self) -> Table:
