@@ -44,7 +44,7 @@ from searchmark.options.experiment_options import CaseSelection, Resumption
 from searchmark.options.report_options import ReportOptions
 from searchmark.options.run_options import RunOptions
 from searchmark.options.short_repr import short_repr
-from searchmark.records import Document, Run, RunLabel, Suite, display_names
+from searchmark.records import Case, Document, Run, RunLabel, Suite, display_names
 from searchmark.records.versions import Versions
 from searchmark.reports import Report, build_comparison, build_report
 from searchmark.reports.case_columns import HitText
@@ -132,6 +132,27 @@ class Experiment:
         entrants = self._entrants(suite)
         request = RunRequest(suite, entrants, self.options, journals, again.wanted, again.retry_errors, self.hidden)
         return run_agents(request, on_progress)
+
+    @property
+    def first_case(self) -> Case:
+        """The first of the cases that are asked, in the order of the suite."""
+        from searchmark.running.plan import selected
+
+        return selected(self.suite, replace(self.cases, last_failed=False), self.options.seed).cases[0]
+
+    def debug(self, on_error: Callable[[BaseException], None] = lambda _: None) -> Ran:
+        """Ask the only agent the first case, in this process: nothing isolates it, and what it raises is raised.
+
+        Calls of ``breakpoint()`` stop in the debugger, and what the agent prints is seen. ``on_error`` is called with what it
+        raises, before it is closed.
+        """
+        from searchmark.running.debugging import debug_case
+
+        suite = self.suite.only({self.first_case.id})
+        entrants = self._entrants(suite)
+        if len(entrants) != 1:
+            raise UsageError(f"one agent is debugged at a time, and here are {len(entrants)}; name one")
+        return debug_case(entrants[0], suite, self.options, on_error)
 
     def _journals(self) -> dict[RunLabel, Path]:
         if self.resumption is None:

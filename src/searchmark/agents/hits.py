@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +60,8 @@ def _read(entry: Any) -> FoundHit:
     if isinstance(entry, tuple | list) and len(entry) == 2:  # noqa: PLR2004  # id and score, or a document and its score
         found = read_hit(entry[0])
         return FoundHit(found.id, _number(entry[1], entry), found.lines)
+    if isinstance(entry, Awaitable):
+        raise NotAHit("{entry} was not awaited: await it inside retrieve, which may be an async def", entry)
     document = getattr(entry, "node", entry)  # LlamaIndex: a node with its score
     metadata = getattr(document, "metadata", None)
     if isinstance(metadata, Mapping):

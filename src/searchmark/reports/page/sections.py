@@ -22,7 +22,6 @@ from searchmark.reports.outcome import Outcome, outcome_of
 from searchmark.reports.page.figures import Tick, Whisker, scale_of, whisker
 from searchmark.reports.page.heat import HeatMap, heat_maps, leakage_maps
 from searchmark.reports.page.pictures import Distribution, Scatter, TrendPicture, distributions, histories, scatter
-from searchmark.reports.quoting import visible
 from searchmark.reports.report import Report
 from searchmark.reports.targets import TargetLine, targets
 from searchmark.reports.usage_layout import usage_table, usages_table
@@ -208,14 +207,10 @@ class Page:
         ]  # fmt: skip
 
     @property
-    def failures(self) -> list[tuple[str, str]]:
+    def failures(self) -> list[tuple[str, list[str]]]:
         """Every kind of failure of every run: a sentence, and where in the agent the first one arose."""
-        several = len(self.report.agents) > 1
-        return [
-            (f"{name}: {kind_sentence(kind)}" if several else kind_sentence(kind), "\n".join(map(visible, kind_lines(kind))))
-            for name, agent in self.report.agents.items()
-            for kind in agent.failures
-        ]
+        runs = [(f"{name}: " if len(self.report.agents) > 1 else "", agent) for name, agent in self.report.agents.items()]
+        return [(f"{run}{kind_sentence(kind)}", list(kind_lines(kind))) for run, agent in runs for kind in agent.failures]
 
     @property
     def speed(self) -> Table:

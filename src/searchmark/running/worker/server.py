@@ -79,7 +79,7 @@ class Server:
         self._search_ns, self._send = None, send
         try:
             with search_ends_within(request.get("seconds")):
-                return self._operations[request["op"]](request)
+                return self.perform(request)
         except MemoryError as error:
             return {**self._failed(_said(error), error), "spent": True}
         except SearchmarkError as error:
@@ -91,6 +91,10 @@ class Server:
             return self._failed(_said(error), error)
         except BaseException as error:  # noqa: BLE001  # an agent may raise anything, SystemExit included
             return self._failed(_said(error), error)
+
+    def perform(self, request: Reply) -> Reply:
+        """The reply to a request; what the agent raises is raised."""
+        return self._operations[request["op"]](request)
 
     def _failed(self, reason: str, raised: BaseException | None = None) -> Reply:
         """Why a request failed, and where in the agent; with a time only if it was a search, and that had begun."""

@@ -39,6 +39,14 @@ def place_of(error: BaseException) -> str | None:
     return f"{frames[-1].tb_frame.f_code.co_filename}, line {frames[-1].tb_lineno}"
 
 
+def from_their_code(trace: TracebackType | None) -> TracebackType | None:
+    """The calls from the first one into somebody's code on; all of them where there is none."""
+    first = trace
+    while first is not None and (_is_ours(first) or _file(first).startswith(_NOBODYS)):
+        first = first.tb_next
+    return first or trace
+
+
 def _causes(error: BaseException) -> list[BaseException]:
     """The error behind what caused it, the first cause first."""
     chain, here = [error], error
