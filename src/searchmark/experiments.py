@@ -13,7 +13,7 @@ Private: what is meant for others is a name of `searchmark`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -28,8 +28,8 @@ from searchmark.analysis.scores import Scores, default_measures, default_splits,
 from searchmark.audit.short_form import short_audit
 from searchmark.audit.subject import Subject
 from searchmark.comparability import comparable
-from searchmark.corpora.case_locations import Where, locations_of, snapshots_of, where_of
-from searchmark.corpora.corpus import Survey
+from searchmark.corpora.case_locations import Where, locations_of, snapshots_of, where_in, where_of
+from searchmark.corpora.corpus import Corpus, Survey
 from searchmark.corpora.exclusions import with_exclusions
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
 from searchmark.gates.baselines import NO_BASELINE, Baseline, compares, named_baseline
@@ -43,7 +43,8 @@ from searchmark.options.compare_options import CompareOptions, DecisionTable
 from searchmark.options.experiment_options import CaseSelection, Resumption
 from searchmark.options.report_options import ReportOptions
 from searchmark.options.run_options import RunOptions
-from searchmark.records import Run, RunLabel, Suite, display_names
+from searchmark.options.short_repr import short_repr
+from searchmark.records import Case, Document, Run, RunLabel, Suite, display_names
 from searchmark.records.versions import Versions
 from searchmark.reports import Report, build_comparison, build_report
 from searchmark.reports.case_columns import HitText
@@ -76,6 +77,8 @@ class Experiment:
     resumption: Resumption | None = None
     repeats: int = 1
     hidden: tuple[Path, ...] = ()
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not self.agents or self.repeats < 1:
@@ -130,6 +133,27 @@ class Experiment:
         request = RunRequest(suite, entrants, self.options, journals, again.wanted, again.retry_errors, self.hidden)
         return run_agents(request, on_progress)
 
+    @property
+    def first_case(self) -> Case:
+        """The first of the cases that are asked, in the order of the suite."""
+        from searchmark.running.plan import selected
+
+        return selected(self.suite, replace(self.cases, last_failed=False), self.options.seed).cases[0]
+
+    def debug(self, on_error: Callable[[BaseException], None] = lambda _: None) -> Ran:
+        """Ask the only agent the first case, in this process: nothing isolates it, and what it raises is raised.
+
+        Calls of ``breakpoint()`` stop in the debugger, and what the agent prints is seen. ``on_error`` is called with what it
+        raises, before it is closed.
+        """
+        from searchmark.running.debugging import debug_case
+
+        suite = self.suite.only({self.first_case.id})
+        entrants = self._entrants(suite)
+        if len(entrants) != 1:
+            raise UsageError(f"one agent is debugged at a time, and here are {len(entrants)}; name one")
+        return debug_case(entrants[0], suite, self.options, on_error)
+
     def _journals(self) -> dict[RunLabel, Path]:
         if self.resumption is None:
             return {}
@@ -150,20 +174,21 @@ class Experiment:
 def run_suite(
     suite: Suite,
     agent: Any,
-    corpus: str | PathLike[str] | None = None,
+    corpus: str | PathLike[str] | Corpus | Iterable[Document | Mapping[str, Any]] | None = None,
     options: RunOptions = RunOptions(),
     *,
     where: Where | None = None,
 ) -> Run:
     """Ask one agent every case; nothing is written to disk.
 
+    The corpus is a path, a `Corpus`, or a list of documents.
     The agent is a name, a class, an instance, or a function ``(query, k)`` that returns hits. What a worker can import
     runs in a process of its own; anything else runs in this one, where no deadline is enforced, and the run says so.
     """
     from searchmark.agents.modes import in_one_mode
     from searchmark.registry import load_agent
 
-    searched = where or Where(corpus=None if corpus is None else str(corpus))
+    searched = where or where_in(corpus)
     asked = in_one_mode(load_agent(agent))
     return Experiment(suite, (asked,), searched, options=options).run().runs[0]
 

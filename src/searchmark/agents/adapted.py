@@ -23,16 +23,44 @@ if TYPE_CHECKING:
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _COUNT_NAMES = ("k", "top_k", "limit", "n", "size", "max_results")
+_SEARCH_NAMES = ("search", "query", "find", "run", "get_relevant_documents", "similarity_search")
 _PATH_TYPES = (str, "str", Path, "Path", "pathlib.Path")
 
 
 def adapted(agent: Any, name: str, *, borrowed: bool = False) -> RetrievalAgent:
     """An agent of whatever make behind our protocol. A ``borrowed`` one is not closed: its owner may still need it."""
+    if isinstance(agent, type):
+        raise UsageError(
+            f"the agent {name!r} is made by a function that returns the class {agent.__name__}; return an instance of it"
+        )
     method = search_method(agent)
     if method is None:
-        raise UsageError(f"the agent {name!r} has no method 'retrieve'; docs/running.md shows what an agent needs")
+        raise UsageError(f"the agent {name!r} has no method 'retrieve'{_alike(agent)}; docs/running.md shows what an agent needs")
+    _refuse_more_arguments(method, name)
     initialize = _initialize(agent, name) if callable(getattr(agent, "initialize", None)) else None
     return _AdaptedAgent(agent, initialize, _search(method), borrowed=borrowed)
+
+
+def _alike(agent: Any) -> str:
+    """What the method that searches may be called instead."""
+    found = next((each for each in _SEARCH_NAMES if callable(getattr(agent, each, None))), None)
+    return "" if found is None else f"; it has {found!r}: call that retrieve, or give a function (query, k) that calls it"
+
+
+def _refuse_more_arguments(method: Callable[..., Any], name: str) -> None:
+    """A search that cannot do without more than the query and a number would fail in every case."""
+    try:
+        needed = [each for each in inspect.signature(method).parameters.values() if each.default is inspect.Parameter.empty]
+    except (TypeError, ValueError):  # written in C, and silent about its arguments
+        return
+    positional = [each for each in needed if each.kind in _POSITIONAL]
+    more = [each.name for each in (*positional[2:], *(each for each in needed if each.kind is inspect.Parameter.KEYWORD_ONLY))]
+    if more:
+        called = getattr(method, "__name__", "it")
+        raise UsageError(
+            f"the agent {name!r} cannot be asked: {called} needs {', '.join(more)} beside the query and the number of hits; "
+            "make it a class that holds this, with retrieve(query, k), or wrap it in a function (query, k)"
+        )
 
 
 def search_method(agent: Any) -> Callable[..., Any] | None:

@@ -15,6 +15,7 @@ from searchmark.agents.chunk_ids import chunk_rule
 from searchmark.agents.source import AgentSource, BuiltIn, Command, Http, InProcess, Mcp, parse_source
 from searchmark.errors import UsageError
 from searchmark.options.sensitive import Described, Nested, Sensitive
+from searchmark.options.short_repr import short_repr
 
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Changes, Corpus
@@ -66,6 +67,8 @@ class RetrievalResult:
     dropped: Mapping[str, int] = field(default_factory=dict)
     index_ms: float | None = field(default=None, compare=False)  # two equal answers may take different times
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True)
 class AgentSpec:
@@ -85,6 +88,8 @@ class AgentSpec:
     chunk_of: str | None = None
     modes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     qualified: str | None = None
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if self.chunk_of is not None:

@@ -14,7 +14,7 @@ from math import isfinite
 from typing import Any
 
 from searchmark.agents.chunk_ids import ChunkRule
-from searchmark.agents.hits import IDS, LONGEST_ID, SCORES, FoundHit, NotAHit, read_hit
+from searchmark.agents.hits import IDS, LONGEST_ID, SCORES, FoundHit, NotAHit, id_of, read_hit
 from searchmark.agents.tables import rows_of
 from searchmark.corpora.path_names import PathNames
 from searchmark.errors import UsageError, shortened
@@ -229,11 +229,12 @@ def _by_score(scores: Mapping[Any, Any]) -> Sequence[Any]:
     """Scores by id have no order of their own: as in all such mappings it is by score, then id, both descending."""
     if any(name in scores for name in IDS) and any(name in scores for name in SCORES):
         raise BadAnswer(f"retrieve returned one hit, {shortened(repr(scores), _SHOWN)}; return a list of hits, best first")
-    for name, score in scores.items():
-        if not isinstance(name, str) or not finite(score):
-            entry = shortened(f"{name!r}: {score!r}", _SHOWN)
+    named = [(id_of(name), score) for name, score in scores.items()]
+    for (text, score), given in zip(named, scores, strict=True):
+        if text is None or not finite(score):
+            entry = shortened(f"{given!r}: {score!r}", _SHOWN)
             raise BadAnswer(f"retrieve returned a mapping, which is read as scores by id, and {entry} is none")
-    return sorted(scores.items(), key=lambda pair: (float(pair[1]), pair[0]), reverse=True)
+    return sorted(named, key=lambda pair: (float(pair[1]), str(pair[0])), reverse=True)
 
 
 def _column(values: Any, size: int) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +50,7 @@ def read_hit(entry: Any) -> FoundHit:
 
 
 def _read(entry: Any) -> FoundHit:
-    text = _text(entry)
+    text = id_of(entry)
     if text is not None:
         return FoundHit(text)
     if isinstance(entry, Mapping) or _is_row(entry):
@@ -60,6 +60,8 @@ def _read(entry: Any) -> FoundHit:
     if isinstance(entry, tuple | list) and len(entry) == 2:  # noqa: PLR2004  # id and score, or a document and its score
         found = read_hit(entry[0])
         return FoundHit(found.id, _number(entry[1], entry), found.lines)
+    if isinstance(entry, Awaitable):
+        raise NotAHit("{entry} was not awaited: await it inside retrieve, which may be an async def", entry)
     document = getattr(entry, "node", entry)  # LlamaIndex: a node with its score
     metadata = getattr(document, "metadata", None)
     if isinstance(metadata, Mapping):
@@ -94,17 +96,17 @@ def _source(metadata: Mapping[Any, Any], entry: Any) -> str:
 
 
 def _named(fields: Mapping[Any, Any], names: tuple[str, ...]) -> str | None:
-    return next((text for key in names if (text := _text(fields.get(key))) is not None), None)
+    return next((text for key in names if (text := id_of(fields.get(key))) is not None), None)
 
 
-def _text(value: Any) -> str | None:
+def id_of(value: Any) -> str | None:
     """An id as text: text itself, a path, or a whole number."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, bytes | os.PathLike):
         return os.fsdecode(value)
     if getattr(value, "shape", None) == () and hasattr(value, "item"):  # a scalar of NumPy, or an array of nothing else
-        return _text(value.item())
+        return id_of(value.item())
     if isinstance(value, bool) or not hasattr(value, "__index__") or hasattr(value, "shape"):
         return None
     number = operator.index(value)

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from searchmark.corpora.claimed_repositories import claims_repositories, mined_repositories, mined_repository
+from searchmark.corpora.corpus import Corpus
 from searchmark.corpora.field_mapping import FieldMapping
-from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote
-from searchmark.errors import UsageError
+from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_of
+from searchmark.errors import UsageError, shortened
 from searchmark.history.repository import FULL_HASH
 from searchmark.history.sources import parse_repository
 from searchmark.options.field_names import MAP_HELP, FieldNames
 from searchmark.options.option import Option
-from searchmark.records import PARENT, WORK_TREE, Case, Suite
+from searchmark.options.short_repr import short_repr
+from searchmark.records import PARENT, WORK_TREE, Case, Document, Suite
 
 if TYPE_CHECKING:
     from searchmark.history.repository import Repository
@@ -33,7 +36,7 @@ class Where:
     snapshot are searched: those that the targets of the gold set were chosen from, or all. A path that a gold set names is
     looked for from ``base`` too, the folder it lies in, and is used only if it is that of a repository with the commits of
     its cases. ``repository_path`` is where cases go that name no repository. ``service`` is the name of one that searches
-    a corpus of its own.
+    a corpus of its own. ``documents`` is a corpus that the program holds, in place of ``corpus``.
     """
 
     corpus: Annotated[str | None, Option("Documents to search: .json, .jsonl, .csv or a directory.", metavar="PATH")] = None
@@ -52,6 +55,29 @@ class Where:
     base: Path | None = None
     repository_path: str | None = None
     service: str | None = None
+    documents: Corpus | None = None
+
+    __repr__ = short_repr
+
+
+def where_in(corpus: Any) -> Where:
+    """What `run_suite` is given to search: a path, a `Corpus`, or documents in a list, as records or as mappings."""
+    if corpus is None or isinstance(corpus, str | PathLike):
+        return Where(corpus=None if corpus is None else str(corpus))
+    if isinstance(corpus, Corpus):
+        return Where(documents=corpus)
+    if not isinstance(corpus, Iterable) or isinstance(corpus, Mapping) or hasattr(corpus, "columns"):
+        kind = type(corpus).__name__
+        raise UsageError(f"{kind} is not a corpus; give a path, a list of documents, or Corpus.from_frame(...) of a table")
+    return Where(documents=Corpus.of("documents", [_document(each, place) for place, each in enumerate(corpus)]))
+
+
+def _document(given: Any, place: int) -> Document:
+    found = given if isinstance(given, Document) else FieldMapping().document(dict(given)) if isinstance(given, Mapping) else None
+    if not isinstance(found, Document):
+        why = found or f"is {shortened(repr(given), 60)}, not a document: Document(id, text), or a mapping with id and text"
+        raise UsageError(f"entry {place} of the corpus {why}")
+    return found
 
 
 def snapshots_of(suite: Suite, where: Where) -> list[str | None]:
@@ -60,7 +86,7 @@ def snapshots_of(suite: Suite, where: Where) -> list[str | None]:
         if where.corpus is not None:
             raise UsageError("--snapshot is a state of a repository, and --corpus is not a repository; name one with --repo")
         return list(dict.fromkeys(where.snapshots))
-    elsewhere = where.corpus is not None or where.service is not None
+    elsewhere = any(each is not None for each in (where.corpus, where.documents, where.service))
     mined = suite.table.fields is not None and all("parent_commit" in fields for fields in suite.table.fields)
     return [PARENT] if mined and not elsewhere else [None]
 
@@ -81,7 +107,7 @@ def where_of(suite: Suite, where: Where, agent: str, *, own_corpus: bool | None)
 
 
 def _names_something(suite: Suite, where: Where) -> bool:
-    named = (where.corpus, where.repository_path)
+    named = (where.corpus, where.documents, where.repository_path)
     return bool(where.repositories) or suite.table.documents is not None or any(each is not None for each in named)
 
 
@@ -90,6 +116,8 @@ def locations_of(suite: Suite, where: Where, snapshot: str | None = None) -> dic
     _refuse_contradictions(where)
     if where.service is not None:
         return dict.fromkeys(suite.table.ids, Remote(where.service))
+    if where.documents is not None:
+        return dict.fromkeys(suite.table.ids, location_of(where.documents))
     if where.corpus is not None:
         path = Path(where.corpus).resolve()
         return dict.fromkeys(suite.table.ids, Folder(path.name, path, FieldMapping.parse(where.mapping)))

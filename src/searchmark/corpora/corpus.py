@@ -15,7 +15,7 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from searchmark.corpora.document_fields import DocumentFields
 from searchmark.corpora.document_source import DocumentList, DocumentSource
@@ -24,7 +24,9 @@ from searchmark.corpora.path_names import PathNames
 from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.files.packed import found_file
 from searchmark.files.store import check_readable, inner_stem
+from searchmark.options.short_repr import short_repr
 from searchmark.records import Document
+from searchmark.records.shown import quoted
 
 if TYPE_CHECKING:
     from searchmark.records import Suite
@@ -74,11 +76,22 @@ class Corpus:
         """A corpus of documents in memory."""
         return cls(name, DocumentList(documents, versions))
 
+    @classmethod
+    def from_frame(cls, table: Any, name: str = "corpus", mapping: FieldMapping | Mapping[str, str] | None = None) -> Corpus:
+        """A corpus from a DataFrame of pandas or polars or an Arrow table, one row per document.
+
+        The columns are found by their usual names (id, title, text); ``mapping`` names others: {"id": "asin"}. All other
+        columns are fields of the documents.
+        """
+        from searchmark.corpora.frame_documents import documents_of_frame
+
+        return cls.of(name, documents_of_frame(table, mapping))
+
     def __reduce__(self) -> tuple[type[Corpus], tuple[str, DocumentSource]]:
         return Corpus, (self.name, self.source)
 
     def __repr__(self) -> str:
-        return f"Corpus({self.name!r})"
+        return f"Corpus({quoted(self.name)})"
 
     def __iter__(self) -> Iterator[Document]:
         """The documents, one by one; of several with one id only the first."""
@@ -175,6 +188,8 @@ class Changes:
     corpus: Corpus
     written: tuple[str, ...]
     removed: tuple[str, ...]
+
+    __repr__ = short_repr
 
 
 def _digest(document: Document) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from searchmark.errors import shortened
 from searchmark.files.plain_data import TOO_DEEP, is_too_deep
 from searchmark.options.field_names import FieldNames
+from searchmark.options.short_repr import short_repr
 from searchmark.records import Document
 
 ID = ("id", "_id", "doc_id", "docid", "item_id")
@@ -22,6 +23,8 @@ class FieldMapping:
     id: str | None = None
     title: str | None = None
     text: tuple[str, ...] | None = None
+
+    __repr__ = short_repr
 
     @classmethod
     def parse(cls, items: tuple[str, ...]) -> FieldMapping:

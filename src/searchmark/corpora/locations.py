@@ -44,7 +44,8 @@ class Documents(_Located):
 
     @classmethod
     def of(cls, name: str, documents: tuple[Document, ...]) -> Documents:
-        return cls(name, documents, hashlib.sha256(repr(documents).encode("utf-8", "surrogatepass")).hexdigest())
+        content = repr([(each.id, each.text, each.title, each.fields) for each in documents])
+        return cls(name, documents, hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest())
 
     @property
     def identity(self) -> str:
@@ -166,6 +167,20 @@ class Remote(_Located):
 
 
 Location = Documents | Folder | Commit | Remote
+
+
+def location_of(corpus: Corpus) -> Documents | Folder:
+    """Where a corpus that somebody holds is: the folder or file that it is read from, or else its documents themselves."""
+    from searchmark.corpora.directory import DirectorySource
+    from searchmark.corpora.documents import FileSource
+
+    match corpus.source:
+        case DirectorySource(path) as source if source == DirectorySource(path):  # one with a choice of files is more than its path
+            return Folder(corpus.name, path.resolve())
+        case FileSource(path, mapping):
+            return Folder(corpus.name, path.resolve(), mapping)
+    return Documents.of(corpus.name, tuple(corpus))
+
 
 _KINDS: Mapping[str, type[Documents | Folder | Commit | Remote]] = {each.kind: each for each in (Documents, Folder, Commit, Remote)}
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from searchmark.options.short_repr import short_repr
+
 Severity = Literal["error", "warning", "note"]
 
 
@@ -21,6 +23,8 @@ class Finding:
     cases: tuple[str, ...] = ()
     why: str | None = None
     fix: str | None = None
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from searchmark.gates.reading import no_worse_by
 from searchmark.gates.relative import RelativeRule
 from searchmark.gates.rules import Rule
 from searchmark.measures.grammar import AnyMeasure
+from searchmark.options.short_repr import short_repr
 from searchmark.records import Run
 from searchmark.runs import load_run
 from searchmark.suites.baseline_metrics import BaselineMetrics, is_baseline_metrics, load_baseline_metrics
@@ -30,6 +31,8 @@ class Baseline:
     run: Run | None = None
     rules: tuple[Rule, ...] = ()
     missing: str = "there is none"
+
+    __repr__ = short_repr
 
 
 NO_BASELINE = Baseline()

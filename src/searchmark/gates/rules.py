@@ -16,6 +16,7 @@ from searchmark.gates.reach import Reach
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.gate_options import NumberBound, Policy
+from searchmark.options.short_repr import short_repr
 from searchmark.records.shown import NotebookRecord, counted, listed, quoted
 
 GateVerdict = Literal["passed", "failed", "unresolvable", "untrusted"]
@@ -42,6 +43,8 @@ class Evidence:
     foreseeing: bool = True
     min_effect: float = CompareOptions().min_effect
     differences: Mapping[Declared, Difference] = field(default_factory=dict)
+
+    __repr__ = short_repr
 
     @classmethod
     def of(cls, scores: Scores) -> Evidence:

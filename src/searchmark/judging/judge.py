@@ -29,6 +29,7 @@ from searchmark.judging.scored_ids import match_scored
 from searchmark.judging.spelling import nfc
 from searchmark.judging.worth import coverage_of, gains_of_hits
 from searchmark.measures.formulas import Floats, GradedHits, Ints
+from searchmark.options.short_repr import short_repr
 from searchmark.records import EMPTY, OK, Run, ScoredRun, Suite
 
 
@@ -53,6 +54,8 @@ class Judged:
     graded: NDArray[np.bool_]
     dropped: dict[str, int | None]
     valid: NDArray[np.bool_] | None = None
+
+    __repr__ = short_repr
 
 
 def judge(suite: Suite, run: Run, corpus: Collection[str] | None = None, folder: Path | None = None) -> Judged:

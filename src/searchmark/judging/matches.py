@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from searchmark.judging.credit import PairRow, pair_columns
 from searchmark.judging.names import Spelling
 from searchmark.measures.formulas import DirectoryPairs, Ints
+from searchmark.options.short_repr import short_repr
 from searchmark.records import Run, Suite
 
 NO_JUDGMENT = -1
@@ -39,6 +40,8 @@ class Matches:
     returned: Ints
     duplicates: int
     directories: DirectoryPairs
+
+    __repr__ = short_repr
 
     def of_judgments(self, values: Ints, otherwise: int) -> Ints:
         """A value of the hit that meets each judgment, if it exists."""

@@ -8,6 +8,7 @@ from typing import Annotated
 from annotated_types import Ge
 
 from searchmark.options.option import Option
+from searchmark.options.short_repr import short_repr
 
 OUR_FOLDER = ".searchmark"  # where journals are kept unless another folder is named; never searched
 
@@ -24,6 +25,8 @@ class CaseSelection:
     shard: Annotated[str | None, Option("Only the I-th of N parts of the cases.", metavar="I/N")] = None
     last_failed: Annotated[bool, Option("Only cases that ended in an error or a time-out in the last run.")] = False
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True)
 class Resumption:
@@ -32,6 +35,8 @@ class Resumption:
     resume: Annotated[bool, Option("Resume this command after an interruption.")] = False
     retry_errors: Annotated[bool, Option("Resume, and ask again what ended in an error or a time-out.")] = False
     journal_folder: Annotated[str, Option("Folder to record answers in as they arrive.", ("--journal",), "FOLDER")] = OUR_FOLDER
+
+    __repr__ = short_repr
 
     @property
     def wanted(self) -> bool:

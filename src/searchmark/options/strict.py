@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, dataclass_transform, overload
 
+from searchmark.options.short_repr import short_repr
+
 T = TypeVar("T")
 
 # Read by pydantic where a file is checked.
@@ -58,6 +60,8 @@ def strict_record(record: Any = None, /, *, slots: bool = False) -> Any:
     """A frozen dataclass of which a file may name the known fields and no others."""
 
     def made(plain: Any) -> Any:
+        if "__repr__" not in vars(plain):
+            plain.__repr__ = short_repr
         strict: Any = dataclass(frozen=True, slots=slots)(plain)
         strict.__pydantic_config__ = STRICT
         if not hasattr(strict, _SCHEMA):  # a record that reads itself has its own

@@ -6,7 +6,7 @@ import hashlib
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -170,7 +170,8 @@ class SuiteUnderTest:
 
     def _parts(self) -> Iterator[bytes]:
         yield self.path.read_bytes()
-        yield repr((str(self.path), self.spec.to_plain(), self.config.evaluation, self.config.compare, self.gates)).encode()
+        options = [asdict(self.config.evaluation), asdict(self.config.compare), asdict(self.gates)]
+        yield repr((str(self.path), self.spec.to_plain(), options)).encode()
         if self._code is not None:
             yield from _content(self._code)
         if self.setup.corpus is not None:

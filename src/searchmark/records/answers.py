@@ -9,7 +9,9 @@ from typing import Annotated, Any, Literal, get_args
 from annotated_types import Ge, Le
 
 from searchmark.errors import with_excerpt
+from searchmark.options.short_repr import short_repr
 from searchmark.options.strict import strict_record
+from searchmark.records.ids import id_text
 from searchmark.records.samples import ManyMilliseconds, Milliseconds
 
 Status = Literal["ok", "empty", "error", "timeout", "not_run"]
@@ -31,6 +33,12 @@ class Hit:
     valid: bool | None = None
     lines: tuple[int, int] | None = None
 
+    __repr__ = short_repr
+
+    def __post_init__(self) -> None:
+        if type(self.id) is not str:
+            object.__setattr__(self, "id", id_text(self.id, f"the id of the hit at rank {self.rank}"))
+
 
 @strict_record(slots=True)
 class AnswerDetails:
@@ -39,8 +47,8 @@ class AnswerDetails:
     ``asked`` is a digest of the query. ``cold_ms`` and ``warm_ms`` are samples of latency, one for every search that took
     place: one that failed has the time that it took, one that had to be ended its deadline, and ``repeat_failures`` of the warm
     ones did either. ``failure`` is why there is no answer, ``failure_excerpt`` what
-    was there instead, ``traceback`` where in its code the agent was then, and
-    ``repeat_failure`` why a repeat had none. ``not_whole`` says that the
+    was there instead, ``traceback`` where in its code the agent was then, ``printed`` the end of what it printed
+    meanwhile, and ``repeat_failure`` why a repeat had none. ``not_whole`` says that the
     agent was not asked, since the repository lacks contents. ``doubted_times`` counts the searches whose time is the
     runner's own, since that contradicts the worker's. ``unstable`` counts the repeats with another answer,
     ``dropped`` what the runner left out of this one, and ``unreachable`` names the relevant targets that were not there to be
@@ -69,6 +77,7 @@ class AnswerDetails:
     failure: str | None = None
     failure_excerpt: str | None = None
     traceback: str | None = None
+    printed: str | None = None
     repeat_failure: str | None = None
     repeat_failures: Annotated[int, Ge(0)] = 0
     doubted_times: Annotated[int, Ge(0)] = 0
@@ -103,3 +112,9 @@ class Answer:
     status: Status
     hits: tuple[Hit, ...] = ()
     details: AnswerDetails = NOTHING_KNOWN
+
+    __repr__ = short_repr
+
+    def __post_init__(self) -> None:
+        if type(self.case) is not str:
+            object.__setattr__(self, "case", id_text(self.case, "the case of an answer"))

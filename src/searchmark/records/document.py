@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from searchmark.options.strict import strict_record
+from searchmark.records.ids import id_text
 
 
 @strict_record(slots=True)
@@ -17,3 +18,7 @@ class Document:
     text: str
     title: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if type(self.id) is not str:
+            object.__setattr__(self, "id", id_text(self.id, "the id of a document"))

@@ -18,6 +18,7 @@ from searchmark.records.digests import JudgmentColumns
 from searchmark.records.frames import null_column, number_column, text_column
 from searchmark.records.grades import grade_column
 from searchmark.records.id_columns import Texts, text_list
+from searchmark.records.ids import id_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,6 +49,10 @@ class Judgment:
     score_range: ScoreRange | Mapping[str, ScoreRange] | None = None
     gain: float | None = None
     aspects: Mapping[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.target) is not str:
+            object.__setattr__(self, "target", id_text(self.target, "the target of a judgment"))
 
     @classmethod
     def of_gain(cls, target: str, gain: float, match: Match = "id") -> Judgment:

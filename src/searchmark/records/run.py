@@ -17,6 +17,7 @@ from searchmark.records.answers import EMPTY, NOTHING_KNOWN, OK, STATUSES, Answe
 from searchmark.records.columns import NO_LINE, line_columns, rows_from, starts_of
 from searchmark.records.frames import Framed
 from searchmark.records.id_columns import Texts, ranks_by_score, texts_at
+from searchmark.records.ids import by_text
 from searchmark.records.provenance import Provenance, RunLabel, display_names
 from searchmark.records.run_frames import hit_frame, time_frame, usage_frame
 from searchmark.records.shown import counted, quoted
@@ -85,6 +86,21 @@ class Run(Framed):
     def from_scores(cls, scores: Mapping[str, Mapping[str, float]], agent: str | RunLabel = "run", **rest: Any) -> Run:
         """Build a run from ``{case: {id: score}}``; as in trec_eval, by score, then id, both descending."""
         return ScoredRun.of(_label(agent), scores, **rest)
+
+    @classmethod
+    def from_frame(
+        cls, table: Any, agent: str | RunLabel | None = None, mapping: Mapping[str, str] | None = None, **rest: Any
+    ) -> Run:
+        """Build a run from a DataFrame of pandas or polars or an Arrow table, one row per hit, as `frame` has them.
+
+        The columns are found by their usual names (case or query_id, id or docid, rank, score); ``mapping`` names others:
+        {"id": "sku"}. Hits come by rank, or without one by score as in trec_eval, or else in the order of the rows.
+        """
+        from searchmark.records.run_reading import run_of_frame
+
+        found = run_of_frame(table, mapping)
+        label = RunLabel(found.agent or "run", found.snapshot) if agent is None else _label(agent)
+        return cls.from_answers(label, found.answers, **rest)
 
     @property
     def agent(self) -> str:
@@ -227,9 +243,10 @@ class ScoredRun(Run):
 
     @classmethod
     def of(cls, label: RunLabel, scores: Mapping[str, Mapping[str, float]], **rest: Any) -> ScoredRun:
+        scores = by_text(scores, "the id of a case")
         starts = starts_of(map(len, scores.values()), len(scores))
         by_id: list[dict[str, float]] = []
-        values = np.fromiter(chain.from_iterable(_copied_values(scores.values(), by_id)), np.float64, int(starts[-1]))
+        values = np.fromiter(chain.from_iterable(_copied_values(scores, by_id)), np.float64, int(starts[-1]))
         run = cls(label, tuple(scores), starts, [], values, _answered(starts), rank=None, unique=True, **rest)
         del vars(run)["ids"], vars(run)["rank"]
         vars(run)["by_id"] = tuple(by_id)
@@ -249,10 +266,10 @@ def _label(agent: str | RunLabel) -> RunLabel:
     return RunLabel(agent) if isinstance(agent, str) else agent
 
 
-def _copied_values(scores: Iterable[Mapping[str, float]], copies: list[dict[str, float]]) -> Iterator[Iterable[float]]:
+def _copied_values(scores: Mapping[str, Mapping[str, float]], copies: list[dict[str, float]]) -> Iterator[Iterable[float]]:
     """The scores of every answer, taken from a copy while that is still in the cache of the processor."""
-    for of_case in scores:
-        copy = dict(of_case)
+    for case, of_case in scores.items():
+        copy = dict(by_text(of_case, f"case {case!r}: the id of a hit"))
         copies.append(copy)
         yield copy.values()
 

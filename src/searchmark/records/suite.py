@@ -21,6 +21,7 @@ from searchmark.records.field_values import FieldValues
 from searchmark.records.frames import Framed, constant_columns, in_rows
 from searchmark.records.grades import grade_column
 from searchmark.records.id_columns import text_list
+from searchmark.records.ids import by_text, id_text
 from searchmark.records.judgments import Judgment, JudgmentTable, judgment_table
 from searchmark.records.shown import counted, quoted
 
@@ -59,6 +60,10 @@ class Case:
     exclude: Mapping[str, FieldValues] = field(default_factory=dict)
     request: Mapping[str, Any] | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if type(self.id) is not str:
+            object.__setattr__(self, "id", id_text(self.id, "the id of a case"))
 
 
 @strict_record(slots=True)
@@ -108,13 +113,27 @@ class Suite(Framed):
     @classmethod
     def from_grades(cls, grades: Mapping[str, Mapping[str, int]], name: str = "suite") -> Suite:
         """Build a suite from ``{case: {target: grade}}``, the shape that pytrec_eval calls a qrel."""
-        table = CaseTable(ids=tuple(grades))
-        per_case = grades.values()
-        starts = starts_of(map(len, per_case), len(grades))
+        named = by_text(grades, "the id of a case")
+        table = CaseTable(ids=tuple(named))
+        per_case = [by_text(of_case, f"case {case!r}: a target") for case, of_case in named.items()]
+        starts = starts_of(map(len, per_case), len(named))
         targets = list(chain.from_iterable(per_case))
         values = list(chain.from_iterable(of_case.values() for of_case in per_case))
         judgments = JudgmentTable(starts, targets, grade_column(values, table.ids, starts, targets))
         return cls(name, table, judgments)
+
+    @classmethod
+    def from_frame(cls, table: Any, name: str = "suite", mapping: Mapping[str, str] | None = None, **rest: Any) -> Suite:
+        """Build a suite from a DataFrame of pandas or polars or an Arrow table, one row per judgment, as `frame` has them.
+
+        The columns are found by their usual names (case or query_id, query, target or docid, grade or relevance, category);
+        ``mapping`` names others: {"target": "sku"}. Without ids of cases a query is its own. Other columns that say one
+        thing of a case become its fields.
+        """
+        from searchmark.records.suite_reading import cases_of_frame
+
+        cases = cases_of_frame(table, mapping)
+        return cls.from_cases(name, (Case(each.id, each.query, tuple(each.judgments), **each.facts) for each in cases), **rest)
 
     def __len__(self) -> int:
         return len(self.table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import inspect
 import sys
@@ -41,10 +42,20 @@ def _found(source: AgentSource) -> tuple[Any, str]:
         case PythonClass(module, attribute):
             found = _module(module)
             for part in attribute.split("."):
-                found = getattr(found, part)
+                found = _part(found, part)
             return found, attribute
         case InProcess(found):
             return found, source.text
+
+
+def _part(holder: Any, name: str) -> Any:
+    """What has this name in a module or class; where nothing has, what is nearest is named."""
+    if not hasattr(holder, name):
+        public = [each for each in dir(holder) if not each.startswith("_") and callable(getattr(holder, each, None))]
+        near = difflib.get_close_matches(name, public, 2)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"it has {shortened(', '.join(public), 200) or 'nothing to call'}"
+        raise AttributeError(f"{getattr(holder, '__name__', holder)!r} has no {name!r}; {hint}")
+    return getattr(holder, name)
 
 
 def code_digest(spec: AgentSpec) -> str | None:

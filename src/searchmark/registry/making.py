@@ -10,6 +10,8 @@ from searchmark.agents.agent import AgentSpec
 from searchmark.errors import SearchmarkError, UsageError
 from searchmark.registry.code import agent_class_of, said
 
+_ADVICE = "; give it a default, set it as an option of the agent in a config, or name a function that makes the agent"
+
 
 def made(spec: AgentSpec) -> Any:
     found = agent_class_of(spec)
@@ -18,7 +20,8 @@ def made(spec: AgentSpec) -> Any:
     except SearchmarkError:
         raise
     except Exception as error:
-        raise UsageError(f"the agent {spec.name!r} ({spec.source.text}) cannot be made: {said(error)}") from error
+        more = _ADVICE if isinstance(error, TypeError) and "required" in str(error) else ""
+        raise UsageError(f"the agent {spec.name!r} ({spec.source.text}) cannot be made: {said(error)}{more}") from error
 
 
 def _makes_agents(found: Any, config: Mapping[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,10 +33,23 @@ def _spec(agent: Any) -> AgentSpec:
     if isinstance(agent, AgentSpec):
         return agent
     if isinstance(agent, str):
-        return named_spec(agent, ())
+        spec = named_spec(agent, ())
+        if not isinstance(spec.source, PythonClass) or spec.source.module != "__main__":
+            return spec
+        agent = _of_this_program(spec.source)
     from searchmark.agents.objects import spec_of_object
 
     return spec_of_object(agent)
+
+
+def _of_this_program(source: PythonClass) -> Any:
+    """What a notebook or a script defines itself: no other process could import it."""
+    found: Any = sys.modules["__main__"]
+    for part in source.attribute.split("."):
+        found = getattr(found, part, None)
+    if found is None:
+        raise UsageError(f"there is no {source.attribute!r} in this program; define it before it is named")
+    return found
 
 
 def spec_of(text: str, configured: Iterable[AgentSpec] = (), *, foreign: bool = True, network: bool = True) -> AgentSpec:

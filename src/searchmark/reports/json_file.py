@@ -124,6 +124,7 @@ def _price_data(agent: AgentSummary) -> dict[str, Any]:
         "ann": {k: with_numbers(asdict(found)) for k, found in agent.ann.items()},
         "vectors": [_known(asdict(each)) for each in agent.vectors],
         "cut_answers": agent.cut_answers or None,
+        "failures": [_known(asdict(each)) for each in agent.failures],
     }
     return {name: part for name, part in parts.items() if part not in (None, {}, [])}
 

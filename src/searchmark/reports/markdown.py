@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from searchmark.analysis.comparison import Pair
+from searchmark.errors import shortened
 from searchmark.findings import Finding
 from searchmark.reports import comparison_layout, gate_layout, layout
 from searchmark.reports.advice_layout import failed_table, more_failed, recommendation_sentences, target_table
 from searchmark.reports.cells import Cell, RankedMean, Table
+from searchmark.reports.failure_kinds import FailureKind, kind_lines, kind_sentence
 from searchmark.reports.finding_layout import case_names, reason_and_remedy
 from searchmark.reports.history_layout import history_lines
 from searchmark.reports.outcome import first_sentence
-from searchmark.reports.quoting import LONGEST_SENTENCE, markdown_line, markdown_text
+from searchmark.reports.quoting import LONGEST_SENTENCE, markdown_line, markdown_text, without_commands, xml_text
 from searchmark.reports.report import Report
 from searchmark.reports.usage_layout import usage_table, usages_table
 from searchmark.reports.vector_layout import ann_table, anns_table, stabilities_table, stability_table, vector_lines
@@ -114,6 +116,21 @@ def _failed(report: Report, name: str) -> Iterator[str]:
     yield from table_lines(failed) if failed.rows else table_lines(layout.worst_table(report.agents[name]))
     more = more_failed(report, name, len(failed.rows))
     yield from (more, "") if more else ()
+    for kind in report.agents[name].failures:
+        yield from _folded(kind)
+
+
+def _folded(kind: FailureKind) -> Iterator[str]:
+    """A kind of failure, with what is known of where it arose below a line that unfolds it."""
+    lines = list(kind_lines(kind))
+    said = without_commands(xml_text(shortened(kind_sentence(kind), LONGEST_SENTENCE)))
+    if not lines:
+        yield from (markdown_line(kind_sentence(kind), LONGEST_SENTENCE), "")
+        return
+    yield f"<details><summary>{said}</summary>"
+    yield "<pre>"  # what is in it is no Markdown until a line is empty
+    yield from (without_commands(xml_text(line)) or " " for line in lines)
+    yield from ("</pre>", "</details>", "")
 
 
 def _versions(report: Report) -> Iterator[str]:

@@ -24,6 +24,7 @@ from searchmark.records.shown import NotebookRecord, counted, listed, quoted
 from searchmark.records.versions import Versions
 from searchmark.reports.advice import Recommendation
 from searchmark.reports.case_records import CaseFacts, CaseSummary
+from searchmark.reports.failure_kinds import FailureKind
 from searchmark.reports.snapshot_effect import SnapshotEffect
 
 REPORT_SCHEMA = Schema("report", 1)
@@ -74,7 +75,7 @@ class AgentSummary:
     ``worst`` and ``best`` are cases by the first measure. ``similarity`` is how the scores of the first hits are distributed.
     ``usage`` is what the agent states of its searches, ``ann`` what it found of the true nearest vectors, by k, and ``vectors``
     what its stored vectors are like. ``cut_answers`` counts the answers with as many hits as were asked for,
-    which may have been cut there.
+    which may have been cut there. ``failures`` are the kinds of failures, each with the traceback of its first case.
     """
 
     name: str
@@ -100,6 +101,7 @@ class AgentSummary:
     cut_answers: int = 0
     versions: Versions = Versions()  # noqa: RUF009  # frozen
     run: RunSummary = RunSummary()  # frozen
+    failures: tuple[FailureKind, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)

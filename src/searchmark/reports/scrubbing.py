@@ -143,7 +143,7 @@ def _column(texts: Texts) -> Iterator[str]:
 
 def _texts_of_details(details: Iterable[AnswerDetails]) -> Iterator[str]:
     for each in details:
-        yield from filter(None, (each.failure, each.traceback, each.repeat_failure, each.tokens_by))
+        yield from filter(None, (each.failure, each.traceback, each.printed, each.repeat_failure, each.tokens_by))
         yield from each.unreachable
         yield from each.dropped
         if each.said is not None:

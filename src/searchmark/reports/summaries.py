@@ -18,6 +18,7 @@ from searchmark.corpora.corpus import Survey
 from searchmark.options.report_options import ReportOptions
 from searchmark.records import Run, Suite
 from searchmark.reports.case_columns import CaseColumns, ExpectedTargets, HitText
+from searchmark.reports.failure_kinds import failure_kinds
 from searchmark.reports.past_runs import answers_digest
 from searchmark.reports.report import AgentSummary, RunSummary, SuiteSummary, Summaries
 
@@ -61,6 +62,7 @@ def agent_summary(
         vectors=run.provenance.vectors,
         cut_answers=_cut_answers(run),
         run=run_summary(run),
+        failures=failure_kinds(run, scores.judged.suite.table.index),
     )
 
 

@@ -11,9 +11,11 @@ import rich.text
 from rich.console import Console, RenderableType
 
 from searchmark.analysis.comparison import Pair
+from searchmark.findings.sentences import counted
 from searchmark.reports import comparison_layout, gate_layout, layout
 from searchmark.reports.advice_layout import recommendation_sentences
 from searchmark.reports.cells import Table
+from searchmark.reports.failure_kinds import CALLS_SHOWN, KINDS_SHOWN, PRINTED_SHOWN, kind_lines, kind_sentence
 from searchmark.reports.finding_layout import finding_sentence, lines_below, more_notes, on_screen
 from searchmark.reports.fitting import fitted, narrowest
 from searchmark.reports.history_layout import history_lines
@@ -104,6 +106,8 @@ def _comparison_parts(report: Report, brief: bool) -> Iterator[Part]:
     if brief:
         yield from _tables(comparison_layout.verdict_table(report))
         return
+    for name, agent in report.agents.items():
+        yield from _failure_parts(agent, f"{name}: ")
     for pair in report.pairs:
         yield from _pair_parts(pair)
 
@@ -124,6 +128,17 @@ def _agent_parts(name: str, agent: AgentSummary, report: Report) -> Iterator[Par
     if preparation:
         yield _line(preparation)
     yield from _tables(layout.worst_table(agent))
+    yield from _failure_parts(agent)
+
+
+def _failure_parts(agent: AgentSummary, of_run: str = "") -> Iterator[Part]:
+    """The kinds of failures, each with the innermost calls that led to it."""
+    for kind in agent.failures[:KINDS_SHOWN]:
+        yield _line(f"{of_run}{kind_sentence(kind)}", "red")
+        yield from (_line(f"  {line}") for line in kind_lines(kind, CALLS_SHOWN, PRINTED_SHOWN))
+    more = len(agent.failures) - KINDS_SHOWN
+    if more > 0:
+        yield _line(f"{of_run}{counted(more, 'more kind')} of failures, in the Markdown, HTML and JSON report")
 
 
 def _pair_parts(pair: Pair) -> Iterator[Part]:

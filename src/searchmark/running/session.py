@@ -13,12 +13,13 @@ from typing import Any
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.corpora.locations import Commit, Location
-from searchmark.errors import UsageError, with_excerpt
+from searchmark.errors import UsageError
 from searchmark.options.run_options import RunOptions
 from searchmark.records import NOTHING_KNOWN, AnswerDetails, Printed, Status
 from searchmark.records.samples import Samples
 from searchmark.running.clock_check import ClockCheck, Load
 from searchmark.running.events import WorkerEvent
+from searchmark.running.request_failures import RequestFailed
 from searchmark.running.sandbox.launch import Launch
 from searchmark.running.sandbox.needs import caches_vectors
 from searchmark.running.sandbox.variables import explained
@@ -42,32 +43,6 @@ class Outcome:
     scores: tuple[float | None, ...] | None = None
     lines: tuple[tuple[int, int] | None, ...] | None = None
     details: AnswerDetails = NOTHING_KNOWN
-
-
-class _RequestFailed(Exception):
-    """A request did not end well; ``status`` is what that makes of a case.
-
-    ``ms`` is how long the search took: the deadline if it had to be ended, None if it never began. ``doubted``: that is our own
-    time, since the worker's is not to be believed. ``where`` is where in its code the agent was. ``excerpt`` is what a tool said,
-    apart from the ``reason``.
-    """
-
-    def __init__(
-        self,
-        status: Status,
-        reason: str,
-        ms: float | None = None,
-        *,
-        doubted: bool = False,
-        where: str | None = None,
-        excerpt: str | None = None,
-    ) -> None:
-        super().__init__(with_excerpt(reason, excerpt))
-        self.reason, self.excerpt = reason, excerpt
-        self.status: Status = status
-        self.ms = ms
-        self.doubted = doubted
-        self.where = where
 
 
 class Session:
@@ -107,7 +82,7 @@ class Session:
         """Start the worker and load the agent; a digest of its code. One that cannot be loaded is a wrong request."""
         try:
             return self._start()
-        except _RequestFailed as failure:
+        except RequestFailed as failure:
             self._end()
             raise UsageError(str(failure)) from failure
 
@@ -124,7 +99,7 @@ class Session:
             return Outcome("not_run", details=AnswerDetails(failure=self.given_up))
         try:
             self._prepare(location)
-        except _RequestFailed as failure:
+        except RequestFailed as failure:
             return self._unprepared(failure)
         self._own_request = _own(request)
         try:
@@ -135,7 +110,7 @@ class Session:
             first = self._first_hit_ms(ms)
             if self._counts:
                 cold |= self._told({"op": "afterwards"}, self._options.timeout_seconds)
-        except _RequestFailed as failure:
+        except RequestFailed as failure:
             return self._failed(failure, failure.ms)
         self._warm_up_query = query
         return self._outcome(cold, query, ms, first, doubted)
@@ -189,7 +164,7 @@ class Session:
         for _ in range(self._options.num_runs - 1):
             try:
                 reply = self._request("again", query)
-            except _RequestFailed as failure:
+            except RequestFailed as failure:
                 self._in_a_row += 1
                 self._give_up_at_the_limit(str(failure))
                 samples += [] if failure.ms is None else [failure.ms]
@@ -208,7 +183,7 @@ class Session:
         self._in_a_row = 0
         return {"warm_ms": _packed(samples), "index_warm_ms": _packed(inside), "doubted_times": doubted, "unstable": changed}
 
-    def _failed(self, failure: _RequestFailed, ms: float | None = None) -> Outcome:
+    def _failed(self, failure: RequestFailed, ms: float | None = None) -> Outcome:
         """A case without an answer; ``ms`` is how long it was searched for, None where it never came to that."""
         self._in_a_row += 1
         self._give_up_at_the_limit(str(failure))
@@ -219,17 +194,19 @@ class Session:
             failure=failure.reason,
             failure_excerpt=failure.excerpt,
             traceback=failure.where,
+            printed=failure.printed,
             doubted_times=doubted,
         )
         return Outcome(failure.status, details=details)
 
-    def _unprepared(self, failure: _RequestFailed) -> Outcome:
+    def _unprepared(self, failure: RequestFailed) -> Outcome:
         if self._ever_ready:
             return self._failed(failure)
         advice = self._more_time() if failure.status == "timeout" else ""
         self.given_up = f"the agent could not be started: {failure}{advice}"
         self._happened(WorkerEvent("not_started", reason=self.given_up))
-        return Outcome("not_run", details=AnswerDetails(failure=self.given_up))
+        details = AnswerDetails(failure=self.given_up, traceback=failure.where, printed=failure.printed)
+        return Outcome("not_run", details=details)  # the cases that follow are not run for the same reason
 
     def _more_time(self) -> str:
         kept = self._launch.sandbox is None and caches_vectors(self.spec)  # a sandbox has a cache that goes with it
@@ -262,7 +239,7 @@ class Session:
         if self._bring_to(location) and self._options.warm_up and not self._in_a_row:
             try:
                 self._request("search", self._warm_up_query)
-            except _RequestFailed:
+            except RequestFailed:
                 self._bring_to(location)  # whatever it was, it must not hit the case that comes next
 
     def _bring_to(self, location: Location) -> bool:
@@ -294,7 +271,7 @@ class Session:
         try:
             return {"export": self._snapshots.show(location)}
         except UsageError as error:
-            raise _RequestFailed("error", str(error)) from error
+            raise RequestFailed("error", str(error)) from error
 
     def _request(self, operation: str, query: str) -> dict[str, Any]:
         seconds = self._options.timeout_seconds
@@ -307,22 +284,23 @@ class Session:
         assert self._process is not None  # noqa: S101  # nobody asks before there is one
         if self._streams:
             self._meanwhile()  # not while hits come: when the first one did would not be seen
-        start = perf_counter()
+        start, before = perf_counter(), self._printed_sizes()
         try:
             reply = self._process.ask(message, seconds, _nothing if self._streams else self._meanwhile)
         except Late:
             self._lose("timeout")
-            raise _RequestFailed("timeout", f"no answer within {seconds:g} s", seconds * 1e3) from None
+            reason, printed = f"no answer within {seconds:g} s", self._printed_since(before)
+            raise RequestFailed("timeout", reason, seconds * 1e3, printed=printed) from None
         except Gone as gone:
             took = _ms_since(start) - self._process.unseen_ns / 1e6  # by our own clock, since that of the worker is gone
             self._lose(str(gone))
-            raise _RequestFailed("error", str(gone), took) from None
+            raise RequestFailed("error", str(gone), took, printed=self._printed_since(before)) from None
         self._streams = self._streams or self._process.first_hit_ns is not None
         problem = self._problem(message["op"], reply)
         if problem:
             took = _ms_since(start) - self._process.unseen_ns / 1e6
             self._lose(problem)
-            raise _RequestFailed("error", problem, took)
+            raise RequestFailed("error", problem, took)
         if "failed" in reply:
             timed = "query" in message and reply.get("ns") is not None
             ms, doubted = self._time(reply, message["query"]) if timed else (None, False)
@@ -330,8 +308,22 @@ class Session:
                 self._lose("out of memory")
             reason = explained(reply["failed"], self._launch.withheld)
             where, excerpt = reply.get("traceback"), reply.get("excerpt")
-            raise _RequestFailed("error", reason, ms, doubted=doubted, where=where, excerpt=excerpt)
+            printed = self._printed_since(before)
+            raise RequestFailed("error", reason, ms, doubted=doubted, where=where, excerpt=excerpt, printed=printed)
         return reply
+
+    def _printed_sizes(self) -> dict[str, int]:
+        """How much the agent has printed so far."""
+        if self._process is not None:
+            self._process.take_printed()
+        return {name: output.size for name, output in self._output.items()}
+
+    def _printed_since(self, sizes: Mapping[str, int]) -> str | None:
+        """The end of what the agent has printed since then, stdout before stderr; None if it printed nothing."""
+        if self._process is not None:
+            self._process.take_printed()
+        said = (output.end_since(sizes[name]).strip() for name, output in self._output.items())
+        return "\n".join(filter(None, said)) or None
 
     def _problem(self, operation: str, reply: dict[str, Any]) -> str | None:
         """What is wrong with a reply; nothing can take longer than we waited for it."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import UsageError
-from searchmark.files.store import atomic_write, inner_stem
+from searchmark.files.store import atomic_write
 from searchmark.files.trec_text import RUN, grouped_by_query, read_table
 from searchmark.records import EMPTY, NOT_RUN, OK, Provenance, Run, RunLabel
 from searchmark.records.id_columns import in_bytes, ranks_by_score

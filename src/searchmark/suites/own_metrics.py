@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from searchmark.records import Defaults, Gain, Suite
+from searchmark.records import Gain, Suite
 from searchmark.records.shown import quoted
 from searchmark.suites.source import Entry, as_whole
 

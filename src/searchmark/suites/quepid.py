@@ -37,7 +37,7 @@ class Rated:
             raise entry.error("document", f"{judgment.target!r} is rated a second time for query {quoted(query)}")
         judgments[judgment.target] = judgment
 
-    def suite(self, source: Source, name: str, defaults: Defaults = Defaults(), notes: Iterable[str] = ()) -> Suite:  # noqa: B008  # frozen
+    def suite(self, source: Source, name: str, defaults: Defaults = Defaults(), notes: Iterable[str] = ()) -> Suite:  # frozen
         """All queries with a rating; others are counted."""
         cases = [
             Case(query, query, tuple(judgments.values()), fields=self.fields.get(query, {}))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.modes import in_one_mode
-from searchmark.corpora.locations import Folder
+from searchmark.corpora.corpus import load_corpus
+from searchmark.corpora.locations import Documents, Folder, location_of
 from searchmark.errors import with_excerpt
 from searchmark.judging.existence import Existing
 from searchmark.registry import load_agent
@@ -28,6 +32,22 @@ QUERIES = ("where is the login", "add_item", "Warenkorb Größe", "", "\"quotes'
 K = 3
 
 
+@dataclass(frozen=True)
+class AgentCheck:
+    """What was found out about an agent: everything that is wrong with it, or nothing."""
+
+    agent: str
+    problems: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """All of it, in words."""
+        if not self.problems:
+            return f"{self.agent} passed all checks: {len(QUERIES)} queries, each asked twice"
+        failed = f"{len(self.problems)} check{'s' if len(self.problems) > 1 else ''}"
+        return f"{self.agent} failed {failed}:\n" + "\n".join(f"- {problem}" for problem in self.problems)
+
+
 def check_agent(agent: Any, config: Mapping[str, Any] | None = None, *, seconds: float = 60.0) -> None:
     """Run an agent on a small corpus; raises AssertionError with everything that is wrong with it.
 
@@ -35,28 +55,47 @@ def check_agent(agent: Any, config: Mapping[str, Any] | None = None, *, seconds:
     ``seconds`` end it, unless only this process has it. A fault of the kind that would cost a case, or a run, is wrong; so
     are hits that do not exist, more hits than were asked for, and answers that change without need.
     """
-    spec = in_one_mode(load_agent(agent, **(config or {})))
-    process = start_worker(spec, {"stdout": Output(), "stderr": Output()}, longest_answer(K), Launch.of(spec, {}))
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            problems = _problems(process, spec, Path(folder), seconds)
-    finally:
-        process.end()
-    if problems:
-        failed = f"{len(problems)} check{'s' if len(problems) > 1 else ''}"
-        raise AssertionError(f"{spec.name} failed {failed}:\n" + "\n".join(f"- {problem}" for problem in problems))
+    checked = checked_agent(load_agent(agent, **(config or {})), seconds=seconds)
+    if checked.problems:
+        raise AssertionError(checked.sentence)
 
 
-def _problems(process: Worker, spec: AgentSpec, folder: Path, seconds: float) -> Sequence[str]:
-    for name, text in FILES.items():
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    location = Folder("shop", folder).to_plain()
-    existing = Existing(tuple(FILES), folder)
+def checked_agent(
+    agent: AgentSpec, corpus: str | PathLike[str] | None = None, *, seconds: float = 60.0, network: bool = True
+) -> AgentCheck:
+    """The same as a record; with ``corpus`` the agent searches that, and not a small one of ours."""
+    spec = in_one_mode(agent)
+    with _searched(corpus) as (location, existing):
+        process = start_worker(spec, {"stdout": Output(), "stderr": Output()}, longest_answer(K), Launch.of(spec, {}))
+        try:
+            return AgentCheck(spec.name, tuple(_problems(process, spec, location, existing, seconds, network)))
+        finally:
+            process.end()
+
+
+@contextmanager
+def _searched(path: str | PathLike[str] | None) -> Iterator[tuple[Documents | Folder, Existing]]:
+    """What the agent searches, and what exists there."""
+    if path is not None:
+        corpus = load_corpus(path)
+        yield location_of(corpus), Existing(corpus.survey.ids, corpus.folder)
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file_name, text in FILES.items():
+            file = folder / file_name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        yield Folder("shop", folder), Existing(tuple(FILES), folder)
+
+
+def _problems(
+    process: Worker, spec: AgentSpec, searched: Documents | Folder, existing: Existing, seconds: float, network: bool
+) -> Sequence[str]:
+    location = searched.to_plain()
     problems: list[str] = []
     for doing, request in (
-        ("loading it", {"op": "load", "agent": spec.to_plain(), "memory_limit_mb": None, "foreign": True, "network": True}),
+        ("loading it", {"op": "load", "agent": spec.to_plain(), "memory_limit_mb": None, "foreign": True, "network": network}),
         ("initialize", {"op": "prepare", "location": location}),
         ("initialize, called again", {"op": "prepare", "location": location}),
     ):

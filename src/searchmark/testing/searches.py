@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.modes import in_one_mode
-from searchmark.corpora.case_locations import Where
+from searchmark.corpora.case_locations import Where, where_in
 from searchmark.errors import UsageError
 from searchmark.experiments import Experiment, gate_run
 from searchmark.files.store import check_shape
@@ -77,7 +77,7 @@ def _where(agent: Any, suite: Suite, corpus: AnyPath | None, setup: SuiteSetup, 
     """What is searched: what was named, what the suite brings along, or what a function knows by itself."""
     searched = corpus if corpus is not None else setup.corpus
     if searched is not None:
-        return Where(corpus=str(searched))
+        return where_in(searched)
     function = callable(agent) and not isinstance(agent, type) and not hasattr(agent, "retrieve")
     if function and suite.table.documents is None:
         return Where(service=getattr(agent, "__name__", "function"))

@@ -12,7 +12,7 @@ import click
 from searchmark.cli._options import SectionedCommand, option
 from searchmark.cli._output import harmless, show
 from searchmark.config import load_config
-from searchmark.errors import UsageError
+from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
 from searchmark.options.run_options import RunOptions
 from searchmark.records.shown import counted
 
@@ -27,26 +27,51 @@ _WHICH = "Which agent"
 @click.command("agents", cls=SectionedCommand, short_help="List the agents, or show one with its options.")
 @click.argument("name", required=False)
 @option(_WHICH, "--probe", is_flag=True, help="Start the MCP server of the agent and show the tools that it offers.")
-@option(_WHICH, "--no-exec", is_flag=True, help="With --probe: start nothing that is not built in.")
-@option(_WHICH, "--offline", is_flag=True, help="With --probe: use no network, loopback included.")
+@option(
+    _WHICH, "--check", is_flag=True, help="Ask the agent a few queries and say what is wrong with it; exit code 1 if anything is."
+)
+@option(_WHICH, "--corpus", metavar="PATH", help="With --check: what the agent searches, in place of four small files.")
+@option(_WHICH, "--no-exec", is_flag=True, help="With --probe or --check: start nothing that is not built in.")
+@option(_WHICH, "--offline", is_flag=True, help="With --probe or --check: use no network, loopback included.")
 @option(_WHICH, "--config", "config_path", metavar="FILE", help="YAML or TOML file that describes the agent.")
-def command(name: str | None, config_path: str | None, probe: bool, no_exec: bool, offline: bool) -> None:
+def command(
+    name: str | None, config_path: str | None, probe: bool, check: bool, corpus: str | None, no_exec: bool, offline: bool
+) -> int:
     """List the agents, or show one with its options.
 
     \b
     searchmark agents
     searchmark agents bm25
+    searchmark agents --check my.module:Agent --corpus docs/
     searchmark agents --probe "mcp:python -m mcp_server_git --repository ."
     searchmark agents git --config searchmark.yaml --probe
     """
-    if not probe and (no_exec or offline):
-        raise UsageError("--no-exec and --offline are for --probe, which starts something; give it as well")
+    if not (probe or check) and (no_exec or offline):
+        raise UsageError("--no-exec and --offline are for --probe and --check, which start something; give one as well")
+    if corpus is not None and not check:
+        raise UsageError("--corpus is what --check lets the agent search; give that as well")
     configured = () if config_path is None else load_config(config_path).agents
+    if check:
+        return _checked(name, configured, corpus, RunOptions(no_exec=no_exec, offline=offline))
     if probe:
         lines = _probed(name, configured, RunOptions(no_exec=no_exec, offline=offline))
     else:
         lines = _listing() if name is None else _description(name, configured)
     show("\n".join(lines) + "\n")
+    return EXIT_OK
+
+
+def _checked(name: str | None, configured: Sequence[AgentSpec], corpus: str | None, options: RunOptions) -> int:
+    """What `searchmark.testing.check_agent` says, as an exit code and in the same words."""
+    from searchmark.registry import spec_of
+    from searchmark.testing.agents import checked_agent
+
+    if name is None:
+        raise UsageError("--check needs an agent: a name, module:Class, or file.py:Class")
+    spec = spec_of(name, configured, foreign=not options.no_exec, network=options.network)
+    found = checked_agent(spec, corpus, network=options.network)
+    show("".join(f"{harmless(line)}\n" for line in found.sentence.splitlines()))
+    return EXIT_GATE_FAILED if found.problems else EXIT_OK
 
 
 def _probed(name: str | None, configured: Sequence[AgentSpec], options: RunOptions) -> Iterator[str]:

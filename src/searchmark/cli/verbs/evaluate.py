@@ -8,10 +8,11 @@ import click
 
 from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of, texts_of_hits, with_fields_of_targets
+from searchmark.cli._debugging import debugged, refuse_with_debug
 from searchmark.cli._gates import GateOutcome, baseline_file, gate_options, say_what_is_foreseen, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, refuse_several_agents, told_by
 from searchmark.cli._live import LiveOptions, live_options, one_agent, refuse_live_options, run_shown, with_corpus
-from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, option, option_group, precedence
+from searchmark.cli._options import HOW_TO_RUN, OUTPUT, WHAT_TO_RUN, option, option_group, precedence
 from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, now, output_files
 from searchmark.cli._variadic import VariadicCommand
 from searchmark.config import Config
@@ -50,6 +51,12 @@ EITHER = "name either the agent to run (--agent) or the saved run to score (--ru
 @option_group(ReportChoice, "wanted", OUTPUT)
 @option_group(ReportOptions, "detail", OUTPUT)
 @option(OUTPUT, "--per-case", is_flag=True, help="Print the value of every case, as trec_eval -q does, instead of the report.")
+@option(
+    HOW_TO_RUN,
+    "--debug",
+    is_flag=True,
+    help="Ask one case (the first, or the one that -k leaves) in this process: breakpoint() and prints work. Not isolated.",
+)
 @archive_options
 @gate_options
 def command(
@@ -62,6 +69,7 @@ def command(
     wanted: ReportChoice,
     detail: ReportOptions,
     per_case: bool,
+    debug: bool,
     kept: Kept,
     gates: GateOutcome,
 ) -> int:
@@ -74,11 +82,14 @@ def command(
     searchmark evaluate --gold-set gold_set.json --agent my.module:Agent --repo . --timeout 5
     searchmark evaluate --gold-set symbols.json --config lookup.yaml --agent lookup --mode fts5 --category 1
     searchmark evaluate --gold-set qrels.txt --run bm25.run -m nDCG@10 -m MRR -o out.json
+    searchmark evaluate --gold-set suite.yaml --agent my.module:Agent --corpus docs/ -k q17 --debug
     """
     from searchmark.experiments import evaluate_run
 
     if per_case and STDOUT in wanted.outputs:
         raise UsageError("--per-case and -o - both print to stdout; give one of them")
+    if debug:
+        refuse_with_debug(wanted.outputs, live.save_run, saved.run_paths)
     time = now()
     files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
     charts = charts_wanted(wanted.charts, config.output, files)
@@ -98,6 +109,10 @@ def command(
     if gates.bisect and not rules and not baseline.rules:
         raise UsageError("--bisect needs a rule that tells good from bad: --fail-under, --gate, or a section 'gates' in the config")
     archive = kept.in_use(config, by_default=not saved.run_paths and not gates.bisect)
+    if debug:
+        live = with_corpus(live, setup)
+        spec = one_agent(agent, mode, setup, config, live)
+        return debugged(live.experiment(suite, (spec,), config, told_by(source, saved, files)), asked)
     if not saved.run_paths:
         say_what_is_foreseen(suite, rules, baseline, config, gates.looks(config, rules))
         live = with_corpus(live, setup)

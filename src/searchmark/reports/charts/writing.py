@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from searchmark.errors import UsageError
+from searchmark.options.short_repr import short_repr
 from searchmark.reports.charts.categories import category_bars
 from searchmark.reports.charts.drawing import drawn, lacking
 from searchmark.reports.charts.histograms import f1_distribution, latency_distribution
@@ -39,6 +40,8 @@ class Chart:
     title: str
     alt: str
     files: tuple[Path, ...]
+
+    __repr__ = short_repr
 
 
 def write_charts(report: Report, folder: str | PathLike[str], formats: Sequence[str] = FORMATS) -> list[Chart]:

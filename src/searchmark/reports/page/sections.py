@@ -14,6 +14,7 @@ from searchmark.measures.words import with_words
 from searchmark.reports import comparison_layout, gate_layout, layout
 from searchmark.reports.advice_layout import STATES, GatedValue, asked, target_subject
 from searchmark.reports.cells import Interval, Number, SegmentMean, Table
+from searchmark.reports.failure_kinds import kind_lines, kind_sentence
 from searchmark.reports.gate_rows import rule_table
 from searchmark.reports.history_layout import HistoryLine, history_lines
 from searchmark.reports.measured import leading_measure, measure_names
@@ -205,6 +206,12 @@ class Page:
              layout.preparation(agent), list(vector_lines(agent)))
             for name, agent in self.report.agents.items()
         ]  # fmt: skip
+
+    @property
+    def failures(self) -> list[tuple[str, list[str]]]:
+        """Every kind of failure of every run: a sentence, and where in the agent the first one arose."""
+        runs = [(f"{name}: " if len(self.report.agents) > 1 else "", agent) for name, agent in self.report.agents.items()]
+        return [(f"{run}{kind_sentence(kind)}", list(kind_lines(kind))) for run, agent in runs for kind in agent.failures]
 
     @property
     def speed(self) -> Table:

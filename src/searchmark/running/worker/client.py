@@ -20,8 +20,10 @@ from searchmark.running.sandbox.launch import Launch
 from searchmark.running.worker.frames import FrameBuffer, Garbled, await_ready, packed
 from searchmark.running.worker.process_tree import TOKEN, how_it_ended, kill_descendants, kill_marked, waiting_for_core
 from searchmark.running.worker.streaming import ReceivedHits
+from searchmark.services.excerpts import kept_end
 
 KEPT_OUTPUT = 8 << 10
+KEPT_END = 2 << 10  # of what was printed last: what a search that failed has printed
 LONGEST_WAIT_MS = 1 << 30
 AWAKE = 100e-6  # seconds after a request; an agent that takes longer is waited for asleep, and has all cores to itself
 PIECE = 1 << 18
@@ -38,15 +40,23 @@ class Late(Exception):
 
 
 class Output:
-    """What an agent has printed: its beginning, and how much there was."""
+    """What an agent has printed: its beginning, its end, and how much there was."""
 
     def __init__(self) -> None:
         self.kept = bytearray()
         self.size = 0
+        self._end = bytearray()
 
     def add(self, piece: bytes) -> None:
         self.kept += piece[: KEPT_OUTPUT - len(self.kept)]
         self.size += len(piece)
+        self._end = (self._end + piece[-KEPT_END:])[-KEPT_END:]
+
+    def end_since(self, size: int) -> str:
+        """What was printed since there was so much of it, or the end of that."""
+        new = min(self.size - size, len(self._end))
+        cut = new < self.size - size
+        return kept_end(bytes(self._end[-new:]), KEPT_END if cut else KEPT_END + 1) if new > 0 else ""
 
     def text(self) -> str:
         return self.kept.decode("utf-8", "replace")
@@ -198,6 +208,11 @@ class Process:
             self._streams[descriptor].add(piece)
         else:
             self._poll.unregister(descriptor)
+
+    def take_printed(self) -> None:
+        """Take in what the agent has printed so far; nobody waits for more."""
+        for descriptor in self._streams.keys() & dict(self._poll.poll(0)).keys():
+            self._take_output(descriptor)
 
     def _ending(self) -> str:
         """How the worker has ended, from its keeper."""

@@ -45,6 +45,9 @@ class InProcessWorker:
             raise Late
         return received.joined(reply) | {"memory": None}  # that of the whole program would say nothing about the agent
 
+    def take_printed(self) -> None:
+        """Nothing: what an agent of this process prints is seen where the program prints."""
+
     def waited_ns(self) -> int | None:
         """Not known of a thread that is this one: nothing is between it and its answers."""
         return None

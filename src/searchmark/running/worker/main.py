@@ -104,12 +104,18 @@ def _work(requests: int, answers: int) -> None:
     with contextlib.suppress(Garbled, OSError):
         while (request := receiver.next()) is not None:
             answer = partial(say, request["id"])
-            answer(server.answer(request, answer))
+            reply = server.answer(request, answer)
+            _flush()  # what is printed during a search that fails tells why, and must not be mixed with what was printed before
+            answer(reply)
             if request["op"] == "close":
                 break
-    with contextlib.suppress(Exception):
-        sys.stdout.flush()
-        sys.stderr.flush()
+    _flush()
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from searchmark.agents.hits import LONGEST_ID
 from searchmark.files.plain_data import is_too_deep
 from searchmark.records import VectorStatistics, is_line_range
+from searchmark.running.worker.tracebacks import LONGEST_TRACEBACK
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -24,7 +25,7 @@ LONGEST_DESCRIPTION = 1 << 14  # characters of JSON; several arms describe thems
 MOST_VECTOR_SETS = 100  # arms with vectors of their own
 LONGEST_OFFERS = 1 << 19  # characters of JSON: the tools of a server
 LONGEST_REASON = 500
-LONGEST_TRACEBACK = 4000
+LONGEST_PLACE = 200
 LONGEST_DIGEST = 256
 LONGEST_NAME = 100
 LARGEST_COUNT = 1 << 53  # what a float still holds exactly: nanoseconds of three months, bytes of 9 PB

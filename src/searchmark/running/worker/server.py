@@ -29,11 +29,12 @@ from searchmark.running.worker.protocol import (
     DEEPEST,
     LARGEST_COUNT,
     LONGEST_DESCRIPTION,
+    LONGEST_PLACE,
     LONGEST_REASON,
-    LONGEST_TRACEBACK,
     NEEDS_CORPUS,
 )
 from searchmark.running.worker.streaming import TakenHits
+from searchmark.running.worker.tracebacks import place_of, traceback_of
 from searchmark.services.excerpts import excerpt_of
 from searchmark.services.network import network_forbidden
 from searchmark.services.search_end import search_ends_within
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from searchmark.corpora.walk import HistoryWalk
 
 T = TypeVar("T")
-_FRAMES_SHOWN = 20
 
 
 class Server:
@@ -79,12 +79,12 @@ class Server:
         self._search_ns, self._send = None, send
         try:
             with search_ends_within(request.get("seconds")):
-                return self._operations[request["op"]](request)
+                return self.perform(request)
         except MemoryError as error:
             return {**self._failed(_said(error), error), "spent": True}
         except SearchmarkError as error:
             said = {} if error.excerpt is None else {"excerpt": excerpt_of(error.excerpt, LONGEST_REASON)}
-            return self._failed(excerpt_of(error.sentence, LONGEST_REASON)) | said
+            return self._failed(_placed(error), error.__cause__) | said
         except KeyboardInterrupt as error:
             if self._spec is not None:  # Ctrl-C is meant for this process
                 raise
@@ -92,9 +92,13 @@ class Server:
         except BaseException as error:  # noqa: BLE001  # an agent may raise anything, SystemExit included
             return self._failed(_said(error), error)
 
+    def perform(self, request: Reply) -> Reply:
+        """The reply to a request; what the agent raises is raised."""
+        return self._operations[request["op"]](request)
+
     def _failed(self, reason: str, raised: BaseException | None = None) -> Reply:
         """Why a request failed, and where in the agent; with a time only if it was a search, and that had begun."""
-        where = None if raised is None else _frames_of(raised)
+        where = None if raised is None else traceback_of(raised)
         timed = {} if self._search_ns is None else {"ns": self._search_ns}
         return {"failed": reason} | timed | ({"traceback": where} if where else {})
 
@@ -287,12 +291,8 @@ def _said(error: BaseException) -> str:
     return excerpt_of(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, LONGEST_REASON)
 
 
-def _frames_of(error: BaseException) -> str:
-    """Where in the code of the agent an error arose, the innermost call last; without its lines, which would have to be read."""
-    frames, here = [], error.__traceback__
-    while here is not None:
-        code = here.tb_frame.f_code
-        if code.co_filename != __file__:
-            frames.append(f'File "{code.co_filename}", line {here.tb_lineno}, in {code.co_name}')
-        here = here.tb_next
-    return "\n".join(frames[-_FRAMES_SHOWN:])[-LONGEST_TRACEBACK:]
+def _placed(error: SearchmarkError) -> str:
+    """Our sentence about somebody's code, with the line that it is about where that is known."""
+    place = None if error.__cause__ is None else place_of(error.__cause__)
+    more = "" if place is None else f" ({excerpt_of(place, LONGEST_PLACE)})"
+    return excerpt_of(error.sentence, LONGEST_REASON - len(more)) + more
