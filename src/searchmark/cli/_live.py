@@ -109,10 +109,17 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
+def case_filter(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``-k`` and ``--category``, for verbs that run no agent."""
+    return option_group(CaseSelection, "cases", WHICH_CASES, left_out=("sample", "shard", "last_failed"))(command)
+
+
 def refuse_live_options() -> None:
     """A saved run is not run again, so options about running would be ignored. What the environment says is no request."""
-    names = {each.name for group in (Where, CaseSelection, RunOptions, Resumption) for each in option_fields(group)}
-    asked = names - {"corpus", "mapping"} | {"save_run", "pass_env", "fetch", "dsn", "mode", "modes"}
+    names = {each.name for group in (Where, RunOptions, Resumption) for each in option_fields(group)}
+    asked = names - {"corpus", "mapping"} | {"last_failed", "save_run", "pass_env", "fetch", "dsn", "mode", "modes"}
+    if is_given("sample", (ParameterSource.COMMANDLINE,)):
+        asked -= {"seed"}  # which cases are drawn
     given = [
         max(parameter.opts, key=len)
         for parameter in click.get_current_context().command.params
@@ -121,6 +128,15 @@ def refuse_live_options() -> None:
     if given:
         verb = "belongs" if len(given) == 1 else "belong"
         raise UsageError(f"--run scores a saved run; {', '.join(sorted(given))} {verb} to a run with --agent")
+
+
+def wanted_cases(suite: Suite, cases: CaseSelection, seed: int = 0) -> Suite:
+    """The suite with the cases that were asked for, where no agent is run."""
+    if cases == CaseSelection():
+        return suite
+    from searchmark.running.plan import selected
+
+    return selected(suite, cases, seed)
 
 
 def agent_specs(names: Sequence[str], modes: Sequence[str], config: Config, live: LiveOptions) -> tuple[AgentSpec, ...]:
@@ -177,7 +193,9 @@ def run_shown(experiment: Experiment, save_run: str | None) -> Ran:
 
     if save_run is not None:
         check_target(save_run, len(experiment.labels), experiment.suite.table.ids)
-    resumed = experiment.resumption is not None and experiment.resumption.resume
+    resumed = experiment.resumption is not None and experiment.resumption.wanted
+    if resumed and not experiment.cases.last_failed and not experiment.begun:
+        tell("nothing to resume: no answers are saved yet, so this starts with the first case")
     with progress_bars(experiment.labels) as report, resumable(resumed=resumed):
         ran = experiment.run(report)
     if save_run is not None:

@@ -16,13 +16,16 @@ from searchmark.cli._audits import check_audit_outputs, show_audit, write_audit
 from searchmark.cli._corpus import corpus_named
 from searchmark.cli._gates import GATE, GateAgainst, against_options, with_gates_of
 from searchmark.cli._groups import SavedRuns, SuiteChoice, config_option
+from searchmark.cli._live import case_filter, wanted_cases
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.config import Config
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
 from searchmark.files.store import check_readable
 from searchmark.measures.grammar import measures_named
+from searchmark.options.experiment_options import CaseSelection
 from searchmark.options.field_names import MAP_HELP
 from searchmark.options.option import Option
+from searchmark.runs.cut import narrowed
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
 if TYPE_CHECKING:
@@ -77,6 +80,7 @@ class AuditedCorpus:
 )
 @config_option(WHAT_TO_AUDIT, "the section 'gates'")
 @option_group(AuditedCorpus, "searched", WHAT_TO_SEARCH)
+@case_filter
 @against_options
 @option(
     GATE,
@@ -108,6 +112,7 @@ def command(
     between: tuple[str, str] | None,
     config: Config,
     searched: AuditedCorpus,
+    cases: CaseSelection,
     gates: GateAgainst,
     foresight: float | None,
     outputs: tuple[str, ...],
@@ -146,7 +151,7 @@ def command(
     found = (
         None
         if suite_path is None
-        else _audited(suite_path, read_as, saved, measures, config, searched, gates, foresight, (judge_next or 0, between))
+        else _audited(suite_path, read_as, saved, measures, config, searched, cases, gates, foresight, (judge_next or 0, between))
     )
     return _deliver(_with_claims(found, published), outputs, tables=tables, strict=strict)
 
@@ -172,6 +177,7 @@ def _audited(
     measures: tuple[str, ...],
     config: Config,
     searched: AuditedCorpus,
+    cases: CaseSelection,
     gates: GateAgainst,
     foresight: float | None,
     pairs: tuple[int, tuple[str, str] | None],
@@ -188,11 +194,12 @@ def _audited(
             "--sees says which loss rules should see, and there is none; add --fail-under, --gate or a config with gates"
         )
     corpus = corpus_named(suite, searched.corpus or (None if setup.corpus is None else str(setup.corpus)), searched.mapping)
+    kept = wanted_cases(suite, cases)
     with _progress() as on_progress:
         return audit_suite(
-            suite,
+            kept,
             corpus,
-            saved.load(searched.mapping),
+            narrowed(saved.load(searched.mapping), suite, kept),
             asked,
             rules=rules,
             baseline=baseline,

@@ -15,7 +15,7 @@ from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of, texts_of_hits, with_fields_of_targets
 from searchmark.cli._gates import GateChoice, baseline_file, threshold_options, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
-from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
+from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown, wanted_cases
 from searchmark.cli._options import COMPARISON, OUTPUT, WHAT_TO_RUN, Given, config_options, option, option_group, precedence
 from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, now, output_files, tell
 from searchmark.cli._variadic import VariadicCommand
@@ -26,6 +26,7 @@ from searchmark.options.compare_options import CompareOptions, DecisionTable
 from searchmark.options.option import Option
 from searchmark.options.report_options import ReportOptions
 from searchmark.records import display_names
+from searchmark.runs.cut import narrowed
 
 MINIMUM = 2
 
@@ -137,9 +138,12 @@ def command(
         check_baseline(options.baseline, names)
         compared.check(names)
         ran = run_shown(experiment, live.save_run)
-        suite, runs, survey = ran.suite, [*runs, *ran.runs], ran.survey
+        whole, suite, survey = suite, ran.suite, ran.survey
+        runs = [*narrowed(runs, whole, suite), *ran.runs]
     else:
         refuse_live_options()
+        whole, suite = suite, wanted_cases(suite, live.cases, live.options(config).seed)
+        runs = narrowed(runs, whole, suite)
         survey = survey_of(suite, live.where.corpus, live.where.mapping)
     if len(runs) < MINIMUM:
         raise UsageError("a comparison needs two runs or agents at least: --agents bm25 keyword, or --run twice")

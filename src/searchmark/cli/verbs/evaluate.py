@@ -10,7 +10,7 @@ from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of, texts_of_hits, with_fields_of_targets
 from searchmark.cli._gates import GateOutcome, baseline_file, gate_options, say_what_is_foreseen, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
-from searchmark.cli._live import LiveOptions, live_options, one_agent, refuse_live_options, run_shown, with_corpus
+from searchmark.cli._live import LiveOptions, live_options, one_agent, refuse_live_options, run_shown, wanted_cases, with_corpus
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option, option_group, precedence
 from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, now, output_files
 from searchmark.config import Config
@@ -18,6 +18,7 @@ from searchmark.errors import UsageError
 from searchmark.files.meanwhile import Meanwhile
 from searchmark.measures.grammar import measures_named
 from searchmark.options.report_options import ReportOptions
+from searchmark.runs.cut import narrowed
 
 EITHER = "name either the agent to run (--agent) or the saved run to score (--run)"
 
@@ -106,7 +107,8 @@ def command(
         suite, parts, survey = ran.suite, list(ran.runs), ran.survey
     else:
         refuse_live_options()
-        parts = runs.result()
+        whole, suite = suite, wanted_cases(suite, live.cases, live.options(config).seed)
+        parts = narrowed(runs.result(), whole, suite)
         survey = survey_of(suite, with_corpus(live, setup).where.corpus, live.where.mapping)
     report = evaluate_run(
         suite,

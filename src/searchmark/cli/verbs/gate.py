@@ -14,6 +14,7 @@ from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of, with_fields_of_targets
 from searchmark.cli._gates import GATE, GateOutcome, baseline_file, gate_options, with_gates_of, with_next_step
 from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option, load_runs
+from searchmark.cli._live import case_filter, wanted_cases
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, harmless, now, output_files, show
 from searchmark.config import Config, OutputConfig
@@ -21,9 +22,11 @@ from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.files.meanwhile import Meanwhile
 from searchmark.files.store import write_text
 from searchmark.measures.grammar import measures_named
+from searchmark.options.experiment_options import CaseSelection
 from searchmark.options.field_names import MAP_HELP
 from searchmark.options.option import Option
 from searchmark.runs import FORMATS as RUN_FORMATS
+from searchmark.runs.cut import narrowed
 
 if TYPE_CHECKING:
     from searchmark.gates.self_test import SelfTest
@@ -46,6 +49,7 @@ class Searched:
 @option_group(SuiteChoice, "source", WHAT_TO_RUN)
 @config_option(WHAT_TO_RUN, "the section 'gates'")
 @option_group(Searched, "searched", WHAT_TO_SEARCH)
+@case_filter
 @gate_options
 @option(GATE, "--self-test", is_flag=True, help="Try the gate on copies of the run that get worse: from which size on is it red?")
 @option_group(ReportChoice, "wanted", OUTPUT)
@@ -55,6 +59,7 @@ def command(
     source: SuiteChoice,
     config: Config,
     searched: Searched,
+    cases: CaseSelection,
     gates: GateOutcome,
     self_test: bool,
     wanted: ReportChoice,
@@ -89,15 +94,15 @@ def command(
     corpus = searched.corpus or (None if setup.corpus is None else str(setup.corpus))
     suite = with_fields_of_targets(suite, wanted.splits, rules, corpus, searched.mapping)
     survey = survey_of(suite, corpus, searched.mapping)
+    whole, suite = suite, wanted_cases(suite, cases)
+    parts = narrowed(runs.result(), whole, suite)
     if self_test:
         with _trying() as say:
-            found = gate_self_test(
-                suite, runs.result(), rules, baseline=baseline, options=config.compare, corpus=survey, on_progress=say
-            )
+            found = gate_self_test(suite, parts, rules, baseline=baseline, options=config.compare, corpus=survey, on_progress=say)
         return _tried(found, files)
     report = evaluate_run(
         suite,
-        runs.result(),
+        parts,
         asked,
         by=wanted.splits,
         rules=rules,
@@ -108,7 +113,7 @@ def command(
         versions=config.versions,
     )
     report = with_next_step(report, source.path, run_paths, baseline_file(config, gates.against))
-    report = archived(report, runs.result(), kept.in_use(config, by_default=False))
+    report = archived(report, parts, kept.in_use(config, by_default=False))
     return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, charts=charts, github=github)
 
 
