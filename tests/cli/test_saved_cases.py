@@ -57,7 +57,8 @@ def test_evaluate_scores_the_cases_that_were_asked_for(options: tuple[str, ...],
 
 def test_a_sample_of_a_saved_run_is_drawn_by_its_seed() -> None:
     drawn = [
-        {*reported("evaluate", "--run", "bad.trec", "--sample", "2", "--seed", seed)[1]["agents"]["bad"]["cases"]} for seed in "0123"
+        {*reported("evaluate", "--run", "bad.trec", "--sample", "2", "--seed", seed)[1]["agents"]["bad"]["cases"]}
+        for seed in "0123"
     ]
     assert {len(cases) for cases in drawn} == {2}
     assert len({frozenset(cases) for cases in drawn}) > 1
@@ -110,8 +111,8 @@ def test_what_failed_last_is_known_of_live_runs_only(capsys: pytest.CaptureFixtu
 
 
 def test_a_run_keeps_everything_of_the_answers_that_stay() -> None:
-    hits = (Hit("a", 0.5, lines=(1, 3)), Hit("b", 0.25, valid=False))
-    run = Run.from_answers("r", [Answer("q1", "ok", hits), Answer("q2", "error"), Answer("q3", "ok", (Hit("c", 1.0),))])
+    hits = (Hit("a", 1, 0.5, lines=(1, 3)), Hit("b", 2, 0.25, valid=False))
+    run = Run.from_answers("r", [Answer("q1", "ok", hits), Answer("q2", "error"), Answer("q3", "ok", (Hit("c", 1),))])
     assert list(without_cases(run, {"q2"}).answers) == [answer for answer in run.answers if answer.case != "q2"]
     assert without_cases(run, {"other"}) is run
     save_run(run, "run.jsonl")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from searchmark.cli._options import PREFIX, Command, option, variable_of, with_options
-from searchmark.config import DatasetConfig, load_config
-from searchmark.errors import UsageError
+from searchmark.config import Config, DatasetConfig, load_config
+from searchmark.errors import FormatError, UsageError
+from searchmark.measures.grammar import AnyMeasure, measures_named
 from searchmark.options.archive_options import ArchiveOptions
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.drift_options import DriftOptions
@@ -98,6 +99,36 @@ class SuiteChoice:
 
 
 @dataclass(frozen=True)
+class NamedSuite:
+    """Which suite, where the config may name one."""
+
+    path: Annotated[
+        str | None,
+        Option(
+            "Suite, in any of the formats that --format lists.",
+            ("--gold-set", "--suite"),
+            "SUITE",
+            default="suite.path of the config",
+        ),
+    ] = None
+    format: Annotated[str | None, Option("Format of the suite.", default="detected", choices=tuple(SUITE_FORMATS))] = None
+    topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
+
+    def chosen(self, config: Config) -> SuiteChoice:
+        """The suite of the command line, or else that of the config, read as it says."""
+        if self.path is not None:
+            return SuiteChoice(self.path, self.format, self.topics)
+        of_config = config.suite
+        if of_config.path is None:
+            raise UsageError("nothing says which suite: name it with --gold-set, or in the config as suite: {path: FILE}")
+        if of_config.format is not None and of_config.format not in SUITE_FORMATS:
+            raise FormatError(
+                config.file or Path(), "suite.format", f"must be one of {', '.join(SUITE_FORMATS)}, not {of_config.format!r}"
+            )
+        return SuiteChoice(of_config.path, self.format or of_config.format, self.topics or of_config.topics)
+
+
+@dataclass(frozen=True)
 class SavedRuns:
     """Runs that were made before."""
 
@@ -140,6 +171,11 @@ class ReportChoice:
     github: Annotated[
         bool, Option("Add the report to the summary of the step in GitHub Actions, and at most ten annotations.", ("--github",))
     ] = False
+
+
+def measures_wanted(named: Sequence[str], config: Config) -> list[AnyMeasure]:
+    """The measures of the command line, or else those of the config; without either the suite decides."""
+    return measures_named(named or config.suite.measures)
 
 
 def told_by(suite: SuiteChoice, saved: SavedRuns, reports: Iterable[ReportFile]) -> list[Path]:

@@ -148,6 +148,27 @@ def agent_specs(names: Sequence[str], modes: Sequence[str], config: Config, live
     return tuple(_allowed(spec, config, live) for spec in specs)
 
 
+def configured_agents(config: Config) -> tuple[str, ...]:
+    """The agents of the config by name, for a command line that names none; code of a config that was only found needs its name."""
+    from searchmark.agents.source import BuiltIn
+
+    foreign = next((spec.name for spec in config.agents if not isinstance(spec.source, BuiltIn)), None)
+    if foreign is not None and not config.named:
+        raise UsageError(
+            f"the config {config.file} was found and not named, and its agent {foreign!r} is not built in: "
+            f"say --config {config.file} to run the agents that it lists, or name agents on the command line"
+        )
+    return tuple(spec.name for spec in config.agents)
+
+
+def only_agent(config: Config) -> str | None:
+    """The agent of a config that lists one; None if it lists none, and refused if there are several to choose from."""
+    names = configured_agents(config)
+    if len(names) > 1:
+        raise UsageError(f"the config lists several agents: name one with --agent ({', '.join(names)}), or compare them all")
+    return names[0] if names else None
+
+
 def one_agent(name: str | None, mode: str | None, setup: SuiteSetup, config: Config, live: LiveOptions) -> AgentSpec:
     """The agent that was asked for, or else that of the suite's header, in one mode; code is not taken from there."""
     from searchmark.agents.modes import in_one_mode
@@ -179,12 +200,17 @@ def _allowed(spec: AgentSpec, config: Config, live: LiveOptions) -> AgentSpec:
     return replace(spec, env=(*spec.env, *live.pass_env))
 
 
-def with_corpus(live: LiveOptions, setup: SuiteSetup) -> LiveOptions:
-    """The options with the corpus of the suite's header, where the command line names nothing to search."""
+def with_corpus(live: LiveOptions, setup: SuiteSetup, config: Config) -> LiveOptions:
+    """The options with the corpus of the config or of the suite's header, where the command line names nothing to search."""
     where = live.where
-    if setup.corpus is None or where.corpus is not None or where.repositories:
+    if where.corpus is not None or where.repositories or where.snapshots:
         return live
-    return replace(live, where=replace(where, corpus=str(setup.corpus)))
+    return replace(live, where=replace(where, corpus=corpus_known(None, setup, config)))
+
+
+def corpus_known(named: str | None, setup: SuiteSetup, config: Config) -> str | None:
+    """The corpus of the command line, or else that of the config, or else that of the suite's header."""
+    return named or config.suite.corpus or (None if setup.corpus is None else str(setup.corpus))
 
 
 def run_shown(experiment: Experiment, save_run: str | None) -> Ran:

@@ -17,9 +17,10 @@ from searchmark.files.store import check_readable, check_shape, read_text
 
 @dataclass(frozen=True)
 class LoadedConfig(Config):
-    """A config from a file; where that is, the file itself does not say."""
+    """A config from a file; where that is and whether it was named, the file itself does not say."""
 
-    folder: Path | None = None
+    file: Path | None = None
+    named: bool = False
 
 
 def load_config(path: str | PathLike[str] | None = None, *, search: bool = True) -> Config:
@@ -31,30 +32,40 @@ def load_config(path: str | PathLike[str] | None = None, *, search: bool = True)
     if path is not None:
         file = Path(path)
         check_readable(file)
-        return _checked(file, parse_config(file, read_text(file)))
+        return _checked(file, parse_config(file, read_text(file)), named=True)
     found = find_config(Path.cwd()) if search else None
     if found is None:
         return Config()
     content = parse_config(found.file, found.text)
-    config = _checked(found.file, content)
+    config = _checked(found.file, content, named=False)
     refuse_reaching_out(found.file, content, found.project)
     refuse_other_meanings(found.file, config.agents)
     return config
 
 
-def _checked(file: Path, content: Any) -> Config:
+def _checked(file: Path, content: Any, *, named: bool) -> Config:
     from pydantic import TypeAdapter
 
     try:
-        return _beside(file.parent, check_shape(file, TypeAdapter(Config), content))
+        return _beside(file, check_shape(file, TypeAdapter(Config), content), named=named)
     except FormatError:
         raise
     except UsageError as error:  # fields that are right one by one, and not together
         raise FormatError(file, None, str(error)) from error
 
 
-def _beside(folder: Path, config: Config) -> Config:
-    """The config with a baseline that it names where that belongs: beside its file, so that both are under version control."""
-    named = config.gates.baseline
-    loaded = LoadedConfig(**{each.name: getattr(config, each.name) for each in fields(config)}, folder=folder)
-    return loaded if named is None else replace(loaded, gates=replace(config.gates, baseline=str(folder / named)))
+def _beside(file: Path, config: Config, *, named: bool) -> Config:
+    """The config with the files that it names where they belong: beside its own, so that all are under version control."""
+    loaded = LoadedConfig(**{each.name: getattr(config, each.name) for each in fields(config)}, file=file, named=named)
+    suite, folder = config.suite, file.parent
+    return replace(
+        loaded,
+        gates=replace(config.gates, baseline=_from(folder, config.gates.baseline)),
+        suite=replace(
+            suite, path=_from(folder, suite.path), topics=_from(folder, suite.topics), corpus=_from(folder, suite.corpus)
+        ),
+    )
+
+
+def _from(folder: Path, path: str | None) -> str | None:
+    return None if path is None else str(folder / Path(path).expanduser())

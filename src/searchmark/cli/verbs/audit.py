@@ -15,13 +15,12 @@ import click
 from searchmark.cli._audits import check_audit_outputs, show_audit, write_audit
 from searchmark.cli._corpus import corpus_named
 from searchmark.cli._gates import GATE, GateAgainst, against_options, with_gates_of
-from searchmark.cli._groups import SavedRuns, SuiteChoice, config_option
-from searchmark.cli._live import case_filter, wanted_cases
+from searchmark.cli._groups import NamedSuite, SavedRuns, SuiteChoice, config_option, measures_wanted
+from searchmark.cli._live import case_filter, corpus_known, wanted_cases
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.config import Config
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
 from searchmark.files.store import check_readable
-from searchmark.measures.grammar import measures_named
 from searchmark.options.experiment_options import CaseSelection
 from searchmark.options.field_names import MAP_HELP
 from searchmark.options.option import Option
@@ -134,6 +133,9 @@ def command(
     if suite_path is not None and named_suite is not None:
         raise UsageError(f"the suite is named twice: {suite_path} and --gold-set {named_suite}; name it once")
     suite_path = suite_path or named_suite
+    if suite_path is None and claims is None and config.suite.path is not None:
+        chosen = NamedSuite(None, read_as.format, read_as.topics).chosen(config)
+        suite_path, read_as = chosen.path, AuditedFiles(chosen.format, chosen.topics)
     if suite_path is None and claims is None:
         raise UsageError("nothing says what to audit: name a suite, or a table of published numbers with --claims")
     if judge_next is None and between:
@@ -186,14 +188,14 @@ def _audited(
 
     suite, setup = SuiteChoice(path, read_as.format, read_as.topics).load(searched.mapping)
     config = with_gates_of(setup, config)
-    asked = measures_named(measures)
+    asked = measures_wanted(measures, config)
     rules = gates.rules(config, asked)
     baseline = gates.baseline(config, rules, asked)
     if foresight is not None and not rules and not baseline.rules:
         raise UsageError(
             "--sees says which loss rules should see, and there is none; add --fail-under, --gate or a config with gates"
         )
-    corpus = corpus_named(suite, searched.corpus or (None if setup.corpus is None else str(setup.corpus)), searched.mapping)
+    corpus = corpus_named(suite, corpus_known(searched.corpus, setup, config), searched.mapping)
     kept = wanted_cases(suite, cases)
     with _progress() as on_progress:
         return audit_suite(

@@ -13,15 +13,14 @@ import click
 from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of, with_fields_of_targets
 from searchmark.cli._gates import GATE, GateOutcome, baseline_file, gate_options, with_gates_of, with_next_step
-from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option, load_runs
-from searchmark.cli._live import case_filter, wanted_cases
+from searchmark.cli._groups import NamedSuite, ReportChoice, config_option, load_runs, measures_wanted
+from searchmark.cli._live import case_filter, corpus_known, wanted_cases
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, harmless, now, output_files, show
 from searchmark.config import Config, OutputConfig
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.files.meanwhile import Meanwhile
 from searchmark.files.store import write_text
-from searchmark.measures.grammar import measures_named
 from searchmark.options.experiment_options import CaseSelection
 from searchmark.options.field_names import MAP_HELP
 from searchmark.options.option import Option
@@ -46,7 +45,7 @@ class Searched:
 
 @click.command("gate", cls=SectionedCommand, short_help="Check a saved run against the rules of a gate.")
 @click.argument("run_paths", metavar="RUN...", nargs=-1, required=True)
-@option_group(SuiteChoice, "source", WHAT_TO_RUN)
+@option_group(NamedSuite, "named", WHAT_TO_RUN)
 @config_option(WHAT_TO_RUN, "the section 'gates'")
 @option_group(Searched, "searched", WHAT_TO_SEARCH)
 @case_filter
@@ -56,7 +55,7 @@ class Searched:
 @archive_options
 def command(
     run_paths: tuple[str, ...],
-    source: SuiteChoice,
+    named: NamedSuite,
     config: Config,
     searched: Searched,
     cases: CaseSelection,
@@ -78,10 +77,11 @@ def command(
     """
     from searchmark.experiments import evaluate_run, gate_self_test
 
+    source = named.chosen(config)
     time, output = now(), OutputConfig() if self_test else config.output  # of a self-test only what the command line names
     files, github = output_files(wanted.outputs, output), github_step(wanted.github, source.path)
     charts = charts_wanted(wanted.charts, output, files)
-    asked = measures_named(wanted.measures)
+    asked = measures_wanted(wanted.measures, config)
     runs = Meanwhile(lambda: load_runs(run_paths, searched.run_format, searched.mapping))
     suite, setup = source.load(searched.mapping)
     config = with_gates_of(setup, config)
@@ -91,7 +91,7 @@ def command(
         raise UsageError(
             "there is no rule to check: write a section 'gates' in the config, or give --gate, --fail-under or --against"
         )
-    corpus = searched.corpus or (None if setup.corpus is None else str(setup.corpus))
+    corpus = corpus_known(searched.corpus, setup, config)
     suite = with_fields_of_targets(suite, wanted.splits, rules, corpus, searched.mapping)
     survey = survey_of(suite, corpus, searched.mapping)
     whole, suite = suite, wanted_cases(suite, cases)
