@@ -104,14 +104,14 @@ def test_a_config_that_is_found_says_as_much(project: Path, monkeypatch: pytest.
     assert list(report["agents"]) == ["keyword", "bm25"]
 
 
-def test_code_of_a_config_that_was_only_found_runs_if_it_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("named", [(), ("--config", "searchmark.yaml")])
+def test_code_is_run_only_if_the_command_line_names_it(
+    named: tuple[str, ...], project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("mine.py").write_text(AGENT)
-    Path("searchmark.yaml").write_text(CONFIG.replace("keyword", "'mine.py:Mine'"))
-    assert main(["compare"]) == 4
-    message = capsys.readouterr().err
-    assert "was found and not named, and its agent 'mine.py:Mine' is not built in: say --config" in message
-    assert main(["compare", "--config", "searchmark.yaml", "--no-archive"]) == 0
-    assert main(["compare", "--agents", "mine.py:Mine", "bm25", "--no-archive"]) == 0
+    Path("searchmark.yaml").write_text(CONFIG.replace("keyword", "{name: mine, source: 'mine.py:Mine'}"))
+    assert main(["compare", *named]) == 4
+    assert "name it on the command line if you trust it (--agent mine=mine.py:Mine)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("field", ["path", "topics", "corpus"])

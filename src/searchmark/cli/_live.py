@@ -149,15 +149,7 @@ def agent_specs(names: Sequence[str], modes: Sequence[str], config: Config, live
 
 
 def configured_agents(config: Config) -> tuple[str, ...]:
-    """The agents of the config by name, for a command line that names none; code of a config that was only found needs its name."""
-    from searchmark.agents.source import BuiltIn
-
-    foreign = next((spec.name for spec in config.agents if not isinstance(spec.source, BuiltIn)), None)
-    if foreign is not None and not config.named:
-        raise UsageError(
-            f"the config {config.file} was found and not named, and its agent {foreign!r} is not built in: "
-            f"say --config {config.file} to run the agents that it lists, or name agents on the command line"
-        )
+    """The agents of the config by name, in its order, for a command line that names none; code among them is refused later."""
     return tuple(spec.name for spec in config.agents)
 
 

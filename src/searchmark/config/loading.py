@@ -17,10 +17,9 @@ from searchmark.files.store import check_readable, check_shape, read_text
 
 @dataclass(frozen=True)
 class LoadedConfig(Config):
-    """A config from a file; where that is and whether it was named, the file itself does not say."""
+    """A config from a file; where that is, the file itself does not say."""
 
     file: Path | None = None
-    named: bool = False
 
 
 def load_config(path: str | PathLike[str] | None = None, *, search: bool = True) -> Config:
@@ -32,31 +31,31 @@ def load_config(path: str | PathLike[str] | None = None, *, search: bool = True)
     if path is not None:
         file = Path(path)
         check_readable(file)
-        return _checked(file, parse_config(file, read_text(file)), named=True)
+        return _checked(file, parse_config(file, read_text(file)))
     found = find_config(Path.cwd()) if search else None
     if found is None:
         return Config()
     content = parse_config(found.file, found.text)
-    config = _checked(found.file, content, named=False)
+    config = _checked(found.file, content)
     refuse_reaching_out(found.file, content, found.project)
     refuse_other_meanings(found.file, config.agents)
     return config
 
 
-def _checked(file: Path, content: Any, *, named: bool) -> Config:
+def _checked(file: Path, content: Any) -> Config:
     from pydantic import TypeAdapter
 
     try:
-        return _beside(file, check_shape(file, TypeAdapter(Config), content), named=named)
+        return _beside(file, check_shape(file, TypeAdapter(Config), content))
     except FormatError:
         raise
     except UsageError as error:  # fields that are right one by one, and not together
         raise FormatError(file, None, str(error)) from error
 
 
-def _beside(file: Path, config: Config, *, named: bool) -> Config:
+def _beside(file: Path, config: Config) -> Config:
     """The config with the files that it names where they belong: beside its own, so that all are under version control."""
-    loaded = LoadedConfig(**{each.name: getattr(config, each.name) for each in fields(config)}, file=file, named=named)
+    loaded = LoadedConfig(**{each.name: getattr(config, each.name) for each in fields(config)}, file=file)
     suite, folder = config.suite, file.parent
     return replace(
         loaded,

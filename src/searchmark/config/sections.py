@@ -173,11 +173,6 @@ class Config:
         return None
 
     @property
-    def named(self) -> bool:
-        """Whether the user has named the file, so that all of it is meant."""
-        return False
-
-    @property
     def folder(self) -> Path | None:
         """The folder that its file is in; None if it was read from none."""
         return None if self.file is None else self.file.parent
