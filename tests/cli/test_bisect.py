@@ -111,5 +111,5 @@ def test_ctrl_c_stays_ctrl_c(saved: Path, monkeypatch: pytest.MonkeyPatch) -> No
         raise KeyboardInterrupt
 
     monkeypatch.chdir(saved)
-    monkeypatch.setattr("searchmark.cli.verbs.gate.load_suite_with_setup", interrupted)
+    monkeypatch.setattr("searchmark.cli._groups.load_suite_with_setup", interrupted)
     assert main([*RUN["gate"], *GATE]) == 130

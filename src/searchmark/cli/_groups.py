@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from searchmark.cli._options import PREFIX, Command, option, variable_of, with_options
+from searchmark.cli._output import detail
 from searchmark.config import Config, DatasetConfig, load_config
 from searchmark.errors import FormatError, UsageError
 from searchmark.measures.grammar import AnyMeasure, measures_named
@@ -21,6 +22,7 @@ from searchmark.options.drift_options import DriftOptions
 from searchmark.options.field_names import FieldNames
 from searchmark.options.option import Option, option_fields
 from searchmark.options.run_options import RunOptions
+from searchmark.records.shown import counted
 from searchmark.runs import FORMATS as RUN_FORMATS
 from searchmark.runs import load_run
 from searchmark.suites import load_suite_with_setup
@@ -43,7 +45,9 @@ def config_option(section: str, contents: str) -> Callable[[Command], Command]:
                 raise UsageError("--config names a config and --no-config wants none; give one of them")
             for sentence in mistyped_variables(os.environ):
                 click.echo(f"searchmark: {sentence}", err=True)
-            return command(config=load_config(config_path, search=not no_config), **arguments)
+            config = load_config(config_path, search=not no_config)
+            detail(f"config: {_described(config, config_path)}")
+            return command(config=config, **arguments)
 
         return with_options(
             loaded,
@@ -60,6 +64,12 @@ def config_option(section: str, contents: str) -> Callable[[Command], Command]:
         )
 
     return decorated
+
+
+def _described(config: Config, named: str | None) -> str:
+    if config.file is None:
+        return "none, so the defaults apply"
+    return f"{config.file} ({'named' if named else 'found'}), agents: {', '.join(spec.name for spec in config.agents) or 'none'}"
 
 
 def mistyped_variables(environment: Iterable[str]) -> Iterator[str]:
@@ -81,7 +91,13 @@ def mistyped_variables(environment: Iterable[str]) -> Iterator[str]:
 def load_runs(paths: Iterable[str], format: str | None = None, mapping: Iterable[str] = ()) -> list[Run]:  # noqa: A002  # as load_run has it
     """Saved runs as the command line names them."""
     names = FieldNames.parse(mapping).run
-    return [load_run(path, format=format, mapping=names) for path in paths]
+    return [_loaded(path, format, names) for path in paths]
+
+
+def _loaded(path: str, format: str | None, names: Mapping[str, str]) -> Run:  # noqa: A002  # as above
+    run = load_run(path, format=format, mapping=names)
+    detail(f"run: {path}, {run.name}, {counted(len(run), 'answer')}")
+    return run
 
 
 @dataclass(frozen=True)
@@ -95,7 +111,10 @@ class SuiteChoice:
     def load(self, mapping: Iterable[str] = ()) -> tuple[Suite, SuiteSetup]:
         """The suite, and how it says that it is tested; ``mapping`` is what --map says of all files."""
         names = FieldNames.parse(mapping).suite
-        return load_suite_with_setup(self.path, format=self.format, topics=self.topics, mapping=names)
+        suite, setup = load_suite_with_setup(self.path, format=self.format, topics=self.topics, mapping=names)
+        judged = f"{counted(len(suite), 'case')}, {counted(len(suite.judgments), 'judgment')}"
+        detail(f"suite: {self.path}{f' with {self.topics}' if self.topics else ''}, {judged}")
+        return suite, setup
 
 
 @dataclass(frozen=True)

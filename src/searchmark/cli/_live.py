@@ -26,7 +26,7 @@ from searchmark.cli._options import (
     option_group,
     with_options,
 )
-from searchmark.cli._output import tell
+from searchmark.cli._output import detail, remark, tell
 from searchmark.cli._progress import progress_bars, resumable
 from searchmark.config import Config
 from searchmark.corpora.case_locations import Where
@@ -35,7 +35,7 @@ from searchmark.history.sources import parse_repository
 from searchmark.options.experiment_options import CaseSelection, Resumption
 from searchmark.options.option import option_fields
 from searchmark.options.run_options import RunOptions
-from searchmark.records import Suite
+from searchmark.records import Suite, display_names
 
 if TYPE_CHECKING:
     from searchmark.agents.agent import AgentSpec
@@ -213,13 +213,20 @@ def run_shown(experiment: Experiment, save_run: str | None) -> Ran:
         check_target(save_run, len(experiment.labels), experiment.suite.table.ids)
     resumed = experiment.resumption is not None and experiment.resumption.wanted
     if resumed and not experiment.cases.last_failed and not experiment.begun:
-        tell("nothing to resume: no answers are saved yet, so this starts with the first case")
+        remark("nothing to resume: no answers are saved yet, so this starts with the first case")
+    detail(f"searched: {_searched(experiment.where)}")
+    detail(f"asked: {', '.join(display_names(experiment.labels))}; searches per case: {experiment.options.num_runs}")
     with progress_bars(experiment.labels) as report, resumable(resumed=resumed):
         ran = experiment.run(report)
     if save_run is not None:
         lost: list[str] = []
         for path in save_runs(ran.runs, save_run, lost.append):
-            tell(f"written: {path}")
+            remark(f"written: {path}")
         for sentence in lost:
             tell(f"not in it: {sentence}")
     return ran
+
+
+def _searched(where: Where) -> str:
+    named = (where.corpus, *where.repositories, where.repository_path)
+    return ", ".join(each for each in named if each) or "what cases and agents bring along"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -18,6 +15,7 @@ from searchmark.cli._gates import GATE, GateAgainst, against_options, with_gates
 from searchmark.cli._groups import NamedSuite, SavedRuns, SuiteChoice, config_option, measures_wanted
 from searchmark.cli._live import case_filter, corpus_known, wanted_cases
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
+from searchmark.cli._progress import status_line
 from searchmark.config import Config
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
 from searchmark.files.store import check_readable
@@ -197,7 +195,7 @@ def _audited(
         )
     corpus = corpus_named(suite, corpus_known(searched.corpus, setup, config), searched.mapping)
     kept = wanted_cases(suite, cases)
-    with _progress() as on_progress:
+    with status_line("audit") as say:
         return audit_suite(
             kept,
             corpus,
@@ -210,21 +208,8 @@ def _audited(
             suite_file=Path(path),
             judge_next=pairs[0],
             between=pairs[1],
-            on_progress=on_progress,
+            on_progress=lambda done, of: say(f"{done} of {of} checks"),
         )
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """How far the checks are, on a terminal only."""
-    if not sys.stderr or not sys.stderr.isatty():
-        yield lambda _, __: None
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    with Console(stderr=True).status(Text("audit")) as status:
-        yield lambda done, of: status.update(Text(f"audit, {done} of {of} checks"))
 
 
 def _deliver(found: Audit, outputs: tuple[str, ...], *, tables: bool, strict: bool) -> int:

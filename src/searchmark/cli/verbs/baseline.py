@@ -14,7 +14,7 @@ import click
 from searchmark.cli._gates import baseline_file, with_gates_of
 from searchmark.cli._groups import NamedSuite, config_option, load_runs
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option_group
-from searchmark.cli._output import harmless, show, tell
+from searchmark.cli._output import harmless, remark, show, tell
 from searchmark.config import Config
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, Incomparable, NothingEvaluated, UsageError
 from searchmark.files.store import check_replaceable
@@ -159,7 +159,7 @@ def _write(file: Path, version: str, change: BaselineChange, choice: UpdateChoic
         show("nothing is written\n")
         return EXIT_OK
     write()
-    tell(f"written: {file}")
+    remark(f"written: {file}")
     return EXIT_OK
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from searchmark.cli._output import tell
+from searchmark.cli._output import remark, tell
 from searchmark.errors import UsageError
 from searchmark.suites import WRITABLE, load_suite_with_setup, save_suite
 from searchmark.suites.detect import FORMATS
@@ -31,7 +31,7 @@ def command(source: str, target: str, source_format: str | None, target_format: 
     """
     suite, setup = load_suite_with_setup(source, format=source_format, topics=topics)
     lost = save_suite(suite, target, format=target_format or written_format(Path(target)))
-    tell(f"written: {target}, cases: {len(suite)}")
+    remark(f"written: {target}, cases: {len(suite)}")
     for sentence in (*(f"{reason.replace('_', ' ')}: {count}" for reason, count in suite.dropped.items()), *lost):
         tell(f"not in it: {sentence}")
     if setup != NO_SETUP:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +13,8 @@ from searchmark.cli._gates import GATE, GateOutcome, baseline_file, gate_options
 from searchmark.cli._groups import NamedSuite, ReportChoice, config_option, load_runs, measures_wanted
 from searchmark.cli._live import case_filter, corpus_known, wanted_cases
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
-from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, harmless, now, output_files, show
+from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, now, output_files, show
+from searchmark.cli._progress import status_line
 from searchmark.config import Config, OutputConfig
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.files.meanwhile import Meanwhile
@@ -97,7 +95,7 @@ def command(
     whole, suite = suite, wanted_cases(suite, cases)
     parts = narrowed(runs.result(), whole, suite)
     if self_test:
-        with _trying() as say:
+        with status_line("self-test") as say:
             found = gate_self_test(suite, parts, rules, baseline=baseline, options=config.compare, corpus=survey, on_progress=say)
         return _tried(found, files)
     report = evaluate_run(
@@ -115,19 +113,6 @@ def command(
     report = with_next_step(report, source.path, run_paths, baseline_file(config, gates.against))
     report = archived(report, parts, kept.in_use(config, by_default=False))
     return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, charts=charts, github=github)
-
-
-@contextmanager
-def _trying() -> Iterator[Callable[[str], None]]:
-    """What is being tried, on a terminal only."""
-    if not sys.stderr or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    with Console(stderr=True).status(Text("self-test")) as status:
-        yield lambda name: status.update(Text(f"self-test, {harmless(name)}"))
 
 
 def _tried(found: SelfTest, files: list[ReportFile]) -> int:
