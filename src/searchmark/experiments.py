@@ -113,6 +113,13 @@ class Experiment:
             each.name: where_of(self.suite, self.where, each.name, own_corpus=searches_own_corpus(each)) for each in self.agents
         }
 
+    @property
+    def begun(self) -> bool:
+        """Whether an earlier run of the same left answers that could be resumed."""
+        from searchmark.running.journal import has_begun
+
+        return any(map(has_begun, self._journals().values()))
+
     def run(self, on_progress: OnProgress = lambda _: None) -> Ran:
         """Ask every agent every case, the agents taking turns."""
         # The runner is loaded when something is run: scoring a saved run must not wait for it.

@@ -74,7 +74,7 @@ class TestExitCodes:
         ("arguments", "complaint"),
         [
             (["nonsense"], "No such command 'nonsense'"),
-            (["evaluate"], "Missing option '--gold-set'"),
+            (["evaluate"], "nothing says which suite: name it with --gold-set"),
             (["evaluate", "--colour"], "No such option"),
             (["--colour"], "No such option"),
             (["evaluate", "--gold-set", "nowhere", "--run", "nowhere"], "nowhere: cannot be read: No such file or directory"),

@@ -136,7 +136,7 @@ class TestRefusal:
 
     def test_a_saved_run_takes_no_options_about_running(self, capsys) -> None:
         assert main(["evaluate", *SUITE, *RUNS[:2], "--timeout", "3", "--save-run", "x.jsonl", "-k", "a"]) == 4
-        assert "--run scores a saved run; --save-run, --timeout, -k belong to a run with --agent" in capsys.readouterr().err
+        assert "--run scores a saved run; --save-run, --timeout belong to a run with --agent" in capsys.readouterr().err
 
     def test_a_saved_run_ignores_what_the_environment_says_about_running(self, monkeypatch) -> None:
         monkeypatch.setenv("SEARCHMARK_EVALUATION_DEPTH", "5")

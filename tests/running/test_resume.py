@@ -176,9 +176,12 @@ def test_a_journal_of_other_options_is_refused(workplace: Path, capsys) -> None:
     assert "different options" in capsys.readouterr().err
 
 
-def test_there_must_be_something_to_go_on_with(workplace: Path, capsys) -> None:
-    assert main(command("--resume")) == 4
-    assert "nothing to resume" in capsys.readouterr().err
+def test_with_nothing_to_resume_it_starts_and_says_so(workplace: Path, capsys) -> None:
+    assert main(command("--resume")) == 0
+    first = capsys.readouterr().err
+    assert first.splitlines()[0] == "nothing to resume: no answers are saved yet, so this starts with the first case"
+    assert main(command("--resume")) == 0
+    assert "nothing to resume" not in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from click.core import ParameterSource
 
 from searchmark.cli._options import OUTPUT, Given, config_options, is_given, with_options
-from searchmark.cli._output import tell
+from searchmark.cli._output import remark, tell
 from searchmark.config import Config
 from searchmark.corpora.case_locations import Where, snapshots_of
 from searchmark.errors import UsageError
@@ -125,7 +125,7 @@ def archived(report: Report, runs: Sequence[Run], used: ArchiveInUse | None) -> 
             raise
         warn(f"{error}; the report is not archived (--no-archive does not try)")
     else:
-        tell(f"archived: {used.archive.path(entry)}")
+        remark(f"archived: {used.archive.path(entry)}")
     return report
 
 

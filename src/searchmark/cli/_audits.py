@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from searchmark.cli._output import STDOUT, show, tell
+from searchmark.cli._colour import in_colour
+from searchmark.cli._output import STDOUT, remark, show, tell, width_of_terminal
 from searchmark.errors import UsageError
 from searchmark.files.store import write_text
 
@@ -43,7 +42,7 @@ def write_audit(found: Audit, outputs: tuple[str, ...]) -> None:
         if output != STDOUT:
             pieces = _pairs_text(found, Path(output)) if _holds_pairs(output) else audit_pieces(found, audit_format(output))
             write_text(output, pieces)
-            tell(f"written: {output}")
+            remark(f"written: {output}")
             if _holds_pairs(output) and found.plan is not None:
                 _tell_pairs(found.plan, output)
 
@@ -55,7 +54,9 @@ def _tell_pairs(plan: JudgingPlan, output: str) -> None:
     grades = (
         ", ".join(map(str, range(plan.highest_grade + 1))) if plan.highest_grade <= FEW_GRADES else f"0 to {plan.highest_grade}"
     )
-    tell(f"fill in the column grade ({grades}) and read it back with `searchmark label --gold-set SUITE --import {output} -o FILE`")
+    remark(
+        f"fill in the column grade ({grades}) and read it back with `searchmark label --gold-set SUITE --import {output} -o FILE`"
+    )
     without = sum(pair.document is None for pair in plan.pairs)
     if without:
         tell(f"pairs without a text: {without} of {len(plan.pairs)}; name the documents that were searched with --corpus")
@@ -84,8 +85,6 @@ def show_audit(found: Audit, outputs: tuple[str, ...], *, every_table: bool = Fa
     from searchmark.reports.text import WIDTH
 
     clean = without_secrets(found)
-    on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    width = shutil.get_terminal_size((WIDTH, 0)).columns if on_terminal else WIDTH
-    colour = on_terminal and not os.environ.get("NO_COLOR")
+    width, colour = width_of_terminal(WIDTH), in_colour(sys.stdout)
     text = audit_json(clean) if STDOUT in outputs else audit_text(clean, every_table=every_table, colour=colour, width=width)
     show(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from searchmark.cli._options import Command, option
-from searchmark.cli._output import tell
+from searchmark.cli._output import remark
 from searchmark.errors import UsageError
 
 
@@ -25,4 +25,4 @@ def fetch_rest(wanted: bool, repositories: Sequence[str], *, offline: bool) -> N
 
     for path in dict.fromkeys(repositories):
         if complete(path):
-            tell(f"fetched: the rest of {path}")
+            remark(f"fetched: the rest of {path}")

@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from searchmark.cli._options import is_given, option_group
-from searchmark.cli._output import tell
+from searchmark.cli._output import remark, tell
 from searchmark.config import Config
 from searchmark.errors import Unresolvable
 from searchmark.gates.presets import PRESETS
@@ -152,7 +152,7 @@ def say_what_is_foreseen(suite: Suite, rules: Sequence[Rule], baseline: Baseline
         if baseline.run is None:
             tell(f"gate: {words} cannot be held against the baseline: {baseline.missing}")
         else:
-            tell(f"gate: {words} against the baseline: {_seen(foreseen)}")
+            remark(f"gate: {words} against the baseline: {_seen(foreseen)}")
 
 
 def _seen(foreseen: Foresight) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from searchmark.cli._options import PREFIX, Command, option, variable_of, with_options
-from searchmark.config import DatasetConfig, load_config
-from searchmark.errors import UsageError
+from searchmark.cli._output import detail
+from searchmark.config import Config, DatasetConfig, load_config
+from searchmark.errors import FormatError, UsageError
+from searchmark.measures.grammar import AnyMeasure, measures_named
 from searchmark.options.archive_options import ArchiveOptions
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.drift_options import DriftOptions
@@ -22,6 +24,7 @@ from searchmark.options.field_names import FieldNames
 from searchmark.options.grade_words import GRADES_HELP, parse_grade_words
 from searchmark.options.option import Option, option_fields
 from searchmark.options.run_options import RunOptions
+from searchmark.records.shown import counted
 from searchmark.runs import FORMATS as RUN_FORMATS
 from searchmark.runs import named_path, runs_in
 from searchmark.suites import load_suite_with_setup
@@ -44,7 +47,9 @@ def config_option(section: str, contents: str) -> Callable[[Command], Command]:
                 raise UsageError("--config names a config and --no-config wants none; give one of them")
             for sentence in mistyped_variables(os.environ):
                 click.echo(f"searchmark: {sentence}", err=True)
-            return command(config=load_config(config_path, search=not no_config), **arguments)
+            config = load_config(config_path, search=not no_config)
+            detail(f"config: {_described(config, config_path)}")
+            return command(config=config, **arguments)
 
         return with_options(
             loaded,
@@ -61,6 +66,12 @@ def config_option(section: str, contents: str) -> Callable[[Command], Command]:
         )
 
     return decorated
+
+
+def _described(config: Config, named: str | None) -> str:
+    if config.file is None:
+        return "none, so the defaults apply"
+    return f"{config.file} ({'named' if named else 'found'}), agents: {', '.join(spec.name for spec in config.agents) or 'none'}"
 
 
 def mistyped_variables(environment: Iterable[str]) -> Iterator[str]:
@@ -83,7 +94,13 @@ def load_runs(paths: Iterable[str], format: str | None = None, mapping: Iterable
     """Saved runs as the command line names them."""
     names = FieldNames.parse(mapping).run
     named = [named_path(path) for path in paths]
-    return [run for name, path in named for run in runs_in(path, format=format, mapping=names, name=name)]
+    return [run for name, path in named for run in _loaded(path, name, format, names)]
+
+
+def _loaded(path: Path, name: str | None, format: str | None, names: Mapping[str, str]) -> Iterator[Run]:  # noqa: A002  # as above
+    for run in runs_in(path, format=format, mapping=names, name=name):
+        detail(f"run: {path}, {run.name}, {counted(len(run), 'answer')}")
+        yield run
 
 
 def refuse_several_agents(runs: Sequence[Run], suite: str, paths: Sequence[str]) -> None:
@@ -107,7 +124,41 @@ class SuiteChoice:
         """The suite, and how it says that it is tested; ``mapping`` is what --map says of all files."""
         names = FieldNames.parse(mapping).suite
         words = parse_grade_words(self.grades)
-        return load_suite_with_setup(self.path, format=self.format, topics=self.topics, mapping=names, grades=words)
+        suite, setup = load_suite_with_setup(self.path, format=self.format, topics=self.topics, mapping=names, grades=words)
+        judged = f"{counted(len(suite), 'case')}, {counted(len(suite.judgments), 'judgment')}"
+        detail(f"suite: {self.path}{f' with {self.topics}' if self.topics else ''}, {judged}")
+        return suite, setup
+
+
+@dataclass(frozen=True)
+class NamedSuite:
+    """Which suite, where the config may name one."""
+
+    path: Annotated[
+        str | None,
+        Option(
+            "Suite, in any of the formats that --format lists.",
+            ("--gold-set", "--suite"),
+            "SUITE",
+            default="suite.path of the config",
+        ),
+    ] = None
+    format: Annotated[str | None, Option("Format of the suite.", default="detected", choices=tuple(SUITE_FORMATS))] = None
+    topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
+    grades: Annotated[str | None, Option(GRADES_HELP, metavar="WORD=NUMBER,...")] = None
+
+    def chosen(self, config: Config) -> SuiteChoice:
+        """The suite of the command line, or else that of the config, read as it says."""
+        if self.path is not None:
+            return SuiteChoice(self.path, self.format, self.topics, self.grades)
+        of_config = config.suite
+        if of_config.path is None:
+            raise UsageError("nothing says which suite: name it with --gold-set, or in the config as suite: {path: FILE}")
+        if of_config.format is not None and of_config.format not in SUITE_FORMATS:
+            raise FormatError(
+                config.file or Path(), "suite.format", f"must be one of {', '.join(SUITE_FORMATS)}, not {of_config.format!r}"
+            )
+        return SuiteChoice(of_config.path, self.format or of_config.format, self.topics or of_config.topics, self.grades)
 
 
 @dataclass(frozen=True)
@@ -154,6 +205,11 @@ class ReportChoice:
     github: Annotated[
         bool, Option("Add the report to the summary of the step in GitHub Actions, and at most ten annotations.", ("--github",))
     ] = False
+
+
+def measures_wanted(named: Sequence[str], config: Config) -> list[AnyMeasure]:
+    """The measures of the command line, or else those of the config; without either the suite decides."""
+    return measures_named(named or config.suite.measures)
 
 
 def told_by(suite: SuiteChoice, saved: SavedRuns, reports: Iterable[ReportFile]) -> list[Path]:

@@ -26,7 +26,7 @@ from searchmark.cli._options import (
     option_group,
     with_options,
 )
-from searchmark.cli._output import tell
+from searchmark.cli._output import detail, remark, tell
 from searchmark.cli._progress import progress_bars, resumable
 from searchmark.config import Config
 from searchmark.corpora.case_locations import Where
@@ -35,7 +35,7 @@ from searchmark.history.sources import parse_repository
 from searchmark.options.experiment_options import CaseSelection, Resumption
 from searchmark.options.option import option_fields
 from searchmark.options.run_options import RunOptions
-from searchmark.records import Suite
+from searchmark.records import Suite, display_names
 
 if TYPE_CHECKING:
     from searchmark.agents.agent import AgentSpec
@@ -109,10 +109,17 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
+def case_filter(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``-k`` and ``--category``, for verbs that run no agent."""
+    return option_group(CaseSelection, "cases", WHICH_CASES, left_out=("sample", "shard", "last_failed"))(command)
+
+
 def refuse_live_options() -> None:
     """A saved run is not run again, so options about running would be ignored. What the environment says is no request."""
-    names = {each.name for group in (Where, CaseSelection, RunOptions, Resumption) for each in option_fields(group)}
-    asked = names - {"corpus", "mapping"} | {"save_run", "pass_env", "fetch", "dsn", "mode", "modes"}
+    names = {each.name for group in (Where, RunOptions, Resumption) for each in option_fields(group)}
+    asked = names - {"corpus", "mapping"} | {"last_failed", "save_run", "pass_env", "fetch", "dsn", "mode", "modes"}
+    if is_given("sample", (ParameterSource.COMMANDLINE,)):
+        asked -= {"seed"}  # which cases are drawn
     given = [
         max(parameter.opts, key=len)
         for parameter in click.get_current_context().command.params
@@ -123,6 +130,15 @@ def refuse_live_options() -> None:
         raise UsageError(f"--run scores a saved run; {', '.join(sorted(given))} {verb} to a run with --agent")
 
 
+def wanted_cases(suite: Suite, cases: CaseSelection, seed: int = 0) -> Suite:
+    """The suite with the cases that were asked for, where no agent is run."""
+    if cases == CaseSelection():
+        return suite
+    from searchmark.running.plan import selected
+
+    return selected(suite, cases, seed)
+
+
 def agent_specs(names: Sequence[str], modes: Sequence[str], config: Config, live: LiveOptions) -> tuple[AgentSpec, ...]:
     """The agents that were asked for, with what the config says about them, each in the modes that were asked for."""
     from searchmark.agents.modes import in_modes
@@ -130,6 +146,19 @@ def agent_specs(names: Sequence[str], modes: Sequence[str], config: Config, live
 
     specs = in_modes([named_spec(name, config.agents) for name in names], modes)
     return tuple(_allowed(spec, config, live) for spec in specs)
+
+
+def configured_agents(config: Config) -> tuple[str, ...]:
+    """The agents of the config by name, in its order, for a command line that names none; code among them is refused later."""
+    return tuple(spec.name for spec in config.agents)
+
+
+def only_agent(config: Config) -> str | None:
+    """The agent of a config that lists one; None if it lists none, and refused if there are several to choose from."""
+    names = configured_agents(config)
+    if len(names) > 1:
+        raise UsageError(f"the config lists several agents: name one with --agent ({', '.join(names)}), or compare them all")
+    return names[0] if names else None
 
 
 def one_agent(name: str | None, mode: str | None, setup: SuiteSetup, config: Config, live: LiveOptions) -> AgentSpec:
@@ -163,12 +192,17 @@ def _allowed(spec: AgentSpec, config: Config, live: LiveOptions) -> AgentSpec:
     return replace(spec, env=(*spec.env, *live.pass_env))
 
 
-def with_corpus(live: LiveOptions, setup: SuiteSetup) -> LiveOptions:
-    """The options with the corpus of the suite's header, where the command line names nothing to search."""
+def with_corpus(live: LiveOptions, setup: SuiteSetup, config: Config) -> LiveOptions:
+    """The options with the corpus of the config or of the suite's header, where the command line names nothing to search."""
     where = live.where
-    if setup.corpus is None or where.corpus is not None or where.repositories:
+    if where.corpus is not None or where.repositories or where.snapshots:
         return live
-    return replace(live, where=replace(where, corpus=str(setup.corpus)))
+    return replace(live, where=replace(where, corpus=corpus_known(None, setup, config)))
+
+
+def corpus_known(named: str | None, setup: SuiteSetup, config: Config) -> str | None:
+    """The corpus of the command line, or else that of the config, or else that of the suite's header."""
+    return named or config.suite.corpus or (None if setup.corpus is None else str(setup.corpus))
 
 
 def run_shown(experiment: Experiment, save_run: str | None) -> Ran:
@@ -177,13 +211,22 @@ def run_shown(experiment: Experiment, save_run: str | None) -> Ran:
 
     if save_run is not None:
         check_target(save_run, len(experiment.labels), experiment.suite.table.ids)
-    resumed = experiment.resumption is not None and experiment.resumption.resume
+    resumed = experiment.resumption is not None and experiment.resumption.wanted
+    if resumed and not experiment.cases.last_failed and not experiment.begun:
+        remark("nothing to resume: no answers are saved yet, so this starts with the first case")
+    detail(f"searched: {_searched(experiment.where)}")
+    detail(f"asked: {', '.join(display_names(experiment.labels))}; searches per case: {experiment.options.num_runs}")
     with progress_bars(experiment.labels) as report, resumable(resumed=resumed):
         ran = experiment.run(report)
     if save_run is not None:
         lost: list[str] = []
         for path in save_runs(ran.runs, save_run, lost.append):
-            tell(f"written: {path}")
+            remark(f"written: {path}")
         for sentence in lost:
             tell(f"not in it: {sentence}")
     return ran
+
+
+def _searched(where: Where) -> str:
+    named = (where.corpus, *where.repositories, where.repository_path)
+    return ", ".join(each for each in named if each) or "what cases and agents bring along"

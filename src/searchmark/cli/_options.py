@@ -75,9 +75,9 @@ def option(section: str, *declarations: str, **attributes: Any) -> Callable[[Com
     return click.option(*declarations, cls=SectionedOption, section=section, **attributes)
 
 
-def option_group(record: type, argument: str, section: str) -> Callable[[Command], Command]:
-    """Options for all fields of a record, which the command gets as one argument."""
-    described = option_fields(record)
+def option_group(record: type, argument: str, section: str, *, left_out: Collection[str] = ()) -> Callable[[Command], Command]:
+    """Options for all fields of a record, which the command gets as one argument; ``left_out`` stay at their defaults."""
+    described = [each for each in option_fields(record) if each.name not in left_out]
 
     def decorated(command: Command) -> Command:
         def collected(**arguments: Any) -> Any:

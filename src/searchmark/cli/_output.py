@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from searchmark.cli._colour import in_colour
+from searchmark.cli._verbosity import Verbosity, verbosity
 from searchmark.config import OutputConfig
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_NOTHING_EVALUATED, EXIT_OK, EXIT_UNTRUSTED, UsageError
 
@@ -39,6 +41,18 @@ def tell(sentence: str, width: int | None = None) -> None:
     click.echo(harmless(sentence, width), err=True)
 
 
+def remark(sentence: str, width: int | None = None) -> None:
+    """The same for what need not be known, such as which files were written; not said if the user wants quiet."""
+    if verbosity() is not Verbosity.QUIET:
+        tell(sentence, width)
+
+
+def detail(sentence: str) -> None:
+    """The same for what only those want to know who asked for more."""
+    if verbosity() is Verbosity.VERBOSE:
+        tell(sentence)
+
+
 def show(text: str) -> None:
     """Print text as it is, but for secrets of the environment.
 
@@ -52,7 +66,8 @@ def show(text: str) -> None:
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     text = scrubbed(text, environment_secrets())
     try:
-        click.echo(text.encode(encoding, "replace").decode(encoding), nl=False)
+        colour = True if in_colour(sys.stdout) else None  # where none is a terminal, click would take forced colours out
+        click.echo(text.encode(encoding, "replace").decode(encoding), nl=False, color=colour)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whatever is still in the buffer goes nowhere, quietly, when Python flushes it at exit.
@@ -60,14 +75,21 @@ def show(text: str) -> None:
 
 
 def text_for_terminal(report: Report, *, brief: bool = False) -> str:
-    """The report as wide as the terminal and in colour, if stdout is one."""
+    """The report as wide as the terminal and in colour, if stdout is one; a few lines if the user wants quiet."""
     from searchmark.reports import without_known_secrets
+    from searchmark.reports.result_lines import result_lines
     from searchmark.reports.text import WIDTH, to_text
 
     report = without_known_secrets(report)
-    if sys.stdout is None or not sys.stdout.isatty():
-        return to_text(report, brief=brief)
-    return to_text(report, brief=brief, colour=not os.environ.get("NO_COLOR"), width=shutil.get_terminal_size((WIDTH, 0)).columns)
+    if verbosity() is Verbosity.QUIET:
+        return result_lines(report)
+    return to_text(report, brief=brief, colour=in_colour(sys.stdout), width=width_of_terminal(WIDTH))
+
+
+def width_of_terminal(otherwise: int) -> int:
+    """How wide stdout is, if it is a terminal."""
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return shutil.get_terminal_size((otherwise, 0)).columns if on_terminal else otherwise
 
 
 def now() -> datetime:
@@ -164,7 +186,7 @@ def deliver(
         show(render(report, "json") if json_on_stdout else text_for_terminal(report, brief=brief))
     tell_written(report, written, charts=charts)
     if report.next_step is not None:
-        tell(f"next: {report.next_step} shows every case")
+        remark(f"next: {report.next_step} shows every case")
     if github is not None:
         _tell_github(report, github)
     return exit_code(report)
@@ -185,7 +207,7 @@ def write_files(report: Report, files: list[ReportFile], time: datetime) -> list
 def tell_written(report: Report, written: list[tuple[Path, str]], *, charts: bool) -> None:
     """Say what was written, and draw the charts if they are wanted."""
     for path, _ in written:
-        tell(f"written: {path}")
+        remark(f"written: {path}")
     if charts:
         _draw_charts(report, [path for path, name in written if name == "markdown"])
 
@@ -201,7 +223,7 @@ def _draw_charts(report: Report, markdown_files: list[Path]) -> None:
     for file in markdown_files:
         drawn = charts_beside(report, file)
         names = ", ".join(chart.name for chart in drawn)
-        tell(f"written: {drawn[0].files[0].parent}/: {names}" if drawn else "no charts: the report has no values to draw")
+        remark(f"written: {drawn[0].files[0].parent}/: {names}" if drawn else "no charts: the report has no values to draw")
 
 
 def _show_cases(report: Report) -> None:

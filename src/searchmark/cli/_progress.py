@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from searchmark.cli._colour import is_live
+from searchmark.cli._heartbeat import ProgressLine, heartbeat
 from searchmark.cli._output import harmless
+from searchmark.cli._verbosity import Verbosity, verbosity
 from searchmark.records import RunLabel, display_names
 
 if TYPE_CHECKING:
@@ -28,9 +31,14 @@ def resumable(*, resumed: bool) -> Iterator[None]:
 
 @contextmanager
 def progress_bars(labels: Sequence[RunLabel]) -> Iterator[Callable[[Progress], None]]:
-    """Bars with rate, failures and time left, on a terminal only."""
-    if not sys.stderr or not sys.stderr.isatty():
+    """Bars with rate, failures and time left on a terminal, else a line every ten seconds; neither if the user wants quiet."""
+    if not sys.stderr or verbosity() is Verbosity.QUIET:
         yield lambda _: None
+        return
+    if not is_live(sys.stderr):
+        progress_line = ProgressLine(labels)
+        with heartbeat(progress_line.line):
+            yield progress_line.take
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -59,3 +67,21 @@ def progress_bars(labels: Sequence[RunLabel]) -> Iterator[Callable[[Progress], N
             )
 
         yield report
+
+
+@contextmanager
+def status_line(title: str) -> Iterator[Callable[[str], None]]:
+    """What is being done now: on a terminal in a line that changes, else in a line every ten seconds."""
+    if not sys.stderr or verbosity() is Verbosity.QUIET:
+        yield lambda _: None
+        return
+    if not is_live(sys.stderr):
+        latest = [title]
+        with heartbeat(lambda: latest[0]):
+            yield lambda what: latest.__setitem__(0, f"{title}, {what}")
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status(Text(title)) as status:
+        yield lambda what: status.update(Text(f"{title}, {harmless(what)}"))

@@ -15,6 +15,7 @@ from importlib import import_module
 
 import click
 
+from searchmark.cli._verbosity import forget, verbosity_options, with_verbosity
 from searchmark.errors import (
     EXIT_BISECT_SKIP,
     EXIT_GATE_FAILED,
@@ -65,8 +66,7 @@ class LazyGroup(click.Group):
         verb = ALIASES.get(cmd_name, cmd_name)
         if verb not in VERBS:
             return None
-        command: click.Command = import_module(f"searchmark.cli.verbs.{verb}").command
-        return command
+        return with_verbosity(import_module(f"searchmark.cli.verbs.{verb}").command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # as above
         with formatter.section("Commands"):
@@ -91,15 +91,18 @@ def app() -> None:
     """
 
 
+app.params += verbosity_options()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:
         try:
             _end_like_ctrl_c()
-            if arguments is None and sys.argv[1:2] and sys.argv[1] in ASKING:
+            if arguments is None and (verb := _verb(sys.argv[1:])) in ASKING:
                 from searchmark.running.worker.process_tree import hide_arguments
 
-                hide_arguments(f"searchmark {sys.argv[1]}")
+                hide_arguments(f"searchmark {verb}")
             return _exit_code(arguments)
         except KeyboardInterrupt:
             return _interrupted(last_words=arguments is None)
@@ -126,6 +129,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         if isinstance(error, click.Abort) or _follows_interrupt(error):
             raise KeyboardInterrupt from error
         raise
+    finally:
+        forget()  # for the next command of this process
     return code if isinstance(code, int) else EXIT_OK
 
 
@@ -149,9 +154,14 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
     return code
 
 
+def _verb(given: Sequence[str]) -> str | None:
+    """The verb, which -q and -v may come before."""
+    return next((each for each in given if not each.startswith("-")), None)
+
+
 def _is_bisecting(given: Sequence[str]) -> bool:
     """Whether 'git bisect run' waits for the answer; to a wrong use of the option too, since it takes most codes for bad."""
-    return bool(given) and given[0] in BISECTING and any(each.partition("=")[0] == "--bisect" for each in given)
+    return _verb(given) in BISECTING and any(each.partition("=")[0] == "--bisect" for each in given)
 
 
 def _plain_exit_code(arguments: Sequence[str] | None) -> int:

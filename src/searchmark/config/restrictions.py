@@ -19,7 +19,7 @@ def refuse_reaching_out(file: Path, content: Mapping[str, Any], project: Path) -
     """Refuse the first field by which a config that was only found reaches beyond its project."""
     try:
         for value in sensitive_values(Config, content):
-            reason = _reason(value, project) if value.reaches_out else None
+            reason = _reason(value, file.parent, project) if value.reaches_out else None
             if reason is not None:
                 raise _refusal(file, value.field, reason)
     except RecursionError as error:
@@ -39,14 +39,14 @@ def _refusal(file: Path, field: str, reason: str) -> FormatError:
     return FormatError(file, field, f"{reason}, which only a config that you name may set: {advice}")
 
 
-def _reason(found: SensitiveValue, project: Path) -> str | None:
+def _reason(found: SensitiveValue, folder: Path, project: Path) -> str | None:
     """What is wrong with a value; None if it stays inside of the project."""
     match found.kind:
-        case Sensitive.PATH | Sensitive.WRITTEN_FOLDER | Sensitive.REPOSITORY | Sensitive.MODEL:
-            outside = next((path for path in _paths(found) if not _is_inside(path, project)), None)
+        case Sensitive.PATH | Sensitive.PATH_BESIDE | Sensitive.WRITTEN_FOLDER | Sensitive.REPOSITORY | Sensitive.MODEL:
+            outside = next((path for path in _paths(found, folder) if not _is_inside(path, project)), None)
             if outside is not None:
                 return f"is outside of the project {project}"
-            if found.kind is not Sensitive.REPOSITORY and any(_belongs_to_git(path) for path in _paths(found)):
+            if found.kind is not Sensitive.REPOSITORY and any(_belongs_to_git(path) for path in _paths(found, folder)):
                 return "is inside of a .git folder"
             by_path = found.kind is Sensitive.MODEL and is_local_model(found.value)
             return "is a folder with a model, which may hold code" if by_path else None
@@ -54,14 +54,17 @@ def _reason(found: SensitiveValue, project: Path) -> str | None:
             return str(found.kind.value)
 
 
-def _paths(found: SensitiveValue) -> Iterator[Any]:
+def _paths(found: SensitiveValue, folder: Path) -> Iterator[Any]:
     """Every path that a value may mean, and those that writing below it would follow."""
+    if found.kind is Sensitive.PATH_BESIDE and isinstance(found.value, str):
+        yield str(folder / os.path.expanduser(found.value))  # noqa: PTH111  # as it is read
+        return
     yield found.value
     if found.kind is Sensitive.REPOSITORY:
         yield str(found.value).partition("=")[2]
     if found.kind is Sensitive.WRITTEN_FOLDER:
-        for folder, folders, files in walk(found.value):
-            yield from (path for name in (*folders, *files) if os.path.islink(path := os.path.join(folder, name)))  # noqa: PTH114, PTH118  # a folder may hold many
+        for inner, folders, files in walk(found.value):
+            yield from (path for name in (*folders, *files) if os.path.islink(path := os.path.join(inner, name)))  # noqa: PTH114, PTH118  # a folder may hold many
 
 
 def _is_inside(path: Any, project: Path) -> bool:

@@ -17,7 +17,7 @@ from searchmark.options.drift_options import DriftOptions
 from searchmark.options.gate_options import GateOptions
 from searchmark.options.option import Option, Setting, check_fields
 from searchmark.options.run_options import RunOptions
-from searchmark.options.sensitive import Address, KeyVariable, RepositoryPath, WrittenFolder
+from searchmark.options.sensitive import Address, KeyVariable, PathBeside, RepositoryPath, WrittenFolder
 from searchmark.options.strict import strict_record
 from searchmark.records.versions import Versions
 
@@ -68,6 +68,24 @@ class OutputConfig:
         named = self.file_name
         for pattern in named.values() if isinstance(named, Mapping) else [named] if named is not None else []:
             check_pattern(pattern)
+
+
+@strict_record
+class SuiteConfig:
+    """The section ``suite``: what is measured by, where the command line does not say it.
+
+    Paths are taken from the folder of the config. ``format`` and ``topics`` are those of the suite in ``path``.
+    """
+
+    path: PathBeside | None = None
+    format: str | None = None  # one of suites.detect.FORMATS, checked where the suite is read
+    topics: PathBeside | None = None
+    corpus: PathBeside | None = None
+    measures: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.path is None and (self.format is not None or self.topics is not None):
+            raise UsageError("suite.format and suite.topics say how the suite is read; name it with suite.path")
 
 
 @strict_record
@@ -137,6 +155,7 @@ class Config:
     gates: GateOptions = GateOptions()
     agents: tuple[Annotated[AgentSpec, AgentChoice], ...] = ()
     output: OutputConfig = OutputConfig()
+    suite: SuiteConfig = SuiteConfig()
     versions: Versions = Versions()
 
     def __post_init__(self) -> None:
@@ -149,6 +168,11 @@ class Config:
                 )
 
     @property
+    def file(self) -> Path | None:
+        """The file that it was read from; None if there was none."""
+        return None
+
+    @property
     def folder(self) -> Path | None:
         """The folder that its file is in; None if it was read from none."""
-        return None
+        return None if self.file is None else self.file.parent

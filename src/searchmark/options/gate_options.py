@@ -11,7 +11,7 @@ from annotated_types import Ge
 
 from searchmark.errors import UsageError
 from searchmark.options.option import Setting
-from searchmark.options.sensitive import FilePath
+from searchmark.options.sensitive import PathBeside
 from searchmark.options.strict import strict_record
 
 Policy = Literal["no-evidence-of-harm", "non-inferior", "sequential"]
@@ -151,7 +151,7 @@ class GateOptions:
     each_case: Annotated[Mapping[str, float], Setting("Lowest values that every single case must reach.")] = field(
         default_factory=dict
     )
-    baseline: Annotated[FilePath | None, Setting("File that runs are held against, and that 'against: baseline' means.")] = None
+    baseline: Annotated[PathBeside | None, Setting("File that runs are held against, and that 'against: baseline' means.")] = None
     looks: Annotated[bool, Setting("Write every look down beside the baseline; rules with the policy sequential always do.")] = (
         False
     )

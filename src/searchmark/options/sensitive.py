@@ -25,6 +25,7 @@ class Sensitive(Enum):
     KEY_VARIABLE = "names a variable with a key"
     COMMAND = "is a command"
     PATH = "is a path"
+    PATH_BESIDE = "is a path from the folder of the config"
     WRITTEN_FOLDER = "is a folder to write to"
     WRITTEN_FILE = "is a file to write to"
     REPOSITORY = "is a repository"  # [NAME=]PATH
@@ -38,6 +39,7 @@ DatabaseAddress = Annotated[str, Sensitive.DATABASE]
 KeyVariable = Annotated[str, Sensitive.KEY_VARIABLE]
 CommandLine = Annotated[str, Sensitive.COMMAND]
 FilePath = Annotated[str, Sensitive.PATH]
+PathBeside = Annotated[str, Sensitive.PATH_BESIDE]
 WrittenFile = Annotated[str, Sensitive.WRITTEN_FILE]
 WrittenFolder = Annotated[str, Sensitive.WRITTEN_FOLDER]
 RepositoryPath = Annotated[str, Sensitive.REPOSITORY]

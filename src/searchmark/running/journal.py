@@ -150,6 +150,11 @@ class Journal:
             return True
 
 
+def has_begun(path: Path) -> bool:
+    """Whether there is a journal that could be resumed."""
+    return path.exists() and path.stat().st_size > 0
+
+
 def set_aside(path: Path) -> Path:
     """Where a journal is kept that others have changed: nothing of it is believed."""
     return path.with_name(f"{path.name}.changed")

@@ -16,7 +16,7 @@ from searchmark.running.agent_run import AgentRun, Progress
 from searchmark.running.cache_guarding import guarded_caches
 from searchmark.running.corpus_inspector import open_inspector
 from searchmark.running.entrant import Entrant
-from searchmark.running.journal import set_aside
+from searchmark.running.journal import has_begun, set_aside
 from searchmark.running.plan import turns
 from searchmark.running.sandbox.launch import sandbox_of
 from searchmark.running.worker.process_tree import not_dumpable
@@ -93,20 +93,18 @@ def _refuse_without_isolation() -> None:
 
 def _open_journals(agent_runs: Mapping[RunLabel, AgentRun], request: RunRequest) -> None:
     """Open them all; where a run is resumed, an agent that had not begun begins now."""
-    begun = {label: path.exists() and path.stat().st_size > 0 for label, path in request.journals.items()}
+    begun = {label: has_begun(path) for label, path in request.journals.items()}
     if request.resume:
-        _refuse_nothing(request.journals.values(), any(begun.values()))
+        _refuse_changed(request.journals.values())
     for label, path in request.journals.items():
         agent_runs[label].open_journal(path, resume=request.resume and begun[label], retry=request.retry)
 
 
-def _refuse_nothing(journals: Iterable[Path], begun: bool) -> None:
-    """There must be something to resume, and nothing that another process has changed."""
+def _refuse_changed(journals: Iterable[Path]) -> None:
+    """Nothing is resumed that another process has changed."""
     changed = next((path for path in journals if set_aside(path).exists() and not path.exists()), None)
     if changed is not None:
         raise UsageError(
             f"{changed} cannot be resumed: another process changed it during the last run; run without --resume to start over "
             f"(it was kept as {set_aside(changed).name})"
         )
-    if not begun:
-        raise UsageError(f"nothing to resume: no journal at {', '.join(map(str, journals))}")

@@ -1,14 +1,16 @@
-"""Runs whose answers are cut to their first hits."""
+"""Runs with less in them: answers cut to their first hits, or without the answers to some cases."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.records import Run
-from searchmark.records.columns import starts_of
+from searchmark.records import Run, Suite
+from searchmark.records.columns import rows_from, starts_of
+from searchmark.records.id_columns import texts_at
 
 CUT_OFF = "below_same_depth"
 
@@ -29,6 +31,33 @@ def cut_to(run: Run, depth: int) -> Run:
         first_line=None if run.first_line is None else run.first_line[kept],
         last_line=None if run.last_line is None else run.last_line[kept],
         dropped={**run.dropped, CUT_OFF: int((~kept).sum())},
+    )
+
+
+def narrowed(runs: Iterable[Run], whole: Suite, kept: Suite) -> list[Run]:
+    """The runs without their answers to cases that were left out of a suite; what is in neither stays, to be counted."""
+    left_out = set(whole.table.ids).difference(kept.table.ids)
+    return [without_cases(run, left_out) for run in runs]
+
+
+def without_cases(run: Run, cases: Collection[str]) -> Run:
+    """The run without its answers to these cases."""
+    kept = np.array([row for row, case in enumerate(run.case_ids) if case not in cases], np.int64)
+    if len(kept) == len(run):
+        return run
+    rows, starts = rows_from(run.starts[kept], run.starts[kept + 1] - run.starts[kept])
+    return replace(
+        run,
+        case_ids=tuple(run.case_ids[row] for row in kept.tolist()),
+        starts=starts,
+        ids=texts_at(run.ids, rows),
+        scores=run.scores[rows],
+        status=run.status[kept],
+        rank=None if run.rank is None else run.rank[rows],
+        valid=None if run.valid is None else run.valid[rows],
+        first_line=None if run.first_line is None else run.first_line[rows],
+        last_line=None if run.last_line is None else run.last_line[rows],
+        details=None if run.details is None else tuple(run.details[row] for row in kept.tolist()),
     )
 
 

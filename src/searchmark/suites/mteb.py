@@ -165,5 +165,7 @@ def _query_rows(table: Path, split: str) -> Iterator[Entry]:
 def _case(case: str, entry: Entry | None, judgments: list[Judgment]) -> Case:
     if entry is None:
         return Case(case, judgments=tuple(judgments))
-    fields: dict[str, Any] = {name: value for name, value in entry.rest("_id", "id", "query_id", "text", "query").items() if value != ""}
+    fields: dict[str, Any] = {
+        name: value for name, value in entry.rest("_id", "id", "query_id", "text", "query").items() if value != ""
+    }
     return Case(case, entry.known_text("text", "query"), tuple(judgments), fields=fields)

@@ -71,7 +71,9 @@ def _list_in(data: Any) -> tuple[str, list[Any]]:
         return "", data
     if not isinstance(data, dict):
         return "", []
-    lists = {str(name): value for name, value in data.items() if isinstance(value, list) and any(isinstance(row, dict) for row in value)}
+    lists = {
+        str(name): value for name, value in data.items() if isinstance(value, list) and any(isinstance(row, dict) for row in value)
+    }
     usual = next((name for name in (*LISTS, *LISTS_OF_OTHERS) for given in lists if snake(given) == name), None)
     given = next((name for name in lists if snake(name) == usual), next(iter(lists), "") if len(lists) == 1 else "")
     return given, lists.get(given, [])

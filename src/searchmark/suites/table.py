@@ -40,7 +40,9 @@ def read_table(source: Source) -> Suite:
         refuse_run(source.path, rows.columns)
     roles = table_roles(source.path, rows.columns, source.field_names)
     asked, counts, mixed = _asked(source, rows, roles)
-    cases = [Case(case, each.query, tuple(each.judgments.values()), each.category, fields=each.fields) for case, each in asked.items()]
+    cases = [
+        Case(case, each.query, tuple(each.judgments.values()), each.category, fields=each.fields) for case, each in asked.items()
+    ]
     judged = [case for case in cases if case.judgments]
     if not judged:
         raise FormatError(source.path, roles.target, "is empty in every row: nothing says what should be found")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -15,16 +12,19 @@ import click
 from searchmark.cli._audits import check_audit_outputs, show_audit, write_audit
 from searchmark.cli._corpus import corpus_named
 from searchmark.cli._gates import GATE, GateAgainst, against_options, with_gates_of
-from searchmark.cli._groups import SavedRuns, SuiteChoice, config_option
+from searchmark.cli._groups import NamedSuite, SavedRuns, SuiteChoice, config_option, measures_wanted
+from searchmark.cli._live import case_filter, corpus_known, wanted_cases
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, option, option_group
+from searchmark.cli._progress import status_line
 from searchmark.cli._variadic import VariadicBesideSuite
 from searchmark.config import Config
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
 from searchmark.files.store import check_readable
-from searchmark.measures.grammar import measures_named
+from searchmark.options.experiment_options import CaseSelection
 from searchmark.options.field_names import MAP_HELP
 from searchmark.options.grade_words import GRADES_HELP
 from searchmark.options.option import Option
+from searchmark.runs.cut import narrowed
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ class AuditedCorpus:
 )
 @config_option(WHAT_TO_AUDIT, "the section 'gates'")
 @option_group(AuditedCorpus, "searched", WHAT_TO_SEARCH)
+@case_filter
 @against_options
 @option(
     GATE,
@@ -111,6 +112,7 @@ def command(
     between: tuple[str, str] | None,
     config: Config,
     searched: AuditedCorpus,
+    cases: CaseSelection,
     gates: GateAgainst,
     foresight: float | None,
     outputs: tuple[str, ...],
@@ -132,6 +134,9 @@ def command(
     if suite_path is not None and named_suite is not None:
         raise UsageError(f"the suite is named twice: {suite_path} and --gold-set {named_suite}; name it once")
     suite_path = suite_path or named_suite
+    if suite_path is None and claims is None and config.suite.path is not None:
+        chosen = NamedSuite(None, read_as.format, read_as.topics).chosen(config)
+        suite_path, read_as = chosen.path, AuditedFiles(chosen.format, chosen.topics)
     if suite_path is None and claims is None:
         raise UsageError("nothing says what to audit: name a suite, or a table of published numbers with --claims")
     if judge_next is None and between:
@@ -149,7 +154,7 @@ def command(
     found = (
         None
         if suite_path is None
-        else _audited(suite_path, read_as, saved, measures, config, searched, gates, foresight, (judge_next or 0, between))
+        else _audited(suite_path, read_as, saved, measures, config, searched, cases, gates, foresight, (judge_next or 0, between))
     )
     return _deliver(_with_claims(found, published), outputs, tables=tables, strict=strict)
 
@@ -175,6 +180,7 @@ def _audited(
     measures: tuple[str, ...],
     config: Config,
     searched: AuditedCorpus,
+    cases: CaseSelection,
     gates: GateAgainst,
     foresight: float | None,
     pairs: tuple[int, tuple[str, str] | None],
@@ -183,19 +189,20 @@ def _audited(
 
     suite, setup = SuiteChoice(path, read_as.format, read_as.topics, read_as.grades).load(searched.mapping)
     config = with_gates_of(setup, config)
-    asked = measures_named(measures)
+    asked = measures_wanted(measures, config)
     rules = gates.rules(config, asked)
     baseline = gates.baseline(config, rules, asked)
     if foresight is not None and not rules and not baseline.rules:
         raise UsageError(
             "--sees says which loss rules should see, and there is none; add --fail-under, --gate or a config with gates"
         )
-    corpus = corpus_named(suite, searched.corpus or (None if setup.corpus is None else str(setup.corpus)), searched.mapping)
-    with _progress() as on_progress:
+    corpus = corpus_named(suite, corpus_known(searched.corpus, setup, config), searched.mapping)
+    kept = wanted_cases(suite, cases)
+    with status_line("audit") as say:
         return audit_suite(
-            suite,
+            kept,
             corpus,
-            saved.load(searched.mapping),
+            narrowed(saved.load(searched.mapping), suite, kept),
             asked,
             rules=rules,
             baseline=baseline,
@@ -204,21 +211,8 @@ def _audited(
             suite_file=Path(path),
             judge_next=pairs[0],
             between=pairs[1],
-            on_progress=on_progress,
+            on_progress=lambda done, of: say(f"{done} of {of} checks"),
         )
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """How far the checks are, on a terminal only."""
-    if not sys.stderr or not sys.stderr.isatty():
-        yield lambda _, __: None
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    with Console(stderr=True).status(Text("audit")) as status:
-        yield lambda done, of: status.update(Text(f"audit, {done} of {of} checks"))
 
 
 def _deliver(found: Audit, outputs: tuple[str, ...], *, tables: bool, strict: bool) -> int:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from searchmark.cli._gates import baseline_file, with_gates_of
-from searchmark.cli._groups import SuiteChoice, config_option, load_runs
+from searchmark.cli._groups import NamedSuite, config_option, load_runs
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option_group
-from searchmark.cli._output import harmless, show, tell
+from searchmark.cli._output import harmless, remark, show, tell
 from searchmark.config import Config
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, Incomparable, NothingEvaluated, UsageError
 from searchmark.files.store import check_replaceable
@@ -58,10 +58,10 @@ def command() -> None:
 
 @command.command("update", cls=SectionedCommand, short_help="Make a run the baseline, after showing what changes.")
 @click.argument("run_paths", metavar="RUN...", nargs=-1, required=True)
-@option_group(SuiteChoice, "source", WHAT_TO_RUN)
+@option_group(NamedSuite, "named", WHAT_TO_RUN)
 @config_option(WHAT_TO_RUN, "the section 'gates'")
 @option_group(UpdateChoice, "choice", OUTPUT)
-def update(run_paths: tuple[str, ...], source: SuiteChoice, config: Config, choice: UpdateChoice) -> int:
+def update(run_paths: tuple[str, ...], named: NamedSuite, config: Config, choice: UpdateChoice) -> int:
     """Make a run the baseline, after showing what changes. Several runs are the shards of one.
 
     A run that cannot be trusted is refused with exit code 2. A baseline_metrics.json is changed in place.
@@ -76,7 +76,7 @@ def update(run_paths: tuple[str, ...], source: SuiteChoice, config: Config, choi
     from searchmark.runs.join import joined
     from searchmark.suites.baseline_metrics import BaselineMetrics
 
-    suite, setup = source.load()
+    suite, setup = named.chosen(config).load()
     file = Path(baseline_file(with_gates_of(setup, config), choice.against))
     check_location(file)
     check_replaceable(file)
@@ -160,7 +160,7 @@ def _write(file: Path, version: str, change: BaselineChange, choice: UpdateChoic
         show("nothing is written\n")
         return EXIT_OK
     write()
-    tell(f"written: {file}")
+    remark(f"written: {file}")
     return EXIT_OK
 
 

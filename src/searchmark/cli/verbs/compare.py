@@ -14,18 +14,27 @@ from searchmark.analysis.decision_presets import PRESETS, about_suite, check_pre
 from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of, texts_of_hits, with_fields_of_targets
 from searchmark.cli._gates import GateChoice, baseline_file, threshold_options, with_next_step
-from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, told_by
-from searchmark.cli._live import LiveOptions, agent_specs, live_options, refuse_live_options, run_shown
+from searchmark.cli._groups import NamedSuite, ReportChoice, SavedRuns, config_option, measures_wanted, told_by
+from searchmark.cli._live import (
+    LiveOptions,
+    agent_specs,
+    configured_agents,
+    live_options,
+    refuse_live_options,
+    run_shown,
+    wanted_cases,
+    with_corpus,
+)
 from searchmark.cli._options import COMPARISON, OUTPUT, WHAT_TO_RUN, Given, config_options, option, option_group, precedence
 from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, now, output_files, tell
 from searchmark.cli._variadic import VariadicCommand
 from searchmark.config import Config
 from searchmark.errors import UsageError
-from searchmark.measures.grammar import measures_named
 from searchmark.options.compare_options import CompareOptions, DecisionTable
 from searchmark.options.option import Option
 from searchmark.options.report_options import ReportOptions
 from searchmark.records import display_names
+from searchmark.runs.cut import narrowed
 
 MINIMUM = 2
 
@@ -56,7 +65,7 @@ class ComparedCases:
     short_help="Compare agents or saved runs on one suite, with evidence.",
     epilog=precedence("compare", "min_effect"),
 )
-@option_group(SuiteChoice, "source", WHAT_TO_RUN)
+@option_group(NamedSuite, "named", WHAT_TO_RUN)
 @option(
     WHAT_TO_RUN,
     "--agents",
@@ -64,6 +73,7 @@ class ComparedCases:
     "agents",
     multiple=True,
     metavar="NAME...",
+    show_default="all agents of the config, unless --run is given",
     help="Agents to run, the baseline first: --agents bm25 keyword.",
 )
 @option(
@@ -87,7 +97,7 @@ class ComparedCases:
 @threshold_options
 @option(OUTPUT, "--brief", is_flag=True, help="Print only the verdicts; files hold everything.")
 def command(
-    source: SuiteChoice,
+    named: NamedSuite,
     agents: tuple[str, ...],
     modes: tuple[str, ...],
     repeat_agent: bool,
@@ -107,23 +117,28 @@ def command(
     Agents take turns in blocks of cases, so that a noisy minute hits all of them. Every pair is compared on the
     cases that both have a value for. A pair that differs in more than the agents (cases asked, corpus, depth, ...) is
     INVALID. The answer may be that there is not enough evidence: the report then says how
-    many cases would be needed. Saved runs come before agents in the order of runs.
+    many cases would be needed. Saved runs come before agents in the order of runs. Where neither is named, all agents of
+    the config are run, in its order.
 
     \b
     searchmark compare --gold-set suite.yaml --agents keyword bm25 --corpus docs/ -o report.md
     searchmark compare --gold-set suite.yaml --run bm25.trec new=results.csv -m nDCG@10 -o report.md
+    searchmark compare --config searchmark.yaml
     """
     from searchmark.experiments import compare_runs
     from searchmark.gates.baselines import baseline_in_use
     from searchmark.gates.reading import look_book
 
-    time, options = now(), given.over(config.compare)
-    asked = measures_named(wanted.measures)
+    time, options, source = now(), given.over(config.compare), named.chosen(config)
+    if not agents and not saved.run_paths:
+        agents = configured_agents(config)
+    asked = measures_wanted(wanted.measures, config)
     rules = gates.rules(config, asked)
     baseline = baseline_in_use(config.gates.baseline, None, rules, next(iter(asked), None))
     files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
     charts = charts_wanted(wanted.charts, config.output, files)
-    suite = source.load(live.where.mapping)[0]
+    suite, setup = source.load(live.where.mapping)
+    live = with_corpus(live, setup, config)
     suite = with_fields_of_targets(suite, wanted.splits, rules, live.where.corpus, live.where.mapping)
     runs = saved.load(live.where.mapping)
     options = replace(options, decisions=tuple(about_suite(table, suite) for table in options.decisions))
@@ -137,12 +152,17 @@ def command(
         check_baseline(options.baseline, names)
         compared.check(names)
         ran = run_shown(experiment, live.save_run)
-        suite, runs, survey = ran.suite, [*runs, *ran.runs], ran.survey
+        whole, suite, survey = suite, ran.suite, ran.survey
+        runs = [*narrowed(runs, whole, suite), *ran.runs]
     else:
         refuse_live_options()
+        whole, suite = suite, wanted_cases(suite, live.cases, live.options(config).seed)
+        runs = narrowed(runs, whole, suite)
         survey = survey_of(suite, live.where.corpus, live.where.mapping)
     if len(runs) < MINIMUM:
-        raise UsageError("a comparison needs two runs or agents at least: --agents bm25 keyword, or --run a b")
+        raise UsageError(
+            "a comparison needs two runs or agents at least: --agents bm25 keyword, or --run a b, or a config that lists agents"
+        )
     names = display_names([run.label for run in runs])
     compared.check(names)
     for table in left_out_by(options.baseline, (*options.decisions, *tables), names):

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from searchmark.cli._groups import SuiteChoice
-from searchmark.cli._output import tell
+from searchmark.cli._output import remark, tell
 from searchmark.errors import UsageError
 from searchmark.options.field_names import MAP_HELP
 from searchmark.options.grade_words import GRADES_HELP
@@ -45,7 +45,7 @@ def command(
     """
     suite, setup = SuiteChoice(source, source_format, topics, grades).load(mapping)
     lost = save_suite(suite, target, format=target_format or written_format(Path(target)))
-    tell(f"written: {target}, cases: {len(suite)}")
+    remark(f"written: {target}, cases: {len(suite)}")
     for sentence in (*(f"{reason.replace('_', ' ')}: {count}" for reason, count in suite.dropped.items()), *lost):
         tell(f"not in it: {sentence}")
     for note in suite.notes:

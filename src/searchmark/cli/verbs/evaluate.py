@@ -10,16 +10,33 @@ from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of, texts_of_hits, with_fields_of_targets
 from searchmark.cli._debugging import debugged, refuse_with_debug
 from searchmark.cli._gates import GateOutcome, baseline_file, gate_options, say_what_is_foreseen, with_gates_of, with_next_step
-from searchmark.cli._groups import ReportChoice, SavedRuns, SuiteChoice, config_option, refuse_several_agents, told_by
-from searchmark.cli._live import LiveOptions, live_options, one_agent, refuse_live_options, run_shown, with_corpus
+from searchmark.cli._groups import (
+    NamedSuite,
+    ReportChoice,
+    SavedRuns,
+    config_option,
+    measures_wanted,
+    refuse_several_agents,
+    told_by,
+)
+from searchmark.cli._live import (
+    LiveOptions,
+    live_options,
+    one_agent,
+    only_agent,
+    refuse_live_options,
+    run_shown,
+    wanted_cases,
+    with_corpus,
+)
 from searchmark.cli._options import HOW_TO_RUN, OUTPUT, WHAT_TO_RUN, option, option_group, precedence
 from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, now, output_files
 from searchmark.cli._variadic import VariadicCommand
 from searchmark.config import Config
 from searchmark.errors import UsageError
 from searchmark.files.meanwhile import Meanwhile
-from searchmark.measures.grammar import measures_named
 from searchmark.options.report_options import ReportOptions
+from searchmark.runs.cut import narrowed
 
 EITHER = "name either the agent to run (--agent) or the saved run to score (--run)"
 
@@ -30,12 +47,12 @@ EITHER = "name either the agent to run (--agent) or the saved run to score (--ru
     short_help="Run an agent on a suite, or score a saved run.",
     epilog=precedence("evaluation", "num_runs"),
 )
-@option_group(SuiteChoice, "source", WHAT_TO_RUN)
+@option_group(NamedSuite, "named", WHAT_TO_RUN)
 @option(
     WHAT_TO_RUN,
     "--agent",
     metavar="NAME",
-    show_default="that of the suite's header",
+    show_default="that of the suite's header, or the only one of the config",
     help="Agent to run: a name that 'searchmark agents' lists, module:Class, command:ARGV, mcp:ARGV, or an http address.",
 )
 @option(
@@ -60,7 +77,7 @@ EITHER = "name either the agent to run (--agent) or the saved run to score (--ru
 @archive_options
 @gate_options
 def command(
-    source: SuiteChoice,
+    named: NamedSuite,
     agent: str | None,
     mode: str | None,
     saved: SavedRuns,
@@ -90,32 +107,33 @@ def command(
         raise UsageError("--per-case and -o - both print to stdout; give one of them")
     if debug:
         refuse_with_debug(wanted.outputs, live.save_run, saved.run_paths)
-    time = now()
+    time, source = now(), named.chosen(config)
     files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
     charts = charts_wanted(wanted.charts, config.output, files)
-    asked = measures_named(wanted.measures)
+    asked = measures_wanted(wanted.measures, config)
     if agent and saved.run_paths:
         raise UsageError(EITHER)
     runs = Meanwhile(lambda: saved.load(live.where.mapping))
     suite, setup = source.load(live.where.mapping)
     if not (agent or mode or saved.run_paths or setup.agent):
-        raise UsageError(EITHER)
+        agent = only_agent(config)
+        if agent is None:
+            raise UsageError(EITHER)
+    live = with_corpus(live, setup, config)
     config = with_gates_of(setup, config)
     rules = gates.rules(config, asked)
     if len(live.where.snapshots) > 1:
         raise UsageError("evaluate takes one snapshot; compare takes several: --snapshot parent --snapshot head")
     baseline = gates.baseline(config, rules, asked)
-    suite = with_fields_of_targets(suite, wanted.splits, rules, with_corpus(live, setup).where.corpus, live.where.mapping)
+    suite = with_fields_of_targets(suite, wanted.splits, rules, live.where.corpus, live.where.mapping)
     if gates.bisect and not rules and not baseline.rules:
         raise UsageError("--bisect needs a rule that tells good from bad: --fail-under, --gate, or a section 'gates' in the config")
     archive = kept.in_use(config, by_default=not saved.run_paths and not gates.bisect)
     if debug:
-        live = with_corpus(live, setup)
         spec = one_agent(agent, mode, setup, config, live)
         return debugged(live.experiment(suite, (spec,), config, told_by(source, saved, files)), asked)
     if not saved.run_paths:
         say_what_is_foreseen(suite, rules, baseline, config, gates.looks(config, rules))
-        live = with_corpus(live, setup)
         specs = (one_agent(agent, mode, setup, config, live),)
         told = [*told_by(source, saved, files), *kept.hidden(suite, live.searched(config, Path(source.path)), config)]
         ran = run_shown(live.experiment(suite, specs, config, told), live.save_run)
@@ -124,7 +142,9 @@ def command(
         refuse_live_options()
         parts = runs.result()
         refuse_several_agents(parts, source.path, saved.run_paths)
-        survey = survey_of(suite, with_corpus(live, setup).where.corpus, live.where.mapping)
+        whole, suite = suite, wanted_cases(suite, live.cases, live.options(config).seed)
+        parts = narrowed(parts, whole, suite)
+        survey = survey_of(suite, live.where.corpus, live.where.mapping)
     report = evaluate_run(
         suite,
         parts,
@@ -137,7 +157,7 @@ def command(
         corpus=survey,
         detail=detail,
         versions=config.versions,
-        text_of=texts_of_hits(detail, suite, with_corpus(live, setup).searched(config, Path(source.path)), parts),
+        text_of=texts_of_hits(detail, suite, live.searched(config, Path(source.path)), parts),
     )
     saved_runs = saved.run_paths or ((live.save_run,) if live.save_run else ())
     report = with_next_step(report, source.path, saved_runs, baseline_file(config, gates.against))

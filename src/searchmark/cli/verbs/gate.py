@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,17 +10,27 @@ import click
 from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of, with_fields_of_targets
 from searchmark.cli._gates import GATE, GateOutcome, baseline_file, gate_options, with_gates_of, with_next_step
-from searchmark.cli._groups import ReportChoice, SuiteChoice, config_option, load_runs, refuse_several_agents
+from searchmark.cli._groups import (
+    NamedSuite,
+    ReportChoice,
+    config_option,
+    load_runs,
+    measures_wanted,
+    refuse_several_agents,
+)
+from searchmark.cli._live import case_filter, corpus_known, wanted_cases
 from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
-from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, harmless, now, output_files, show
+from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, now, output_files, show
+from searchmark.cli._progress import status_line
 from searchmark.config import Config, OutputConfig
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.files.meanwhile import Meanwhile
 from searchmark.files.store import write_text
-from searchmark.measures.grammar import measures_named
+from searchmark.options.experiment_options import CaseSelection
 from searchmark.options.field_names import MAP_HELP
 from searchmark.options.option import Option
 from searchmark.runs import FORMATS as RUN_FORMATS
+from searchmark.runs.cut import narrowed
 
 if TYPE_CHECKING:
     from searchmark.gates.self_test import SelfTest
@@ -43,18 +50,20 @@ class Searched:
 
 @click.command("gate", cls=SectionedCommand, short_help="Check a saved run against the rules of a gate.")
 @click.argument("run_paths", metavar="RUN...", nargs=-1, required=True)
-@option_group(SuiteChoice, "source", WHAT_TO_RUN)
+@option_group(NamedSuite, "named", WHAT_TO_RUN)
 @config_option(WHAT_TO_RUN, "the section 'gates'")
 @option_group(Searched, "searched", WHAT_TO_SEARCH)
+@case_filter
 @gate_options
 @option(GATE, "--self-test", is_flag=True, help="Try the gate on copies of the run that get worse: from which size on is it red?")
 @option_group(ReportChoice, "wanted", OUTPUT)
 @archive_options
 def command(
     run_paths: tuple[str, ...],
-    source: SuiteChoice,
+    named: NamedSuite,
     config: Config,
     searched: Searched,
+    cases: CaseSelection,
     gates: GateOutcome,
     self_test: bool,
     wanted: ReportChoice,
@@ -73,10 +82,11 @@ def command(
     """
     from searchmark.experiments import evaluate_run, gate_self_test
 
+    source = named.chosen(config)
     time, output = now(), OutputConfig() if self_test else config.output  # of a self-test only what the command line names
     files, github = output_files(wanted.outputs, output), github_step(wanted.github, source.path)
     charts = charts_wanted(wanted.charts, output, files)
-    asked = measures_named(wanted.measures)
+    asked = measures_wanted(wanted.measures, config)
     runs = Meanwhile(lambda: load_runs(run_paths, searched.run_format, searched.mapping))
     suite, setup = source.load(searched.mapping)
     config = with_gates_of(setup, config)
@@ -86,19 +96,19 @@ def command(
         raise UsageError(
             "there is no rule to check: write a section 'gates' in the config, or give --gate, --fail-under or --against"
         )
-    corpus = searched.corpus or (None if setup.corpus is None else str(setup.corpus))
+    corpus = corpus_known(searched.corpus, setup, config)
     suite = with_fields_of_targets(suite, wanted.splits, rules, corpus, searched.mapping)
     survey = survey_of(suite, corpus, searched.mapping)
     refuse_several_agents(runs.result(), source.path, run_paths)
+    whole, suite = suite, wanted_cases(suite, cases)
+    parts = narrowed(runs.result(), whole, suite)
     if self_test:
-        with _trying() as say:
-            found = gate_self_test(
-                suite, runs.result(), rules, baseline=baseline, options=config.compare, corpus=survey, on_progress=say
-            )
+        with status_line("self-test") as say:
+            found = gate_self_test(suite, parts, rules, baseline=baseline, options=config.compare, corpus=survey, on_progress=say)
         return _tried(found, files)
     report = evaluate_run(
         suite,
-        runs.result(),
+        parts,
         asked,
         by=wanted.splits,
         rules=rules,
@@ -109,21 +119,8 @@ def command(
         versions=config.versions,
     )
     report = with_next_step(report, source.path, run_paths, baseline_file(config, gates.against))
-    report = archived(report, runs.result(), kept.in_use(config, by_default=False))
+    report = archived(report, parts, kept.in_use(config, by_default=False))
     return deliver(report, files, time, json_on_stdout=STDOUT in wanted.outputs, charts=charts, github=github)
-
-
-@contextmanager
-def _trying() -> Iterator[Callable[[str], None]]:
-    """What is being tried, on a terminal only."""
-    if not sys.stderr or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    with Console(stderr=True).status(Text("self-test")) as status:
-        yield lambda name: status.update(Text(f"self-test, {harmless(name)}"))
 
 
 def _tried(found: SelfTest, files: list[ReportFile]) -> int:

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from searchmark.cli._colour import is_live
 from searchmark.cli._fetching import fetch_option, fetch_rest
 from searchmark.cli._groups import config_option
 from searchmark.cli._options import HOW_TO_RUN, OUTPUT, Given, SectionedCommand, config_options, option, precedence
-from searchmark.cli._output import harmless, show, tell
+from searchmark.cli._output import harmless, remark, show, tell
+from searchmark.cli._progress import status_line
+from searchmark.cli._verbosity import Verbosity, verbosity
 from searchmark.config import Config, DatasetConfig
 from searchmark.errors import UsageError
 from searchmark.history.repository import FETCH_ALL
@@ -85,7 +88,7 @@ def command(
         )
     for sentence in (sentence for facts in mined for sentence in summary(facts)):
         tell(sentence)
-    tell(f"written: {output}")
+    remark(f"written: {output}")
     return None
 
 
@@ -136,9 +139,13 @@ def summary(facts: MiningFacts) -> Iterator[str]:
 
 @contextmanager
 def _progress() -> Iterator[OnProgress | None]:
-    """A bar per repository on a terminal, nothing anywhere else."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    """A bar per repository on a terminal, else a line every ten seconds; neither if the user wants quiet."""
+    if sys.stderr is None or verbosity() is Verbosity.QUIET:
         yield None
+        return
+    if not is_live(sys.stderr):
+        with status_line("mining") as say:
+            yield lambda each: say(f"{each.repository}: {each.phase}, {each.done} of {each.total or 'all'}, kept {each.kept}")
         return
     from rich.console import Console
     from rich.markup import escape

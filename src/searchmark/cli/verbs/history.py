@@ -18,7 +18,7 @@ from searchmark.cli._gates import baseline_file
 from searchmark.cli._groups import config_option
 from searchmark.cli._moments import moment
 from searchmark.cli._options import OUTPUT, Command, Given, SectionedCommand, config_options, option, option_group
-from searchmark.cli._output import STDOUT, harmless, show, tell
+from searchmark.cli._output import STDOUT, harmless, remark, show
 from searchmark.config import Config
 from searchmark.errors import EXIT_OK, UsageError
 from searchmark.measures.grammar import parse_measure
@@ -140,7 +140,7 @@ def written(outputs: tuple[str, ...], formats: Mapping[str, Callable[[], str]], 
     for output in outputs:
         if output != STDOUT:
             write_text(output, formats[Path(output).suffix]())
-            tell(f"written: {output}")
+            remark(f"written: {output}")
     if STDOUT in outputs:
         show(formats[".json"]())
     elif not outputs:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from searchmark.cli._output import show, tell
+from searchmark.cli._output import remark, show, tell
 from searchmark.errors import UsageError
 from searchmark.reports.quoting import visible
 
@@ -119,7 +119,7 @@ def _add_to_suite(path: str, topics: str | None, graded: Path, output: str) -> N
     lost = save_suite(found.suite, output, format=format_name)
     more = {"known already": found.known, "pairs without a grade, left out": found.empty}
     counts = "".join(f", {what}: {count}" for what, count in more.items() if count)
-    tell(f"written: {output}, cases: {len(suite)}, new judgments: {found.added}{counts}")
+    remark(f"written: {output}, cases: {len(suite)}, new judgments: {found.added}{counts}")
     for sentence in (*lost, *(["how the suite is tested (agent, corpus, gates)"] if setup != NO_SETUP else [])):
         tell(f"not in it: {sentence}")
 
@@ -145,7 +145,7 @@ def _write_labels(
     write_text(path, labels.lines(zeros=zeros, human=human))
     for sentence in summary(labels, None if synonyms is None else Path(synonyms)):
         tell(sentence)
-    tell(f"written: {path}")
+    remark(f"written: {path}")
 
 
 def _write_review(labels: Labels, count: int, seed: int, path: Path) -> None:
@@ -155,7 +155,9 @@ def _write_review(labels: Labels, count: int, seed: int, path: Path) -> None:
     strata = Strata(labels)
     pairs = draw(strata, count, seed)
     write_text(path, review_text(strata, pairs, path))
-    tell(f"written: {path}, pairs: {len(pairs)}; fill in the column grade with 0, 1, 2 or 3 and read it back with --import {path}")
+    remark(
+        f"written: {path}, pairs: {len(pairs)}; fill in the column grade with 0, 1, 2 or 3 and read it back with --import {path}"
+    )
 
 
 def _compare(labels: Labels, path: Path) -> Mapping[tuple[str, str], int]:

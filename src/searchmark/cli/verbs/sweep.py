@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -14,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from searchmark.cli._colour import in_colour
 from searchmark.cli._database import dsn_option
 from searchmark.cli._groups import SuiteChoice
+from searchmark.cli._heartbeat import duration
 from searchmark.cli._options import (
     HOW_TO_RUN,
     OUTPUT,
@@ -28,7 +28,7 @@ from searchmark.cli._options import (
     option,
     option_group,
 )
-from searchmark.cli._output import STDOUT, show, tell
+from searchmark.cli._output import STDOUT, remark, show, tell, width_of_terminal
 from searchmark.cli._progress import progress_bars
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.options.run_options import CHANGE_NO_ANSWER, RunOptions
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from searchmark.sweeps.result import Sweep
     from searchmark.sweeps.running import RowOutcome, SweepRequest
 
-MINUTE = 60
+WIDTH = 120
 
 
 @click.command(
@@ -182,7 +182,7 @@ def _announce(request: SweepRequest) -> None:
     dropped = f", {grid.duplicates} duplicates dropped" if grid.duplicates else ""
     added = ", the baseline among them, which was added" if grid.baseline.added else ""
     settings, cases = counted(len(grid.settings), "setting"), counted(len(request.suite), "case")
-    tell(f"{settings}{added}{dropped}; {finished} finished already; {cases} each")
+    remark(f"{settings}{added}{dropped}; {finished} finished already; {cases} each")
     for reasons, rows in outdated_rows(request).items():
         tell(f"{rows} finished {'row is' if rows == 1 else 'rows are'} run again: {'; '.join(reasons)}")
     for reason, names in _by_reason(request).items():
@@ -236,8 +236,8 @@ class _RowDisplay:
         self._told = set(request.refused.values())
 
     def row(self, number: int, of: int, setting: GridSetting) -> None:
-        rest = f", about {_duration(self._mean * (of - number + 1))} left" if self._seconds else ""
-        tell(f"row {number} of {of}{rest}: {setting.name}")
+        rest = f", about {duration(self._mean * (of - number + 1))} left" if self._seconds else ""
+        remark(f"row {number} of {of}{rest}: {setting.name}")
         self._begun = time.monotonic()
         self._bars = progress_bars([RunLabel(setting.name)])
         self._report = self._bars.__enter__()
@@ -260,10 +260,6 @@ class _RowDisplay:
         return sum(self._seconds) / len(self._seconds)
 
 
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 2 * MINUTE else f"{seconds / MINUTE:.0f} min"
-
-
 def _deliver(sweep: Sweep, outputs: Sequence[str]) -> int:
     from searchmark.sweeps.rendering import harmless, to_json, to_text, write_sweep
 
@@ -273,10 +269,10 @@ def _deliver(sweep: Sweep, outputs: Sequence[str]) -> int:
     if STDOUT in outputs:
         show(to_json(harmless(sweep)))
     else:
-        terminal = sys.stdout is not None and sys.stdout.isatty()
-        width = shutil.get_terminal_size((120, 0)).columns if terminal else None
-        show(to_text(harmless(sweep), colour=terminal and not os.environ.get("NO_COLOR"), width=width))
+        on_terminal = sys.stdout is not None and sys.stdout.isatty()
+        width = width_of_terminal(WIDTH) if on_terminal else None
+        show(to_text(harmless(sweep), colour=in_colour(sys.stdout), width=width))
     for path in outputs:
         if path != STDOUT:
-            tell(f"written: {path}")
+            remark(f"written: {path}")
     return EXIT_UNTRUSTED if any(row.failure is not None for row in sweep.rows) else EXIT_OK
