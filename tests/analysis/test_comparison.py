@@ -39,7 +39,12 @@ def suite_of(count: int, **column: object) -> Suite:
     return Suite.from_cases(
         "s",
         [
-            Case(f"c{n:04}", f"query {n}", (Judgment(f"a{n}"),), **{name: value(n) for name, value in column.items()})  # type: ignore[operator]  # functions
+            Case(
+                f"c{n:04}",
+                f"query {n}",
+                (Judgment(f"a{n}"), Judgment(f"no{n}", grade=0)),
+                **{name: value(n) for name, value in column.items()},
+            )  # type: ignore[operator]  # functions
             for n in range(count)
         ],
     )
@@ -50,7 +55,7 @@ def run_of(name: str, ranks: list[int], statuses: dict[int, Status] | None = Non
     answers = []
     for n, rank in enumerate(ranks):
         status = (statuses or {}).get(n, "ok")
-        ids = [f"x{i}" for i in range(1, rank)] + [f"a{n}"] if rank else ["x"]
+        ids = [f"x{i}" for i in range(1, rank)] + [f"a{n}"] if rank else [f"no{n}"]
         hits = tuple(Hit(hit, place) for place, hit in enumerate(ids, 1)) if status == "ok" else ()
         answers.append(Answer(f"c{n:04}", status, hits))
     return Run.from_answers(name, answers)

@@ -29,13 +29,23 @@ HARM, SEQUENTIAL, NON_INFERIOR = (GateQuestion(each) for each in ("no-evidence-o
 def suite_of(cases: int, per_origin: int = 1) -> Suite:
     return Suite.from_cases(
         "suite",
-        [Case(f"q{n}", "", (Judgment(f"yes{n}"),), origin=f"o{n // per_origin}" if per_origin > 1 else None) for n in range(cases)],
+        [
+            Case(
+                f"q{n}",
+                "",
+                (Judgment(f"yes{n}"), Judgment(f"no{n}", grade=0)),
+                origin=f"o{n // per_origin}" if per_origin > 1 else None,
+            )
+            for n in range(cases)
+        ],
     )
 
 
 def run_of(suite: Suite, found: int) -> Scores:
     """A run that finds the target of the first cases at rank 1, and that of no other."""
-    answers = [Answer(case, "ok", (Hit(f"yes{row}" if row < found else "no", 1),)) for row, case in enumerate(suite.table.ids)]
+    answers = [
+        Answer(case, "ok", (Hit(f"yes{row}" if row < found else f"no{row}", 1),)) for row, case in enumerate(suite.table.ids)
+    ]
     return score(judge(suite, Run.from_answers("run", answers)), ["RR"])
 
 
@@ -108,7 +118,9 @@ class TestHarm:
     def test_a_measure_without_a_highest_value_is_judged_by_what_the_baseline_could_lose(
         self, question: GateQuestion, grades: tuple[int, int]
     ) -> None:
-        suite = Suite.from_cases("s", [Case(f"q{n}", "", (Judgment(f"yes{n}", grade=grades[n % 2]),)) for n in range(40)])
+        suite = Suite.from_cases(
+            "s", [Case(f"q{n}", "", (Judgment(f"yes{n}", grade=grades[n % 2]), Judgment(f"no{n}", grade=0))) for n in range(40)]
+        )
         before, nothing = (_found(suite, hit) for hit in ("yes", "no"))
         assert compare([before, nothing])[0].differences[0].verdict == "REGRESSED"
         said = foresee(suite, "DCG@10", question, before)

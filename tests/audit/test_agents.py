@@ -387,7 +387,9 @@ def _strong() -> list[tuple[Case, Answer]]:
 
 def test_a_run_that_is_empty_for_most_cases_is_told_in_a_comparison() -> None:
     (found,) = empty_answers(0.6, runs=2)
-    assert found.message.startswith("hardly: answers without any hit: 36 of 60; this run has hardly searched")
+    assert found.message.startswith(
+        "hardly: answers without any hit: 36 of 60 (60 %), like case 'c00'; this run has hardly searched"
+    )
     assert len(found.cases) == 36
 
 

@@ -15,12 +15,12 @@ import pytest
 from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite, load_suite
 from searchmark.audit.auditing import CHECKS, full_audit
 from searchmark.audit.gold_and_corpus.marks import deprecation
-from searchmark.judging.near_ids import NearIds
 from searchmark.audit.gold_and_corpus.own_queries import judgments_of_other_queries
 from searchmark.audit.subject import Subject
 from searchmark.corpora.corpus import Corpus, corpus_of, load_corpus
 from searchmark.experiments import evaluate_run
 from searchmark.findings import Finding, corpus_kinds, spoils
+from searchmark.judging.near_ids import NearIds
 from searchmark.records import Defaults
 from searchmark.suite_audit import audit_suite, audited
 from tests.audit.clean import clean
@@ -75,7 +75,7 @@ class TestMissing:
         found = said(subject([Judgment("createIssueV2"), Judgment("other")], documents("createIssue", "createIssueType", "other")))
         assert (
             found["unreachable-targets"].message
-            == "1 of 2 relevant targets are not in the corpus: 'createIssueV2' (the corpus has 'createIssue')"
+            == "1 of 2 relevant targets (50 %) are not in the corpus: 'createIssueV2' (the corpus has 'createIssue')"
         )
 
     @pytest.mark.parametrize(
@@ -166,7 +166,9 @@ class TestRenamed:
         found = documents("src/names.py", "x")
         assert list(said(subject(judgments, found))) == ["renamed-targets"]
         one_more = said(subject([*judgments, Judgment("y"), Judgment("gone")], [*found, *documents("y")]))
-        assert one_more["unreachable-targets"].message.startswith("1 of 4 relevant targets are not in the corpus (beside 1 that")
+        assert one_more["unreachable-targets"].message.startswith(
+            "1 of 4 relevant targets (25 %) are not in the corpus (beside 1 that"
+        )
 
 
 class TestCopies:

@@ -40,12 +40,18 @@ def test_a_run_whose_hits_all_lack_in_the_corpus_was_not_measured() -> None:
 
 def test_hits_that_no_change_makes_fit_are_told_without_a_hint() -> None:
     said, outcome = found({f"c{row}": tuple(f"{row}:{n}" for n in range(5)) for row in range(3)}, corpus=True)
-    assert (said["all-hits-invalid"].message, outcome) == ("none of 15 hits is in the corpus: '0:0'", "untrusted")
+    assert (said["all-hits-invalid"].message, outcome) == (
+        "none of 15 hits is in the corpus: '0:0'; ids there are like 'agents.md'",
+        "untrusted",
+    )
 
 
 def test_few_hits_may_all_be_made_up() -> None:
     said, outcome = found({"c0": ("nothing",), "c1": ("none",), "c2": ("no",)}, corpus=True)
-    assert (said["invalid-hits"].message, outcome) == ("hits that do not exist in the corpus: 3 of 3, like 'nothing'", "measured")
+    assert (said["invalid-hits"].message, outcome) == (
+        "hits that do not exist in the corpus: 3 of 3 (100 %), like 'nothing'; ids there are like 'agents.md'",
+        "measured",
+    )
 
 
 def test_some_hits_that_do_not_exist_are_told_with_their_share() -> None:
@@ -53,7 +59,7 @@ def test_some_hits_that_do_not_exist_are_told_with_their_share() -> None:
     assert outcome == "measured"
     assert said["invalid-hits"].cases == ("c2",)
     assert said["invalid-hits"].message == (
-        "hits that do not exist in the corpus: 3 of 13, like 'docs/gates.md' (the corpus has 'gates.md'); "
+        "hits that do not exist in the corpus: 3 of 13 (23 %), like 'docs/gates.md' (the corpus has 'gates.md'); "
         "with the prefix 'docs/' left out, 3 of them would be found"
     )
 
@@ -65,14 +71,14 @@ def test_some_hits_that_do_not_exist_are_told_with_their_share() -> None:
 def test_without_a_corpus_a_change_by_which_hits_are_judged_is_told(hit: str, words: str | None) -> None:
     said, outcome = found({f"c{row}": tuple(map(hit.format, PAGES)) for row in range(3)}, corpus=False)
     codes = {"hits-in-other-spelling", "no-hit-judged"} & said.keys()
-    assert (codes, outcome) == (({"no-hit-judged"}, "measured") if words is None else ({"hits-in-other-spelling"}, "untrusted"))
+    assert (codes, outcome) == (({"no-hit-judged"}, "untrusted") if words is None else ({"hits-in-other-spelling"}, "untrusted"))
     assert words is None or f"with {words}, 3 of them would be found" in said["hits-in-other-spelling"].message
 
 
 def test_a_change_by_which_hits_fit_other_cases_alone_is_no_reason() -> None:
     hits = {"c0": ("docs/runs.md",), "c1": ("docs/suites.md",), "c2": ("docs/gates.md", "docs/a", "docs/b")}
     said, outcome = found(hits, corpus=False)
-    assert ("no-hit-judged" in said, outcome) == (True, "measured")
+    assert ("no-hit-judged" in said, outcome) == (True, "untrusted")
 
 
 def test_one_judged_hit_is_enough_to_know_that_names_are_alike() -> None:

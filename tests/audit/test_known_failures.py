@@ -137,7 +137,7 @@ def test_score_ranges_that_were_read_off_another_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "code"), [("empty", "empty-answers"), ("error", "too-many-failures"), ("not_run", "cases-not-run")]
+    ("status", "code"), [("empty", "all-answers-empty"), ("error", "too-many-failures"), ("not_run", "cases-not-run")]
 )
 def test_an_arm_that_never_ran(status: Status, code: str) -> None:
     """Its table was missing, so it was scored zero and certified as significantly worse."""

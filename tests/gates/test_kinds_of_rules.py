@@ -49,7 +49,14 @@ def suite_of(cases: int = CASES, **more: object) -> Suite:
     return Suite.from_cases(
         "s",
         [
-            Case(f"c{n}", f"q{n}", (Judgment("a"), Judgment("b")), category="odd" if n % 2 else "even", tags=("t",), origin=f"o{n}")
+            Case(
+                f"c{n}",
+                f"q{n}",
+                (Judgment("a"), Judgment("b"), Judgment("x", grade=0)),
+                category="odd" if n % 2 else "even",
+                tags=("t",),
+                origin=f"o{n}",
+            )
             for n in range(cases)
         ],
         **more,

@@ -149,7 +149,7 @@ class TestWhatCardsSay:
         ],
     )
     def test_a_comparison_says_its_verdict_in_words(self, before: str, after: str, words: str) -> None:
-        suite = Suite.from_cases("s", [Case(f"c{n}", "q", (Judgment(f"a{n}"),)) for n in range(20)])
+        suite = Suite.from_cases("s", [Case(f"c{n}", "q", (Judgment(f"a{n}"), Judgment(f"b{n}", grade=0))) for n in range(20)])
         runs = [
             Run.from_scores({f"c{n}": {f"{hit}{n}": 1.0} for n in range(20)}, agent)
             for agent, hit in (("before", before), ("after", after))

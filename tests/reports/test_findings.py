@@ -97,11 +97,15 @@ class TestCases:
         cases = [Case(name, judgments=(Judgment("a"),)) for name in answerable]
         cases += [Case(name, unanswerable=True) for name in names[found + empty :]]
         answers = [Answer(name, "ok", (Hit("a", 1),)) for name in names[:found]] + [Answer(name, "empty") for name in names[found:]]
-        said = findings_of(Run.from_answers("r", answers), Suite.from_cases("s", cases)).get("empty-answers")
-        message = f"answers without any hit: {empty} of {found + empty}"
-        assert (said and (said.severity, said.message, said.cases)) == (
-            ("warning", message, tuple(answerable[found:])) if noted else None
+        said = findings_of(Run.from_answers("r", answers), Suite.from_cases("s", cases))
+        told = said.get("empty-answers") or said.get("all-answers-empty")
+        some = (
+            "warning",
+            f"answers without any hit: {empty} of {found + empty} (90 %), like case 'c01'",
+            tuple(answerable[found:]),
         )
+        none = ("error", f"untrusted: all of {empty} answers are empty: the agent returned no hit for any case", ())
+        assert (told and (told.severity, told.message, told.cases)) == ((some if found else none) if noted else None)
 
     def test_cases_that_a_run_does_not_mention_are_not_empty_answers_too(self) -> None:
         suite = Suite.from_cases("s", [Case(f"c{row:02}", judgments=(Judgment("a"),)) for row in range(20)])

@@ -63,8 +63,9 @@ class TestText:
 class TestMarkdown:
     def test_the_verdict_comes_first(self) -> None:
         lines = render(report_of(minimum=0.9), "markdown").splitlines()
-        assert lines[0] == "# demo: search quality"
-        assert lines[2].startswith("**gate untrusted")
+        assert lines[0] == "**untrusted: 1 of 3 cases ended in an error or a time-out, more than 5%**"
+        assert lines[2] == "# demo: search quality"
+        assert lines[4].startswith("**gate untrusted")
 
     def test_no_markup_survives(self) -> None:
         text = render(report_of(HOSTILE, hit=HOSTILE), "markdown")
@@ -121,7 +122,9 @@ class TestUnits:
         assert row == "| bm25@\u200bparent | 2 / 3 ms | 1 / 2 ms | 0.5 s | 4.1 KB | 1 MB |"
 
     def test_a_tiny_p_is_not_zero(self) -> None:
-        suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment(f"a{n}"),)) for n in range(100)])
+        suite = Suite.from_cases(
+            "s", [Case(f"c{n}", judgments=(Judgment(f"a{n}"), Judgment(f"x{n}", grade=0))) for n in range(100)]
+        )
         runs = [
             Run.from_answers(name, [Answer(f"c{n}", "ok", (Hit(f"{hit}{n}", 1),)) for n in range(100)])
             for name, hit in (("old", "x"), ("new", "a"))

@@ -160,7 +160,9 @@ def _duplicates(judged: Judged) -> Iterator[Distrust]:
 
 def _one_document(judged: Judged) -> Iterator[Distrust]:
     """One document for every case, where it is a target of fewer than half of them."""
-    returned, rows = judged.matches.returned, np.flatnonzero(judged.status == OK)
+    judgments = judged.suite.judgments
+    with_target = np.bincount(judgments.case[judgments.grades > 0], minlength=len(judged.suite)) > 0
+    returned, rows = judged.matches.returned, np.flatnonzero((judged.status == OK) & with_target)
     if len(rows) < FEWEST_CASES or (returned[rows] != 1).any() or is_of_control(judged.run):
         return
     run, ids = judged.run, judged.suite.table.ids
@@ -168,6 +170,11 @@ def _one_document(judged: Judged) -> Iterator[Distrust]:
     name = next(answers, None)
     if name is None or any(each != name for each in answers):
         return
-    right = len(np.unique(judged.matches.case[judged.matches.grade > 0]))
-    if right < HALF * len(rows):
+    if not mostly_right(judged):
         yield Distrust("one_document", f"all of {len(rows)} answers are one document, {name!r}, whatever was asked")
+
+
+def mostly_right(judged: Judged) -> bool:
+    """Whether something relevant was found for at least half of the cases: then one answer to all of them may be right."""
+    found = judged.matches.case[(judged.matches.grade > 0) & judged.matches.valid]
+    return len(np.unique(found)) >= HALF * len(judged.suite)

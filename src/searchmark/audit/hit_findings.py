@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from searchmark.corpora.corpus import Survey
 from searchmark.findings import Finding, finding
 from searchmark.findings.sentences import share
 from searchmark.judging.judge import Judged
-from searchmark.judging.near_ids import NearIds, beside
+from searchmark.judging.near_ids import NearIds
 
 
 def hit_findings(judged: Judged, corpus: Survey | None) -> Iterator[Finding]:
@@ -27,15 +27,9 @@ def hit_findings(judged: Judged, corpus: Survey | None) -> Iterator[Finding]:
     with_invalid = np.unique(np.searchsorted(run.starts, rows, "right") - 1).tolist()
     names = {run.case_ids[case] for case in with_invalid}
     cases = [case for case in judged.suite.table.ids if case in names]
-    shown = _shown(near, hits) if remedy is None else remedy.shown(hits)
+    shown = near.shown(hits[0], both_sides=is_all) if remedy is None else remedy.shown(hits)
     if is_all and (remedy is not None or none_exists(judged)):
         yield finding("all-hits-invalid", f"none of {len(hits)} hits is in the corpus: {shown}", cases)
     else:
         told = f"hits that do not exist in the corpus: {len(hits)} of {len(run.ids)} ({share(len(hits), len(run.ids))})"
         yield finding("invalid-hits", f"{told}, like {shown}", cases)
-
-
-def _shown(near: NearIds, hits: Sequence[str]) -> str:
-    """A hit with the id that it most likely means, or else with any id of the corpus, so that both sides are seen."""
-    nearest, other = near.nearest(hits[0]), near.any_id
-    return beside(hits[0], nearest) if nearest is not None or other is None else f"{hits[0]!r}; the corpus has ids like {other!r}"

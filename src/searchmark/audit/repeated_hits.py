@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from searchmark.analysis.controls import is_of_control
+from searchmark.analysis.distrust import mostly_right
 from searchmark.findings import Finding, finding
 from searchmark.findings.sentences import share
 from searchmark.judging.judge import Judged
@@ -37,5 +38,5 @@ def same_answers(judged: Judged) -> Iterator[Finding]:
         return
     answers = ([run.ids[hit] for hit in range(*run.starts[row : row + 2].tolist())] for row in rows)
     first = next(answers)
-    if len(set(first)) > 1 and all(each == first for each in answers):
+    if len(set(first)) > 1 and not mostly_right(judged) and all(each == first for each in answers):
         yield finding("same-answers", f"all {len(rows)} answers are the same, whatever was asked: they begin with {first[0]!r}")

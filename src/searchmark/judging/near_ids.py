@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice, takewhile
+from types import MappingProxyType
 from urllib.parse import unquote
 
 MOST_IDS, MOST_TARGETS = 100_000, 1000  # that are looked at: reports wait for this
@@ -69,10 +70,15 @@ class NearIds:
         best = max(self.remedies, key=lambda each: len(each.found), default=None)
         return best if best is not None and len(best.found) >= max(len(self._missing) / 2, fewest) else None
 
-    @property
-    def any_id(self) -> str | None:
-        """One of the ids, to show how they are written."""
-        return next(iter(self._ids), None)
+    def shown(self, *names: str, both_sides: bool, known: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Missing names, each with the id that it most likely means.
+
+        Where no id is near to any and ``both_sides`` are wanted, with one that shows how ids are written. ``known`` are those
+        of which it is known what they mean.
+        """
+        nearest = [known.get(name) or self.nearest(name) for name in names]
+        shown = ", ".join(map(beside, names, nearest))
+        return shown if any(nearest) or not self._ids or not both_sides else f"{shown}; ids there are like {self._ids[0]!r}"
 
     def nearest(self, target: str) -> str | None:
         """The id that a missing target most likely means; None where a person would see none that is near."""

@@ -9,7 +9,6 @@ from searchmark.audit.gold_and_corpus.renamed import new_names_of
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
 from searchmark.findings.sentences import share
-from searchmark.judging.near_ids import beside
 
 
 def missing_targets(subject: Subject) -> Iterator[Finding]:
@@ -46,10 +45,8 @@ def _examples(missing: MissingTargets, targets: Sequence[str], renamed: Mapping[
     distinct, remedy = list(dict.fromkeys(targets)), missing.remedy
     if remedy is not None:
         return remedy.shown(targets)
-    nearest = [renamed.get(target) or missing.near.nearest(target) for target in distinct[:SHOWN]]
-    shown = ", ".join(map(beside, distinct[:SHOWN], nearest)) + _more(len(distinct) - SHOWN)
-    other = missing.near.any_id
-    return shown if any(nearest) or other is None else f"{shown}; the corpus has ids like {other!r}"
+    shown = missing.near.shown(*distinct[:SHOWN], both_sides=missing.is_all, known=renamed)
+    return shown + _more(len(distinct) - SHOWN)
 
 
 def _more(rest: int) -> str:
