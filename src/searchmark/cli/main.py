@@ -15,6 +15,7 @@ from importlib import import_module
 
 import click
 
+from searchmark.cli._user_paths import with_user_paths
 from searchmark.errors import (
     EXIT_BISECT_SKIP,
     EXIT_GATE_FAILED,
@@ -66,7 +67,7 @@ class LazyGroup(click.Group):
         if verb not in VERBS:
             return None
         command: click.Command = import_module(f"searchmark.cli.verbs.{verb}").command
-        return command
+        return with_user_paths(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # as above
         with formatter.section("Commands"):

@@ -13,6 +13,7 @@ from searchmark.config.restrictions import refuse_other_meanings, refuse_reachin
 from searchmark.config.sections import Config
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import check_readable, check_shape, read_utf8
+from searchmark.options.user_paths import user_path
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ def load_config(path: str | PathLike[str] | None = None, *, search: bool = True)
     and options of foreign agents, and no paths outside of the project.
     """
     if path is not None:
-        file = Path(path)
+        file = user_path(path)
         check_readable(file)
         return _checked(file, parse_config(file, read_utf8(file)))
     found = find_config(Path.cwd()) if search else None
@@ -57,4 +58,4 @@ def _beside(folder: Path, config: Config) -> Config:
     """The config with a baseline that it names where that belongs: beside its file, so that both are under version control."""
     named = config.gates.baseline
     loaded = LoadedConfig(**{each.name: getattr(config, each.name) for each in fields(config)}, folder=folder)
-    return loaded if named is None else replace(loaded, gates=replace(config.gates, baseline=str(folder / named)))
+    return loaded if named is None else replace(loaded, gates=replace(config.gates, baseline=str(folder / user_path(named))))

@@ -16,6 +16,7 @@ from searchmark.history.repository import FULL_HASH
 from searchmark.history.sources import parse_repository
 from searchmark.options.field_names import MAP_HELP, FieldNames
 from searchmark.options.option import Option
+from searchmark.options.user_paths import expand_paths
 from searchmark.records import PARENT, WORK_TREE, Case, Suite
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ class Where:
     base: Path | None = None
     repository_path: str | None = None
     service: str | None = None
+
+    def __post_init__(self) -> None:
+        expand_paths(self, "corpus", "repositories", "repository_path")
 
 
 def snapshots_of(suite: Suite, where: Where) -> list[str | None]:

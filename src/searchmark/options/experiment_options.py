@@ -8,6 +8,7 @@ from typing import Annotated
 from annotated_types import Ge
 
 from searchmark.options.option import Option
+from searchmark.options.user_paths import expand_paths
 
 OUR_FOLDER = ".searchmark"  # where journals are kept unless another folder is named; never searched
 
@@ -32,6 +33,9 @@ class Resumption:
     resume: Annotated[bool, Option("Resume this command after an interruption.")] = False
     retry_errors: Annotated[bool, Option("Resume, and ask again what ended in an error or a time-out.")] = False
     journal_folder: Annotated[str, Option("Folder to record answers in as they arrive.", ("--journal",), "FOLDER")] = OUR_FOLDER
+
+    def __post_init__(self) -> None:
+        expand_paths(self, "journal_folder")
 
     @property
     def wanted(self) -> bool:

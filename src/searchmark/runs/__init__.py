@@ -12,6 +12,7 @@ from pathlib import Path
 
 from searchmark.errors import UsageError
 from searchmark.files.store import BOM, check_readable, file_name, inner_suffix, open_file
+from searchmark.options.user_paths import user_path
 from searchmark.records import Run, display_names
 
 FORMATS = ("native", "json", "trec")
@@ -24,7 +25,7 @@ def load_run(
     mapping: Mapping[str, str] | None = None,  # noqa: ARG001  # no format has fields with names of its own yet
 ) -> Run:
     """Read a saved run; ``mapping`` says what the file calls its fields: ``{"query": "q", "id": "docid"}``."""
-    path = Path(path)
+    path = user_path(path)
     check_readable(path)
     chosen = format or _detect(path)
     if chosen == "native":
@@ -48,7 +49,8 @@ def save_run(run: Run, path: str | PathLike[str], *, private: bool = False) -> l
     Returns what the file could not hold, a sentence each; our own format holds everything, and can be ``private``: for the owner
     alone.
     """
-    if _is_trec(Path(path)):
+    path = user_path(path)
+    if _is_trec(path):
         from searchmark.runs.trec import write_trec
 
         return write_trec(run, path)
@@ -60,7 +62,8 @@ def save_run(run: Run, path: str | PathLike[str], *, private: bool = False) -> l
 
 def check_target(target: str | PathLike[str], runs: int, cases: Iterable[str]) -> None:
     """Refuse what `save_runs` would refuse, as far as it is known before the runs are made."""
-    if not _is_trec(Path(target)) or Path(target).is_dir():
+    target = user_path(target)
+    if not _is_trec(target) or target.is_dir():
         return
     from searchmark.runs.trec import refuse_blanks
 
@@ -78,7 +81,7 @@ def save_runs(runs: Sequence[Run], target: str | PathLike[str], on_loss: Callabl
 
     ``on_loss`` is called with what a file could not hold, sentence by sentence.
     """
-    path = Path(target)
+    path = user_path(target)
     check_target(path, len(runs), ())
     if len(runs) == 1 and path.suffix and not path.is_dir():
         paths = [path]
