@@ -13,6 +13,7 @@ from searchmark.indexes import IndexChoice
 from searchmark.indexes.index import Distance
 from searchmark.options.sensitive import FilePath, ModelName
 from searchmark.options.strict import strict_record
+from searchmark.options.user_paths import expand_paths
 
 LEAST = {"mean_of": 1, "top_k": 1, "query_cache": 0, "recall_k": 1, "candidates": 1}
 
@@ -57,6 +58,7 @@ class SemanticConfig:
     index_file: FilePath | None = None
 
     def __post_init__(self) -> None:
+        expand_paths(self, "index_file")
         for name, low in LEAST.items():
             value = getattr(self, name)
             if value is not None and value < low:

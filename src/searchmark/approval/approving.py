@@ -18,6 +18,7 @@ from searchmark.errors import FormatError, UsageError
 from searchmark.files.in_place import read_to_change
 from searchmark.files.store import BOM, atomic_write, check_readable, check_replaceable
 from searchmark.files.text_encoding import strict_text
+from searchmark.options.user_paths import user_path
 from searchmark.records import Case, Run, Suite
 from searchmark.suites import read_suite
 from searchmark.suites.detect import detect
@@ -43,7 +44,7 @@ def approve(
     Every change is decided on before anything is written. The file is changed in place, in the lines that change and no
     others, and not at all if it was changed by others meanwhile. Without ``write`` all but that is done.
     """
-    path = Path(path)
+    path = user_path(path)
     _refuse_format(path, format)
     if write:
         check_replaceable(path)

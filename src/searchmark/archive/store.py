@@ -24,6 +24,7 @@ from searchmark.files.folders import OWNER_ONLY, make_private_folder
 from searchmark.files.our_folder import keep_out_of_git
 from searchmark.files.store import atomic_write, file_name, read_bytes, write_text
 from searchmark.options.experiment_options import OUR_FOLDER
+from searchmark.options.user_paths import user_path
 from searchmark.records import Run, display_names
 from searchmark.reports import pieces_of, read_report, without_known_secrets
 from searchmark.reports.json_file import parse_report
@@ -46,7 +47,7 @@ class Archive:
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
-        self.folder = Path(folder)
+        self.folder = user_path(folder)
 
     def entries(self) -> list[ArchiveEntry]:
         """Every entry, the newest first."""

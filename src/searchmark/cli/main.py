@@ -15,6 +15,7 @@ from importlib import import_module
 
 import click
 
+from searchmark.cli._user_paths import with_user_paths
 from searchmark.cli._verbosity import forget, verbosity_options, with_verbosity
 from searchmark.errors import (
     EXIT_BISECT_SKIP,
@@ -66,7 +67,8 @@ class LazyGroup(click.Group):
         verb = ALIASES.get(cmd_name, cmd_name)
         if verb not in VERBS:
             return None
-        return with_verbosity(import_module(f"searchmark.cli.verbs.{verb}").command)
+        command: click.Command = import_module(f"searchmark.cli.verbs.{verb}").command
+        return with_verbosity(with_user_paths(command))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # as above
         with formatter.section("Commands"):

@@ -13,6 +13,7 @@ from searchmark.config.restrictions import refuse_other_meanings, refuse_reachin
 from searchmark.config.sections import Config
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import check_readable, check_shape, read_utf8
+from searchmark.options.user_paths import user_path
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ def load_config(path: str | PathLike[str] | None = None, *, search: bool = True)
     and options of foreign agents, and no paths outside of the project.
     """
     if path is not None:
-        file = Path(path)
+        file = user_path(path)
         check_readable(file)
         return _checked(file, parse_config(file, read_utf8(file)))
     found = find_config(Path.cwd()) if search else None
@@ -67,4 +68,4 @@ def _beside(file: Path, config: Config) -> Config:
 
 
 def _from(folder: Path, path: str | None) -> str | None:
-    return None if path is None else str(folder / Path(path).expanduser())
+    return None if path is None else str(folder / user_path(path))

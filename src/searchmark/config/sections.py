@@ -19,6 +19,7 @@ from searchmark.options.option import Option, Setting, check_fields
 from searchmark.options.run_options import RunOptions
 from searchmark.options.sensitive import Address, KeyVariable, PathBeside, RepositoryPath, WrittenFolder
 from searchmark.options.strict import strict_record
+from searchmark.options.user_paths import expand_paths
 from searchmark.records.versions import Versions
 
 # Headings in the help of ``generate``.
@@ -50,6 +51,9 @@ class RewriterConfig:
     cache: WrittenFolder | None = None
     prompt: str | None = None
 
+    def __post_init__(self) -> None:
+        expand_paths(self, "cache")
+
 
 @strict_record
 class OutputConfig:
@@ -65,6 +69,7 @@ class OutputConfig:
     generate_visualizations: bool = False
 
     def __post_init__(self) -> None:
+        expand_paths(self, "directory")
         named = self.file_name
         for pattern in named.values() if isinstance(named, Mapping) else [named] if named is not None else []:
             check_pattern(pattern)
@@ -139,6 +144,7 @@ class DatasetConfig:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        expand_paths(self, "repository_path")
         if self.max_files < self.min_files:
             raise UsageError(f"max_files must be at least min_files ({self.min_files}), not {self.max_files}")
 

@@ -19,6 +19,7 @@ from searchmark.history.sources import parse_repository
 from searchmark.options.field_names import MAP_HELP, FieldNames
 from searchmark.options.option import Option
 from searchmark.options.short_repr import short_repr
+from searchmark.options.user_paths import expand_paths
 from searchmark.records import PARENT, WORK_TREE, Case, Document, Suite
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ class Where:
     documents: Corpus | None = None
 
     __repr__ = short_repr
+
+    def __post_init__(self) -> None:
+        expand_paths(self, "corpus", "repositories", "repository_path")
 
 
 def where_in(corpus: Any) -> Where:

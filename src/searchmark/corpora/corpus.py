@@ -25,6 +25,7 @@ from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.files.packed import found_file
 from searchmark.files.store import check_readable, inner_stem
 from searchmark.options.short_repr import short_repr
+from searchmark.options.user_paths import user_path
 from searchmark.records import Document
 from searchmark.records.shown import quoted
 
@@ -205,7 +206,7 @@ def load_corpus(path: str | PathLike[str], mapping: FieldMapping | None = None) 
     from searchmark.corpora.directory import DirectorySource
     from searchmark.corpora.documents import FileSource
 
-    given = Path(path)
+    given = user_path(path)
     check_readable(given)
     file = found_file(given / "corpus.jsonl") if given.is_dir() else given
     if file is None:

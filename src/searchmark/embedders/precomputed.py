@@ -22,6 +22,7 @@ from searchmark.embedders.fingerprint import Fingerprint
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import check_readable, check_shape, parse_json, read_text
 from searchmark.options.sensitive import FilePath
+from searchmark.options.user_paths import expand_paths
 
 SQLITE = {".sqlite", ".sqlite3", ".db"}
 
@@ -44,6 +45,9 @@ class PrecomputedOptions(EmbedderOptions):
     queries: FilePath | None = None
     query_embedder: EmbedderChoice | None = None
     cache: bool = False  # they are on disk as it is
+
+    def __post_init__(self) -> None:
+        expand_paths(self, "vectors", "ids", "queries")
 
     def load_model(self) -> Model:
         return PrecomputedModel(self)

@@ -15,6 +15,7 @@ from searchmark.gates.relative import RelativeRule
 from searchmark.gates.rules import Rule
 from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.short_repr import short_repr
+from searchmark.options.user_paths import user_path
 from searchmark.records import Run
 from searchmark.runs import load_run
 from searchmark.suites.baseline_metrics import BaselineMetrics, is_baseline_metrics, load_baseline_metrics
@@ -75,7 +76,8 @@ def check_location(file: Path) -> None:
 
 def load_baseline(path: str | Path) -> Baseline:
     """The baseline in a file; a file that is not there is told when a rule asks for it."""
-    check_location(Path(path))
+    path = user_path(path)
+    check_location(path)
     found = read_baseline(path)
     if found is None:
         advice = "name it with --against FILE, or make it with 'searchmark baseline update RUN'"

@@ -23,6 +23,7 @@ from searchmark.indexes.index import Distance, Estimates, IndexOptions, Neighbou
 from searchmark.indexes.shortlist import Shortlist, floor_below, kth_largest
 from searchmark.options.sensitive import WrittenFile
 from searchmark.options.strict import strict_record
+from searchmark.options.user_paths import expand_paths
 
 WIDE_ROWS = 256  # vectors that are widened to float64 at once: what is made of them stays in the processor's cache
 TOGETHER = 1024  # queries whose scores are made by one matmul; fewer if many neighbours are wanted
@@ -43,6 +44,7 @@ class ExactOptions(IndexOptions):
     memory_mb: Annotated[int, Ge(0)] | None = None
 
     def __post_init__(self) -> None:
+        expand_paths(self, "file")
         if self.file is not None and self.memory_mb is not None:
             raise ValueError("file and memory_mb exclude each other; set one of them")
 

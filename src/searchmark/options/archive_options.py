@@ -9,6 +9,7 @@ from searchmark.options.experiment_options import OUR_FOLDER
 from searchmark.options.option import Option, check_fields
 from searchmark.options.sensitive import WrittenFolder
 from searchmark.options.strict import strict_record
+from searchmark.options.user_paths import expand_paths
 
 ARCHIVE_FOLDER = f"{OUR_FOLDER}/runs"
 
@@ -18,6 +19,9 @@ class ArchiveFolder:
     """Where the archive is."""
 
     directory: Annotated[WrittenFolder, Option("Folder of the archive.", ("--archive-folder",), "FOLDER")] = ARCHIVE_FOLDER
+
+    def __post_init__(self) -> None:
+        expand_paths(self, "directory")
 
 
 @strict_record
@@ -34,6 +38,7 @@ class ArchiveOptions(ArchiveFolder):
     ] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_fields(self)
         if not self.directory:
             raise UsageError("the folder of the archive has no name; leave --archive-folder out, or name one")

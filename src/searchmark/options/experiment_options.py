@@ -9,6 +9,7 @@ from annotated_types import Ge
 
 from searchmark.options.option import Option
 from searchmark.options.short_repr import short_repr
+from searchmark.options.user_paths import expand_paths
 
 OUR_FOLDER = ".searchmark"  # where journals are kept unless another folder is named; never searched
 
@@ -37,6 +38,9 @@ class Resumption:
     journal_folder: Annotated[str, Option("Folder to record answers in as they arrive.", ("--journal",), "FOLDER")] = OUR_FOLDER
 
     __repr__ = short_repr
+
+    def __post_init__(self) -> None:
+        expand_paths(self, "journal_folder")
 
     @property
     def wanted(self) -> bool:

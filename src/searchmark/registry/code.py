@@ -15,6 +15,7 @@ from typing import Any
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.source import AgentSource, BuiltIn, Command, EntryPoint, Http, InProcess, Mcp, PythonClass
 from searchmark.errors import UsageError, shortened
+from searchmark.options.user_paths import user_path
 from searchmark.registry.known import entry_points_of_plugins
 
 
@@ -76,7 +77,7 @@ def _module(name: str) -> Any:
     if name.endswith(".py"):
         from importlib.util import module_from_spec, spec_from_file_location
 
-        path = Path(name).resolve()
+        path = user_path(name).resolve()
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {name}")
         _find_modules_in(path.parent)

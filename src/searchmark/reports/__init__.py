@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import cast
 
 from searchmark.errors import UsageError
+from searchmark.options.user_paths import user_path
 from searchmark.reports.building import build_comparison, build_report
 from searchmark.reports.json_file import read_report
 from searchmark.reports.report import Report
@@ -87,7 +88,8 @@ def write_report(report: Report, path: str | PathLike[str], format: str | None =
     """Write a report, in the format that the extension names unless one is named here."""
     from searchmark.files.store import write_text
 
-    write_text(path, pieces_of(report, format or format_of(Path(path))))
+    path = user_path(path)
+    write_text(path, pieces_of(report, format or format_of(path)))
 
 
 def without_known_secrets(report: Report) -> Report:

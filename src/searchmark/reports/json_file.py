@@ -18,6 +18,7 @@ from searchmark.analysis.usage import UsageSummary
 from searchmark.errors import FormatError
 from searchmark.files.store import check_shape, parse_json, plain_json, read_text
 from searchmark.gates.rules import Gate
+from searchmark.options.user_paths import user_path
 from searchmark.records import STATUSES, IndexBuild
 from searchmark.reports.case_entries import case_entries, fact_entries, with_numbers
 from searchmark.reports.report import REPORT_SCHEMA, AgentSummary, Report, Summaries
@@ -152,6 +153,7 @@ def _measure_data(summaries: Summaries) -> dict[str, Any]:
 
 def read_report(path: str | PathLike[str]) -> Report:
     """Read a report that was written as JSON."""
+    path = user_path(path)
     return parse_report(path, read_text(path))
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import check_readable, file_name
+from searchmark.options.user_paths import user_path
 from searchmark.records import Run, display_names
 from searchmark.runs.detect import FORMATS as FORMATS
 from searchmark.runs.detect import detect, reader_of
@@ -44,7 +45,7 @@ def runs_in(
     name: str | None = None,
 ) -> list[Run]:
     """All runs of a file, of which a name chooses one; where there is one only, that is its name."""
-    file = RunFile(Path(path), mapping or {})
+    file = RunFile(user_path(path), mapping or {})
     check_readable(file.path)
     chosen = format or detect(file)
     if chosen not in FORMATS:
@@ -64,9 +65,9 @@ def runs_in(
 def named_path(text: str) -> tuple[str | None, Path]:
     """A run as the command line has it, ``NAME=PATH`` or a path alone; a file that is there is never taken apart."""
     name, separator, path = text.partition("=")
-    if not separator or not name.strip() or not path or "/" in name or Path(text).expanduser().exists():
-        return None, Path(text).expanduser()
-    return name.strip(), Path(path).expanduser()
+    if not separator or not name.strip() or not path or "/" in name or user_path(text).exists():
+        return None, user_path(text)
+    return name.strip(), user_path(path)
 
 
 def save_run(run: Run, path: str | PathLike[str], *, private: bool = False) -> list[str]:
@@ -75,7 +76,8 @@ def save_run(run: Run, path: str | PathLike[str], *, private: bool = False) -> l
     Returns what the file could not hold, a sentence each; our own format holds everything, and can be ``private``: for the owner
     alone.
     """
-    if _is_trec(Path(path)):
+    path = user_path(path)
+    if _is_trec(path):
         from searchmark.runs.trec import write_trec
 
         return write_trec(run, path)
@@ -87,7 +89,8 @@ def save_run(run: Run, path: str | PathLike[str], *, private: bool = False) -> l
 
 def check_target(target: str | PathLike[str], runs: int, cases: Iterable[str]) -> None:
     """Refuse what `save_runs` would refuse, as far as it is known before the runs are made."""
-    if not _is_trec(Path(target)) or Path(target).is_dir():
+    target = user_path(target)
+    if not _is_trec(target) or target.is_dir():
         return
     from searchmark.runs.trec import refuse_blanks
 
@@ -105,7 +108,7 @@ def save_runs(runs: Sequence[Run], target: str | PathLike[str], on_loss: Callabl
 
     ``on_loss`` is called with what a file could not hold, sentence by sentence.
     """
-    path = Path(target)
+    path = user_path(target)
     check_target(path, len(runs), ())
     if len(runs) == 1 and path.suffix and not path.is_dir():
         paths = [path]

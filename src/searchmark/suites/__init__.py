@@ -14,6 +14,7 @@ from searchmark.errors import UsageError
 from searchmark.files.store import check_readable, collector_paused
 from searchmark.options.field_names import check_suite_roles
 from searchmark.options.grade_words import check_grade_words
+from searchmark.options.user_paths import user_path
 from searchmark.records import Suite
 from searchmark.suites.checks import check_metadata
 from searchmark.suites.detect import FORMATS, detect
@@ -50,9 +51,9 @@ def load_suite_with_setup(
     grades: Mapping[str, float] | None = None,
 ) -> tuple[Suite, SuiteSetup]:
     """Read a suite, and what its header says about testing it; only native suites have one."""
-    source = Source(Path(path), field_names=check_suite_roles(mapping or {}), grades=check_grade_words(grades or {}))
+    source = Source(user_path(path), field_names=check_suite_roles(mapping or {}), grades=check_grade_words(grades or {}))
     check_readable(source.path)
-    return _with_setup(source, format, topics)
+    return _with_setup(source, format, None if topics is None else user_path(topics))
 
 
 def read_suite(source: Source, format: str | None = None, topics: str | PathLike[str] | None = None) -> Suite:  # noqa: A002  # as above
@@ -102,7 +103,7 @@ def _reader(name: str) -> Callable[[Source], Suite]:
 def save_suite(suite: Suite, path: str | PathLike[str], *, format: str = "native") -> list[str]:  # noqa: A002  # as above
     """Write a suite, whole or not at all; returns what the format could not hold, a sentence each."""
     writer = _writer(format)
-    return list(writer(suite, path))
+    return list(writer(suite, user_path(path)))
 
 
 def _writer(name: str) -> Callable[[Suite, str | PathLike[str]], Iterable[str]]:

@@ -16,6 +16,7 @@ from searchmark.files.schemas import Schema
 from searchmark.files.store import check_shape, inner_stem, write_text
 from searchmark.options.gate_options import GateOptions
 from searchmark.options.strict import strict_record
+from searchmark.options.user_paths import user_path
 from searchmark.records import Case, Defaults, Suite, SuiteKind
 from searchmark.suites.checks import check_cases, check_defaults
 from searchmark.suites.source import Source
@@ -95,12 +96,12 @@ def _setup(source: Source, content: SuiteFile) -> SuiteSetup:
     """What the header says, with paths that do not depend on the working directory."""
     folder, gates, agent = source.path.absolute().parent, content.gates, content.agent
     if gates.baseline is not None:
-        gates = replace(gates, baseline=str(folder / gates.baseline))
+        gates = replace(gates, baseline=str(folder / user_path(gates.baseline)))
     if source.is_yaml and isinstance(agent, Mapping):
         from searchmark.files.yaml_files import parse_yaml
 
         agent = parse_yaml(source.path, source.text, numbers=True)["agent"]  # options of an agent are settings, and no ids
-    corpus = None if content.corpus is None else folder / content.corpus
+    corpus = None if content.corpus is None else folder / user_path(content.corpus)
     return SuiteSetup(agent, content.mode, corpus, gates, content.only_in_ci, content.skip_if_missing)
 
 

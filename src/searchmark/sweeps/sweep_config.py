@@ -15,6 +15,7 @@ from searchmark.errors import FormatError
 from searchmark.files.store import check_readable, check_shape, read_utf8
 from searchmark.options.run_options import DEEPEST
 from searchmark.options.strict import strict_record
+from searchmark.options.user_paths import user_path
 
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")
 
@@ -46,7 +47,7 @@ def load_sweep(path: str | PathLike[str]) -> SweepConfig:
 
     from searchmark.files.yaml_files import parse_yaml
 
-    file = Path(path)
+    file = user_path(path)
     check_readable(file)
     data = parse_yaml(file, read_utf8(file), numbers=True)
     if not isinstance(data, Mapping):

@@ -19,6 +19,7 @@ from searchmark.gates.reading import look_book, rules_of
 from searchmark.gates.rules import Gate
 from searchmark.options.gate_options import GateOptions
 from searchmark.options.run_options import RunOptions
+from searchmark.options.user_paths import user_path
 from searchmark.records import Run, Suite
 from searchmark.registry import load_agent
 from searchmark.suites import load_suite_with_setup
@@ -45,18 +46,18 @@ def assert_search(
     result that cannot be relied on raises as well.
     """
     __tracebackhide__ = True
-    path = None if isinstance(suite, Suite) else Path(suite)
+    path = None if isinstance(suite, Suite) else user_path(suite)
     asked, setup = (suite, NO_SETUP) if isinstance(suite, Suite) else load_suite_with_setup(suite)
     wanted = gate_options_of(gates)
     rules = rules_of(wanted)
-    named = wanted.baseline if baseline is None else baseline if isinstance(baseline, Run) else Path(baseline)
+    named = wanted.baseline if baseline is None else baseline if isinstance(baseline, Run) else user_path(baseline)
     compared_with = baseline_in_use(named, None, rules)
     if not rules and not compared_with.rules:
         raise UsageError('there is no rule to check: give gates, such as {"P@5": 0.85}')
     where = _where(agent, asked, corpus, setup, path)
     spec = in_one_mode(load_agent(agent))
     ran = Experiment(asked, (spec,), where, options=options, hidden=() if path is None else (path,)).run()
-    looks = LookBook() if named is None or isinstance(named, Run) else look_book(wanted, rules, Path(named))
+    looks = LookBook() if named is None or isinstance(named, Run) else look_book(wanted, rules, user_path(named))
     _, gate = gate_run(ran.suite, ran.runs, rules, baseline=compared_with, looks=looks, corpus=ran.survey)
     if gate is not None and gate.verdict != "passed":
         raise AssertionError(_said(gate, ran.runs[0].agent, ran.suite))

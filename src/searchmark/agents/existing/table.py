@@ -15,6 +15,7 @@ from searchmark.indexes.index import Distance
 from searchmark.indexes.recall import NeighbourRecall
 from searchmark.options.sensitive import DatabaseAddress, FilePath, UsesUnasked
 from searchmark.options.strict import strict_record
+from searchmark.options.user_paths import expand_paths
 from searchmark.records import VectorStatistics
 from searchmark.services.variables import DEFAULT_DSN
 
@@ -50,6 +51,7 @@ class VectorTableConfig(UsesUnasked):
     measure_recall: bool = True
 
     def __post_init__(self) -> None:
+        expand_paths(self, "database")
         if self.dsn is not None and self.database is not None:
             raise UsageError("a table is in PostgreSQL (dsn) or in SQLite (database); leave out one of the two")
         if self.database is not None and (given := [name for name in _OF_PGVECTOR if getattr(self, name) is not None]):

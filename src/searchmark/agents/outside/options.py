@@ -15,6 +15,7 @@ from searchmark.embedders import EmbedderChoice
 from searchmark.errors import UsageError
 from searchmark.options.sensitive import Address, CommandLine, FilePath
 from searchmark.options.strict import strict_record
+from searchmark.options.user_paths import expand_paths
 from searchmark.services.variables import variables_in
 
 LONGEST_TIMEOUT = 86_400
@@ -48,6 +49,7 @@ class CommandConfig:
     max_output_bytes: Annotated[int, Gt(0)] = LARGEST_OUTPUT
 
     def __post_init__(self) -> None:
+        expand_paths(self, "folder", "reads")
         wrong = self._wrong()
         if wrong:
             raise UsageError(wrong)
@@ -149,6 +151,7 @@ class McpConfig:
     max_answer_bytes: Annotated[int, Gt(0)] = LARGEST_OUTPUT
 
     def __post_init__(self) -> None:
+        expand_paths(self, "folder", "reads")
         if self.argv and self.url is not None:
             raise UsageError("an MCP server is started by argv or asked at url; give one of them")
         if self.headers and self.argv:

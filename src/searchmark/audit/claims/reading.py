@@ -17,6 +17,7 @@ from searchmark.audit.claims.printed import LONGEST, MISSING, CellNumber, Printe
 from searchmark.errors import FormatError, shortened
 from searchmark.files.csv_rows import csv_rows
 from searchmark.files.store import check_readable, inner_suffix, read_utf8
+from searchmark.options.user_paths import user_path
 
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")  # an interval has a blank or a semicolon between its ends
 _RULE = re.compile(r"[\s|:\-]+")
@@ -32,7 +33,7 @@ LineCells = tuple[int, list[str]]
 
 def read_claims(path: str | PathLike[str]) -> ClaimTable:
     """Read a table of published numbers."""
-    path = Path(path)
+    path = user_path(path)
     check_readable(path)
     lines = [(line, cells) for line, cells in _lines(path) if any(cell.strip() for cell in cells)]
     if len(lines) < 2:  # noqa: PLR2004  # a header and a row
