@@ -44,7 +44,7 @@ def runs_in(
     name: str | None = None,
 ) -> list[Run]:
     """All runs of a file, of which a name chooses one; where there is one only, that is its name."""
-    file = RunFile(Path(path), mapping or {})
+    file = RunFile(Path(path), mapping or {}, format is not None)
     check_readable(file.path)
     chosen = format or detect(file)
     if chosen not in FORMATS:

@@ -7,29 +7,47 @@ from pathlib import Path
 import click
 
 from searchmark.cli._output import tell
+from searchmark.cli._run_files import convert_run, is_run_file
 from searchmark.errors import UsageError
+from searchmark.options.field_names import MAP_HELP, FieldNames
 from searchmark.suites import WRITABLE, load_suite_with_setup, save_suite
 from searchmark.suites.detect import FORMATS
 from searchmark.suites.native import NO_SETUP
 
 
-@click.command("convert", short_help="Write a suite in another format.")
+@click.command("convert", short_help="Write a suite or a saved run in another format.")
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @click.option("--from", "source_format", type=click.Choice(tuple(FORMATS)), help="Format of IN, if it should not be guessed.")
 @click.option("--to", "target_format", type=click.Choice(WRITABLE), help="Format of OUT; guessed from its name otherwise.")
 @click.option("--topics", metavar="FILE", help="Query texts for TREC qrels or labels.")
-def command(source: str, target: str, source_format: str | None, target_format: str | None, topics: str | None) -> None:
-    """Write a suite in another format; what that format cannot hold is said on stderr.
+@click.option("--run", "is_run", is_flag=True, help="IN is a saved run, where its content alone does not tell.")
+@click.option("--gold-set", "suite_of_run", metavar="SUITE", help="Suite whose ids the cases of a run get, if it has queries.")
+@click.option("--map", "mapping", metavar="FIELD=NAME", multiple=True, help=MAP_HELP)
+def command(
+    source: str,
+    target: str,
+    source_format: str | None,
+    target_format: str | None,
+    topics: str | None,
+    is_run: bool,
+    suite_of_run: str | None,
+    mapping: tuple[str, ...],
+) -> None:
+    """Write a suite or a saved run in another format; what that format cannot hold is said on stderr.
 
-    OUT is native for .json and .jsonl, TREC qrels (with topics beside them) for .qrels, .txt and .trec, and a
-    BEIR folder if it has no extension.
+    A suite is written as native for .json and .jsonl, TREC qrels (with topics beside them) for .qrels, .txt and .trec, and a
+    BEIR folder if OUT has no extension. A run is written as TREC for .trec, and in Searchmark's own format for .jsonl.
 
     \b
     searchmark convert benchmark-dataset.json suite.json
     searchmark convert suite.yaml gold_set.json --to gold-set
+    searchmark convert results.csv run.trec
     """
-    suite, setup = load_suite_with_setup(source, format=source_format, topics=topics)
+    if is_run or (source_format is None and is_run_file(source, mapping)):
+        convert_run(source, target, mapping, suite_of_run)
+        return
+    suite, setup = load_suite_with_setup(source, format=source_format, topics=topics, mapping=FieldNames.parse(mapping).suite)
     lost = save_suite(suite, target, format=target_format or written_format(Path(target)))
     tell(f"written: {target}, cases: {len(suite)}")
     for sentence in (*(f"{reason.replace('_', ' ')}: {count}" for reason, count in suite.dropped.items()), *lost):
