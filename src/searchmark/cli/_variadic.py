@@ -21,9 +21,9 @@ class VariadicBesideSuite(SectionedCommand):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        options, words, _ = self.make_parser(ctx).parse_args(list(args))
-        named_elsewhere = options.get("named_suite") is not None
-        return super().parse_args(ctx, spread(args, "--run") if len(words) > (0 if named_elsewhere else 1) else args)
+        options, too_many, _ = self.make_parser(ctx).parse_args(list(args))
+        named_twice = options.get("suite_path") is not None and options.get("named_suite") is not None
+        return super().parse_args(ctx, spread(args, "--run") if too_many or named_twice else args)
 
 
 def spread(args: list[str], option: str) -> list[str]:

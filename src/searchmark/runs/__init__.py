@@ -45,7 +45,7 @@ def runs_in(
     name: str | None = None,
 ) -> list[Run]:
     """All runs of a file, of which a name chooses one; where there is one only, that is its name."""
-    file = RunFile(user_path(path), mapping or {})
+    file = RunFile(user_path(path), mapping or {}, format is not None)
     check_readable(file.path)
     chosen = format or detect(file)
     if chosen not in FORMATS:

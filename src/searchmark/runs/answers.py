@@ -91,7 +91,9 @@ class AnswerReader:
         score, rank = (given.get(role) or named(names, WORDS[role]) for role in ("score", "rank"))
         found = None if identity is None else _at(entry, identity)
         if identity is None or (found is None and identity not in entry):
-            raise self.file.error(f"{place}.{identity or 'id'}", "is missing")
+            found_fields = ", ".join(map(repr, names)) or "none"
+            how = f"found the fields {found_fields}; name yours with --map run.id=FIELD"
+            raise self.file.error(f"{place}.{identity or 'id'}", f"is missing; {how}")
         return (
             id_of(self.file, f"{place}.{identity}", found),
             score_of(self.file, f"{place}.{score}", None if score is None else _at(entry, score)),

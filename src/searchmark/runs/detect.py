@@ -81,7 +81,7 @@ def _detect_text(file: RunFile) -> str:
     from searchmark.runs.quepid import is_snapshot_header
     from searchmark.runs.tables import columns_of, header_of, missed
 
-    first = next((line for line in file.head.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")), b"")
+    first = _first_line(file)
     words, wanted = len(first.split()), len(RUN.columns)
     delimited = any(mark in first for mark in (b",", b";", b"\t", b"|"))
     table = None
@@ -92,7 +92,7 @@ def _detect_text(file: RunFile) -> str:
         table = columns_of(file, names)
         if not table.missing or file.suffix in {".csv", ".tsv"}:
             return "csv"
-    if words >= wanted or not first or not file.head.strip():
+    if words >= wanted or not first:
         return "trec"
     tried = [TriedRunFormat("trec", f"its first line has {words} columns instead of {wanted} ({' '.join(RUN.columns)})")]
     tried.append(TriedRunFormat("csv", missed(table) if table is not None else "its first line has no comma, semicolon or tab"))
@@ -100,6 +100,31 @@ def _detect_text(file: RunFile) -> str:
     raise FormatError(file.path, None, no_format_fits(tried))
 
 
+def _first_line(file: RunFile) -> bytes:
+    """The first line that says something."""
+    return next((line for line in file.head.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")), b"")
+
+
 def no_format_fits(tried: list[TriedRunFormat]) -> str:
     each = "; ".join(f"{one.name}: {shortened(one.missed, _LONGEST_HEADER)}" for one in tried)
     return f"is not a run in a format that is known. Tried {each}"
+
+
+def is_surely_run(file: RunFile) -> bool:
+    """Whether a file is a run in a shape that no suite has: hits with ranks or scores, responses of an engine, and so on.
+
+    What could be either, such as ids by query in JSON, is not sure.
+    """
+    from searchmark.runs.tables import checked, columns_of, header_of
+
+    try:
+        found = detect(file)
+        if found in {"native", "quepid", "ranx", "mteb", "rank-eval", "elasticsearch"}:
+            return not file.path.is_dir()
+        if found == "trec":
+            return len(_first_line(file).split()) >= len(RUN.columns)
+        if found == "csv":
+            return bool(checked(file, columns_of(file, header_of(file)[1])).numbers)
+    except FormatError:  # which whoever reads the file will say
+        pass
+    return False

@@ -50,6 +50,7 @@ class RunFile:
 
     path: Path
     field_names: Mapping[str, str] = field(default_factory=dict)
+    format_given: bool = False  # by whoever knows better than what a file looks like
 
     @property
     def name(self) -> str:

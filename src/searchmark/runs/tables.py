@@ -19,13 +19,17 @@ from searchmark.files.trec_text import FAST_FROM
 from searchmark.records import Run
 from searchmark.runs.assembly import HitColumns, runs_of
 from searchmark.runs.parts import id_of, score_of, written_number
-from searchmark.runs.source import RunFile
+from searchmark.runs.source import RunFile, named
 
 if TYPE_CHECKING:
     import polars as pl
 
 ROLES = ("case", "query", "id", "rank", "score", "agent")
 DELIMITERS = (",", "\t", ";", "|")
+
+# What judgments have in place of a rank or score, and the header of a qrels file of BEIR.
+_GRADES = ("rating", "grade", "relevance", "rel", "label", "judgment", "judgement")
+_BEIR_JUDGMENTS = ["query-id", "corpus-id", "score"]
 
 # Rows of a Parquet file that no doubt is cast on, and those per byte beyond: it may claim to hold any number of them.
 FREE_ROWS, MOST_ROWS_PER_BYTE = 10_000_000, 100
@@ -86,8 +90,18 @@ def read_csv(file: RunFile, preset: Mapping[str, str] | None = None) -> list[Run
 
 
 def checked(file: RunFile, table: TableColumns) -> TableColumns:
+    """The columns, if they are those of a run: judgments have a query and an id too."""
     if table.missing:
         raise file.error(None, missed(table))
+    grade = None if table.numbers else named(table.names, _GRADES)
+    if list(table.names) == _BEIR_JUDGMENTS:
+        grade = "score"
+    if grade is not None and not file.format_given:
+        raise file.error(
+            None,
+            f"holds judgments, not a run: its column {grade!r} is a grade, and it has no rank; name it with --gold-set, or, if "
+            "these are hits in their order, give --run-format",
+        )
     return table
 
 

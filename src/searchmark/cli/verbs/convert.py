@@ -8,6 +8,7 @@ import click
 
 from searchmark.cli._groups import SuiteChoice
 from searchmark.cli._output import remark, tell
+from searchmark.cli._run_files import convert_run, is_run_file
 from searchmark.errors import UsageError
 from searchmark.options.field_names import MAP_HELP
 from searchmark.options.grade_words import GRADES_HELP
@@ -16,13 +17,15 @@ from searchmark.suites.detect import FORMATS
 from searchmark.suites.native import NO_SETUP
 
 
-@click.command("convert", short_help="Write a suite in another format.")
+@click.command("convert", short_help="Write a suite or a saved run in another format.")
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @click.option("--from", "source_format", type=click.Choice(tuple(FORMATS)), help="Format of IN, if it should not be guessed.")
 @click.option("--to", "target_format", type=click.Choice(WRITABLE), help="Format of OUT; guessed from its name otherwise.")
 @click.option("--topics", metavar="FILE", help="Query texts for TREC qrels or labels.")
 @click.option("--grades", metavar="WORD=NUMBER,...", help=GRADES_HELP)
+@click.option("--run", "is_run", is_flag=True, help="IN is a saved run, where its content alone does not tell.")
+@click.option("--gold-set", "suite_of_run", metavar="SUITE", help="Suite whose ids the cases of a run get, if it has queries.")
 @click.option("--map", "mapping", metavar="FIELD=NAME", multiple=True, help=MAP_HELP)
 def command(
     source: str,
@@ -31,18 +34,24 @@ def command(
     target_format: str | None,
     topics: str | None,
     grades: str | None,
+    is_run: bool,
+    suite_of_run: str | None,
     mapping: tuple[str, ...],
 ) -> None:
-    """Write a suite in another format; what that format cannot hold is said on stderr.
+    """Write a suite or a saved run in another format; what that format cannot hold is said on stderr.
 
-    OUT is native for .json and .jsonl, TREC qrels (with topics beside them) for .qrels, .txt and .trec, and a
-    BEIR folder if it has no extension.
+    A suite is written as native for .json and .jsonl, TREC qrels (with topics beside them) for .qrels, .txt and .trec, and a
+    BEIR folder if OUT has no extension. A run is written as TREC for .trec, and in Searchmark's own format for .jsonl.
 
     \b
     searchmark convert benchmark-dataset.json suite.json
     searchmark convert suite.yaml gold_set.json --to gold-set
     searchmark convert questions.csv suite.json --map suite.query=ask --map suite.target=page
+    searchmark convert results.csv run.trec
     """
+    if is_run or (source_format is None and is_run_file(source, mapping)):
+        convert_run(source, target, mapping, suite_of_run)
+        return
     suite, setup = SuiteChoice(source, source_format, topics, grades).load(mapping)
     lost = save_suite(suite, target, format=target_format or written_format(Path(target)))
     remark(f"written: {target}, cases: {len(suite)}")
