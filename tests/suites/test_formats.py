@@ -32,6 +32,7 @@ FILES = {
     "swe-bench": "swe_bench.jsonl",
     "native": "../quickstart/suite.yaml",
     "qrels": "../quickstart/qrels.txt",
+    "diversity-qrels": "diversity.qrels",
 }
 
 

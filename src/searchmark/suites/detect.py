@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from searchmark.errors import FormatError
+from searchmark.suites.diversity_qrels import names_aspects
 from searchmark.suites.source import LISTS, Source, snake
 
 # Format and where its reader is.
 FORMATS = {
     "native": ("native", "read_native"),
     "qrels": ("trec", "read_qrels"),
+    "diversity-qrels": ("trec", "read_diversity_qrels"),
     "gold-set": ("gold_set", "read_gold_set"),
     "case-list": ("case_list", "read_case_list"),
     "labels": ("labels", "read_labels"),
@@ -46,7 +48,9 @@ def detect(source: Source) -> str:
     if source.structured:
         return _detect_data(source)
     first = source.head.split("\n", 1)[0].strip().split("\t")
-    return "beir" if first == ["query-id", "corpus-id", "score"] else "qrels"
+    if first == ["query-id", "corpus-id", "score"]:
+        return "beir"
+    return "diversity-qrels" if names_aspects(source.head) else "qrels"
 
 
 def _detect_folder(source: Source) -> str:
