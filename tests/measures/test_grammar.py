@@ -87,7 +87,7 @@ def test_an_unknown_name_lists_the_nearest(written: str, nearest: str) -> None:
         ("nDCG(rel=2)", "has no option 'rel'; its options: gain"),
         ("P(rel=0)@5", "rel must be a whole number from 1"),
         ("P(rel=x)@5", "rel must be a whole number from 1"),
-        ("P(judged_only=True)@5", "has no option 'judged_only'"),
+        ("P(judged_only=perhaps)@5", "judged_only must be true or false, not 'perhaps'"),
         ("nDCG(gain=cubic)", "gain must be linear or exp"),
         ("RBP(p=1)", "p must be a number between 0 and 1"),
         ("F1(credit=half)", "credit must be exact or dir"),

@@ -36,6 +36,7 @@ FILES = {
     "mteb": "mteb",
     "opensearch": "opensearch.json",
     "ltr": "ltr.txt",
+    "diversity-qrels": "diversity.qrels",
 }
 
 

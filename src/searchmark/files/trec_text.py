@@ -126,6 +126,13 @@ def _stretches(query: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
     return query[starts], np.diff(starts, append=len(query))
 
 
+def read_qrels_rows(path: Path) -> Iterator[tuple[int, str, str, str, int]]:
+    """Line, query, iteration, document and grade of every row, where the iteration matters."""
+    for line_number, fields in _lines(path, QRELS):
+        query, iteration, document = map(_text, fields[:3])
+        yield line_number, query, iteration, document, int(_number(path, line_number, QRELS, fields[3]))
+
+
 def _lines(path: Path, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
     """The lines that carry data, split into columns; blank lines and comments are passed over."""
     wanted = len(layout.columns)

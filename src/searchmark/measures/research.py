@@ -9,7 +9,7 @@ from searchmark.measures.definition import NOT_FOUND, PAYS_NOTHING, Definition
 
 _NO_ORDER = "the order has no effect"
 _NO_ASPECTS = "no aspect to cover: 0; judgments without aspects: undefined"
-_ASPECTS = "the judgments of the case name no aspects"
+_ASPECTS = "the judgments of the case name no aspects; of qrels, --format diversity-qrels reads them"
 
 RESEARCH = (
     Definition(

@@ -82,6 +82,10 @@ def _read(source: Source, chosen: str, topics: str | PathLike[str] | None) -> Su
         from searchmark.suites.trec import read_qrels
 
         return read_qrels(source.path, topics)
+    if chosen == "diversity-qrels":
+        from searchmark.suites.trec import read_diversity_qrels
+
+        return read_diversity_qrels(source.path, topics)
     if chosen == "labels":
         from searchmark.suites.labels import read_labels
 

@@ -12,6 +12,7 @@ FORMATS = {
     "native": ("native", "read_native"),
     "qrels": ("trec", "read_qrels"),
     "table": ("table", "read_table"),
+    "diversity-qrels": ("trec", "read_diversity_qrels"),
     "gold-set": ("gold_set", "read_gold_set"),
     "case-list": ("case_list", "read_case_list"),
     "labels": ("labels", "read_labels"),

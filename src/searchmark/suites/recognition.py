@@ -8,6 +8,7 @@ from typing import Any
 
 from searchmark.errors import FormatError
 from searchmark.files.packed import found_file
+from searchmark.suites.diversity_qrels import names_aspects
 from searchmark.suites.letor import is_letor
 from searchmark.suites.mteb import is_mteb_qrels, mteb_qrels
 from searchmark.suites.quepid import DOCUMENT, QUERY, RATING, is_book
@@ -86,7 +87,7 @@ def _detect_text(source: Source) -> str:
         return "ltr"
     columns = len(first.split())
     if columns == _QRELS_COLUMNS or not first or not _is_header(source, first):
-        return "qrels"  # whose reader says what is wrong with a line
+        return "diversity-qrels" if names_aspects(source.head) else "qrels"  # whose readers say what is wrong with a line
     tried = [
         TriedFormat("qrels", f"line 1 has {columns} words instead of {_QRELS_COLUMNS}"),
         TriedFormat("beir", f"the first line is not {' '.join(_HEADER_OF_BEIR)}"),

@@ -13,10 +13,11 @@ import numpy as np
 
 from searchmark.errors import FormatError
 from searchmark.files.store import BOM, inner_stem, read_bytes, write_text
-from searchmark.files.trec_text import QRELS, TrecTable, grouped_by_query, read_table
+from searchmark.files.trec_text import QRELS, TrecTable, grouped_by_query, read_qrels_rows, read_table
 from searchmark.records import Case, CaseTable, JudgmentTable, Suite
 from searchmark.records.id_columns import pair_keys
 from searchmark.suites.checks import check_fields
+from searchmark.suites.diversity_qrels import read_aspects
 from searchmark.suites.losses import losses, refuse_blanks
 from searchmark.suites.source import Source
 
@@ -31,20 +32,42 @@ _HEADERS = {("id", "query"), ("qid", "query"), ("query_id", "query"), ("query-id
 
 
 def read_qrels(path: str | PathLike[str], topics: str | PathLike[str] | None = None) -> Suite:
-    """Every query of the qrels is a case; a document judged twice is refused, as trec_eval does."""
+    """Every query of the qrels is a case; a document judged twice is refused, as trec_eval does.
+
+    Where documents repeat with different second columns, these are aspects of the query, however late in the file.
+    """
     path = Path(path)
     table = read_table(path, QRELS)
-    _refuse_repetition(path, table)
+    repeated = _first_repetition(table)
+    if repeated is not None:
+        if not _has_aspects(path):
+            query, document = table.queries[table.query[repeated]], table.documents[repeated]
+            place = f"line {_line_of_row(path, repeated)}"
+            raise FormatError(path, place, f"document {document!r} is judged a second time for query {query!r}")
+        return read_diversity_qrels(path, topics)
     starts, targets, grades = grouped_by_query(table)
-    judgments = JudgmentTable(starts, targets, grades.astype(np.int64, copy=False))
+    return _with_topics(path, table.queries, JudgmentTable(starts, targets, grades.astype(np.int64, copy=False)), topics)
+
+
+def read_diversity_qrels(path: str | PathLike[str], topics: str | PathLike[str] | None = None) -> Suite:
+    """The same, where the second column is an aspect of the query."""
+    return _with_topics(Path(path), *read_aspects(path), topics)
+
+
+def _has_aspects(path: Path) -> bool:
+    rows = [row[1:4] for row in read_qrels_rows(path)]
+    return len(set(rows)) == len(rows)
+
+
+def _with_topics(path: Path, queries: tuple[str, ...], judgments: JudgmentTable, topics: str | PathLike[str] | None) -> Suite:
     if topics is None:
-        return Suite(inner_stem(path), CaseTable(table.queries), judgments)
+        return Suite(inner_stem(path), CaseTable(queries), judgments)
     known = read_topics(topics)
-    heads = Suite.from_cases(inner_stem(path), [known.get(query) or Case(query) for query in table.queries])
+    heads = Suite.from_cases(inner_stem(path), [known.get(query) or Case(query) for query in queries])
     unanswerable = heads.table.unanswerable
     if unanswerable is not None and (unanswerable[judgments.case] & (judgments.grades > 0)).any():
         raise FormatError(topics, None, "marks a case unanswerable that has a relevant target")
-    without = known.keys() - set(table.queries)
+    without = known.keys() - set(queries)
     # A case that nobody can answer needs no judgments to be a case.
     silent = [case for case in known.values() if case.unanswerable and case.id in without]
     unjudged = tuple(sorted(without.difference(case.id for case in silent)))
@@ -53,17 +76,16 @@ def read_qrels(path: str | PathLike[str], topics: str | PathLike[str] | None = N
     return Suite.from_cases(inner_stem(path), [*suite.cases, *silent], dropped=dropped, unjudged=unjudged) if silent else suite
 
 
-def _refuse_repetition(path: Path, table: TrecTable) -> None:
-    """Name the line of the first document that is judged twice for one query."""
+def _first_repetition(table: TrecTable) -> int | None:
+    """The row of the first document that is judged twice for one query."""
     if not isinstance(table.documents, list) and pair_keys(table.query, table.documents).n_unique() == len(table.query):
-        return
+        return None
     seen: set[tuple[int, str]] = set()
     for row, key in enumerate(zip(table.query.tolist(), table.documents, strict=True)):
         if key in seen:
-            query, document = table.queries[key[0]], key[1]
-            place = f"line {_line_of_row(path, row)}"
-            raise FormatError(path, place, f"document {document!r} is judged a second time for query {query!r}")
+            return row
         seen.add(key)
+    return None
 
 
 def _line_of_row(path: Path, row: int) -> int:
