@@ -15,6 +15,7 @@ from importlib import import_module
 
 import click
 
+from searchmark.cli._options import COMPLETION
 from searchmark.cli._verbosity import forget, verbosity_options, with_verbosity
 from searchmark.errors import (
     EXIT_BISECT_SKIP,
@@ -44,6 +45,7 @@ VERBS = {
     "convert": "Write a suite in another format.",
     "agents": "List the agents, or show one with its options.",
     "measures": "List every measure with its definition.",
+    "completion": "Print a script that completes commands in a shell.",
     "doctor": "Say what is ready to use and what is missing.",
 }
 ASKING = ("evaluate", "compare", "sweep")  # the verbs that run agents
@@ -122,6 +124,10 @@ def _interrupted(*, last_words: bool) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     """Run a verb. Whatever an interrupt was turned into on its way, by an import that it broke for one, is an interrupt again."""
+    if COMPLETION in os.environ:
+        from searchmark.cli._completion import register
+
+        register()
     try:
         code = app.main(args=arguments, prog_name="searchmark", standalone_mode=False)
     except Exception as error:
