@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import click
 from annotated_types import Ge, Gt, Le
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from searchmark.options.option import OptionField, option_fields
 
@@ -23,9 +24,13 @@ WHAT_TO_RUN, WHAT_TO_SEARCH, WHICH_CASES, HOW_TO_RUN = "What to run", "What to s
 RESUME, COMPARISON, OUTPUT, OTHER = "Resume", "Comparison", "Output", "Other"
 LAST_SECTIONS = (OUTPUT, OTHER)
 PREFIX = "SEARCHMARK_"  # of all that are ours
+COMPLETION = "_SEARCHMARK_COMPLETE"  # set by a shell that completes a command; click makes the name from that of the program
 FIRST_COLUMN = 30  # as wide as click makes it at most, so that all sections are aligned
 
 SAID = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+
+# What a shell offers for the value of an option, by what the help calls it.
+_FILES = {**dict.fromkeys(("FILE", "PATH", "RUN", "SUITE", "SWEEP"), "file"), "FOLDER": "dir"}
 
 Command = Callable[..., Any]
 T = TypeVar("T", bound="DataclassInstance")
@@ -48,6 +53,18 @@ class SectionedOption(click.Option):
     def __init__(self, *arguments: Any, section: str = OTHER, **attributes: Any) -> None:
         super().__init__(*arguments, **attributes)
         self.section = section
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
+        """Names of agents and measures, files and folders where the option takes one, and whatever click knows."""
+        from searchmark.cli._completion import agent_names, measure_names
+
+        if self.name in ("agent", "agents"):
+            return agent_names(incomplete)
+        if self.name in ("measures", "sort"):
+            return measure_names(incomplete)
+        if self.metavar in _FILES:
+            return [CompletionItem(incomplete, type=_FILES[str(self.metavar)])]
+        return super().shell_complete(ctx, incomplete)
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         """The option, and the environment variable if that is where a wrong value comes from."""

@@ -15,6 +15,7 @@ from importlib import import_module
 
 import click
 
+from searchmark.cli._options import COMPLETION
 from searchmark.cli._user_paths import with_user_paths
 from searchmark.cli._verbosity import forget, verbosity_options, with_verbosity
 from searchmark.errors import (
@@ -42,9 +43,11 @@ VERBS = {
     "report": "Show a report in another format, or in the browser.",
     "history": "List archived runs, show trends, remove old ones.",
     "label": "Grade the items of a catalogue for queries, by rules over its fields.",
+    "cases": "List the cases of a suite, or show one with what runs returned.",
     "convert": "Write a suite in another format.",
     "agents": "List the agents, or show one with its options.",
     "measures": "List every measure with its definition.",
+    "completion": "Print a script that completes commands in a shell.",
     "doctor": "Say what is ready to use and what is missing.",
 }
 ASKING = ("evaluate", "compare", "sweep")  # the verbs that run agents
@@ -124,6 +127,10 @@ def _interrupted(*, last_words: bool) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     """Run a verb. Whatever an interrupt was turned into on its way, by an import that it broke for one, is an interrupt again."""
+    if COMPLETION in os.environ:
+        from searchmark.cli._completion import register
+
+        register()
     try:
         with notes_told_by(_note):
             code = app.main(args=arguments, prog_name="searchmark", standalone_mode=False)

@@ -71,7 +71,7 @@ def judge(suite: Suite, run: Run, corpus: Collection[str] | None = None, folder:
     status = np.where(rows >= 0, run.status[rows], EMPTY).astype(np.uint8)
     status[(status == OK) & (run.starts[rows + 1] == run.starts[rows])] = EMPTY
     kinds = CaseKinds.of(suite)
-    settled, valid = (run, run.valid) if existing is None else _settled_hits(run, existing)
+    settled, valid = (run, run.valid) if existing is None else settled_hits(run, existing)
     matches = _match(suite, settled, np.where(status == OK, rows, -1), kinds, valid)
     answerable, graded = (_unmarked(suite, marks) for marks in (suite.table.unanswerable, suite.table.order_only))
     hits = _graded_hits(suite, run, matches, np.where(answerable, np.nan, (status == EMPTY).astype(float)))
@@ -147,7 +147,7 @@ def _run_rows(suite: Suite, run: Run) -> Ints:
     return rows
 
 
-def _settled_hits(run: Run, existing: Existing) -> tuple[Run, NDArray[np.bool_]]:
+def settled_hits(run: Run, existing: Existing) -> tuple[Run, NDArray[np.bool_]]:
     """The run with hits as the corpus names them, as a live one has them from the start, and which of them exist.
 
     An id that many cases return is looked up once.

@@ -1,0 +1,152 @@
+"""``searchmark cases``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+from annotated_types import Ge
+
+from searchmark.cli._colour import in_colour
+from searchmark.cli._corpus import survey_of
+from searchmark.cli._groups import SavedRuns, SuiteChoice
+from searchmark.cli._live import case_filter, wanted_cases
+from searchmark.cli._options import OUTPUT, WHAT_TO_SEARCH, SectionedCommand, option, option_group
+from searchmark.cli._output import STDOUT, remark, show, width_of_terminal
+from searchmark.errors import UsageError
+from searchmark.measures.grammar import measures_named
+from searchmark.options.experiment_options import CaseSelection
+from searchmark.options.field_names import MAP_HELP
+from searchmark.options.option import Option
+from searchmark.suites.detect import FORMATS as SUITE_FORMATS
+
+if TYPE_CHECKING:
+    from searchmark.analysis.scores import Scores
+    from searchmark.corpora.corpus import Survey
+    from searchmark.records import Suite
+
+WHAT_TO_SHOW = "What to show"
+SHOWN = 50
+HITS = 20
+
+
+@dataclass(frozen=True)
+class CasesRead:
+    """How the suite is read."""
+
+    format: Annotated[str | None, Option("Format of the suite.", default="detected", choices=tuple(SUITE_FORMATS))] = None
+    topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
+
+
+@dataclass(frozen=True)
+class CasesCorpus:
+    """What is searched."""
+
+    corpus: Annotated[
+        str | None, Option("Documents that are searched, to say which targets and hits exist in them.", metavar="PATH")
+    ] = None
+    mapping: Annotated[tuple[str, ...], Option(MAP_HELP, ("--map",), "FIELD=NAME")] = ()
+
+
+@dataclass(frozen=True)
+class CasesShown:
+    """How much is shown, and by what."""
+
+    measures: Annotated[tuple[str, ...], Option("Measure or formula of the runs; repeatable.", ("-m", "--measure"))] = ()
+    sort: Annotated[str | None, Option("List cases by this measure of the first run, the lowest first.", metavar="MEASURE")] = None
+    limit: Annotated[int, Ge(0), Option("Number of cases to list; 0 for all.")] = SHOWN
+    hits: Annotated[int, Ge(0), Option("Number of hits to show of each run; 0 for all.")] = HITS
+
+
+@click.command("cases", cls=SectionedCommand, short_help="List the cases of a suite, or show one with what runs returned.")
+@click.argument("suite_path", metavar="SUITE")
+@click.argument("case", metavar="[CASE]", required=False)
+@option_group(CasesRead, "read_as", WHAT_TO_SHOW)
+@option_group(SavedRuns, "saved", WHAT_TO_SHOW)
+@option_group(CasesShown, "shown", WHAT_TO_SHOW)
+@option_group(CasesCorpus, "searched", WHAT_TO_SEARCH)
+@case_filter
+@option(
+    OUTPUT,
+    "-o",
+    "--output",
+    "outputs",
+    metavar="PATH",
+    multiple=True,
+    help="File (.json, .txt), or - for JSON on stdout; repeatable.",
+)
+def command(
+    suite_path: str,
+    case: str | None,
+    read_as: CasesRead,
+    saved: SavedRuns,
+    shown: CasesShown,
+    searched: CasesCorpus,
+    cases: CaseSelection,
+    outputs: tuple[str, ...],
+) -> None:
+    """List the cases of a suite, or show one with its judgments and what runs returned for it.
+
+    With runs, the list has their values, and --sort shows where a run is worst. A case shows which target was returned at
+    which rank, and which hits are duplicates or do not exist in the corpus.
+
+    \b
+    searchmark cases suite.yaml -k login
+    searchmark cases suite.yaml --run run.jsonl --sort nDCG@10 --limit 10
+    searchmark cases suite.yaml login-3 --corpus docs/ --run bm25.jsonl --run semantic.jsonl -m nDCG@10
+    """
+    from searchmark.reports.case_layout import list_json, list_text, view_json, view_text
+    from searchmark.reports.case_view import list_cases, view_case
+    from searchmark.reports.text import WIDTH
+
+    _check_outputs(outputs)
+    if case is not None and (cases != CaseSelection() or shown.sort):
+        raise UsageError("-k, --category and --sort are for the list of cases; leave them out, or leave out CASE")
+    suite = SuiteChoice(suite_path, read_as.format, read_as.topics).load(searched.mapping)[0]
+    survey = survey_of(suite, searched.corpus, searched.mapping)
+    kept = wanted_cases(suite, cases)
+    scores = _scores(suite, saved, shown, searched, survey)
+    width, colour = width_of_terminal(WIDTH), in_colour(sys.stdout)
+    if case is None:
+        found = list_cases(suite, kept, scores, limit=shown.limit or None, sort=shown.sort)
+        _deliver(outputs, list_json(found), list_text(found), list_text(found, colour=colour, width=width))
+    else:
+        view = view_case(suite, case, scores, survey, limit=shown.hits or None)
+        _deliver(outputs, view_json(view), view_text(view), view_text(view, colour=colour, width=width))
+
+
+def _scores(suite: Suite, saved: SavedRuns, shown: CasesShown, searched: CasesCorpus, survey: Survey | None) -> Sequence[Scores]:
+    """Every run on the whole suite, so that values are those of reports."""
+    if not saved.run_paths:
+        if shown.measures:
+            raise UsageError("-m is computed for runs; name them with --run")
+        return ()
+    from searchmark.analysis.scores import default_measures
+    from searchmark.experiments import score_runs
+
+    asked = measures_named(shown.measures) or default_measures(suite)[:1]
+    by = measures_named([shown.sort] if shown.sort else [])
+    return score_runs(suite, saved.load(searched.mapping), [*by, *asked] if not shown.measures else [*asked, *by], corpus=survey)
+
+
+def _check_outputs(outputs: Sequence[str]) -> None:
+    for output in outputs:
+        if output != STDOUT and Path(output).suffix.lower() not in (".json", ".txt"):
+            raise UsageError(f"{output}: the extension must be one of .json, .txt")
+
+
+def _deliver(outputs: Sequence[str], as_json: str, as_text: str, for_terminal: str) -> None:
+    from searchmark.files.store import write_text
+    from searchmark.services.environment_secrets import environment_secrets
+    from searchmark.services.redaction import scrubbed
+
+    for output in outputs:
+        if output != STDOUT:
+            text = as_json if Path(output).suffix.lower() == ".json" else as_text
+            write_text(output, scrubbed(text, environment_secrets()))
+            remark(f"written: {output}")
+    show(as_json if STDOUT in outputs else for_terminal)

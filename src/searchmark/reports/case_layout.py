@@ -1,0 +1,157 @@
+"""Cases to look at, as text for a terminal and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import rich.text
+
+from searchmark.records import Case
+from searchmark.reports.case_view import AnswerView, CaseList, CaseView, JudgedTarget, PlacedHit
+from searchmark.reports.cells import UNDEFINED, Cell, Count, Number, Table, Text, table
+from searchmark.reports.quoting import LONGEST_SENTENCE, visible
+from searchmark.reports.text import WIDTH, Part, printed
+
+SCHEMA_VERSION = 1
+
+
+def list_text(found: CaseList, *, colour: bool = False, width: int = WIDTH) -> str:
+    """A row for every case, and how many more there are."""
+    return printed(_list_parts(found), colour=colour, width=width)
+
+
+def _list_parts(found: CaseList) -> Iterator[Part]:
+    if found.sorted_by is not None:
+        yield _line(f"lowest {found.sorted_by} of {found.sorted_run} first")
+    if found.cases:
+        yield _list_table(found)
+    left_out = found.fitting - len(found.cases)
+    if left_out:
+        yield _line(f"and {left_out} more of {found.fitting} cases; --limit 0 lists all")
+
+
+def _list_table(found: CaseList) -> Table:
+    first = found.cases[0]
+    values = [(run, measure) for run, measures in first.values.items() for measure in measures]
+    names = [measure if len(first.values) == 1 else f"{run} {measure}" for run, measure in values]
+    categories = ["category"] if any(case.category for case in found.cases) else []
+    rows = (
+        (
+            Text(case.id),
+            Text(case.query or UNDEFINED),
+            *(Text(case.category or UNDEFINED) for _ in categories),
+            Count(case.relevant),
+            *(Number(case.values[run][measure]) for run, measure in values),
+        )
+        for case in found.cases
+    )
+    return table((f"{found.suite}: case", "query", *categories, "relevant", *names), rows)
+
+
+def view_text(view: CaseView, *, colour: bool = False, width: int = WIDTH) -> str:
+    """The case, its judgments, and what every run returned."""
+    return printed(_view_parts(view), colour=colour, width=width)
+
+
+def _view_parts(view: CaseView) -> Iterator[Part]:
+    yield _line(f"{view.case.id} of {view.suite}", "bold")
+    yield from map(_line, _facts(view.case))
+    if view.judgments:
+        yield _judgment_table(view)
+    else:
+        yield _line("no judgments")
+    for answer in view.answers:
+        yield _line(f"{answer.run}: {_ending(answer)}", "bold")
+        if answer.values:
+            yield _line(", ".join(_value(answer, name) for name in answer.values))
+        if answer.hits:
+            yield _hit_table(answer)
+        if len(answer.hits) < answer.returned:
+            yield _line(f"and {answer.returned - len(answer.hits)} more hits; --hits 0 shows all")
+
+
+def _facts(case: Case) -> Iterator[str]:
+    yield f"query: {case.query if case.query is not None else 'none'}"
+    facts = {"category": case.category, "tags": ", ".join(case.tags), "origin": case.origin}
+    yield from (f"{name}: {value}" for name, value in facts.items() if value)
+    if case.unanswerable:
+        yield "unanswerable: nothing should be returned"
+    yield from (f"{name}: {value}" for name, value in case.fields.items() if isinstance(value, str | int | float))
+
+
+def _judgment_table(view: CaseView) -> Table:
+    """Columns that no judgment has anything in are left out."""
+    judgments = view.judgments
+    optional: dict[str, list[Cell]] = {
+        "expected rank": [Count(each.rank) for each in judgments] if any(each.rank for each in judgments) else [],
+        "gain": [Number(each.gain, 2) for each in judgments] if any(each.gain is not None for each in judgments) else [],
+        "aspects": [Text(_aspects(each)) for each in judgments] if any(each.aspects for each in judgments) else [],
+        "in corpus": [Text("yes" if each.exists else "no") for each in judgments] if judgments[0].exists is not None else [],
+    }
+    optional |= {f"{run} rank": [Count(each.found[run]) for each in judgments] for run in judgments[0].found}
+    more = {name: cells for name, cells in optional.items() if cells}
+    rows = (
+        (Text(each.target), Count(each.grade), Text(each.match), *(cells[number] for cells in more.values()))
+        for number, each in enumerate(judgments)
+    )
+    return table(("target", "grade", "match", *more), rows)
+
+
+def _aspects(judgment: JudgedTarget) -> str:
+    return ", ".join(f"{aspect}: {grade}" for aspect, grade in (judgment.aspects or {}).items()) or UNDEFINED
+
+
+def _ending(answer: AnswerView) -> str:
+    failure = f", {answer.failure}" if answer.failure else ""
+    return f"{answer.status}{failure}, hits: {answer.returned}"
+
+
+def _value(answer: AnswerView, name: str) -> str:
+    value = answer.values[name]
+    return f"{name} undefined ({answer.undefined.get(name)})" if value is None else f"{name} {value:.4f}"
+
+
+def _hit_table(answer: AnswerView) -> Table:
+    rows = ((Count(hit.rank), Text(_named(hit)), Count(hit.grade), Number(hit.score), Text(_marks(hit))) for hit in answer.hits)
+    return table(("rank", "hit", "grade", "score", "remarks"), rows, secondary=("score",))
+
+
+def _named(hit: PlacedHit) -> str:
+    return hit.id if hit.lines is None else f"{hit.id}, lines {hit.lines[0]} to {hit.lines[1]}"
+
+
+def _marks(hit: PlacedHit) -> str:
+    marks = (
+        ("duplicate", hit.duplicate),
+        ("not in the corpus", hit.missing),
+        (f"meets {hit.target}", hit.target is not None and hit.target != hit.id),
+    )
+    return ", ".join(words for words, holds in marks if holds)
+
+
+def _line(text: str, style: str = "") -> rich.text.Text:
+    return rich.text.Text(visible(text, LONGEST_SENTENCE), style=style)
+
+
+def list_json(found: CaseList) -> str:
+    """The list with all that it holds."""
+    return _json("cases", asdict(found))
+
+
+def view_json(view: CaseView) -> str:
+    """The case with all that is known of it."""
+    case = view.case
+    data: dict[str, Any] = {"suite": view.suite, "id": case.id, "query": case.query, "category": case.category}
+    data |= {"tags": case.tags, "origin": case.origin, "unanswerable": case.unanswerable, "fields": dict(case.fields)}
+    data["judgments"] = [asdict(each) for each in view.judgments]
+    data["answers"] = [
+        asdict(answer) | {"hits": [asdict(hit) | {"duplicate": hit.duplicate} for hit in answer.hits]} for answer in view.answers
+    ]
+    return _json("case", data)
+
+
+def _json(record: str, data: dict[str, Any]) -> str:
+    return json.dumps({"schema_version": SCHEMA_VERSION, "record": record, **data}, indent=1, default=str) + "\n"
