@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 
 from searchmark.errors import UsageError
+from searchmark.files.recognised import RUN, refuse_others, telling_what_it_is
 from searchmark.files.store import BOM, check_readable, file_name, inner_suffix, open_file
 from searchmark.options.user_paths import user_path
 from searchmark.records import Run, display_names
@@ -27,7 +28,11 @@ def load_run(
     """Read a saved run; ``mapping`` says what the file calls its fields: ``{"query": "q", "id": "docid"}``."""
     path = user_path(path)
     check_readable(path)
-    chosen = format or _detect(path)
+    with telling_what_it_is(path, RUN):
+        return _read(path, format or _detect(path), sure=format is not None)
+
+
+def _read(path: Path, chosen: str, *, sure: bool) -> Run:
     if chosen == "native":
         from searchmark.runs.native import read_native
 
@@ -35,6 +40,8 @@ def load_run(
     if chosen == "json":
         from searchmark.runs.plain import read_plain
 
+        if not sure:
+            refuse_others(path, RUN)  # a list of cases could be read as the hits of one
         return read_plain(path)
     if chosen == "trec":
         from searchmark.runs.trec import read_trec

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from searchmark.errors import UsageError
+from searchmark.files.recognised import SUITE, telling_what_it_is
 from searchmark.files.store import check_readable, collector_paused
 from searchmark.options.user_paths import user_path
 from searchmark.records import Suite
@@ -59,7 +60,7 @@ def read_suite(source: Source, format: str | None = None, topics: str | PathLike
 def _with_setup(source: Source, wanted: str | None, topics: str | PathLike[str] | None) -> tuple[Suite, SuiteSetup]:
     from searchmark.suites.native import NO_SETUP, read_native_with_setup
 
-    with collector_paused():
+    with collector_paused(), telling_what_it_is(source.path, SUITE):
         chosen = wanted or detect(source)
         native = chosen == "native" and topics is None
         suite, setup = read_native_with_setup(source) if native else (_read(source, chosen, topics), NO_SETUP)
