@@ -12,6 +12,7 @@ from searchmark.config.parsing import parse_config
 from searchmark.config.restrictions import refuse_other_meanings, refuse_reaching_out
 from searchmark.config.sections import Config
 from searchmark.errors import FormatError, UsageError
+from searchmark.files.recognised import CONFIG, telling_what_it_is
 from searchmark.files.store import check_readable, check_shape, read_utf8
 from searchmark.options.user_paths import user_path
 
@@ -32,7 +33,8 @@ def load_config(path: str | PathLike[str] | None = None, *, search: bool = True)
     if path is not None:
         file = user_path(path)
         check_readable(file)
-        return _checked(file, parse_config(file, read_utf8(file)))
+        with telling_what_it_is(file, CONFIG):
+            return _checked(file, parse_config(file, read_utf8(file)))
     found = find_config(Path.cwd()) if search else None
     if found is None:
         return Config()

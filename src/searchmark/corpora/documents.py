@@ -14,6 +14,7 @@ from searchmark.corpora.document_source import DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.errors import FormatError, shortened
 from searchmark.files.csv_rows import csv_rows
+from searchmark.files.recognised import CORPUS, telling_what_it_is
 from searchmark.files.store import inner_suffix, open_file, parse_json, strict_decoder
 from searchmark.files.utf8_rows import naming_bytes
 from searchmark.records import Document
@@ -41,6 +42,11 @@ def stream_documents(path: Path, mapping: FieldMapping) -> Iterator[Document]:
 
     A mapping to a field that no record has is refused at the end: only then is that known.
     """
+    with telling_what_it_is(path, CORPUS):
+        yield from _documents(path, mapping)
+
+
+def _documents(path: Path, mapping: FieldMapping) -> Iterator[Document]:
     unseen, names = mapping.named, set[str]()
     for place, record in naming_bytes(path, _records(path)):
         if not isinstance(record, dict):

@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 
 from searchmark.errors import FormatError, UsageError
+from searchmark.files.recognised import RUN, refuse_others, telling_what_it_is
 from searchmark.files.store import check_readable, file_name
 from searchmark.options.user_paths import user_path
 from searchmark.records import Run, display_names
@@ -47,10 +48,8 @@ def runs_in(
     """All runs of a file, of which a name chooses one; where there is one only, that is its name."""
     file = RunFile(user_path(path), mapping or {}, format is not None)
     check_readable(file.path)
-    chosen = format or detect(file)
-    if chosen not in FORMATS:
-        raise UsageError(f"there is no run format {chosen!r}; the formats are {', '.join(FORMATS)}")
-    runs = reader_of(chosen)(file)
+    with telling_what_it_is(file.path, RUN):
+        runs = _read(file, format or detect(file))
     if name is None:
         return runs
     if len(runs) == 1:
@@ -60,6 +59,14 @@ def runs_in(
         names = ", ".join(repr(run.agent) for run in runs)
         raise FormatError(path, None, f"holds no run of {name!r}; it holds those of {names}")
     return named
+
+
+def _read(file: RunFile, chosen: str) -> list[Run]:
+    if chosen not in FORMATS:
+        raise UsageError(f"there is no run format {chosen!r}; the formats are {', '.join(FORMATS)}")
+    if chosen == "json" and not file.format_given and not file.field_names:
+        refuse_others(file.path, RUN)  # a list of cases could be read as the hits of one
+    return reader_of(chosen)(file)
 
 
 def named_path(text: str) -> tuple[str | None, Path]:

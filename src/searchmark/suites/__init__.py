@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from searchmark.errors import UsageError
+from searchmark.files.recognised import SUITE, telling_what_it_is
 from searchmark.files.store import check_readable, collector_paused
 from searchmark.options.field_names import check_suite_roles
 from searchmark.options.grade_words import check_grade_words
@@ -66,7 +67,7 @@ def _with_setup(source: Source, wanted: str | None, topics: str | PathLike[str] 
     from searchmark.suites.native import NO_SETUP, read_native_with_setup
     from searchmark.suites.table import refuse_unused
 
-    with collector_paused():
+    with collector_paused(), telling_what_it_is(source.path, SUITE):
         chosen = wanted or detect(source)
         refuse_unused(chosen, source)
         native = chosen == "native" and topics is None

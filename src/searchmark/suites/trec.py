@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from searchmark.errors import FormatError
+from searchmark.files.recognised import TOPICS, telling_what_it_is
 from searchmark.files.store import BOM, inner_stem, read_bytes, write_text
 from searchmark.files.trec_text import QRELS, TrecTable, grouped_by_query, read_qrels_rows, read_table
 from searchmark.records import Case, CaseTable, JudgmentTable, Suite
@@ -101,6 +102,11 @@ def read_topics(path: str | PathLike[str]) -> dict[str, Case]:
     Classic ``<top>`` blocks (the title counts), ``<topic number="1">`` elements with a ``<query>`` or
     ``<title>``, lines of id, tab, text, or JSONL with ``id``, ``query`` and whatever else is known of a case.
     """
+    with telling_what_it_is(path, TOPICS):
+        return _topics(path)
+
+
+def _topics(path: str | PathLike[str]) -> dict[str, Case]:
     source = Source(Path(path), pipe=True)
     if source.by_line:
         topics = _from_entries(source)

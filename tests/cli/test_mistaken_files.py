@@ -1,0 +1,144 @@
+"""A file that is given as what it is not: the message says what it is and where it belongs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from searchmark import load_corpus, load_run, load_suite
+from searchmark.cli.main import main
+from searchmark.errors import FormatError
+from searchmark.files.recognised import recognised
+from tests.conftest import ROOT
+
+EXAMPLES = ROOT / "examples"
+QUICKSTART = EXAMPLES / "quickstart"
+FORMATS = EXAMPLES / "formats"
+
+
+@pytest.fixture
+def files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """The files of a first hour in one folder, with a report and a saved run of our own."""
+    for path in (*QUICKSTART.iterdir(), *FORMATS.iterdir()):
+        if path.is_file():
+            shutil.copy(path, tmp_path / path.name)
+    (tmp_path / "beir-corpus.jsonl").write_bytes((FORMATS / "beir" / "corpus.jsonl").read_bytes())
+    (tmp_path / "trec-topics.txt").write_text("<top>\n<num> Number: q1\n<title> harbour\n</top>\n")
+    (tmp_path / "config.yaml").write_text("evaluation:\n  num_runs: 1\noutput:\n  formats: [json]\n")
+    (tmp_path / "hits.csv").write_text("query,docid,rank\nharbour,p1,1\n")
+    (tmp_path / "qrels.txt.gz").write_bytes(gzip.compress((QUICKSTART / "qrels.txt").read_bytes()))
+    report, saved = tmp_path / "report.json", tmp_path / "saved.jsonl"
+    arguments = ["evaluate", "--suite", str(QUICKSTART / "qrels.txt"), "--run", str(QUICKSTART / "bm25.trec"), "-m", "RR"]
+    assert main([*arguments, "-o", str(report)]) == 0
+    from searchmark import save_run
+
+    save_run(load_run(QUICKSTART / "bm25.trec"), saved)
+    capsys.readouterr()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("bm25.trec", "is a TREC run, not a suite; name it with --run"),
+        ("semantic.json", "is a list of ids for each query, as runs are, not a suite; name it with --run"),
+        ("saved.jsonl", "is a saved run of Searchmark, not a suite; name it with --run"),
+        ("corpus.jsonl", "is a corpus of documents, not a suite; name it with --corpus"),
+        ("beir-corpus.jsonl", "is a BEIR corpus, not a suite; name it with --corpus"),
+        ("topics.tsv", "is topics, lines of id and query, not a suite; name it with --topics, beside the judgments"),
+        ("trec-topics.txt", "is TREC topics, not a suite; name it with --topics, beside the judgments"),
+        ("report.json", "is a report of Searchmark, not a suite; show it with 'searchmark report'"),
+        ("config.yaml", "is a config of Searchmark, not a suite; name it with --config"),
+    ],
+)
+def test_what_is_given_as_a_suite(files: Path, capsys: pytest.CaptureFixture[str], name: str, told: str) -> None:
+    assert main(["evaluate", "--suite", str(files / name), "--run", str(files / "bm25.trec")]) == 4
+    assert f"searchmark: {files / name}: {told}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("qrels.txt", "is TREC qrels, not a run; name it with --suite"),
+        ("qrels.txt.gz", "is TREC qrels, not a run; name it with --suite"),
+        ("suite.yaml", "is a suite of Searchmark, not a run; name it with --suite"),
+        ("gold_set.json", "is a gold set, not a run; name it with --suite"),
+        ("case_list.json", "is a list of cases with expectedIds, not a run; name it with --suite"),
+        ("fixtures.json", "is fixtures, not a run; name it with --suite"),
+        ("rank_eval.json", "is a request to _rank_eval, not a run; name it with --suite"),
+        ("baseline_metrics.json", "is a baseline of fixtures, not a run; name it with --against"),
+        ("corpus.jsonl", "is a corpus of documents, not a run; name it with --corpus"),
+        ("topics.tsv", "is topics, lines of id and query, not a run; name it with --topics"),
+        ("trec-topics.txt", "is TREC topics, not a run; name it with --topics"),
+        ("report.json", "is a report of Searchmark, not a run; show it with 'searchmark report'"),
+        ("config.yaml", "is a config of Searchmark, not a run; name it with --config"),
+    ],
+)
+def test_what_is_given_as_a_run(files: Path, capsys: pytest.CaptureFixture[str], name: str, told: str) -> None:
+    assert main(["evaluate", "--suite", str(files / "qrels.txt"), "--run", str(files / name)]) == 4
+    assert f"searchmark: {files / name}: {told}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("gold_set.json", "is a gold set, not a corpus; name it with --suite"),
+        ("qrels.txt", "is TREC qrels, not a corpus; name it with --suite"),
+        ("bm25.trec", "is a TREC run, not a corpus; name it with --run"),
+        ("trec-topics.txt", "is TREC topics, not a corpus; name it with --topics"),
+    ],
+)
+def test_what_is_given_as_a_corpus(files: Path, name: str, told: str) -> None:
+    with pytest.raises(FormatError, match=told):
+        list(load_corpus(files / name))
+
+
+def test_what_is_given_as_topics_or_as_a_config(files: Path) -> None:
+    with pytest.raises(FormatError, match="is TREC qrels, not topics; name it with --suite"):
+        load_suite(files / "qrels.txt", topics=files / "qrels.txt")
+    from searchmark.config import load_config
+
+    with pytest.raises(FormatError, match="is a suite of Searchmark, not a config; name it with --suite"):
+        load_config(files / "suite.yaml")
+
+
+def test_a_fault_in_a_file_of_the_right_kind_is_told_as_before(file) -> None:
+    with pytest.raises(FormatError, match="line 2: has 3 columns instead of 4"):
+        load_suite(file("qrels.txt", "q1 0 a 1\nq1 0 b\n"))
+    with pytest.raises(FormatError, match="line 2: the score 'x' is not a finite number"):
+        load_run(file("run.txt", "q1 Q0 a 1 1 t\nq1 Q0 a 1 x t\n"))
+
+
+def test_a_run_whose_hits_have_fields_of_suites_is_a_run(file) -> None:
+    content = {"q1": [{"id": "a", "query": "x", "documents": [], "expectedIds": []}], "q2": []}
+    assert load_run(file("run.json", json.dumps(content))).case_ids == ("q1", "q2")
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (b"%PDF-1.7\n", "a PDF"),
+        (b"SQLite format 3\0", "a SQLite database"),
+        (b"BZh91AY&SY", "packed by bzip2, which is not unpacked here"),
+        (b"<DOC>\n<DOCNO>a</DOCNO>\n", "TREC documents"),
+        (b"\0\1\2", None),
+        (b"", None),
+        (b"nothing in particular\n", None),
+        (b'{"a": ' + b"[" * 10_000, None),
+    ],
+)
+def test_other_files(file, content: bytes, name: str | None) -> None:
+    found = recognised(file("x", content))
+    assert (found and found.name) == name
+
+
+def test_a_large_file_is_recognised_by_its_beginning(file) -> None:
+    cases = [{"id": f"q{n}", "query": "x", "ground_truth_files": ["a"] * 20} for n in range(2000)]
+    found = recognised(file("gold.json", json.dumps({"test_cases": cases}, indent=2)))
+    assert found is not None
+    assert found.name == "a gold set"
+    assert recognised(FORMATS / "beir") is not None
