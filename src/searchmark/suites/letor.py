@@ -28,7 +28,9 @@ def read_letor(source: Source) -> Suite:
         head, _, comment = line.partition("#")
         document, _, query = comment.strip().partition(" ")
         if not is_letor(head) or not document:
-            raise FormatError(source.path, f"line {number}", "is not 'grade qid:1 # document query': the comment names the document")
+            raise FormatError(
+                source.path, f"line {number}", "is not 'grade qid:1 # document query'; the comment names the document"
+            )
         grade, case = head.split(None, 2)[:2]
         entry, case = Entry(source.path, f"line {number}", {"grade": grade}), case.removeprefix(QUERY)
         queries.setdefault(case, query.strip() or None)
