@@ -85,7 +85,7 @@ def test_a_metric_without_a_cutoff_looks_at_ten_hits(tmp_path: Path) -> None:
     [
         ({"precision": {"k": 5, "ignore_unlabeled": True}}, "with ignore_unlabeled it divides by the rated hits"),
         ({"precision": {"relevant_rating_threshold": 0}}, "its relevant_rating_threshold is not a grade from 1"),
-        ({"dcg": {"unknown_doc_rating": 1}}, "with unknown_doc_rating a hit that nobody rated has a gain"),
+        ({"dcg": {"unknown_doc_rating": 1}}, "with unknown_doc_rating a hit without a rating has a gain"),
         ({"dcg": {"k": "many"}}, "its k is not a number of hits"),
         ({"dcg": {"size": 5}}, "its option 'size' is not known"),
         ({"dcg": 5}, "its options are not a mapping"),
