@@ -29,7 +29,7 @@ def read_letor(source: Source) -> Suite:
         document, _, query = comment.strip().partition(" ")
         if not is_letor(head) or not document:
             raise FormatError(
-                source.path, f"line {number}", "is not 'grade qid:1 # document query': the comment names the document"
+                source.path, f"line {number}", "is not 'grade qid:1 # document query'; the comment names the document"
             )
         grade, case = head.split(None, 2)[:2]
         entry, case = Entry(source.path, f"line {number}", {"grade": grade}), case.removeprefix(QUERY)

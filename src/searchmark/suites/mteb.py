@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from searchmark.errors import FormatError, UsageError
 from searchmark.judging.spelling import nfc
@@ -49,7 +48,7 @@ def mteb_qrels(folder: Path) -> list[Path]:
 def is_mteb_qrels(path: Path) -> bool:
     """Whether this is a folder or a file with judgments alone, which have their queries beside them."""
     if path.is_dir():
-        files = _parquet_files(path)
+        files = [] if mteb_qrels(path) else _parquet_files(path)
         return bool(files) and {*COLUMNS[:2]} <= {*parquet_columns(files[0])}
     return path.suffix.lower() == EXTENSION and {*COLUMNS[:2]} <= {*parquet_columns(path)}
 
@@ -165,7 +164,6 @@ def _query_rows(table: Path, split: str) -> Iterator[Entry]:
 def _case(case: str, entry: Entry | None, judgments: list[Judgment]) -> Case:
     if entry is None:
         return Case(case, judgments=tuple(judgments))
-    fields: dict[str, Any] = {
-        name: value for name, value in entry.rest("_id", "id", "query_id", "text", "query").items() if value != ""
-    }
+    rest = entry.rest("_id", "id", "query_id", "text", "query")
+    fields = {name: value for name, value in rest.items() if value != ""}
     return Case(case, entry.known_text("text", "query"), tuple(judgments), fields=fields)

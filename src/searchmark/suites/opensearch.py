@@ -1,4 +1,4 @@
-"""Judgment lists of OpenSearch's Search Relevance Workbench: as its API returns them, as they are imported, or their ratings alone."""
+"""Judgment lists of OpenSearch's Search Relevance Workbench: as its API returns or takes them, or their ratings alone."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def _thresholded(measure: str, unlike: str | None = None) -> Callable[[dict[str,
 
 def _gained(options: dict[str, Any], k: int) -> OwnMetric:
     if _option(options, "unknown_doc_rating", 0) != 0:
-        return OwnMetric(why_none="with unknown_doc_rating hits that nobody rated are paid for")
+        return OwnMetric(why_none="with unknown_doc_rating a hit without a rating has a gain")
     if not _on(options, "normalize"):
         return OwnMetric(f"DCG@{k}", gain="exp")
     unlike = f"where fewer than {k} hits come, Elasticsearch's ideal list is as short as the answer, that of nDCG@{k} is not"
@@ -100,7 +100,7 @@ def _gained(options: dict[str, Any], k: int) -> OwnMetric:
 def _expected_rank(options: dict[str, Any], k: int) -> OwnMetric:
     highest = _option(options, "maximum_relevance", 0)
     if _option(options, "unknown_doc_rating", 0) != 0:
-        return OwnMetric(why_none="with unknown_doc_rating hits that nobody rated are paid for")
+        return OwnMetric(why_none="with unknown_doc_rating a hit without a rating has a gain")
     if not highest or not 1 <= highest <= 60:  # noqa: PLR2004  # as ERR has it
         return OwnMetric(why_none="its maximum_relevance is not a grade from 1 to 60")
     return OwnMetric(f"ERR(max={highest})@{k}")

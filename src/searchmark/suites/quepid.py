@@ -5,16 +5,11 @@ A query is a case, named by its text. Ratings are kept as they are, fractions to
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-
-from searchmark.errors import FormatError
-from searchmark.records import Case, Defaults, Judgment, Suite
-from searchmark.records.shown import quoted
-from searchmark.suites.checks import check_cases
+from searchmark.records import Judgment, Suite
 from searchmark.suites.gradings import Gradings
-from searchmark.suites.quepid_books import combined_rating
-from searchmark.suites.rows import Rows, csv_entries
+from searchmark.suites.quepid_json import read_quepid_json
+from searchmark.suites.quepid_ratings import Rated, combined_rating, several_judges
+from searchmark.suites.rows import TableRows, csv_entries
 from searchmark.suites.source import Entry, Source
 
 QUERY = ("query", "query_text")
@@ -23,45 +18,14 @@ RATING = ("rating", "grade", "judgement", "judgment")
 BOOK = ("query", "docid")  # and then the judges, by their names
 
 
-@dataclass
-class Rated:
-    """The rated documents of each query, and what was not rated."""
-
-    judged: dict[str, dict[str, Judgment]] = field(default_factory=dict)
-    fields: dict[str, dict[str, object]] = field(default_factory=dict)
-    unrated: int = 0
-
-    def add(self, entry: Entry, query: str, judgment: Judgment) -> None:
-        judgments = self.judged.setdefault(query, {})
-        if judgment.target in judgments:
-            raise entry.error("document", f"{judgment.target!r} is rated a second time for query {quoted(query)}")
-        judgments[judgment.target] = judgment
-
-    def suite(self, source: Source, name: str, defaults: Defaults = Defaults(), notes: Iterable[str] = ()) -> Suite:  # frozen
-        """All queries with a rating; others are counted."""
-        cases = [
-            Case(query, query, tuple(judgments.values()), fields=self.fields.get(query, {}))
-            for query, judgments in self.judged.items()
-            if judgments
-        ]
-        if not cases:
-            raise FormatError(source.path, None, "holds no ratings")
-        check_cases(source.path, cases)
-        counts = {"hits_without_rating": self.unrated, "queries_without_judgments": len(self.judged) - len(cases)}
-        dropped = {reason: count for reason, count in counts.items() if count}
-        return Suite.from_cases(name, cases, dropped=dropped, defaults=defaults, notes=tuple(notes))
-
-
 def read_quepid(source: Source) -> Suite:
     """Any export of Quepid; a line without a rating is not a judgment and is counted."""
     if source.structured:
-        from searchmark.suites.quepid_json import read_quepid_json
-
         return read_quepid_json(source)
-    return _read_book_csv(source) if is_book(Rows(source)) else _read_csv(source)
+    return _read_book_csv(source) if is_book(TableRows(source)) else _read_csv(source)
 
 
-def is_book(rows: Rows) -> bool:
+def is_book(rows: TableRows) -> bool:
     """Whether these are the judgments of a book: columns of numbers behind the query and the document."""
     judges = rows.columns[len(BOOK) :]
     if tuple(name.lower() for name in rows.columns[: len(BOOK)]) != BOOK or not judges or rows.names & {*RATING}:
@@ -89,7 +53,7 @@ def _read_csv(source: Source) -> Suite:
 
 def _read_book_csv(source: Source) -> Suite:
     """One column per judge; judgments that are all whole numbers are rounded when they are combined, as Quepid does it."""
-    rows, gradings = Rows(source), Gradings(source)
+    rows, gradings = TableRows(source), Gradings(source)
     found: list[tuple[Entry, list[float]]] = []
     for entry in rows.entries():
         judges = entry.rest(*BOOK)
@@ -106,9 +70,3 @@ def _read_book_csv(source: Source) -> Suite:
         several += len(ratings) > 1
         rated.add(entry, query, Judgment.of_gain(entry.text("docid"), combined_rating(ratings, whole=whole)))
     return rated.suite(source, source.name, notes=several_judges(several))
-
-
-def several_judges(several: int) -> list[str]:
-    """What is said of documents that more than one judge rated."""
-    how = "the mean of two, of more the lowest of the highest three"
-    return [f"ratings of several judges are combined as Quepid does it ({how}): {several}"] if several else []

@@ -7,8 +7,7 @@ from typing import Any
 from searchmark.records import Judgment, Suite
 from searchmark.suites.gradings import Gradings
 from searchmark.suites.own_metrics import quepid_measures
-from searchmark.suites.quepid import Rated, several_judges
-from searchmark.suites.quepid_books import combined_rating
+from searchmark.suites.quepid_ratings import Rated, combined_rating, several_judges
 from searchmark.suites.source import Entry, Source
 
 KEPT = ("information_need", "notes", "options")  # of a query, where there is something in them

@@ -12,7 +12,7 @@ from searchmark.suites.diversity_qrels import names_aspects
 from searchmark.suites.letor import is_letor
 from searchmark.suites.mteb import is_mteb_qrels, mteb_qrels
 from searchmark.suites.quepid import DOCUMENT, QUERY, RATING, is_book
-from searchmark.suites.rows import Rows, is_parquet
+from searchmark.suites.rows import TableRows, is_parquet
 from searchmark.suites.source import LISTS, Source, snake
 from searchmark.suites.table_roles import columns_told, how_to_map, missing_roles, refuse_run, usual_roles
 
@@ -86,7 +86,10 @@ def _detect_text(source: Source) -> str:
     if is_letor(first):
         return "ltr"
     columns = len(first.split())
-    if columns == _QRELS_COLUMNS or not first or not _is_header(source, first):
+    header = _is_header(source, first)
+    if header and not missing_roles(usual_roles(TableRows(source).columns)):
+        return _detect_table(source, [])
+    if columns == _QRELS_COLUMNS or not first or not header:
         return "diversity-qrels" if names_aspects(source.head) else "qrels"  # whose readers say what is wrong with a line
     tried = [
         TriedFormat("qrels", f"line 1 has {columns} words instead of {_QRELS_COLUMNS}"),
@@ -98,11 +101,11 @@ def _detect_text(source: Source) -> str:
 
 def _is_header(source: Source, first: str) -> bool:
     """Whether the first line names columns: of a table by its ending, or by one name at least that such columns have."""
-    return source.extension == ".tsv" or (any(mark in first for mark in ",;\t") and bool(usual_roles(Rows(source).columns)))
+    return source.extension == ".tsv" or (any(mark in first for mark in ",;\t") and bool(usual_roles(TableRows(source).columns)))
 
 
 def _detect_table(source: Source, tried: Iterable[TriedFormat]) -> str:
-    rows = Rows(source)
+    rows = TableRows(source)
     named = usual_roles(rows.columns)
     refuse_run(source.path, rows.columns)
     if all(rows.names & {*known} for known in (QUERY, DOCUMENT, RATING)) and named.get("target", "docid") in DOCUMENT:
@@ -144,7 +147,7 @@ def _has_judgment_lists(top: dict[str, Any]) -> bool:
 
 def _detect_rows(source: Source) -> str:
     """A list of mappings with a query and a target by usual names; native for what is not even a list."""
-    rows = Rows(source)
+    rows = TableRows(source)
     if not rows.columns and source.is_script:
         raise FormatError(source.path, None, "its cases have no expectedIds, and no other format was recognised")
     if not rows.columns:

@@ -20,7 +20,7 @@ LISTS_OF_OTHERS = ("questions", "data", "examples", "items", "rows", "samples", 
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class TableRows:
     """A table and how its columns are written."""
 
     source: Source
@@ -71,9 +71,7 @@ def _list_in(data: Any) -> tuple[str, list[Any]]:
         return "", data
     if not isinstance(data, dict):
         return "", []
-    lists = {
-        str(name): value for name, value in data.items() if isinstance(value, list) and any(isinstance(row, dict) for row in value)
-    }
+    lists = {str(name): rows for name, rows in data.items() if isinstance(rows, list) and dict in map(type, rows)}
     usual = next((name for name in (*LISTS, *LISTS_OF_OTHERS) for given in lists if snake(given) == name), None)
     given = next((name for name in lists if snake(name) == usual), next(iter(lists), "") if len(lists) == 1 else "")
     return given, lists.get(given, [])
@@ -88,7 +86,10 @@ def delimiter(source: Source) -> str:
 
 
 def _header(source: Source) -> list[str]:
-    rows = csv_rows(source.path, io.StringIO(source.text, newline=""), delimiter(source))
+    """The names in the first line; a quoted one may go on in the next, and only then all of the text is needed."""
+    first, ended, _ = source.head.partition("\n")
+    text = source.text if '"' in first or not ended else first
+    rows = csv_rows(source.path, io.StringIO(text, newline=""), delimiter(source))
     return [name.strip() for name in next(rows, (0, []))[1]]
 
 

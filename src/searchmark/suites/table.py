@@ -16,7 +16,7 @@ from searchmark.records import Case, Judgment, Suite
 from searchmark.records.shown import counted, listed, quoted
 from searchmark.suites.checks import check_cases
 from searchmark.suites.gradings import Gradings
-from searchmark.suites.rows import Rows
+from searchmark.suites.rows import TableRows
 from searchmark.suites.source import Entry, Source, as_text
 from searchmark.suites.table_roles import TableRoles, refuse_run, table_roles
 
@@ -24,7 +24,7 @@ SHOWN = 5
 
 
 @dataclass
-class _Asked:
+class _AskedQuestion:
     """What the rows of one question say."""
 
     query: str | None
@@ -34,14 +34,15 @@ class _Asked:
 
 
 def read_table(source: Source) -> Suite:
-    """Rows of one question are one case, named by its id, or by its text where it has none."""
-    rows = Rows(source)
+    """TableRows of one question are one case, named by its id, or by its text where it has none."""
+    rows = TableRows(source)
     if not source.field_names:
         refuse_run(source.path, rows.columns)
     roles = table_roles(source.path, rows.columns, source.field_names)
     asked, counts, mixed = _asked(source, rows, roles)
     cases = [
-        Case(case, each.query, tuple(each.judgments.values()), each.category, fields=each.fields) for case, each in asked.items()
+        Case(case, each.query, tuple(each.judgments.values()), category=each.category, fields=each.fields)
+        for case, each in asked.items()
     ]
     judged = [case for case in cases if case.judgments]
     if not judged:
@@ -54,8 +55,8 @@ def read_table(source: Source) -> Suite:
     return Suite.from_cases(source.name, judged, dropped=dropped, unjudged=unjudged, notes=tuple(told))
 
 
-def _asked(source: Source, rows: Rows, roles: TableRoles) -> tuple[dict[str, _Asked], Counter[str], set[str]]:
-    asked: dict[str, _Asked] = {}
+def _asked(source: Source, rows: TableRows, roles: TableRoles) -> tuple[dict[str, _AskedQuestion], Counter[str], set[str]]:
+    asked: dict[str, _AskedQuestion] = {}
     counts, mixed, gradings = Counter[str](), set[str](), Gradings(source)
     split = not source.structured and roles.grade is None  # one row per pair needs no lists, and an id may have any letter
     for entry in rows.entries():
@@ -66,9 +67,9 @@ def _asked(source: Source, rows: Rows, roles: TableRoles) -> tuple[dict[str, _As
         known = asked.get(case)
         own = _fields(entry, roles)
         if known is None:
-            known = asked[case] = _Asked(query, _filled(entry, roles.category), own)
+            known = asked[case] = _AskedQuestion(query, _filled(entry, roles.category), own)
         else:
-            mixed |= _keep_common(entry, case, known, _Asked(query, _filled(entry, roles.category), own))
+            mixed |= _keep_common(entry, case, known, _AskedQuestion(query, _filled(entry, roles.category), own))
         targets = list(_targets(entry, roles.target, split=split))
         if roles.grade is not None and targets and _filled(entry, roles.grade) is None:
             counts["hits_without_rating"] += len(targets)
@@ -104,7 +105,7 @@ def _fields(entry: Entry, roles: TableRoles) -> dict[str, Any]:
     return {name: value for name, value in entry.rest(*roles.read).items() if not isinstance(value, str) or value.strip()}
 
 
-def _keep_common(entry: Entry, case: str, known: _Asked, row: _Asked) -> set[str]:
+def _keep_common(entry: Entry, case: str, known: _AskedQuestion, row: _AskedQuestion) -> set[str]:
     """Drop what differs between this row and earlier ones of its case, and return the names; the query must be one."""
     if row.query != known.query:
         earlier = f"but an earlier row of {quoted(case)} has {quoted(known.query or '')}"
