@@ -74,12 +74,32 @@ class AnswerReader:
 
     def _listed(self, place: str, entries: Sequence[Any]) -> tuple[list[str], list[float]]:
         """A list keeps its order, unless its hits have ranks that say otherwise."""
+        alike = self._alike(entries)
+        if alike is not None:
+            return alike
         read = [self._hit(f"{place}.{number}", entry) for number, entry in enumerate(entries)]
         ranks = [rank for _, _, rank in read]
         if any(later < earlier for earlier, later in pairwise(ranks)):  # NaN, for none, never is
             self.count(BY_RANK)
             read.sort(key=lambda hit: math.inf if math.isnan(hit[2]) else hit[2])
         return [hit for hit, _, _ in read], [score for _, score, _ in read]
+
+    def _alike(self, entries: Sequence[Any]) -> tuple[list[str], list[float]] | None:
+        """Hits that are all of one kind and in order, together; None where they must be looked at one by one."""
+        kinds = set(map(type, entries))
+        if kinds == {str}:
+            return (list(entries), [math.nan] * len(entries)) if "" not in entries else None
+        if kinds != {dict} or isinstance(entries[0].get("hit"), dict):
+            return None
+        names = tuple(entries[0])
+        identity, score, rank = (self.file.field_names.get(role) or named(names, WORDS[role]) for role in ("id", "score", "rank"))
+        if rank is not None or identity not in names or (score is not None and score not in names):
+            return None
+        ids = [entry.get(identity) for entry in entries]
+        scores = [math.nan] * len(ids) if score is None else [entry.get(score) for entry in entries]
+        if set(map(type, ids)) != {str} or "" in ids or (score is not None and set(map(type, scores)) != {float}):
+            return None
+        return (ids, scores) if score is None or all(map(math.isfinite, scores)) else None
 
     def _hit(self, place: str, entry: Any) -> tuple[str, float, float]:
         if not isinstance(entry, dict):
