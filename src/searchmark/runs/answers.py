@@ -120,6 +120,13 @@ class AnswerReader:
             score_of(self.file, f"{place}.{rank}", None if rank is None else _at(entry, rank), "rank"),
         )
 
+    def by_case(self, data: Mapping[str, Any], place: str = "", name: str | None = None) -> Run:
+        """A whole run, as a mapping from case to answer."""
+        scored = _scored(data)
+        if scored is not None:
+            return Run.from_scores(scored, name or self.file.name)
+        return self.run([self.answer(case, f"{place}{case}", hits) for case, hits in data.items()], name)
+
     def run(self, answers: Sequence[ReadAnswer], name: str | None = None, *, by_position: bool = False) -> Run:
         """All answers of the file as one run."""
         seen: set[str] = set()
@@ -141,6 +148,19 @@ class AnswerReader:
             queries=tuple(answer.query for answer in answers) if any(answer.query for answer in answers) else None,
             provenance=Provenance(imported=ImportedRun(notes, by_position) if notes or by_position else None),
         )
+
+
+def _scored(data: Mapping[str, Any]) -> Mapping[str, Mapping[str, float]] | None:
+    """The content where it is nothing but ids with scores, which take a shorter way; None where something must be said of them."""
+    if not data or not all(isinstance(entries, dict) for entries in data.values()):
+        return None
+    if any("" in entries or not set(map(type, entries.values())) <= {float, int} for entries in data.values()):
+        return None
+    try:
+        finite = all(np.isfinite(np.fromiter(entries.values(), np.float64)).all() for entries in data.values())
+    except OverflowError:
+        return None
+    return data if finite else None
 
 
 def _details(answer: ReadAnswer) -> AnswerDetails:
