@@ -1,7 +1,7 @@
-"""Loading: a suite of 100,000 cases, and a corpus of 1 GB that must not end up in memory.
+"""Loading: a suite of 100,000 cases, runs of 1,000,000 hits, and a corpus of 1 GB that must not end up in memory.
 
 Each measurement is a fresh process. The yardstick beside it is the least that could be done with the same bytes:
-parsing the JSON, or reading the lines, and nothing else.
+parsing the JSON, or reading the lines, and nothing else. That of a run is the same run as TREC.
 """
 
 from __future__ import annotations
@@ -20,6 +20,14 @@ CASES, JUDGMENTS, ROUNDS = 100_000, 3, 3
 CORPUS_BYTES = 1_000_000_000
 SUITES = {"suite, JSON": DATA / "suite.json", "suite, JSONL": DATA / "suite.jsonl", "gold set": DATA / "gold_set.json"}
 CORPUS = DATA / "corpus.jsonl"
+QUERIES, DEPTH = 1_000, 1_000
+RUNS = {
+    "run, TREC": DATA / "hits.trec",
+    "run, CSV": DATA / "hits.csv",
+    "run, JSONL": DATA / "hits.jsonl",
+    "run, Parquet": DATA / "hits.parquet",
+    "run, ranx JSON": DATA / "hits.json",
+}
 
 
 def generate() -> None:
@@ -49,6 +57,8 @@ def generate() -> None:
             for n, c in enumerate(cases)
         ]
         SUITES["gold set"].write_text(json.dumps({"test_cases": rows, "metadata": {"repository": "example/bench"}}))
+    if not RUNS["run, ranx JSON"].exists():
+        generate_runs()
     if not CORPUS.exists() or CORPUS.stat().st_size < CORPUS_BYTES:
         text = "a sentence that somebody might look for " * 48
         size = len(json.dumps({"id": "document-0000000", "title": "", "text": text})) + 1
@@ -57,14 +67,34 @@ def generate() -> None:
                 file.write(json.dumps({"id": f"document-{n:07}", "title": "", "text": text}) + "\n")
 
 
+def generate_runs() -> None:
+    """One run in every format, the hits of a query together and in order."""
+    import polars as pl
+
+    hits = [
+        (f"q{q}", f"doc{(q * 7919 + n * 104_729) % 10_000_019}", n + 1, 30 - n / 40) for q in range(QUERIES) for n in range(DEPTH)
+    ]
+    frame = pl.DataFrame(hits, ["q_id", "doc_id", "rank", "score"], orient="row")
+    frame.write_csv(RUNS["run, CSV"])
+    frame.write_ndjson(RUNS["run, JSONL"])
+    frame.drop("rank").write_parquet(RUNS["run, Parquet"])
+    RUNS["run, TREC"].write_text("".join(f"{query} Q0 {hit} {rank} {score} t\n" for query, hit, rank, score in hits))
+    by_query: dict[str, dict[str, float]] = {}
+    for query, hit, _, score in hits:
+        by_query.setdefault(query, {})[hit] = score
+    RUNS["run, ranx JSON"].write_text(json.dumps(by_query, indent=2))
+
+
 def work(task: str, path: str) -> None:
     """One task in this process: print seconds, peak memory and size."""
     import searchmark as sm
 
-    sm.load_suite, sm.load_corpus  # noqa: B018  # imported before the clock starts
+    sm.load_suite, sm.load_run, sm.load_corpus  # noqa: B018  # imported before the clock starts
     started = time.perf_counter()
     if task == "load":
         size = len(sm.load_suite(path))
+    elif task == "run":
+        size = len(sm.load_run(path).scores)
     elif task == "survey":
         size = len(sm.load_corpus(path).survey.ids)
     else:
@@ -91,6 +121,11 @@ def main() -> None:
         print(
             f"{name:<16}{size:>12,}{seconds:>10.2f}{peak:>10.0f}   {seconds / parse:.1f}x the time of json.loads alone ({parse_peak:.0f} MB)"
         )
+    trec = None
+    for name, path in RUNS.items():
+        seconds, peak, size = measured("run", path)
+        trec = trec or seconds
+        print(f"{name:<16}{size:>12,}{seconds:>10.2f}{peak:>10.0f}   {seconds / trec:.1f}x the time of TREC")
     seconds, peak, size = measured("survey", CORPUS)
     parse, parse_peak, _ = measured("parse", CORPUS)
     gigabytes = CORPUS.stat().st_size / 1e9

@@ -34,7 +34,19 @@ SUITES = {
     "rank-eval": "formats/rank_eval.json",
     "swe-bench": "formats/swe_bench.jsonl",
 }
-RUNS = {"trec": "quickstart/bm25.trec", "json": "quickstart/semantic.json"}
+RUNS = {
+    "trec": "quickstart/bm25.trec",
+    "json": "quickstart/semantic.json",
+    "csv": "formats/run-hits.csv",
+    "jsonl-hits": "formats/run-hits.jsonl",
+    "jsonl-cases": "formats/run-cases.jsonl",
+    "responses": "formats/run-responses.json",
+    "msearch": "formats/run-msearch.json",
+    "rank-eval": "formats/run-rank-eval.json",
+    "quepid-csv": "formats/run-quepid.csv",
+    "quepid-json": "formats/run-quepid.json",
+    "mteb": "formats/run-mteb_predictions.json",
+}
 CORPORA = {"jsonl": "formats/beir/corpus.jsonl"}
 
 Read = Callable[[Path], object]

@@ -74,12 +74,32 @@ class AnswerReader:
 
     def _listed(self, place: str, entries: Sequence[Any]) -> tuple[list[str], list[float]]:
         """A list keeps its order, unless its hits have ranks that say otherwise."""
+        alike = self._alike(entries)
+        if alike is not None:
+            return alike
         read = [self._hit(f"{place}.{number}", entry) for number, entry in enumerate(entries)]
         ranks = [rank for _, _, rank in read]
         if any(later < earlier for earlier, later in pairwise(ranks)):  # NaN, for none, never is
             self.count(BY_RANK)
             read.sort(key=lambda hit: math.inf if math.isnan(hit[2]) else hit[2])
         return [hit for hit, _, _ in read], [score for _, score, _ in read]
+
+    def _alike(self, entries: Sequence[Any]) -> tuple[list[str], list[float]] | None:
+        """Hits that are all of one kind and in order, together; None where they must be looked at one by one."""
+        kinds = set(map(type, entries))
+        if kinds == {str}:
+            return (list(entries), [math.nan] * len(entries)) if "" not in entries else None
+        if kinds != {dict} or isinstance(entries[0].get("hit"), dict):
+            return None
+        names = tuple(entries[0])
+        identity, score, rank = (self.file.field_names.get(role) or named(names, WORDS[role]) for role in ("id", "score", "rank"))
+        if rank is not None or identity not in names or (score is not None and score not in names):
+            return None
+        ids = [entry.get(identity) for entry in entries]
+        scores = [math.nan] * len(ids) if score is None else [entry.get(score) for entry in entries]
+        if set(map(type, ids)) != {str} or "" in ids or (score is not None and set(map(type, scores)) != {float}):
+            return None
+        return (ids, scores) if score is None or all(map(math.isfinite, scores)) else None
 
     def _hit(self, place: str, entry: Any) -> tuple[str, float, float]:
         if not isinstance(entry, dict):
@@ -99,6 +119,13 @@ class AnswerReader:
             score_of(self.file, f"{place}.{score}", None if score is None else _at(entry, score)),
             score_of(self.file, f"{place}.{rank}", None if rank is None else _at(entry, rank), "rank"),
         )
+
+    def by_case(self, data: Mapping[str, Any], place: str = "", name: str | None = None) -> Run:
+        """A whole run, as a mapping from case to answer."""
+        scored = _scored(data)
+        if scored is not None:
+            return Run.from_scores(scored, name or self.file.name)
+        return self.run([self.answer(case, f"{place}{case}", hits) for case, hits in data.items()], name)
 
     def run(self, answers: Sequence[ReadAnswer], name: str | None = None, *, by_position: bool = False) -> Run:
         """All answers of the file as one run."""
@@ -121,6 +148,19 @@ class AnswerReader:
             queries=tuple(answer.query for answer in answers) if any(answer.query for answer in answers) else None,
             provenance=Provenance(imported=ImportedRun(notes, by_position) if notes or by_position else None),
         )
+
+
+def _scored(data: Mapping[str, Any]) -> Mapping[str, Mapping[str, float]] | None:
+    """The content where it is nothing but ids with scores, which take a shorter way; None where something must be said of them."""
+    if not data or not all(isinstance(entries, dict) for entries in data.values()):
+        return None
+    if any("" in entries or not set(map(type, entries.values())) <= {float, int} for entries in data.values()):
+        return None
+    try:
+        finite = all(np.isfinite(np.fromiter(entries.values(), np.float64)).all() for entries in data.values())
+    except OverflowError:
+        return None
+    return data if finite else None
 
 
 def _details(answer: ReadAnswer) -> AnswerDetails:

@@ -22,9 +22,7 @@ def read_mteb(file: RunFile) -> list[Run]:
         raise file.error(None, f"is not a file of predictions of MTEB: it has no {META}")
     place, answers = _chosen(file, _splits(file, data))
     model = data[META].get("model_name")
-    reader = AnswerReader(file)
-    read = [reader.answer(query, f"{place}.{query}", hits) for query, hits in answers.items()]
-    return [reader.run(read, model if isinstance(model, str) and model else None)]
+    return [AnswerReader(file).by_case(answers, f"{place}.", model if isinstance(model, str) and model else None)]
 
 
 def _splits(file: RunFile, data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

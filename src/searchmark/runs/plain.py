@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from searchmark.records import Run
 from searchmark.runs.answers import AnswerReader, ReadAnswer
 from searchmark.runs.parts import id_of
@@ -34,30 +32,12 @@ def read_plain(file: RunFile) -> list[Run]:
         raise file.error(None, "is not a mapping from case to hits, nor a list of objects")
     if "hits" in data and data.keys() & {"took", "_shards", "timed_out"}:
         raise file.error(None, ONE_RESPONSE)
-    scored = _scored(data)
-    if scored is not None:
-        return [Run.from_scores(scored, file.name)]
-    reader = AnswerReader(file)
-    return [reader.run([reader.answer(case, case, hits) for case, hits in data.items()])]
-
-
-def _scored(data: Mapping[str, Any]) -> Mapping[str, Mapping[str, float]] | None:
-    """The content where it is nothing but ids with scores, which take a shorter way; None where something must be said of them."""
-    if not data or not all(isinstance(entries, dict) for entries in data.values()):
-        return None
-    if any("" in entries or not set(map(type, entries.values())) <= {float, int} for entries in data.values()):
-        return None
-    try:
-        finite = all(np.isfinite(np.fromiter(entries.values(), np.float64)).all() for entries in data.values())
-    except OverflowError:
-        return None
-    return data if finite else None
+    return [AnswerReader(file).by_case(data)]
 
 
 def read_lines(file: RunFile) -> list[Run]:
     """JSON lines: an object per case, or one per hit."""
-    rows = json_lines(file)
-    first = next(rows, None)
+    first = next(json_lines(file), None)
     if first is None:
         raise file.error(None, "is empty")
     place, row = first

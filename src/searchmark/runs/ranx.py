@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from searchmark.files.cbor import CborError, read_cbor
 from searchmark.files.store import read_bytes
 from searchmark.records import Run
@@ -25,10 +27,13 @@ def read_ranx(file: RunFile) -> list[Run]:
         raise file.error(None, f"is not a run of ranx: {error}") from error
     if isinstance(data, dict) and isinstance(data.get("run"), dict) and isinstance(data.get("metadata"), dict):
         data = data["run"]  # as ranxhub wraps it
-    if not isinstance(data, dict) or not all(isinstance(case, str) and isinstance(hits, dict) for case, hits in data.items()):
+    if not isinstance(data, dict) or not all(_is_answer(*each) for each in data.items()):
         raise file.error(None, "is not a run of ranx: it is not {query: {id: score}}")
-    reader = AnswerReader(file)
-    return [reader.run([reader.answer(case, case, hits) for case, hits in data.items()])]
+    return [AnswerReader(file).by_case(data)]
+
+
+def _is_answer(case: Any, hits: Any) -> bool:
+    return isinstance(case, str) and isinstance(hits, dict) and set(map(type, hits)) <= {str}
 
 
 def _unpacked(file: RunFile, packed: bytes) -> bytes:

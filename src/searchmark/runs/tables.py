@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from searchmark.files.csv_rows import csv_rows
-from searchmark.files.store import parse_json, read_bytes
+from searchmark.files.store import BOM, parse_json, read_bytes
 from searchmark.files.trec_text import FAST_FROM
 from searchmark.records import Run
 from searchmark.runs.assembly import HitColumns, runs_of
@@ -83,10 +83,15 @@ def read_csv(file: RunFile, preset: Mapping[str, str] | None = None) -> list[Run
     """Query, id, rank or score, under names that say so; by rank, else by score as trec_eval sorts, else as they come."""
     delimiter, names = header_of(file)
     table = checked(file, columns_of(file, names, preset))
-    text = file.text
-    fast = len(text) >= FAST_FROM and '"' not in text
-    columns = (_clean_csv(text, delimiter, table) if fast else None) or _careful_csv(file, text, delimiter, table)
-    return _runs(file, columns)
+    content = _clean_content(file)
+    fast = None if content is None or b'"' in content else _clean_csv(content, delimiter, table)
+    return _runs(file, fast or _careful_csv(file, delimiter, table))
+
+
+def _clean_content(file: RunFile) -> bytes | None:
+    """The bytes of a file that is large enough for the fast reader; None for others, and for text that is surely not UTF-8."""
+    content = read_bytes(file.path).removeprefix(BOM)
+    return content if len(content) >= FAST_FROM and b"\0" not in content[:FAST_FROM] else None
 
 
 def checked(file: RunFile, table: TableColumns) -> TableColumns:
@@ -118,10 +123,10 @@ def _runs(file: RunFile, columns: HitColumns) -> list[Run]:
     return runs_of(columns, file.name)
 
 
-def _careful_csv(file: RunFile, text: str, delimiter: str, table: TableColumns) -> HitColumns:
+def _careful_csv(file: RunFile, delimiter: str, table: TableColumns) -> HitColumns:
     where = {role: table.names.index(name) for role, name in table.roles.items()}
     builder = ColumnBuilder(file, table)
-    rows = csv_rows(file.path, io.StringIO(text, newline=""), delimiter)
+    rows = csv_rows(file.path, io.StringIO(file.text, newline=""), delimiter)
     next(rows, None)
     for line, row in rows:
         if len(row) > len(table.names):
@@ -176,17 +181,16 @@ class ColumnBuilder:
         )
 
 
-def _clean_csv(text: str, delimiter: str, table: TableColumns) -> HitColumns | None:
+def _clean_csv(content: bytes, delimiter: str, table: TableColumns) -> HitColumns | None:
     """The same columns by way of polars, or None if the file is not clean enough to be sure."""
     import polars as pl
 
     try:
-        content = io.BytesIO(text.encode("utf-8"))
         frame = pl.read_csv(content, separator=delimiter, infer_schema=False, quote_char=None)
-    except (UnicodeEncodeError, pl.exceptions.PolarsError):
+    except pl.exceptions.PolarsError:
         return None
     width = len(table.names)
-    if len(frame.columns) != width or text.count(delimiter) != (width - 1) * (len(frame) + 1):
+    if len(frame.columns) != width or content.count(delimiter.encode()) != (width - 1) * (len(frame) + 1):
         return None
     frame.columns = [str(place) for place in range(width)]
     places = {role: str(table.names.index(name)) for role, name in table.roles.items()}
@@ -217,10 +221,9 @@ def _clean_columns(frame: pl.DataFrame, table: TableColumns) -> HitColumns | Non
 def read_hit_rows(file: RunFile, rows: Iterator[tuple[str, Any]], first: Mapping[str, Any]) -> list[Run]:
     """JSON with an object per hit, each with its place; ``first`` is the first of them."""
     table = checked(file, columns_of(file, tuple(first)))
-    columns = None
-    if file.by_line and len(file.text) >= FAST_FROM:
-        columns = _clean_lines(file.text, table)
-    return _runs(file, columns or _careful_rows(file, rows, table))
+    content = _clean_content(file) if file.by_line else None
+    fast = None if content is None else _clean_lines(content, table)
+    return _runs(file, fast or _careful_rows(file, rows, table))
 
 
 def _careful_rows(file: RunFile, rows: Iterator[tuple[str, Any]], table: TableColumns) -> HitColumns:
@@ -236,13 +239,13 @@ def _careful_rows(file: RunFile, rows: Iterator[tuple[str, Any]], table: TableCo
 _NOT_TEXT = r"^(?:true|false|[+-]?\d*\.\d+(?:[eE].*)?|\d+[eE].*|[\[{].*)$"
 
 
-def _clean_lines(text: str, table: TableColumns) -> HitColumns | None:
+def _clean_lines(content: bytes, table: TableColumns) -> HitColumns | None:
     import polars as pl
 
     schema = {name: pl.Float64 if role in table.numbers else pl.String for role, name in table.roles.items()}
     try:
-        frame = pl.read_ndjson(io.BytesIO(text.encode("utf-8")), schema=schema)
-    except (UnicodeEncodeError, pl.exceptions.PolarsError):
+        frame = pl.read_ndjson(content, schema=schema)
+    except pl.exceptions.PolarsError:
         return None
     texts = [role for role in table.roles if role not in table.numbers]
     named = frame.select(pl.col(name).alias(role) for role, name in table.roles.items())
@@ -253,7 +256,7 @@ def _clean_lines(text: str, table: TableColumns) -> HitColumns | None:
 
 def json_lines(file: RunFile) -> Iterator[tuple[str, Any]]:
     """The values of a JSON lines file with their places; blank lines are passed over."""
-    for number, line in enumerate(file.text.split("\n"), 1):
+    for number, line in enumerate(io.StringIO(file.text), 1):  # line by line: often only the first is wanted
         if line.strip():
             yield f"line {number}", parse_json(file.path, line, number, constants=True)
 

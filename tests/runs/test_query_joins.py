@@ -1,0 +1,80 @@
+"""Answers find their cases by the text of a query, or by their order; runs are named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from searchmark import Run, judge, load_run, load_suite, score
+from searchmark.errors import Incomparable
+from searchmark.judging.query_texts import with_cases_of
+from searchmark.runs import named_path
+from tests.runs.reading import FORMATS, answers_of, notes_of
+
+
+class TestJoins:
+    SUITE = {
+        "schema_version": 1,
+        "name": "s",
+        "cases": [
+            {"id": "a", "query": "Café ", "judgments": [{"target": "x", "grade": 1}]},
+            {"id": "b", "query": "same", "judgments": [{"target": "x", "grade": 1}]},
+            {"id": "c", "query": "same", "judgments": [{"target": "y", "grade": 1}]},
+        ],
+    }
+
+    @pytest.fixture
+    def suite(self, file) -> Any:
+        return load_suite(file("suite.json", json.dumps(self.SUITE)))
+
+    def joined(self, suite: Any, answers: dict[str, list[str]]) -> Run:
+        return with_cases_of(suite, Run.from_scores({case: dict.fromkeys(hits, 1.0) for case, hits in answers.items()}))
+
+    def test_texts_are_compared_in_composed_form_without_blanks_around_them(self, suite) -> None:
+        run = self.joined(suite, {"Cafe\u0301": ["x"]})
+        assert answers_of(run) == {"a": ["x"]}
+        assert notes_of(run) == ("answers joined with cases by the text of their query, since their ids differ: 1 of 1",)
+
+    def test_capitals_matter(self, suite) -> None:
+        assert answers_of(self.joined(suite, {"café": ["x"]})) == {"café": ["x"]}
+
+    def test_cases_that_ask_the_same_get_the_same_answer(self, suite) -> None:
+        run = self.joined(suite, {"other": ["z"], "same": ["y", "x"]})
+        assert answers_of(run) == {"other": ["z"], "b": ["y", "x"], "c": ["y", "x"]}
+        assert notes_of(run)[0].endswith("1 of 2; 1 of them to several cases that ask the same")
+        assert score(judge(suite, run), ["RR"]).means()["RR"] == pytest.approx((0 + 0.5 + 1) / 3)
+
+    def test_ids_come_first_and_two_answers_to_a_case_are_refused(self, suite) -> None:
+        assert notes_of(self.joined(suite, {"a": ["x"], "b": ["x"]})) == ()
+        with pytest.raises(Incomparable, match="several answers to the case 'a'"):
+            self.joined(suite, {"a": ["x"], "Café": ["y"]})
+
+    def test_judging_joins_too(self, suite) -> None:
+        judged = judge(suite, Run.from_scores({"Café": {"x": 1.0}}))
+        assert judged.run.case_ids == ("a",)
+        assert judged.dropped["cases_not_in_suite"] == 0
+
+    def test_answers_without_queries_need_as_many_cases(self, suite) -> None:
+        run = load_run(FORMATS / "run-msearch.json")
+        assert notes_of(with_cases_of(suite, run)) == ("answers taken in the order of the suite's cases: 3",)
+        with pytest.raises(Incomparable, match="has 3 answers that do not say what was asked, and the suite 's' has 2 cases"):
+            with_cases_of(suite.only({"a", "b"}), run)
+
+
+class TestNames:
+    def test_a_name_before_the_path(self, tmp_path: Path, monkeypatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        assert named_path("bm25=results.csv") == ("bm25", Path("results.csv"))
+        assert named_path("results.csv") == (None, Path("results.csv"))
+        assert named_path("x/a=b.trec") == (None, Path("x/a=b.trec"))
+        (tmp_path / "a=b.trec").touch()
+        assert named_path("a=b.trec") == (None, Path("a=b.trec"))
+
+    def test_home_is_expanded_behind_a_name(self) -> None:
+        assert named_path("x=~/run.trec") == ("x", Path.home() / "run.trec")
+
+    def test_a_single_run_gets_the_name(self) -> None:
+        assert load_run(FORMATS / "run-ranx.json", name="bm25").agent == "bm25"
