@@ -221,6 +221,11 @@ class TestGrades:
     def test_labels_end_at_three(self) -> None:
         assert self.grades(1, 2, 3, 4, kind="labels") == "1 label has a grade above 3 (up to 4), the highest of their scale"
 
+    def test_fractional_gains_are_said(self) -> None:
+        suite = suite_of(case(0, None, Judgment.of_gain("x", 0.5), Judgment("y")), case(1, None, Judgment.of_gain("x", 1.5)))
+        found = found_in(suite)["fractional-gains"]
+        assert found.message == "2 judgments have a fractional gain: nDCG and DCG pay it, other measures see it rounded up"
+
     def test_a_slip_of_the_pen(self) -> None:
         assert self.grades(1, 2, 22, 2) == "the grade 22 is given once, and all other relevant grades are 1, 2"
 

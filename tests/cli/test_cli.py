@@ -266,7 +266,7 @@ class TestHelp:
 
     def test_metrics_is_an_alias_of_measures(self, capsys) -> None:
         assert main(["metrics", "MRR"]) == 0
-        assert capsys.readouterr().out.startswith("RR(rel=)@k\n")
+        assert capsys.readouterr().out.startswith("RR(rel=, judged_only=)@k\n")
 
     def test_measures_prints_the_formula_of_a_measure_that_is_made_of_others(self, capsys) -> None:
         assert main(["measures", "Relevance", "P"]) == 0
@@ -276,10 +276,12 @@ class TestHelp:
 
     def test_measures_prints_every_definition_with_its_rules(self, capsys) -> None:
         from searchmark.measures.catalogue import DEFINITIONS
+        from searchmark.measures.lists import SETS
 
         assert main(["measures"]) == 0
         entries = capsys.readouterr().out.strip().split("\n\n")
-        assert len(entries) == len(DEFINITIONS) + 1
-        for entry in entries[1:]:
+        assert len(entries) == 1 + len(DEFINITIONS) + len(SETS)
+        for entry in entries[1 : 1 + len(DEFINITIONS)]:
             assert all(f"\n  {rule}" in entry for rule in ("range ", "ties ", "empty ", "missing "))
-            assert "higher is better" in entry
+            assert ("higher is better" in entry) != ("not how good it is" in entry)
+        assert all("  a set of " in entry for entry in entries[1 + len(DEFINITIONS) :])

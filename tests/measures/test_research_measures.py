@@ -1,6 +1,8 @@
 """The measures of research against those who define them, on generated data.
 
-- infAP, GMAP, IPrec, SetAP, SetF, the counts and judged_only: pytrec_eval-terrier 0.5.11, which is trec_eval's own code.
+- infAP, GMAP, IPrec, SetAP, SetF, the counts and judged_only: pytrec_eval-terrier 0.5.11, which is the code of trec_eval 9.
+  trec_eval 10 rounds how many relevant targets a recall means, where 9 added 0.9 and cut: left out where that differs, and
+  held against the files of trec_eval 10 in `test_trec_eval_official`.
 - Compat, tables of gains: ir_measures 0.4.3. It keeps a grade that a table leaves out; we refuse such a table.
 - trec_eval's interpolated precision is 0 / 0 where judged_only leaves no hit; ours is 0, as for an empty answer.
 - ir_measures hands the gains of one nDCG to others of the same call: asked one by one.
@@ -57,6 +59,12 @@ def with_rel(name: str, rel: int) -> str:
     return f"{base}(rel={rel}){at}{k}" if rel > 1 and base != "NumRet" else name
 
 
+def rounded_otherwise(judged: dict[str, int], recall: float, rel: int) -> bool:
+    """Whether trec_eval 9 takes another number of relevant targets for this recall than trec_eval 10, and we, do."""
+    wanted = recall * sum(grade >= rel for grade in judged.values())
+    return math.floor(wanted + 0.9) != math.floor(wanted + 0.5)
+
+
 @pytest.mark.parametrize("rel", [1, 2])
 @pytest.mark.parametrize(("seed", "depth", "ties"), COLLECTIONS)
 def test_agrees_with_trec_eval(seed: int, depth: int, ties: bool, rel: int) -> None:
@@ -67,6 +75,8 @@ def test_agrees_with_trec_eval(seed: int, depth: int, ties: bool, rel: int) -> N
 
     assert theirs
     for query, (their_name, our_name) in itertools.product(grades, BY_TREC_EVAL.items()):
+        if our_name.startswith("IPrec") and rounded_otherwise(grades[query], float(our_name[6:]), rel):
+            continue
         expected = theirs[query][their_name] if query in theirs else 0.0
         assert values[with_rel(our_name, rel)][query] == pytest.approx(expected, abs=1e-12), (their_name, query)
 
@@ -80,6 +90,8 @@ def test_without_unjudged_hits_agrees_with_trec_eval(seed: int, depth: int, ties
     values = ours(grades, scores, list(JUDGED_ONLY.values()))
 
     for query, (their_name, our_name) in itertools.product(grades, JUDGED_ONLY.items()):
+        if our_name.startswith("IPrec") and rounded_otherwise(grades[query], 0.1, 1):
+            continue
         expected = np.nan_to_num(theirs[query][their_name]) if query in theirs else 0.0
         assert values[our_name][query] == pytest.approx(expected, abs=1e-12), (their_name, query)
 
@@ -116,7 +128,7 @@ def test_agrees_with_ir_measures(seed: int) -> None:
         "nDCG(judged_only=true)@5": ir_measures.nDCG(judged_only=True) @ 5,
         "SetF(beta=2)": ir_measures.SetF(beta=2.0),
         "SetAP(rel=2)": ir_measures.SetAP(rel=2),
-        "IPrec@0.5": ir_measures.IPrec @ 0.5,
+        "IPrec@1": ir_measures.IPrec @ 1.0,
         "infAP(rel=2)": ir_measures.infAP(rel=2),
         "NumRet": ir_measures.NumRet,
         "NumRelRet": ir_measures.NumRelRet,

@@ -25,6 +25,7 @@ from searchmark.analysis.verdicts import Difference, Judgement, PairedEvidence, 
 from searchmark.comparability import Mismatch, check_judged, mismatches
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import parse_measure
+from searchmark.measures.undefined import no_verdict_because, refuse_over_cases
 from searchmark.options.compare_options import CompareOptions
 from searchmark.records import ERROR, TIMEOUT, display_names
 from searchmark.records.frames import Framed
@@ -117,8 +118,9 @@ def check_baseline(baseline: str | None, names: Sequence[str]) -> None:
 def primary_column(scores: Scores, primary: str | None) -> int:
     """The column of the measure that the comparison is made for: the one declared, or the first that tells of quality."""
     if primary is None:
-        return next((column for column, measure in enumerate(scores.measures) if measure.tells_quality), 0)
+        return next((column for column, measure in enumerate(scores.measures) if measure.decides), 0)
     measure = parse_measure(primary)
+    refuse_over_cases(measure, "compared case by case")
     name = scores.known_as(measure)
     if name is None:
         raise UsageError(f"the primary measure {measure.name!r} is not among those that are computed: {', '.join(scores.names)}")
@@ -179,7 +181,7 @@ class RunComparison:
 
     def _further(self, primary: Question) -> list[SegmentQuestion]:
         """What becomes a question once the primary measure of a pair is IMPROVED or REGRESSED."""
-        others = [column for column, measure in enumerate(self._scores[0].measures) if measure.tells_quality]
+        others = [column for column, measure in enumerate(self._scores[0].measures) if measure.decides]
         questions = [primary._replace(column=column) for column in others if column != primary.column]
         looks = [SegmentQuestion(EVERYTHING, question) for question in questions if not self._invalid(question)]
         return [*looks, *(SegmentQuestion(segment, primary) for segment in self._rows if segment != EVERYTHING)]
@@ -245,8 +247,8 @@ class RunComparison:
         invalid = self._invalid(question)
         if invalid is not None:
             return Judgement("INVALID", invalid)
-        if not measure.tells_quality:
-            return Judgement("EXPLORATORY", f"{measure.name} tells how much was judged, not how good it is")
+        if not measure.decides:
+            return Judgement("EXPLORATORY", no_verdict_because(measure))
         family = self._adjusted.get(look)
         if family is None:
             return Judgement("EXPLORATORY", self._why_exploratory(look))

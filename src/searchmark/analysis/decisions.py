@@ -21,6 +21,7 @@ from searchmark.analysis.relative_gain import Gain, gain_of
 from searchmark.analysis.scores import Scores, category_name, clusters_of, segment_rows
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import parse_measure
+from searchmark.measures.undefined import refuse_over_cases
 from searchmark.options.compare_options import DecisionRule, DecisionTable
 from searchmark.records.frames import Framed, typed_frame
 from searchmark.records.shown import counted, quoted
@@ -148,6 +149,7 @@ class _Arms:
     def __init__(self, table: DecisionTable, baseline: Scores, candidate: Scores, pair: Pair) -> None:
         suite = baseline.judged.suite
         measure = parse_measure(table.measure or pair.primary)
+        refuse_over_cases(measure, "decided on")
         known = baseline.known_as(measure)
         if known is None:
             name = measure.resolve(suite.defaults).name

@@ -25,7 +25,7 @@ class MeasureLimits:
 
     @property
     def tells_of_rankings(self) -> bool:
-        return self.measure.tells_quality and not any(part.definition.unanswerable for part in self.measure.parts)
+        return self.measure.decides and not any(part.definition.unanswerable for part in self.measure.parts)
 
 
 def measure_limits(measures: Iterable[AnyMeasure], pool: Pool) -> tuple[MeasureLimits, ...]:

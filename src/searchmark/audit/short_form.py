@@ -5,7 +5,7 @@ from __future__ import annotations
 from searchmark.audit.check import Check
 from searchmark.audit.gate.decision_holes import decision_holes
 from searchmark.audit.gold_alone.dominance import dominant_targets
-from searchmark.audit.gold_alone.grade_scale import grade_scale
+from searchmark.audit.gold_alone.grade_scale import fractional_gains, grade_scale
 from searchmark.audit.gold_alone.judged_cases import all_documents_relevant, without_judgments, without_target
 from searchmark.audit.gold_alone.model_ranges import ranges_of_another_model
 from searchmark.audit.gold_alone.reading_notes import reading_notes
@@ -38,6 +38,7 @@ SHORT: tuple[Check, ...] = (
     Check(without_target, ("cases-without-target",)),
     Check(all_documents_relevant, ("all-documents-relevant",)),
     Check(grade_scale, ("grades-outside-scale",)),
+    Check(fractional_gains, ("fractional-gains",)),
     Check(dominant_targets, ("dominant-target",)),
     Check(small_decided_categories, ("small-decided-categories",)),
     Check(reading_notes, ("reading-note",)),

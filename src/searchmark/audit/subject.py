@@ -76,7 +76,7 @@ class Subject:
         """The measure that runs are compared by: the one declared, or the first that tells of quality."""
         named = self.options.primary
         name = None if named is None else parse_measure(named).resolve(self.suite.defaults).name
-        fitting = (each for each in self.measures if (each.tells_quality if name is None else name in (each.name, each.asked.name)))
+        fitting = (each for each in self.measures if (each.decides if name is None else name in (each.name, each.asked.name)))
         return next(fitting, None)
 
     def is_in_question(self, measure: AnyMeasure) -> bool:

@@ -63,6 +63,11 @@ KINDS = (
         "Correct the grades; bring ratings to a scale such as 0 to 3.",
     ),
     FindingKind(
+        "fractional-gains", "note", "Ratings that are not whole numbers.",
+        "nDCG and DCG pay what they say; every other measure looks at the grade, which is the rating rounded up.",
+        "Nothing, where everything above 0 is relevant; else give rel, or ratings in whole numbers.",
+    ),
+    FindingKind(
         "dominant-target", "warning", "One target of a fifth of the cases, and of five or more: always answering it gets 0.1.",
         "An agent that always answers it, without reading the query, gets a score that looks like search.",
         "Add cases with other targets, and compare with the agent popular, which always answers the commonest targets.",

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from searchmark.analysis.latencies import latencies_in
+from searchmark.analysis.over_cases import geometric_mean
 from searchmark.analysis.scores import Scores
 from searchmark.gates.segments import Rows
 from searchmark.measures.grammar import AnyMeasure
@@ -82,6 +83,8 @@ class MeanOf:
     def value(self, scores: Scores, rows: Rows) -> float | None:
         values = self._values(scores, rows)
         defined = values[~np.isnan(values)]
+        if not self.measure.per_case:
+            return geometric_mean(defined) if len(defined) else None
         return fsum(defined.tolist()) / len(defined) if len(defined) else None
 
     def why_missing(self, scores: Scores) -> str:
@@ -100,7 +103,10 @@ class MeanOf:
 
     def _values(self, scores: Scores, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         name = scores.known_as(self.measure)
-        return np.full(len(rows), np.nan) if name is None else scores.values[rows, scores.names.index(name)]
+        if name is None:
+            return np.full(len(rows), np.nan)
+        column = scores.names.index(name)
+        return (scores.values[:, column] if self.measure.per_case else scores.behind(column))[rows]
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from searchmark.gates.rules import Rule
 from searchmark.gates.segments import segment_of
 from searchmark.gates.stated_quantities import RetriesOf, TokensOf
 from searchmark.measures.grammar import AnyMeasure, parse_measure
+from searchmark.measures.undefined import refuse_over_cases
 from searchmark.options.gate_options import PINNED, GateOptions, GateRule, KnownFailure, Pin
 
 _INDEX = {"bytes": WholeRun("index size", " bytes", index_bytes), "seconds": WholeRun("index time", " s", index_seconds)}
@@ -49,7 +50,7 @@ def rules_of(options: GateOptions) -> list[Rule]:
 
 def no_worse_by(measure: str | AnyMeasure) -> RelativeRule:
     """The rule that there is no evidence of harm by a measure."""
-    parsed = parse_measure(measure)
+    parsed = _of_cases(measure, "held against a baseline case by case")
     return RelativeRule(MeanOf(parsed, parsed.name), "no-evidence-of-harm")
 
 
@@ -66,7 +67,7 @@ def _own_rules(options: GateOptions) -> Iterator[Rule]:
         yield from _rules(rule)
     known = {failure.case: failure for failure in map(_failure, options.known_failures)}
     for name, minimum in options.each_case.items():
-        yield EachCaseRule(parse_measure(name), name, minimum, frozenset(known))
+        yield EachCaseRule(_of_cases(name, "bounded case by case"), name, minimum, frozenset(known))
     pins = [(pin, list(_pin_rules(pin))) for pin in options.pins]
     for pin, rules in pins:
         if pin.case not in known:
@@ -78,7 +79,7 @@ def _own_rules(options: GateOptions) -> Iterator[Rule]:
 def _rules(rule: GateRule) -> Iterator[Rule]:
     segment = segment_of(rule.where)
     if rule.measure is not None and not rule.bounds:
-        quantity = MeanOf(parse_measure(rule.measure), rule.measure)
+        quantity = MeanOf(_of_cases(rule.measure, "held against a baseline case by case"), rule.measure)
         margin = MARGIN if rule.margin is None else telling_margin(quantity.measure, rule.margin)
         yield RelativeRule(quantity, rule.policy or "no-evidence-of-harm", margin, segment)
     for bound, expected in rule.bounds.items():
@@ -110,7 +111,13 @@ _QUANTITIES: Mapping[str, Callable[[Any], GatedNumber]] = {
 
 def _failure(given: str | KnownFailure) -> KnownFailure:
     failure = KnownFailure(given) if isinstance(given, str) else given
-    return known_failure_in_range(failure, parse_measure(failure.measure))
+    return known_failure_in_range(failure, _of_cases(failure.measure, "bounded case by case"))
+
+
+def _of_cases(name: str | AnyMeasure, use: str) -> AnyMeasure:
+    measure = parse_measure(name)
+    refuse_over_cases(measure, use)
+    return measure
 
 
 def _pin_rules(pin: Pin) -> Iterator[PinRule]:

@@ -92,7 +92,7 @@ class RelativeRule:
         if found is None or found.difference is None or found.verdict == "INVALID":
             reason = "no case has a value on both sides" if found is None else found.reason
             return self._result(None, (), "untrusted", f"{words} cannot be compared: {reason}", scores=scores)
-        if not self.quantity.measure.tells_quality:
+        if not self.quantity.measure.decides:
             return self._result(found.difference, (), "unresolvable", f"{words} is unresolvable: {found.reason}", scores=scores)
         look = self._sequential if self.policy == "sequential" else self._seen
         seen = look(evidence, name, found, words)

@@ -180,7 +180,9 @@ def reads_of(rule: Rule) -> Reads:
     if isinstance(rule, PinRule | KnownFailureRule):
         return "answers"
     by_value = isinstance(rule, RelativeRule | EachCaseRule) or (
-        isinstance(rule, NumberRule) and not isinstance(rule.quantity, AtOwnK)
+        isinstance(rule, NumberRule)
+        and not isinstance(rule.quantity, AtOwnK)
+        and all(measure.per_case for measure in rule.measures)
     )
     return "values" if by_value else "hits"
 

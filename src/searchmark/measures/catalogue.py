@@ -45,7 +45,6 @@ ALIASES = {
     "strec": "StRecall",
     # elsewhere
     "compatibility": "Compat",
-    "geometric map": "GMAP",
 }
 # Names that others have for what is not a measure here, and what to say to those who ask for it.
 NOT_MEASURES = {"numq": "the number of cases is in every report", "num_q": "the number of cases is in every report"}

@@ -228,7 +228,7 @@ def interpolated_precision(hits: GradedHits, *, recall: float, rel: int = 1) -> 
     mask = hits.relevant(rel, None)
     case = hits.case[mask]
     nth = rank_in_case(case)
-    wanted = np.floor(recall * hits.total_relevant(rel) + 0.9)  # trec_eval rounds like this
+    wanted = np.floor(recall * hits.total_relevant(rel) + 0.5)  # rounded, as trec_eval does from 10.0 on
     there = nth >= wanted[case]
     best = np.zeros(hits.cases)
     np.maximum.at(best, case[there], nth[there] / hits.rank[mask][there])

@@ -94,6 +94,11 @@ class Measure:
         """Whether cases have values of it, and not only all of them together."""
         return not self.definition.over_cases
 
+    @property
+    def decides(self) -> bool:
+        """Whether it can be the reason of a verdict: it tells how good answers are, case by case."""
+        return self.tells_quality and self.per_case
+
     def cut_at(self, depth: int) -> Measure:
         """What this measure is where answers end at a depth: the one with that cutoff, if that is the same measure."""
         if self.cutoff is not None or self.definition.of_sets or not self.definition.cutoff or self.judged_only:
@@ -149,6 +154,10 @@ class Formula:
     @property
     def per_case(self) -> bool:
         return True
+
+    @property
+    def decides(self) -> bool:
+        return self.tells_quality
 
     def resolve(self, defaults: Defaults) -> Formula:
         return Formula(tuple((weight, measure.resolve(defaults)) for weight, measure in self.terms), self.label)

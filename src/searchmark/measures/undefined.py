@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from searchmark.errors import UsageError
 from searchmark.measures.definition import Definition
 from searchmark.measures.grammar import UNANSWERABLE, AnyMeasure, Measure
 
@@ -42,6 +43,24 @@ def _reasons(part: Measure, case: CaseTraits) -> Iterator[str]:
         yield "credit=dir needs judgments that match by path"
     if definition.needs_targets and not case.complete:
         yield "glob and symbol judgments name no targets until they are expanded against a corpus"
+
+
+def no_verdict_because(measure: AnyMeasure) -> str:
+    """Why differences of a measure that does not decide are never a verdict."""
+    for part in measure.parts:
+        if part.definition.over_cases:
+            return f"{part.name} is one number for all cases: there is no difference case by case that could be tested"
+        if part.definition.tells:
+            return f"{measure.name} tells {part.definition.tells}, not how good it is"
+    raise ValueError(measure.name)
+
+
+def refuse_over_cases(measure: AnyMeasure, use: str) -> None:
+    """Refuse a measure that no case has a value of, where cases are looked at."""
+    for part in measure.parts:
+        if part.definition.over_cases:
+            known = part.definition.over_cases
+            raise UsageError(f"{part.name} is one number for all cases and cannot be {use}; {known} can")
 
 
 def computed_nan_reason(measure: AnyMeasure) -> str:

@@ -64,7 +64,7 @@ def criteria_of(names: tuple[str, ...]) -> Criteria:
 
 def _tells(measure: AnyMeasure | None) -> bool:
     """Whether more of it is better for a case that has an answer."""
-    return measure is None or (measure.tells_quality and not any(part.definition.unanswerable for part in measure.parts))
+    return measure is None or (measure.decides and not any(part.definition.unanswerable for part in measure.parts))
 
 
 def failed_because(case: CaseSummary, rel: int) -> tuple[str, ...]:

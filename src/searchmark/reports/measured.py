@@ -29,7 +29,7 @@ def known_measure(text: str) -> AnyMeasure | None:
 def leading_measure(report: Report) -> str | None:
     """The first measure that tells quality, else the first; None in a report without measures."""
     names = measure_names(report)
-    telling = (name for name in names if (measure := measure_named(report, name)) is None or measure.tells_quality)
+    telling = (name for name in names if (measure := measure_named(report, name)) is None or measure.decides)
     return next(telling, next(iter(names), None))
 
 

@@ -57,6 +57,11 @@ def _mistyped_grade(clean: Clean) -> Subject:
     return clean.with_case(0, judgments=(replace(first, grade=22), *rest)).subject()
 
 
+def _half_a_grade(clean: Clean) -> Subject:
+    first, *rest = clean.cases[0].judgments
+    return clean.with_case(0, judgments=(replace(first, gain=first.grade - 0.5), *rest)).subject()
+
+
 def _one_target_for_many(clean: Clean) -> Subject:
     common = Judgment("d0000", "id", 2)
     changed = [_with(case, common) if row % 2 == 0 else case for row, case in enumerate(clean.cases)]
@@ -97,6 +102,7 @@ MUTATIONS: dict[str, Mutation] = {
     "all-documents-relevant": _only_relevant_documents,
     "near-duplicate-targets": _copied_target,
     "grades-outside-scale": _mistyped_grade,
+    "fractional-gains": _half_a_grade,
     "dominant-target": _one_target_for_many,
     "dominant-category": _one_large_category,
     "small-decided-categories": _decided_by_few,

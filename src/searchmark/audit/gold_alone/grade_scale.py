@@ -33,6 +33,16 @@ def grade_scale(subject: Subject) -> Iterator[Finding]:
         yield finding("grades-outside-scale", message, (suite.table.ids[row] for row in rows.tolist()))
 
 
+def fractional_gains(subject: Subject) -> Iterator[Finding]:
+    """Ratings that are not whole, which measures of gain and all others see differently."""
+    judgments, ids = subject.suite.judgments, subject.suite.table.ids
+    if judgments.gains is not None:
+        own = judgments.gains != judgments.grades
+        many = counted(int(own.sum()), "judgment has", "judgments have")
+        message = f"{many} a fractional gain: nDCG and DCG pay it, other measures see it rounded up"
+        yield finding("fractional-gains", message, (ids[row] for row in np.unique(judgments.case[own]).tolist()))
+
+
 def _too_low(suite: Suite) -> Oddity | None:
     """Grades below those of TREC: a rating of what is bad, which counts as not judged."""
     grades = suite.judgments.grades

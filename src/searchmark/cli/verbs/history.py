@@ -21,7 +21,7 @@ from searchmark.cli._options import OUTPUT, Command, Given, SectionedCommand, co
 from searchmark.cli._output import STDOUT, harmless, remark, show
 from searchmark.config import Config
 from searchmark.errors import EXIT_OK, UsageError
-from searchmark.measures.grammar import parse_measure
+from searchmark.measures.grammar import measures_named
 from searchmark.options.archive_options import ArchiveFolder
 from searchmark.options.option import Option
 
@@ -183,7 +183,7 @@ def named_measures(names: Iterable[str]) -> Iterator[str]:
     for name in names:
         yield name
         with suppress(UsageError):
-            yield parse_measure(name).name
+            yield from (measure.name for measure in measures_named([name]))
 
 
 @history_command("prune", "Remove old entries from the archive.")

@@ -72,7 +72,7 @@ def describe(definition: Definition) -> Iterator[str]:
     for name in definition.parameters:
         parameter = PARAMETERS[name]
         default = "it must be said" if definition.needs_at and name == definition.at else _default(definition, name)
-        yield f"  {name:<11}{parameter.summary}; {parameter.wanted}, {default}"
+        yield f"  {name:<10} {parameter.summary}; {parameter.wanted}, {default}"
     yield f"  ties       {definition.ties}"
     yield f"  empty      {definition.empty}"
     yield f"  missing    {definition.missing}"
