@@ -30,7 +30,7 @@ def adapted(agent: Any, name: str, *, borrowed: bool = False) -> RetrievalAgent:
     """An agent of whatever make behind our protocol. A ``borrowed`` one is not closed: its owner may still need it."""
     method = search_method(agent)
     if method is None:
-        raise UsageError(f"the agent {name!r} has no method 'retrieve'; docs/running.md shows what an agent needs")
+        raise UsageError(f"the agent {name!r} has no method 'retrieve'; 'searchmark docs running' shows what an agent needs")
     initialize = _initialize(agent, name) if callable(getattr(agent, "initialize", None)) else None
     return _AdaptedAgent(agent, initialize, _search(method), borrowed=borrowed)
 

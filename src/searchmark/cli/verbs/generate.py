@@ -102,7 +102,7 @@ def _rewriting(options: DatasetConfig) -> Iterator[Rewrite | None]:
         yield None
         return
     if options.rewriter is None:
-        raise UsageError("--query llm needs a section 'dataset.rewriter' with a model in the config; see docs/gold-sets.md")
+        raise UsageError("--query llm needs a section 'dataset.rewriter' with a model in the config; see 'searchmark docs gold-sets'")
     from searchmark.mining.rewriting import Rewriter
 
     with Rewriter(options.rewriter, tell) as rewriter:
