@@ -433,7 +433,7 @@ class TestConfig:
             ("a.yaml", "compare: {min_effect: much}", "compare.min_effect: input should be a valid number"),
             ("a.yaml", "colour: red", "colour: is not a known field"),
             ("a.toml", "compare = [", "not valid TOML"),
-            ("a.yaml", "[]", "input should be a dictionary"),
+            ("a.yaml", "[]", "should be a mapping with fields such as "),
         ],
     )
     def test_refuses_with_file_field_and_reason(self, file, name: str, content: str, complaint: str) -> None:

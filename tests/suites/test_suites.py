@@ -65,7 +65,7 @@ CASE = '{{"schema_version": 1, "cases": [{{"id": "a"}}, {}]}}'
         ("{", "line 1, column 2: not valid JSON"),
         ('{"cases": []}', "schema_version: is missing"),
         ('{"schema_version": 1, "case": []}', "case: is not a known field"),
-        ('{"schema_version": 1, "cases": 3}', "cases: input should be a valid tuple, not 3"),
+        ('{"schema_version": 1, "cases": 3}', "cases: should be a list, not 3"),
         ('{"schema_version": 1, "name": "a", "name": "b"}', "duplicate key 'name'"),
         ('{"schema_version": 1, "defaults": {"rel": 0}}', "defaults.rel: 0 is not a grade"),
         (CASE.format('{"query": "x"}'), "cases.1.id: is missing"),

@@ -148,7 +148,7 @@ def test_the_key_of_a_setting_does_not_depend_on_the_rest_of_the_grid():
         ({"index": []}, {}, "grid.index has no choice"),
         ({"indx": ["exact"]}, {}, "grid.indx: semantic has no such option; it has"),
         ({"index": ["hsnw"]}, {}, "grid.index: there is no index 'hsnw'"),
-        ({"index": [{"name": "hnsw", "ef": 10}]}, {}, "ef: is not a known field; available: m, ef_construction, ef_search"),
+        ({"index": [{"name": "hnsw", "ef": 10}]}, {}, "ef: is not a known field; known are m, ef_construction, ef_search"),
         ({"index": [{"name": "hnsw", "m": []}]}, {}, "m has an empty list"),
         ({"index": [["exact"]]}, {}, "a list inside a list"),
         ({"index": [7]}, {}, "a choice is a name or {name: ..., option: ...}, not 7"),

@@ -35,7 +35,8 @@ def adapted(agent: Any, name: str, *, borrowed: bool = False) -> RetrievalAgent:
         )
     method = search_method(agent)
     if method is None:
-        raise UsageError(f"the agent {name!r} has no method 'retrieve'{_alike(agent)}; docs/running.md shows what an agent needs")
+        needs = "'searchmark docs running' shows what an agent needs"
+        raise UsageError(f"the agent {name!r} has no method 'retrieve'{_alike(agent)}; {needs}")
     _refuse_more_arguments(method, name)
     initialize = _initialize(agent, name) if callable(getattr(agent, "initialize", None)) else None
     return _AdaptedAgent(agent, initialize, _search(method), borrowed=borrowed)

@@ -47,6 +47,7 @@ VERBS = {
     "convert": "Write a suite in another format.",
     "agents": "List the agents, or show one with its options.",
     "measures": "List every measure with its definition.",
+    "docs": "List the topics of the documentation, or print one.",
     "completion": "Print a script that completes commands in a shell.",
     "doctor": "Say what is ready to use and what is missing.",
 }

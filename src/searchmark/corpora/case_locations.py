@@ -203,7 +203,9 @@ def _folder_of(case: Case, known: Mapping[str | None, Path]) -> Path:
     if path is None and name is None and len(known) == 1:
         path = next(iter(known.values()))
     if path is None:
-        raise UsageError(f"the case {case.id!r} is from repository {name!r}; give its location with --repo {name}=PATH")
+        given = ", ".join(repr(each) for each in known if each is not None)
+        wrong = f", not {given}" if given else ""
+        raise UsageError(f"the case {case.id!r} is from repository {name!r}{wrong}; give its location with --repo {name}=PATH")
     return path.resolve()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from searchmark.errors import UsageError, shortened
@@ -19,7 +19,7 @@ _HASH = re.compile(r"[0-9a-f]{4,64}")  # whole or shortened; anything else might
 _LONGEST_PATH = 100
 
 
-def mined_repositories(suite: Suite, base: Path | None, given: Container[str | None]) -> dict[str | None, Path]:
+def mined_repositories(suite: Suite, base: Path | None, given: Collection[str | None]) -> dict[str | None, Path]:
     """Folders by the name that cases have for them, apart from those that were ``given``; one without a name is meant for all."""
     claimed = suite.metadata.get("repositories")
     if not isinstance(claimed, Mapping) or None in given:
@@ -28,8 +28,14 @@ def mined_repositories(suite: Suite, base: Path | None, given: Container[str | N
     for name, entry in claimed.items():
         cases = [case for case in suite.cases if _is_of(case, name, single=len(claimed) == 1)]
         if name not in given and cases and isinstance(entry, Mapping) and "path" in entry:
-            found[name] = _checked(entry["path"], base, cases, f"{name}=PATH")
+            found[name] = _checked(entry["path"], base, cases, f"{name}=PATH{_wrong_names(given, claimed)}")
     return found
+
+
+def _wrong_names(given: Collection[str | None], claimed: Mapping[object, object]) -> str:
+    """Names that were given and that no case has, beside those that there are."""
+    strange = ", ".join(repr(shortened(str(each), _LONGEST_PATH)) for each in given if each not in claimed)
+    return f" (--repo names {strange}; this gold set has {', '.join(repr(each) for each in claimed)})" if strange else ""
 
 
 def claims_repositories(suite: Suite) -> bool:

@@ -33,7 +33,7 @@ from searchmark.files.text_encoding import as_utf8, shortened_bytes, strict_text
 from searchmark.files.unfinished import open_unfinished
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import TypeAdapter
 
 BOM = b"\xef\xbb\xbf"
 _NO_FILE = "is neither a file nor a folder; save what comes through a pipe to a file first"
@@ -262,7 +262,9 @@ def check_shape(path: str | PathLike[str], adapter: TypeAdapter[T], data: Any, p
     try:
         return adapter.validate_python(data)
     except ValidationError as error:
-        raise _shape_error(path, error, prefix) from None
+        from searchmark.files.shape_errors import shape_error
+
+        raise shape_error(path, adapter._type, error, prefix) from None
     except RecursionError as error:
         raise FormatError(path, prefix or None, "nested too deeply") from error
 
@@ -272,26 +274,6 @@ def refuse_unknown_fields(path: str | PathLike[str], record: type, data: Mapping
     known = [each.name for each in fields(record)]
     unknown = next((name for name in data if name not in known), None)
     if unknown is not None:
-        raise FormatError(path, str(unknown), f"is not a known field; available: {', '.join(known)}")
+        from searchmark.files.shape_errors import unknown_name
 
-
-def _shape_error(path: str | PathLike[str], error: ValidationError, prefix: str) -> FormatError:
-    first, *others = error.errors(include_url=False, include_context=False)
-    place = ".".join(filter(None, [prefix, *map(str, first["loc"])]))
-    missing = {"missing", "missing_argument"}
-    unknown = {"unexpected_keyword_argument", "extra_forbidden"}
-    if first["type"] in missing:
-        reason = "is missing"
-    elif first["type"] in unknown:
-        reason = "is not a known field"
-    elif first["type"] == "sentence":  # a record that reads itself has said what is wrong
-        reason = first["msg"]
-    else:
-        reason = f"{first['msg'][:1].lower()}{first['msg'][1:]}, not {_shortened(first['input'])}"
-    more = f" (and {len(others)} more)" if others else ""
-    return FormatError(path, place or None, reason + more)
-
-
-def _shortened(value: object, width: int = 60) -> str:
-    text = repr(value)
-    return text if len(text) <= width else text[: width - 3] + "..."
+        raise FormatError(path, str(unknown), unknown_name(str(unknown), known))

@@ -102,7 +102,7 @@ def _metadata(mined: Sequence[MiningFacts], options: DatasetConfig) -> Row:
     """What a gold set says of itself; without a single case there is none."""
     cases = sum(facts.cases for facts in mined)
     if not cases:
-        raise NothingEvaluated(_nothing_left(mined))
+        raise NothingEvaluated(_nothing_left(mined, options))
     settings = {name: value for name, value in asdict(options).items() if name != "repository_path"}
     if options.rewriter is not None:
         settings["rewriter"] = described(options.rewriter)
@@ -117,7 +117,7 @@ def _metadata(mined: Sequence[MiningFacts], options: DatasetConfig) -> Row:
     }
 
 
-def _nothing_left(mined: Iterable[MiningFacts]) -> str:
+def _nothing_left(mined: Iterable[MiningFacts], options: DatasetConfig) -> str:
     removed: Counter[str] = Counter()
     read, shallow = 0, ""
     for facts in mined:
@@ -125,4 +125,12 @@ def _nothing_left(mined: Iterable[MiningFacts]) -> str:
         read += facts.commits_analyzed
         removed.update({rule: count.commits for rule, count in facts.ledger.items()})
     most = ", ".join(f"{rule} {count}" for rule, count in removed.most_common(3))
-    return f"none of {read} commits passes the filters ({most or 'there was nothing to read'}); there is nothing to ask{shallow}"
+    told = f"none of {read} commits passes the filters ({most or 'there was nothing to read'}); there is nothing to ask"
+    return f"{told}{_other_kinds(removed, options)}{shallow}"
+
+
+def _other_kinds(removed: Counter[str], options: DatasetConfig) -> str:
+    """What would help where most commits change files of other kinds, as in a repository of documents."""
+    if "doc" in options.kinds or not removed or removed.most_common(1)[0][0] != "no_code_file":
+        return ""
+    return f": targets are files of the kind {', '.join(options.kinds)}; --kind doc (dataset.kinds in the config) takes documents"

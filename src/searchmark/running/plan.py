@@ -14,6 +14,7 @@ from typing import Any
 
 from searchmark.corpora.locations import Location
 from searchmark.errors import NothingEvaluated, UsageError
+from searchmark.judging.unjoined import no_query
 from searchmark.options.experiment_options import CaseSelection
 from searchmark.records import Case, RunLabel, Suite
 
@@ -87,7 +88,7 @@ def ordered(suite: Suite, locations: Mapping[str, Location], seed: int, *, shuff
     requests = suite.table.requests or repeat(None)
     for case, query, request in zip(suite.table.ids, suite.table.queries or repeat(None), requests, strict=False):
         if query is None:
-            raise UsageError(f"the case {case!r} has no query; for TREC qrels and labels, give the queries with --topics")
+            raise UsageError(no_query(suite))
         groups[locations[case]].append(Step(case, query, locations[case], request))
     return [
         step

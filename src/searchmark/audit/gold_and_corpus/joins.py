@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
-from searchmark.judging.near_ids import NearIds
-from searchmark.records import Suite
+from searchmark.findings.sentences import share
+from searchmark.judging.unjoined import both_sides
 
 TOLERATED = 0.05  # share of judged cases without a query where all queries are judged
 UNJUDGED = ("topics_without_judgments", "queries_without_judgments")
@@ -30,19 +30,9 @@ def partial_join(subject: Subject) -> Iterator[Finding]:
         return
     if not joined:
         message = f"none of {len(ids)} judged cases has a query, and none of {unjudged} queries is judged"
-        yield finding("nothing-joined", f"{message}: {_both_sides(subject.suite)}", without)
+        yield finding("nothing-joined", f"{message}: {both_sides(subject.suite, without)}", without)
         return
     other = f", and {unjudged} of {joined + unjudged} queries have no judgments" if unjudged else ""
-    yield finding("partial-join", f"{len(without)} of {len(ids)} judged cases have no query (like {without[0]!r}){other}", without)
-
-
-def _both_sides(suite: Suite) -> str:
-    """One id of each side, and the change that makes them fit."""
-    case = suite.table.ids[0]
-    if not suite.unjudged:
-        return f"cases are named like {case!r}"
-    remedy = NearIds(suite.unjudged, suite.table.ids).remedy(1)
-    if remedy is None:
-        return f"cases are named like {case!r}, queries like {suite.unjudged[0]!r}"
-    case = next(iter(remedy.found))
-    return f"the case {case!r} may be the query {remedy.found[case]!r}; {remedy.told(suite.table.ids)}"
+    names = both_sides(subject.suite, without) if subject.suite.unjudged else f"like {without[0]!r}"
+    message = f"{len(without)} of {len(ids)} judged cases ({share(len(without), len(ids))}) have no query{other}: {names}"
+    yield finding("partial-join", message, without)

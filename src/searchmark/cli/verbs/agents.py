@@ -111,8 +111,8 @@ def _listing() -> Iterator[str]:
         summary = f"{each.code}, from {each.origin}" if foreign else _summary(agent_class_of(AgentSpec(each.name, each.source)))
         yield f"{each.name:<{width}}  {summary}"
     yield ""
-    yield "Your own: --agent module:Class or --agent file.py:Class; docs/running.md shows how to write one."
-    yield "A search that is already there: --agent command:ARGV, mcp:ARGV or an http address; see docs/outside.md."
+    yield "Your own: --agent module:Class or --agent file.py:Class; 'searchmark docs running' shows how to write one."
+    yield "A search that is already there: --agent command:ARGV, mcp:ARGV or an http address; see 'searchmark docs outside'."
 
 
 def _summary(agent_class: Any) -> str:

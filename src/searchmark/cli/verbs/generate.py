@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 WHAT_TO_MINE, WHICH_COMMITS = "What to mine", "Which commits"
 
+OTHER_FORMATS = (".yaml", ".yml", ".toml", ".jsonl", ".csv", ".tsv", ".txt", ".md", ".html", ".parquet")
+
 
 @click.command(
     "generate",
@@ -80,8 +82,7 @@ def command(
         return _explain(sources, explained, options)
     if output is None:
         raise UsageError("--output is missing; name the file to write the gold set to")
-    if Path(output).is_dir():
-        raise UsageError(f"{output} cannot be written: it is a folder")
+    _check_output(Path(output))
     with _rewriting(options) as rewrite, _progress() as on_progress:
         mined = generate_gold_set(
             sources, output, options, jobs=jobs or os.cpu_count() or 1, rewrite=rewrite, on_progress=on_progress
@@ -90,6 +91,16 @@ def command(
         tell(sentence)
     remark(f"written: {output}")
     return None
+
+
+def _check_output(output: Path) -> None:
+    if output.is_dir():
+        raise UsageError(f"{output} cannot be written: it is a folder")
+    if output.suffix.lower() in OTHER_FORMATS:
+        raise UsageError(
+            f"{output}: a gold set is written as JSON; name the file {output.with_suffix('.json').name}, "
+            "and 'searchmark convert' writes it in another format"
+        )
 
 
 def _configured(options: DatasetConfig) -> tuple[str, ...]:
@@ -105,7 +116,9 @@ def _rewriting(options: DatasetConfig) -> Iterator[Rewrite | None]:
         yield None
         return
     if options.rewriter is None:
-        raise UsageError("--query llm needs a section 'dataset.rewriter' with a model in the config; see docs/gold-sets.md")
+        raise UsageError(
+            "--query llm needs 'dataset.rewriter' with a model in the config; see 'searchmark docs gold-sets'"
+        )
     from searchmark.mining.rewriting import Rewriter
 
     with Rewriter(options.rewriter, tell) as rewriter:
