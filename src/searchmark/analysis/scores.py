@@ -19,7 +19,7 @@ from searchmark.measures.formulas import Floats, scores_in_range
 from searchmark.measures.grammar import AnyMeasure, CaseTraits, computed_nan_reason, parse_measure, parse_measures, undefined_reason
 from searchmark.records import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT, CaseTable, Suite, SuiteKind, TrustKind
 from searchmark.records.frames import Framed
-from searchmark.records.shown import listed, quoted
+from searchmark.records.shown import listed, on_a_line, quoted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -119,7 +119,7 @@ class Scores(Framed):
 
     def __repr__(self) -> str:
         means = listed([f"{name} {mean:.4f}" for name, mean in self.means().items()], 3)
-        return f"Scores({quoted(self.judged.run.name)} on {quoted(self.judged.suite.name)}: {means})"
+        return on_a_line(f"Scores({quoted(self.judged.run.name)} on {quoted(self.judged.suite.name)}: {means})")
 
     def summaries(self, rows: NDArray[np.intp] | None = None) -> dict[str, Summary]:
         """Every measure over all cases, or over some of them, with its interval."""
