@@ -74,12 +74,14 @@ class TestSuiteFrame:
     def test_has_a_row_per_judgment_and_one_for_a_case_without_any(self) -> None:
         assert SUITE.frame().to_dicts() == [
             {"suite": "small", "case": "c1", "query": "one", "category": "x", "tags": '["t", "u"]', "origin": "o", "unanswerable": False,
-             "fields": None, "target": "a", "match": "id", "grade": 2, "rank": 1, "score_low": None, "score_high": None},
+             "fields": None, "target": "a", "match": "id", "grade": 2, "rank": 1, "score_low": None, "score_high": None,
+             "gain": 2.0},
             {"suite": "small", "case": "c1", "query": "one", "category": "x", "tags": '["t", "u"]', "origin": "o", "unanswerable": False,
-             "fields": None, "target": "b", "match": "glob", "grade": 0, "rank": None, "score_low": 0.2, "score_high": 0.5},
+             "fields": None, "target": "b", "match": "glob", "grade": 0, "rank": None, "score_low": 0.2, "score_high": 0.5,
+             "gain": 0.0},
             {"suite": "small", "case": "c2", "query": None, "category": None, "tags": None, "origin": None, "unanswerable": True,
              "fields": '{"language": "de", "size": 3}', "target": None, "match": None, "grade": None, "rank": None, "score_low": None,
-             "score_high": None},
+             "score_high": None, "gain": None},
         ]  # fmt: skip
 
     @settings(max_examples=30)

@@ -73,7 +73,7 @@ def test_nothing_scores_zero(results: list[str], relevant: list[str]) -> None:
     ("results", "relevant", "k", "said"),
     [
         ("abc", ["a"], 5, "results must be a list of ids, each of them text"),
-        ([1, 2], ["a"], 5, "results must be a list of ids, each of them text"),
+        ([1.0, 2.0], ["a"], 5, r"results: an id is 1\.0 \(float\); an id is text or a whole number"),
         (["a"], "a", 5, "relevant must be a list of ids, each of them text"),
         ({"a": 1}.keys() | {"b"}, ["a"], 5, "results must be in an order, and a set has none; give a list, best first"),
         (frozenset("ab"), ["a"], 5, "results must be in an order"),

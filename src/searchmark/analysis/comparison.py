@@ -29,7 +29,7 @@ from searchmark.measures.undefined import no_verdict_because, refuse_over_cases
 from searchmark.options.compare_options import CompareOptions
 from searchmark.records import ERROR, TIMEOUT, display_names
 from searchmark.records.frames import Framed
-from searchmark.records.shown import listed, quoted
+from searchmark.records.shown import listed, on_a_line, quoted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,7 +79,7 @@ class Comparison(Framed, Sequence[Pair]):
 
     def __repr__(self) -> str:
         ended = [(f"{quoted(each.candidate)} against {quoted(each.baseline)}", each.main) for each in self.pairs]
-        return f"Comparison({listed([f'{who}: {found.verdict} by {found.measure}' for who, found in ended], 3)})"
+        return on_a_line(f"Comparison({listed([f'{who}: {found.verdict} by {found.measure}' for who, found in ended], 3)})")
 
 
 class CaseSubset(NamedTuple):

@@ -24,7 +24,7 @@ from searchmark.measures.grammar import parse_measure
 from searchmark.measures.undefined import refuse_over_cases
 from searchmark.options.compare_options import DecisionRule, DecisionTable
 from searchmark.records.frames import Framed, typed_frame
-from searchmark.records.shown import counted, quoted
+from searchmark.records.shown import counted, on_a_line, quoted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,7 +94,9 @@ class Decision(Framed):
         return typed_frame([about | each for each in read], dict.fromkeys(about, str) | _READING)
 
     def __repr__(self) -> str:
-        return f"Decision({quoted(self.candidate)} against {quoted(self.baseline)} by {self.measure}: {quoted(self.decision)})"
+        return on_a_line(
+            f"Decision({quoted(self.candidate)} against {quoted(self.baseline)} by {self.measure}: {quoted(self.decision)})"
+        )
 
 
 def tables_about(tables: Sequence[DecisionTable], pairs: Sequence[Pair]) -> list[DecisionTable]:

@@ -22,7 +22,7 @@ from searchmark.measures.grammar import AnyMeasure, parse_measure, parse_measure
 from searchmark.measures.undefined import computed_nan_reason
 from searchmark.records import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT, CaseTable, Suite, SuiteKind
 from searchmark.records.frames import Framed
-from searchmark.records.shown import listed, quoted
+from searchmark.records.shown import listed, on_a_line, quoted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -130,7 +130,7 @@ class Scores(Framed):
 
     def __repr__(self) -> str:
         means = listed([f"{name} {mean:.4f}" for name, mean in self.means().items()], 3)
-        return f"Scores({quoted(self.judged.run.name)} on {quoted(self.judged.suite.name)}: {means})"
+        return on_a_line(f"Scores({quoted(self.judged.run.name)} on {quoted(self.judged.suite.name)}: {means})")
 
     def summaries(self, rows: NDArray[np.intp] | None = None) -> dict[str, Summary]:
         """Every measure over all cases, or over some of them, with its interval."""

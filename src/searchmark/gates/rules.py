@@ -17,7 +17,7 @@ from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.compare_options import CompareOptions
 from searchmark.options.gate_options import NumberBound, Policy
 from searchmark.options.short_repr import short_repr
-from searchmark.records.shown import NotebookRecord, counted, listed, quoted
+from searchmark.records.shown import NotebookRecord, counted, listed, on_a_line, quoted
 
 GateVerdict = Literal["passed", "failed", "unresolvable", "untrusted"]
 PinBound = Literal["must_be_first", "must_contain", "must_not_contain", "before", "known_failure"]
@@ -116,7 +116,7 @@ class Gate(NotebookRecord):
 
     def __repr__(self) -> str:
         bad = [quoted(rule.subject) for rule in self.rules if rule.verdict != "passed"]
-        return f"Gate({self.verdict}, {counted(len(self.rules), 'rule')}{f'; not met: {listed(bad, 3)}' if bad else ''})"
+        return on_a_line(f"Gate({self.verdict}, {counted(len(self.rules), 'rule')}{f'; not met: {listed(bad, 3)}' if bad else ''})")
 
 
 def check_gate(evidence: Evidence, rules: Iterable[Rule], options: CompareOptions = CompareOptions()) -> Gate:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from searchmark.options.short_repr import LONGEST
+
 LONGEST_NAME = 40
 
 
@@ -24,6 +26,11 @@ def quoted(name: str) -> str:
     """
     end = LONGEST_NAME // 2
     return repr(name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - end - 1]}…{name[-end:]}")
+
+
+def on_a_line(said: str) -> str:
+    """What a record says of itself, cut where it is too long for one line."""
+    return said if len(said) <= LONGEST else f"{said[: LONGEST - 2]}…)"
 
 
 def counted(count: int, noun: str) -> str:

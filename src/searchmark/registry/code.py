@@ -55,7 +55,7 @@ def _part(holder: Any, name: str) -> Any:
         public = [each for each in dir(holder) if not each.startswith("_") and callable(getattr(holder, each, None))]
         near = difflib.get_close_matches(name, public, 2)
         hint = f"did you mean {' or '.join(near)}?" if near else f"it has {shortened(', '.join(public), 200) or 'nothing to call'}"
-        raise AttributeError(f"{getattr(holder, '__name__', holder)!r} has no {name!r}; {hint}")
+        raise AttributeError(f"{getattr(holder, '__name__', holder)!r} has no attribute {name!r}; {hint}")
     return getattr(holder, name)
 
 

@@ -20,7 +20,7 @@ from searchmark.files.schemas import Schema
 from searchmark.findings import Finding
 from searchmark.gates.rules import Gate
 from searchmark.records import AgentIdentity, Environment, IndexBuild, SearchedRepository, VectorStatistics
-from searchmark.records.shown import NotebookRecord, counted, listed, quoted
+from searchmark.records.shown import NotebookRecord, counted, listed, on_a_line, quoted
 from searchmark.records.versions import Versions
 from searchmark.reports.advice import Recommendation
 from searchmark.reports.case_records import CaseFacts, CaseSummary
@@ -131,4 +131,4 @@ class Report(NotebookRecord):
         gate = "" if self.gate is None else f", gate {self.gate.verdict}"
         runs = listed([quoted(name) for name in self.agents], 3)
         size = f"{counted(self.suite.cases, 'case')}, {counted(len(self.agents), 'run')}"
-        return f"Report({quoted(self.suite.name)}, {size}: {runs}{gate})"
+        return on_a_line(f"Report({quoted(self.suite.name)}, {size}: {runs}{gate})")

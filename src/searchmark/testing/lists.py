@@ -10,6 +10,7 @@ from searchmark.analysis.scores import score
 from searchmark.errors import UsageError
 from searchmark.judging.judge import judge
 from searchmark.records import Answer, Hit, Run, Suite
+from searchmark.records.ids import id_text
 
 _CASE = "the list"
 
@@ -78,10 +79,9 @@ def _ordered(ids: Iterable[str], name: str) -> list[str]:
 
 def _texts(ids: Iterable[str], name: str) -> list[str]:
     """A text is a collection of texts as well, and what has other ids would meet nothing: both would be a silent 0."""
-    texts = list(ids) if isinstance(ids, Iterable) and not isinstance(ids, str) else None
-    if texts is None or not all(isinstance(each, str) for each in texts):
+    if not isinstance(ids, Iterable) or isinstance(ids, str):
         raise UsageError(f"{name} must be a list of ids, each of them text")
-    return texts
+    return [id_text(each, f"{name}: an id") for each in ids]
 
 
 def _cutoff(k: int) -> int:

@@ -27,9 +27,7 @@ _WHICH = "Which agent"
 @click.command("agents", cls=SectionedCommand, short_help="List the agents, or show one with its options.")
 @click.argument("name", required=False)
 @option(_WHICH, "--probe", is_flag=True, help="Start the MCP server of the agent and show the tools that it offers.")
-@option(
-    _WHICH, "--check", is_flag=True, help="Ask the agent a few queries and say what is wrong with it; exit code 1 if anything is."
-)
+@option(_WHICH, "--check", is_flag=True, help="Ask the agent a few queries; say what is wrong with it (exit code 1).")
 @option(_WHICH, "--corpus", metavar="PATH", help="With --check: what the agent searches, in place of four small files.")
 @option(_WHICH, "--no-exec", is_flag=True, help="With --probe or --check: start nothing that is not built in.")
 @option(_WHICH, "--offline", is_flag=True, help="With --probe or --check: use no network, loopback included.")
