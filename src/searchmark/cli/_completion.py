@@ -1,8 +1,7 @@
-"""What a shell completes: verbs and options by click, and names that only we know."""
+"""How shells complete our commands: their scripts, and what click does not know of our command line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -57,38 +56,3 @@ def register() -> None:
 def script(shell: str, app: click.Command) -> str:
     """What a shell must read to complete our commands."""
     return SHELLS[shell](app, {}, PROGRAM, COMPLETION).source()
-
-
-def agent_names(incomplete: str) -> list[CompletionItem[Any]]:
-    """Built-in agents, those of plug-ins, and those of the config that would be found; nothing of them is imported."""
-    from searchmark.registry.known import known_agents
-
-    names = [*(each.name for each in known_agents()), *_configured_names()]
-    return [CompletionItem(name) for name in dict.fromkeys(names) if name.startswith(incomplete)]
-
-
-def _configured_names() -> Iterator[str]:
-    """The names alone: the config is not checked here, and one that cannot be read completes nothing."""
-    from pathlib import Path
-
-    from searchmark.config.found import find_config
-    from searchmark.config.parsing import parse_config
-    from searchmark.errors import SearchmarkError
-
-    try:
-        found = find_config(Path.cwd())
-        listed = None if found is None else parse_config(found.file, found.text).get("agents")
-    except (SearchmarkError, OSError, AttributeError):
-        return
-    for each in listed if isinstance(listed, list) else ():
-        name = each.get("name") if isinstance(each, dict) else each
-        if isinstance(name, str) and name.isprintable():
-            yield name
-
-
-def measure_names(incomplete: str) -> list[CompletionItem[Any]]:
-    """Every measure by its own name, with the first sentence about it; behind @ a cutoff is up to the user."""
-    from searchmark.measures.catalogue import DEFINITIONS, FORMULAS
-
-    helped = {name: definition.summary for name, definition in DEFINITIONS.items()} | dict.fromkeys(FORMULAS, "")
-    return [CompletionItem(name, help=about) for name, about in helped.items() if name.lower().startswith(incomplete.lower())]

@@ -56,7 +56,7 @@ class SectionedOption(click.Option):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
         """Names of agents and measures, files and folders where the option takes one, and whatever click knows."""
-        from searchmark.cli._completion import agent_names, measure_names
+        from searchmark.cli._known_names import agent_names, measure_names
 
         if self.name in ("agent", "agents"):
             return agent_names(incomplete)
