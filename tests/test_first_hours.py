@@ -34,7 +34,12 @@ def run_script(role: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     (tmp_path / "examples" / "demo").symlink_to(EXAMPLES / "demo")
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "120"}
     return subprocess.run(
-        ["sh", f"examples/first-hour/{role}/first-hour.sh"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        ["sh", f"examples/first-hour/{role}/first-hour.sh"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
