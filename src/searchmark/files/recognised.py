@@ -161,7 +161,7 @@ def _of_object(data: dict[str, Any]) -> FileKind | None:
     entries = next((value for name, value in data.items() if name in _LISTS and isinstance(value, list) and value), None)
     if entries is not None:
         return _of_fields({*data, *entries[0]} if isinstance(entries[0], dict) else set(data))
-    by_query = data and all(isinstance(value, list | dict) for value in data.values())
+    by_query = any(data.values()) and not data.keys() & _LISTS and all(isinstance(value, list | dict) for value in data.values())
     return FileKind("a list of ids for each query, as runs are", (RUN,)) if by_query else None
 
 
