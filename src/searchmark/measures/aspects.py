@@ -17,7 +17,7 @@ from searchmark.measures.formulas import NO_TARGET, Coverage, Floats, GradedHits
 
 
 @dataclass(frozen=True, eq=False)
-class _Case:
+class _AspectCase:
     """One case: the ranks of the hits that cover aspects, and which ones, one row each; the same for the targets to find."""
 
     rank: Ints
@@ -42,7 +42,7 @@ def normalised_err_of_aspects(hits: GradedHits, *, k: int | None = None, rel: in
 def err_of_aspects(hits: GradedHits, *, k: int, rel: int = 1, alpha: float = 0.5) -> Floats:
     """ERR-IA (Chapelle et al., 2009), as ndeval has it: over the value of k hits that each cover every aspect of the case."""
 
-    def share(case: _Case) -> float:
+    def share(case: _AspectCase) -> float:
         ranks = np.arange(1, k + 1)
         best = case.aspects * float(np.sum((1.0 - alpha) ** (ranks - 1.0) / ranks))
         return _gained(case.hits, case.rank, k, alpha, _by_rank) / best
@@ -63,7 +63,7 @@ def _by_rank(rank: Ints) -> Floats:
     return np.asarray(1.0 / rank, np.float64)
 
 
-def _per_case(hits: GradedHits, rel: int, value: Callable[[_Case], float]) -> Floats:
+def _per_case(hits: GradedHits, rel: int, value: Callable[[_AspectCase], float]) -> Floats:
     if hits.coverage is None:
         return np.full(hits.cases, np.nan)
     values = np.where(_has_aspects(hits, hits.coverage), 0.0, np.nan)
@@ -76,7 +76,7 @@ def _has_aspects(hits: GradedHits, coverage: Coverage) -> NDArray[np.bool_]:
     return np.bincount(hits.target_case, np.diff(coverage.starts), minlength=hits.cases) > 0
 
 
-def _cases(hits: GradedHits, coverage: Coverage, rel: int) -> Iterator[tuple[int, _Case]]:
+def _cases(hits: GradedHits, coverage: Coverage, rel: int) -> Iterator[tuple[int, _AspectCase]]:
     """The cases that have an aspect to cover. Their targets come by name, the last first, as ndeval resolves ties."""
     target = np.repeat(np.arange(len(hits.target_case)), np.diff(coverage.starts))
     covers = coverage.grade >= rel
@@ -91,10 +91,10 @@ def _cases(hits: GradedHits, coverage: Coverage, rel: int) -> Iterator[tuple[int
         row_of = dict(zip(target[here].tolist(), row.reshape(-1).tolist(), strict=True))
         found = slice(*np.searchsorted(hits.case, [number, number + 1]).tolist())
         rows = np.array([row_of.get(each, NO_TARGET) for each in coverage.hit[found].tolist()], np.int64)
-        yield number, _Case(hits.rank[found][rows >= 0], targets[rows[rows >= 0]], targets)
+        yield number, _AspectCase(hits.rank[found][rows >= 0], targets[rows[rows >= 0]], targets)
 
 
-def _normalised(case: _Case, k: int | None, alpha: float, discount: Callable[[Ints], Floats]) -> float:
+def _normalised(case: _AspectCase, k: int | None, alpha: float, discount: Callable[[Ints], Floats]) -> float:
     """Never above 1, although an answer can beat the order that is taken for the best: ndeval then says more than 1."""
     best = _best_order(case.targets, k, alpha)
     gained = _gained(case.hits, case.rank, k, alpha, discount)

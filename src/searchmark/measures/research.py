@@ -35,7 +35,7 @@ RESEARCH = (
     Definition(
         "infAP",
         pooled.inferred_average_precision,
-        "inferred AP: a negative grade is a document of the pool that nobody judged, relevant as often as the judged ones",
+        "inferred AP: pooled documents that were not judged (negative grades) are taken to be relevant as often as judged ones",
         missing=NOT_FOUND,
         parameters=("rel",),
         cutoff=False,
