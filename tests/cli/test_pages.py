@@ -1,0 +1,63 @@
+"""``searchmark docs``: the pages are where messages point to."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from searchmark.cli import _pages
+from searchmark.cli._pages import topics
+from searchmark.cli.main import main
+from tests.conftest import ROOT
+
+SOURCE = ROOT / "src" / "searchmark"
+POINTER = re.compile(r"searchmark docs ([a-z][a-z0-9-]*)")
+
+
+def messages() -> Iterator[tuple[str, str]]:
+    """Every text in the source that is not a docstring, with its file."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        tree = ast.parse(file.read_text("utf-8"))
+        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+                yield file.name, node.value
+
+
+def test_messages_point_to_pages_that_exist_and_not_to_files_that_may_not() -> None:
+    found = list(messages())
+    pointed = {topic for _, text in found for topic in POINTER.findall(text)}
+    assert pointed <= topics().keys()
+    assert "running" in pointed
+    assert [each for each in found if re.search(r"docs/[a-z-]+\.md", each[1])] == []
+
+
+def test_without_a_topic_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:-2]] == [file.stem for file in sorted((ROOT / "docs").glob("*.md"))]
+    assert all(len(line.split()) > 1 for line in lines[:-2])
+
+
+@pytest.mark.parametrize("topic", ["agents", "docs/agents.md", "AGENTS"])
+def test_a_page_is_printed_as_it_is(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", topic]) == 0
+    assert capsys.readouterr().out == (ROOT / "docs" / "agents.md").read_text("utf-8")
+
+
+def test_pages_that_were_installed_go_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "agents.md").write_text("# Installed\n")
+    monkeypatch.setattr(_pages, "FOLDERS", (tmp_path, *_pages.FOLDERS))
+    assert list(topics()) == ["agents"]
+
+
+def test_pages_that_are_nowhere_are_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(_pages, "FOLDERS", (tmp_path,))
+    assert main(["docs"]) == 4
+    assert "not installed" in capsys.readouterr().err
