@@ -1,0 +1,88 @@
+"""What a notebook holds is searched as it is: a corpus, a list of documents; and a class of the notebook by its name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from searchmark import (
+    Case,
+    Corpus,
+    Document,
+    Judgment,
+    RunOptions,
+    Suite,
+    UsageError,
+    evaluate_run,
+    load_agent,
+    load_corpus,
+    run_suite,
+)
+from searchmark.testing import assert_search
+
+SUITE = Suite.from_cases("tea", [Case(1, "green tea", (Judgment(7),)), Case(2, "coffee", (Judgment(8),))])
+DOCUMENTS = [Document(7, "green tea from Japan"), Document(8, "black coffee")]
+ONCE = RunOptions(num_runs=1)
+
+
+class Shelf:
+    """Finds everything."""
+
+    def initialize(self, corpus: Corpus) -> None:
+        self.ids = [document.id for document in corpus]
+
+    def retrieve(self, query: str, k: int) -> list[str]:
+        return self.ids[:k]
+
+
+@pytest.mark.parametrize(
+    "corpus",
+    [DOCUMENTS, tuple(DOCUMENTS), iter(DOCUMENTS), Corpus.of("shop", DOCUMENTS), [{"id": 7, "text": "green tea"}, {"id": "8", "text": "coffee"}]],
+    ids=["list", "tuple", "iterator", "corpus", "mappings"],
+)  # fmt: skip
+def test_documents_in_memory_are_searched_by_an_agent_in_its_own_process(corpus: Any) -> None:
+    run = run_suite(SUITE, "bm25", corpus, ONCE)
+    assert [answer.hits[0].id for answer in run.answers] == ["7", "8"]
+    assert run.valid is not None
+    assert run.valid.all()
+
+
+def test_a_corpus_of_files_is_searched_where_they_lie(tmp_path: Path) -> None:
+    (tmp_path / "7").write_text("green tea")
+    (tmp_path / "8").write_text("coffee")
+    run, named = (run_suite(SUITE, Shelf(), corpus, ONCE) for corpus in (load_corpus(tmp_path), tmp_path))
+    assert run.ids == named.ids
+    assert run.provenance.corpora == named.provenance.corpora
+
+
+def test_what_is_no_document_is_refused_with_its_place() -> None:
+    with pytest.raises(UsageError, match="entry 1 of the corpus is 'text', not a document"):
+        run_suite(SUITE, "bm25", [DOCUMENTS[0], "text"])  # type: ignore[list-item]
+    with pytest.raises(UsageError, match="entry 0 of the corpus has no id"):
+        run_suite(SUITE, "bm25", [{"text": "x"}])
+    with pytest.raises(UsageError, match=r"DataFrame is not a corpus; give .* Corpus\.from_frame"):
+        run_suite(SUITE, "bm25", SUITE.frame())  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="int is not a corpus"):
+        run_suite(SUITE, "bm25", 3)  # type: ignore[arg-type]
+
+
+def test_a_search_is_asserted_on_documents_in_memory() -> None:
+    assert_search("bm25", SUITE, {"RR": 0.5}, DOCUMENTS, options=ONCE)
+
+
+def test_a_class_of_the_program_is_an_agent_by_its_name_and_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    of_program = type("Shelf", (Shelf,), {"__module__": "__main__", "__qualname__": "Shelf"})
+    monkeypatch.setattr(sys.modules["__main__"], "Shelf", of_program, raising=False)
+    run = run_suite(SUITE, load_agent("__main__:Shelf"), DOCUMENTS, ONCE)
+    assert (run.agent, run.provenance.agent is not None and run.provenance.agent.isolated) == ("Shelf", False)
+    assert [event.kind for event in run.provenance.trust] == ["not_isolated"]
+    assert "not-isolated" in [found.code for found in evaluate_run(SUITE, [run]).audit]
+    with pytest.raises(UsageError, match="no 'Shelves' in this program"):
+        load_agent("__main__:Shelves")
+
+
+def test_scores_by_numbers_are_read() -> None:
+    assert run_suite(SUITE, lambda query, k: {7: 0.5, 8: 0.9}, DOCUMENTS, ONCE).ids == ["8", "7", "8", "7"]
