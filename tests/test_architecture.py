@@ -46,7 +46,7 @@ def test_help_loads_nothing_heavy_and_only_the_way_in() -> None:
 
     assert not loaded & HEAVY
     assert {name for name in loaded if name.startswith("searchmark")} == {
-        "searchmark", "searchmark.cli", "searchmark.cli.main", "searchmark.errors",
+        "searchmark", "searchmark.cli", "searchmark.cli._verbosity", "searchmark.cli.main", "searchmark.errors",
     }  # fmt: skip
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
 
-from searchmark.cli._options import COMPLETION
+from searchmark.cli import COMPLETION
 from searchmark.cli._variadic import spread
 
 PROGRAM = "searchmark"
 
 
-class _Spread(ShellComplete):
+class _ManyAgents(ShellComplete):
     """After ``--agents a`` the next word is another agent, and where nothing else is known, a file."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
@@ -32,15 +32,15 @@ def _has_verb(args: list[str]) -> bool:
     return any(not each.startswith("-") for each in args)
 
 
-class _Bash(_Spread, BashComplete):
+class _Bash(_ManyAgents, BashComplete):
     pass
 
 
-class _Zsh(_Spread, ZshComplete):
+class _Zsh(_ManyAgents, ZshComplete):
     pass
 
 
-class _Fish(_Spread, FishComplete):
+class _Fish(_ManyAgents, FishComplete):
     pass
 
 

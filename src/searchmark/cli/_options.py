@@ -24,7 +24,6 @@ WHAT_TO_RUN, WHAT_TO_SEARCH, WHICH_CASES, HOW_TO_RUN = "What to run", "What to s
 RESUME, COMPARISON, OUTPUT, OTHER = "Resume", "Comparison", "Output", "Other"
 LAST_SECTIONS = (OUTPUT, OTHER)
 PREFIX = "SEARCHMARK_"  # of all that are ours
-COMPLETION = "_SEARCHMARK_COMPLETE"  # set by a shell that completes a command; click makes the name from that of the program
 FIRST_COLUMN = 30  # as wide as click makes it at most, so that all sections are aligned
 
 SAID = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)

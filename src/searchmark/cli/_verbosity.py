@@ -6,7 +6,6 @@ from enum import IntEnum
 
 import click
 
-from searchmark.cli._options import OTHER, SectionedOption
 from searchmark.errors import UsageError
 
 
@@ -52,7 +51,7 @@ def verbosity_options() -> list[click.Parameter]:
 
 
 def _option(short: str, name: str, described: str) -> click.Parameter:
-    return SectionedOption([short, name], is_flag=True, expose_value=False, callback=_remember, help=described, section=OTHER)
+    return click.Option([short, name], is_flag=True, expose_value=False, callback=_remember, help=described)
 
 
 def _remember(_: click.Context, parameter: click.Parameter, wanted: bool) -> None:

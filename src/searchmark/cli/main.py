@@ -15,7 +15,7 @@ from importlib import import_module
 
 import click
 
-from searchmark.cli._options import COMPLETION
+from searchmark.cli import COMPLETION
 from searchmark.cli._user_paths import with_user_paths
 from searchmark.cli._verbosity import forget, verbosity_options, with_verbosity
 from searchmark.errors import (
