@@ -8,6 +8,7 @@ from itertools import islice
 import numpy as np
 
 from searchmark.audit.gold_and_corpus.nearest import MOST_TARGETS, NearIds, Remedy, beside
+from searchmark.audit.left_out import left_out_hits
 from searchmark.corpora.corpus import Survey
 from searchmark.findings import Finding, finding
 from searchmark.judging.judge import Judged
@@ -35,6 +36,7 @@ def _invalid_hits(judged: Judged, corpus: Survey | None) -> Iterator[Finding]:
     near = NearIds(() if corpus is None else corpus.ids, hits)
     remedy = near.remedy(1 if is_all else FEWEST_ALIKE)
     shown = beside(hits[0], near.nearest(hits[0])) if remedy is None else _told(remedy, hits, "the corpus")
+    shown += left_out_hits(None if corpus is None else corpus.files, hits)
     with_invalid = np.unique(np.searchsorted(run.starts, rows, "right") - 1).tolist()
     names = {run.case_ids[case] for case in with_invalid}
     cases = [case for case in judged.suite.table.ids if case in names]

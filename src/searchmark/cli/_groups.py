@@ -16,6 +16,7 @@ from searchmark.config import DatasetConfig, load_config
 from searchmark.errors import UsageError
 from searchmark.options.archive_options import ArchiveOptions
 from searchmark.options.compare_options import CompareOptions
+from searchmark.options.corpus_choice import FileChoice
 from searchmark.options.drift_options import DriftOptions
 from searchmark.options.field_names import FieldNames
 from searchmark.options.option import Option, option_fields
@@ -66,6 +67,7 @@ def mistyped_variables(environment: Iterable[str]) -> Iterator[str]:
     sections: dict[str, type] = {
         "archive": ArchiveOptions,
         "compare": CompareOptions,
+        "corpus": FileChoice,
         "dataset": DatasetConfig,
         "drift": DriftOptions,
         "evaluation": RunOptions,

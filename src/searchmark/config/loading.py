@@ -19,7 +19,7 @@ from searchmark.files.store import check_readable, check_shape, read_text
 class LoadedConfig(Config):
     """A config from a file; where that is, the file itself does not say."""
 
-    folder: Path | None = None
+    file: Path | None = None
 
 
 def load_config(path: str | PathLike[str] | None = None, *, search: bool = True) -> Config:
@@ -46,15 +46,15 @@ def _checked(file: Path, content: Any) -> Config:
     from pydantic import TypeAdapter
 
     try:
-        return _beside(file.parent, check_shape(file, TypeAdapter(Config), content))
+        return _beside(file, check_shape(file, TypeAdapter(Config), content))
     except FormatError:
         raise
     except UsageError as error:  # fields that are right one by one, and not together
         raise FormatError(file, None, str(error)) from error
 
 
-def _beside(folder: Path, config: Config) -> Config:
+def _beside(file: Path, config: Config) -> Config:
     """The config with a baseline that it names where that belongs: beside its file, so that both are under version control."""
     named = config.gates.baseline
-    loaded = LoadedConfig(**{each.name: getattr(config, each.name) for each in fields(config)}, folder=folder)
-    return loaded if named is None else replace(loaded, gates=replace(config.gates, baseline=str(folder / named)))
+    loaded = LoadedConfig(**{each.name: getattr(config, each.name) for each in fields(config)}, file=file)
+    return loaded if named is None else replace(loaded, gates=replace(config.gates, baseline=str(file.parent / named)))

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from searchmark.cli._audits import check_audit_outputs, show_audit, write_audit
-from searchmark.cli._corpus import corpus_named
+from searchmark.cli._corpus import chosen, corpus_named, corpus_options, with_corpus_of
 from searchmark.cli._gates import GATE, GateAgainst, against_options, with_gates_of
-from searchmark.cli._groups import SavedRuns, SuiteChoice, config_option
-from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
+from searchmark.cli._groups import SavedRuns, SuiteChoice, config_option, told_by
+from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, Given, SectionedCommand, option, option_group
 from searchmark.config import Config
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
 from searchmark.files.store import check_readable
 from searchmark.measures.grammar import measures_named
-from searchmark.options.field_names import MAP_HELP
+from searchmark.options.corpus_choice import CorpusChoice, FileChoice
 from searchmark.options.option import Option
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
@@ -38,16 +38,6 @@ class AuditedFiles:
 
     format: Annotated[str | None, Option("Format of the suite.", default="detected", choices=tuple(SUITE_FORMATS))] = None
     topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
-
-
-@dataclass(frozen=True)
-class AuditedCorpus:
-    """What is searched."""
-
-    corpus: Annotated[
-        str | None, Option("Documents that are searched: a directory, or a JSON, JSONL or CSV file.", metavar="PATH")
-    ] = None
-    mapping: Annotated[tuple[str, ...], Option(MAP_HELP, ("--map",), "FIELD=NAME")] = ()
 
 
 @click.command(
@@ -76,7 +66,8 @@ class AuditedCorpus:
     WHAT_TO_AUDIT, "--between", nargs=2, metavar="A B", help="The runs that --next is about; by default the best not told apart."
 )
 @config_option(WHAT_TO_AUDIT, "the section 'gates'")
-@option_group(AuditedCorpus, "searched", WHAT_TO_SEARCH)
+@option_group(CorpusChoice, "searched", WHAT_TO_SEARCH)
+@corpus_options
 @against_options
 @option(
     GATE,
@@ -107,7 +98,8 @@ def command(
     judge_next: int | None,
     between: tuple[str, str] | None,
     config: Config,
-    searched: AuditedCorpus,
+    searched: CorpusChoice,
+    chosen_files: Given[FileChoice],
     gates: GateAgainst,
     foresight: float | None,
     outputs: tuple[str, ...],
@@ -146,7 +138,9 @@ def command(
     found = (
         None
         if suite_path is None
-        else _audited(suite_path, read_as, saved, measures, config, searched, gates, foresight, (judge_next or 0, between))
+        else _audited(
+            suite_path, read_as, saved, measures, config, (searched, chosen_files), gates, foresight, (judge_next or 0, between)
+        )
     )
     return _deliver(_with_claims(found, published), outputs, tables=tables, strict=strict)
 
@@ -171,14 +165,16 @@ def _audited(
     saved: SavedRuns,
     measures: tuple[str, ...],
     config: Config,
-    searched: AuditedCorpus,
+    corpus_said: tuple[CorpusChoice, Given[FileChoice]],
     gates: GateAgainst,
     foresight: float | None,
     pairs: tuple[int, tuple[str, str] | None],
 ) -> Audit:
     from searchmark.suite_audit import audit_suite
 
-    suite, setup = SuiteChoice(path, read_as.format, read_as.topics).load(searched.mapping)
+    searched, chosen_files = corpus_said
+    source = SuiteChoice(path, read_as.format, read_as.topics)
+    suite, setup = source.load(searched.mapping)
     config = with_gates_of(setup, config)
     asked = measures_named(measures)
     rules = gates.rules(config, asked)
@@ -187,7 +183,8 @@ def _audited(
         raise UsageError(
             "--sees says which loss rules should see, and there is none; add --fail-under, --gate or a config with gates"
         )
-    corpus = corpus_named(suite, searched.corpus or (None if setup.corpus is None else str(setup.corpus)), searched.mapping)
+    searched = chosen(with_corpus_of(setup, searched), chosen_files, config, told_by(source, saved, ()))
+    corpus = corpus_named(suite, searched)
     with _progress() as on_progress:
         return audit_suite(
             suite,

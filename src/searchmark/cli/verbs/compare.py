@@ -124,13 +124,14 @@ def command(
     files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
     charts = charts_wanted(wanted.charts, config.output, files)
     suite = source.load(live.where.mapping)[0]
-    suite = with_fields_of_targets(suite, wanted.splits, rules, live.where.corpus, live.where.mapping)
+    searched = live.searched(config, told_by(source, saved, files))
+    suite = with_fields_of_targets(suite, wanted.splits, rules, searched)
     runs = saved.load(live.where.mapping)
     options = replace(options, decisions=tuple(about_suite(table, suite) for table in options.decisions))
     tables = [about_suite(table, suite) for table in compared.tables(options)]
     if agents:
         specs = agent_specs(agents, modes, config, live)
-        told = [*told_by(source, saved, files), *kept.hidden(suite, live.searched(config, Path(source.path)), config)]
+        told = [*told_by(source, saved, files), *kept.hidden(suite, searched, config)]
         experiment = live.experiment(suite, specs, config, told, repeats=2 if repeat_agent else 1)
         names = display_names([*(run.label for run in runs), *experiment.labels])
         # An unknown name should be noticed before hours of searching.
@@ -140,7 +141,7 @@ def command(
         suite, runs, survey = ran.suite, [*runs, *ran.runs], ran.survey
     else:
         refuse_live_options()
-        survey = survey_of(suite, live.where.corpus, live.where.mapping)
+        survey = survey_of(suite, searched)
     if len(runs) < MINIMUM:
         raise UsageError("a comparison needs two runs or agents at least: --agents bm25 keyword, or --run twice")
     names = display_names([run.label for run in runs])
@@ -163,7 +164,7 @@ def command(
         same_depth=compared.same_depth,
         detail=detail,
         versions=config.versions,
-        text_of=texts_of_hits(detail, suite, live.searched(config, Path(source.path)), runs),
+        text_of=texts_of_hits(detail, suite, searched, runs),
     )
     report = with_next_step(report, source.path, () if agents else saved.run_paths, config.gates.baseline, verb="compare")
     report = archived(report, runs, kept.in_use(config, by_default=bool(agents)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from searchmark.cli._archive import Kept, archive_options, archived
@@ -93,7 +91,8 @@ def command(
     if len(live.where.snapshots) > 1:
         raise UsageError("evaluate takes one snapshot; compare takes several: --snapshot parent --snapshot head")
     baseline = gates.baseline(config, rules, asked)
-    suite = with_fields_of_targets(suite, wanted.splits, rules, with_corpus(live, setup).where.corpus, live.where.mapping)
+    searched = with_corpus(live, setup).searched(config, told_by(source, saved, files))
+    suite = with_fields_of_targets(suite, wanted.splits, rules, searched)
     if gates.bisect and not rules and not baseline.rules:
         raise UsageError("--bisect needs a rule that tells good from bad: --fail-under, --gate, or a section 'gates' in the config")
     archive = kept.in_use(config, by_default=not saved.run_paths and not gates.bisect)
@@ -101,13 +100,13 @@ def command(
         say_what_is_foreseen(suite, rules, baseline, config, gates.looks(config, rules))
         live = with_corpus(live, setup)
         specs = (one_agent(agent, mode, setup, config, live),)
-        told = [*told_by(source, saved, files), *kept.hidden(suite, live.searched(config, Path(source.path)), config)]
+        told = [*told_by(source, saved, files), *kept.hidden(suite, searched, config)]
         ran = run_shown(live.experiment(suite, specs, config, told), live.save_run)
         suite, parts, survey = ran.suite, list(ran.runs), ran.survey
     else:
         refuse_live_options()
         parts = runs.result()
-        survey = survey_of(suite, with_corpus(live, setup).where.corpus, live.where.mapping)
+        survey = survey_of(suite, searched)
     report = evaluate_run(
         suite,
         parts,
@@ -120,7 +119,7 @@ def command(
         corpus=survey,
         detail=detail,
         versions=config.versions,
-        text_of=texts_of_hits(detail, suite, with_corpus(live, setup).searched(config, Path(source.path)), parts),
+        text_of=texts_of_hits(detail, suite, searched, parts),
     )
     saved_runs = saved.run_paths or ((live.save_run,) if live.save_run else ())
     report = with_next_step(report, source.path, saved_runs, baseline_file(config, gates.against))
