@@ -33,8 +33,9 @@ class Where(CorpusChoice):
     """What is searched, as far as the suite does not say it itself.
 
     ``corpus`` is a folder or file for all cases, and ``files`` says which files of a folder or snapshot are searched.
-    ``repositories`` are folders, each ``PATH`` or ``NAME=PATH`` where cases name theirs, and ``snapshots`` their states: parent, head, worktree or a revision. ``candidates`` says which files of a
-    snapshot are searched: those that the targets of the gold set were chosen from, or all. A path that a gold set names is
+    ``repositories`` are folders, each ``PATH`` or ``NAME=PATH`` where cases name theirs, and ``snapshots`` their states:
+    parent, head, worktree or a revision. ``candidates`` says which files of a snapshot are searched: those that the targets
+    of the gold set were chosen from, or all; ``files.kinds`` takes the place of its kinds. A path that a gold set names is
     looked for from ``base`` too, the folder it lies in, and is used only if it is that of a repository with the commits of
     its cases. ``repository_path`` is where cases go that name no repository. ``service`` is the name of one that searches
     a corpus of its own.

@@ -43,10 +43,8 @@ class FieldMapping:
         """The document that a record describes, or the reason why it describes none."""
         id_field = self.id or next((name for name in ID if name in record), None)
         if id_field is None or record.get(id_field) is None:
-            names = shortened(", ".join(map(str, record)), 300)
-            return (
-                f"has no id (looked for {self.id or ', '.join(ID)}); its fields are {names}: name the right one with --map id=NAME"
-            )
+            names, wanted = shortened(", ".join(map(str, record)), 300), self.id or ", ".join(ID)
+            return f"has no id (looked for {wanted}); its fields are {names}: name the right one with --map id=NAME"
         identity = record[id_field]
         if isinstance(identity, bool) or not isinstance(identity, str | int) or identity == "":
             return f"its id {shortened(repr(identity), 60)} is neither text nor a whole number"

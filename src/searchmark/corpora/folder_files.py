@@ -121,7 +121,9 @@ class _Search:
             folders[:] = sorted(name for name in folders if self._enters(parent, prefix, name))
             for name in sorted(names):
                 self._look_at(parent, prefix, name)
-        left_out = tuple(LeftOut(each, count, tuple(self._examples[each])) for each, count in self._counts.items())
+        left_out = tuple(
+            LeftOut(each, self._counts[each], tuple(self._examples[each])) for each in LEFT_OUT if each in self._counts
+        )
         return FolderFiles(self._choice, self._pruned, left_out, tuple(self._problems))
 
     def _ask_git(self, folder: Path, prefix: str) -> None:

@@ -72,15 +72,14 @@ class Folder(_Located):
     name: str
     path: Path
     mapping: FieldMapping = FieldMapping()  # frozen
-    files: FolderFiles = FolderFiles()  # as above
+    files: FolderFiles = FolderFiles()  # noqa: RUF009  # frozen
 
     @classmethod
     def found(cls, name: str, path: Path, choice: CorpusChoice) -> Folder:
         """What lies there now, so that whoever is told of it searches the same files."""
         whole = path.is_dir() and documents_in(path) is None
-        return cls(
-            name, path, FieldMapping.parse(choice.mapping), files_of(path, choice.files, choice.never) if whole else FolderFiles()
-        )
+        files = files_of(path, choice.files, choice.never) if whole else FolderFiles()
+        return cls(name, path, FieldMapping.parse(choice.mapping), files)
 
     @property
     def identity(self) -> str:

@@ -75,7 +75,13 @@ class SuiteUnderTest:
     def where(self) -> Where:
         repository = self.config.dataset.repository_path
         corpus = None if self.setup.corpus is None else str(self.setup.corpus)
-        return Where(corpus=corpus, base=self.path.parent, repository_path=repository if isinstance(repository, str) else None)
+        return Where(
+            corpus=corpus,
+            files=self.config.corpus,
+            never=(self.path, *self.config.own_files),
+            base=self.path.parent,
+            repository_path=repository if isinstance(repository, str) else None,
+        )
 
     @cached_property
     def key(self) -> str:
@@ -170,7 +176,8 @@ class SuiteUnderTest:
 
     def _parts(self) -> Iterator[bytes]:
         yield self.path.read_bytes()
-        yield repr((str(self.path), self.spec.to_plain(), self.config.evaluation, self.config.compare, self.gates)).encode()
+        config = (self.config.evaluation, self.config.compare, self.config.corpus, self.gates)
+        yield repr((str(self.path), self.spec.to_plain(), *config)).encode()
         if self._code is not None:
             yield from _content(self._code)
         if self.setup.corpus is not None:
