@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import get_args
 
-from searchmark.judging.globs import matches_glob
+from searchmark.judging.globs import compiled_glob, matches_glob
 from searchmark.options.corpus_choice import FileChoice, Kind
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -132,6 +132,10 @@ class ChosenPaths:
     excluded: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for glob in (*self.include, *self.exclude):
+            compiled_glob(glob)  # what is no glob is refused at once
 
     @classmethod
     def of(cls, choice: FileChoice) -> ChosenPaths:

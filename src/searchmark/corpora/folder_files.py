@@ -118,7 +118,7 @@ class _Search:
             prefix = _prefix(self._root, parent)
             if prefix and (GIT in folders or GIT in names):
                 self._ask_git(Path(parent), prefix)
-            folders[:] = sorted(name for name in folders if self._enters(parent, prefix, name))
+            folders[:] = [name for name in sorted(folders) if self._enters(parent, prefix, name)]
             for name in sorted(names):
                 self._look_at(parent, prefix, name)
         left_out = tuple(

@@ -1,4 +1,4 @@
-"""Rows of Parquet files, some thousand at a time, as plain data."""
+"""Rows of Parquet files, some hundred at a time, as plain data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from searchmark.errors import FormatError, shortened
 
-ROWS = 2048
+ROWS = 512
 LONGEST = 200
 
 
@@ -20,7 +20,7 @@ def parquet_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         batches = pl.scan_parquet(path, glob=False, hive_partitioning=False).collect_batches(chunk_size=ROWS, lazy=True)
         for batch in batches:
-            for row in batch.iter_rows(named=True):
+            for row in batch.to_dicts():
                 number += 1
                 yield f"row {number}", {name: _plain(value) for name, value in row.items()}
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:

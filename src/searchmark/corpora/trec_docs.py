@@ -64,9 +64,9 @@ def _documents(path: Path) -> Iterator[tuple[int, bytes]]:
     with open_file(path) as file:
         for number, line in enumerate(file, 1):
             if not began:
-                if _AROUND_LINE.fullmatch(line):
-                    continue
                 found = _BEGIN.match(line.removeprefix(BOM))
+                if found is None and _AROUND_LINE.fullmatch(line):
+                    continue
                 if found is None:
                     raise FormatError(path, f"line {number}", "a TREC document begins with <DOC>")
                 began, line = number, line.removeprefix(BOM)[found.end() :]  # noqa: PLW2901  # the rest of it
