@@ -211,6 +211,13 @@ def test_convert_writes_a_whole_beir_folder_that_reads_back_the_same(capsys: pyt
     assert {document.id: document.text for document in load_corpus("out")} == {name: FILES[name] for name in DOCS}
 
 
+def test_files_are_not_chosen_of_a_corpus_that_has_none(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("c.jsonl").write_text('{"id": "docs/install.md", "text": "x"}\n')
+    for asked in (["--run", "a.json"], ["--agent", "bm25"]):
+        assert main(["evaluate", "--gold-set", "suite.yaml", *asked, "--corpus", "c.jsonl", "--include", "*.md"]) == 4
+        assert "choose files of a folder, and " in capsys.readouterr().err
+
+
 def test_documents_need_a_folder_to_be_written_to(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["convert", "--corpus", "docs", "suite.yaml", "out.qrels"]) == 4
     assert "documents are written into a BEIR folder; name a folder, or leave out --corpus" in capsys.readouterr().err

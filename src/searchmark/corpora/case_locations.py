@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from searchmark.corpora.claimed_repositories import claims_repositories, mined_repositories, mined_repository
 from searchmark.corpora.file_kinds import ChosenPaths
+from searchmark.corpora.folder_files import refuse_choice
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote
 from searchmark.errors import UsageError
 from searchmark.history.ignored import is_tracked
@@ -97,6 +98,7 @@ def locations_of(suite: Suite, where: Where, snapshot: str | None = None) -> dic
         path = Path(where.corpus).resolve()
         return dict.fromkeys(suite.table.ids, Folder.found(path.name, path, where))
     if suite.table.documents is not None and not where.repositories:
+        refuse_choice("what the suite brings along", where.files)
         return _brought_along(suite)
     known = _repositories(suite, where)
     folders = {case.id: _folder_of(case, known) for case in suite.cases}

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from searchmark.corpora.document_fields import DocumentFields
 from searchmark.corpora.document_source import DocumentList, DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
-from searchmark.corpora.folder_files import LEFT_OUT, FolderFiles, files_of
+from searchmark.corpora.folder_files import LEFT_OUT, FolderFiles, files_of, refuse_choice
 from searchmark.corpora.path_names import PathNames
 from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.files.store import check_readable
@@ -212,6 +212,8 @@ def load_corpus(
     check_readable(given)
     file = documents_in(given) if given.is_dir() else given
     if file is not None:
+        if isinstance(files, FileChoice):
+            refuse_choice(str(given), files)
         return Corpus(given.name if file == given and given.is_dir() else file.stem, FileSource(file, mapping or FieldMapping()))
     if mapping is not None and mapping.named:
         raise UsageError(f"{given} is a directory of files, which have no fields that a mapping could name; leave the mapping out")

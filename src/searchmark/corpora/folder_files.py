@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from searchmark.corpora.file_kinds import ChosenPaths
-from searchmark.errors import FormatError
+from searchmark.errors import FormatError, UsageError
 from searchmark.files.our_files import is_ours
 from searchmark.files.walking import walk
 from searchmark.history.ignored import ignored_below
@@ -96,6 +96,12 @@ def files_of(folder: Path, choice: FileChoice, never: Iterable[Path] = ()) -> Fo
     """Look through a folder once; what Git ignores is asked of Git, for every work tree that lies in it."""
     search = _Search(folder.resolve(), choice, {path.resolve() for path in never})
     return search.outcome()
+
+
+def refuse_choice(named: str, choice: FileChoice) -> None:
+    """Refuse to choose files by name where documents are no files: it would change nothing, and nobody would see that."""
+    if choice.narrows:
+        raise UsageError(f"--include, --exclude and --kinds choose files of a folder, and {named} is none; leave them out")
 
 
 class _Search:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from searchmark.corpora.corpus import Corpus, load_corpus
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.corpora.file_kinds import ChosenPaths
-from searchmark.corpora.folder_files import FolderFiles, files_of
+from searchmark.corpora.folder_files import FolderFiles, files_of, refuse_choice
 from searchmark.corpora.folder_layouts import documents_in
 from searchmark.options.corpus_choice import CorpusChoice
 from searchmark.records import Document
@@ -78,6 +78,8 @@ class Folder(_Located):
     def found(cls, name: str, path: Path, choice: CorpusChoice) -> Folder:
         """What lies there now, so that whoever is told of it searches the same files."""
         whole = path.is_dir() and documents_in(path) is None
+        if not whole:
+            refuse_choice(str(path), choice.files)
         files = files_of(path, choice.files, choice.never) if whole else FolderFiles()
         return cls(name, path, FieldMapping.parse(choice.mapping), files)
 
