@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from searchmark.errors import Incomparable, NothingEvaluated, UsageError
+from searchmark.errors import Incomparable, NothingEvaluated, UsageError, shortened
 from searchmark.judging.judge import Judged
 from searchmark.judging.query_texts import with_cases_of
 from searchmark.measures.grammar import AnyMeasure
@@ -193,15 +193,15 @@ def _candidates(one: _Side, other: _Side) -> list[Mismatch]:
     if not (first.is_ours and second.is_ours) or first.candidates == second.candidates:
         return []
     told = (f"{side.name} searched {_kinds(side.run)}" for side in (one, other))
-    return [Mismatch("candidates", " and ".join(told), "run both with the same --candidates")]
+    return [Mismatch("candidates", " and ".join(told), "run both with the same --candidates, --include, --exclude and --kinds")]
+
+
+LONGEST_CHOICE = 300
 
 
 def _kinds(run: Run) -> str:
     chosen = run.provenance.candidates
-    if chosen is None:
-        return "every file"
-    without = f" without {', '.join(chosen.excluded)}" if chosen.excluded else ""
-    return f"files of the kinds {', '.join(chosen.kinds)}{without}" if chosen.kinds else f"every file{without}"
+    return "every file" if chosen is None else shortened(str(chosen), LONGEST_CHOICE)
 
 
 def _corpora(one: _Side, other: _Side) -> list[Mismatch]:

@@ -109,9 +109,9 @@ class Experiment:
         """What each agent searches, by its name."""
         from searchmark.registry import searches_own_corpus
 
-        return {
-            each.name: where_of(self.suite, self.where, each.name, own_corpus=searches_own_corpus(each)) for each in self.agents
-        }
+        # What an agent must not see is not a document either.
+        where = replace(self.where, never=tuple(dict.fromkeys((*self.where.never, *self.hidden))))
+        return {each.name: where_of(self.suite, where, each.name, own_corpus=searches_own_corpus(each)) for each in self.agents}
 
     @property
     def begun(self) -> bool:

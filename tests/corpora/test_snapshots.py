@@ -16,6 +16,7 @@ import searchmark.history.git
 import searchmark.history.object_reader
 import searchmark.history.repository
 from searchmark.corpora.corpus import load_corpus
+from searchmark.corpora.folder_files import FolderFiles
 from searchmark.corpora.snapshots import SnapshotReader, changes
 from searchmark.errors import DamagedRepository, UsageError
 from searchmark.history.objects import order_along_history
@@ -193,7 +194,7 @@ class TestSteps:
             for commit in commits:
                 here = snapshots.at(commit, near=here)
                 assert same(here, snapshots.at(commit))
-            export = load_corpus(checked_out(ROOT, commits[-1], tmp_path / "export"))
+            export = load_corpus(checked_out(ROOT, commits[-1], tmp_path / "export"), files=FolderFiles())
             assert list(snapshots.corpus(here)) == list(export)
 
     def test_a_file_mode_of_old_times_is_read_as_git_reads_it(self, tmp_path: Path) -> None:

@@ -210,10 +210,16 @@ def test_without_bubblewrap_the_error_says_what_to_install(lair: Lair) -> None:
     assert (done.returncode, "apt-get install bubblewrap" in done.stderr) == (4, True)
 
 
-def test_a_gold_set_inside_what_is_searched_is_refused(lair: Lair) -> None:
-    (lair.folder / "corpus" / "suite.json").write_bytes((lair.folder / "code" / "hidden-suite.json").read_bytes())
-    done = lair.run("Spy", "--sandbox", mechanisms()[0], "--gold-set", "../corpus/suite.json")
-    assert (done.returncode, "which is searched; move it elsewhere" in done.stderr) == (4, True)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_gold_set_inside_what_is_searched_is_hidden_and_not_a_document(mechanism: str, lair: Lair) -> None:
+    inside = lair.folder / "corpus" / "suite.json"
+    inside.write_bytes((lair.folder / "code" / "hidden-suite.json").read_bytes())
+    targets = lair.targets | {"saved": str(inside)}
+    (lair.folder / "code" / "targets.json").write_text(json.dumps(targets))
+    done = lair.run("Spy", "--sandbox", available(mechanism), "--gold-set", "../corpus/suite.json")
+    assert done.returncode == 0, done.stderr
+    assert lair.report()["attempts"]["saved run"] != WITHIN_REACH
+    assert "1 of the suite or of this program, like 'suite.json'" in done.stdout
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

@@ -48,6 +48,9 @@ _LETTERS = r"[\w\p{N}]*"
 FAILED = 2  # rg's own code; it is also given where a file could not be read, and then nothing is said
 
 
+MOST_GLOBS = 1000  # of folders that ripgrep does not look into; what it finds in others is passed over
+_SPECIAL, _ESCAPED = re.compile(r"[*?\[\]{}!\\]"), r"\\\g<0>"
+_UNSAFE = re.compile(r"[\n\r\ud800-\udfff]| /")  # names that no glob of ripgrep can say
 LONGEST_WORD = 1000  # characters; what is longer is no word, and too long for a command line
 
 
@@ -79,6 +82,7 @@ class KeywordAgent(RetrievalAgent):
         self._config = config or KeywordConfig()
         self._folder = Path()
         self._own: tempfile.TemporaryDirectory[str] | None = None
+        self._left_out: tuple[str, ...] = ()
         self._files: dict[str, str] = {}  # the path of every document's file, and its id
         self._names: dict[str, str] = {}
 
@@ -96,6 +100,7 @@ class KeywordAgent(RetrievalAgent):
         if corpus.folder is None:
             self._own = tempfile.TemporaryDirectory(prefix="searchmark-keyword-")
         self._folder = Path(self._own.name) if self._own else Path(corpus.folder or "")
+        self._left_out = () if self._own else _left_out(corpus)
         self._add(corpus)
 
     def update(self, changes: Changes) -> bool:
@@ -145,7 +150,7 @@ class KeywordAgent(RetrievalAgent):
         pattern = f"{_LETTERS}(?:{'|'.join(words)}){_LETTERS}"
         case = "--case-sensitive" if self._config.case_sensitive else "--ignore-case"
         counts: dict[str, dict[str, int]] = {word: {} for word in words}
-        for file, matches in _found([*SEARCH, *MATCHES, case, "-e", pattern, "--", "."], self._folder):
+        for file, matches in _found([*SEARCH, *self._left_out, *MATCHES, case, "-e", pattern, "--", "."], self._folder):
             document = self._files.get(file.removeprefix("./"))
             if document is None:  # not a text, or not part of the corpus
                 continue
@@ -167,6 +172,13 @@ class KeywordAgent(RetrievalAgent):
             for document, part in parts.items():
                 scores[document] = scores.get(document, 0.0) + weight * part
         return {document: score for document, score in scores.items() if score}
+
+
+def _left_out(corpus: Corpus) -> tuple[str, ...]:
+    """Folders that are no part of the corpus, as globs: what is in them would be found and thrown away."""
+    pruned = () if corpus.source.chosen_files is None else corpus.source.chosen_files.pruned
+    folders = [path for path in pruned if path.endswith("/") and not _UNSAFE.search(path)]
+    return tuple(f"--glob=!/{_SPECIAL.sub(_ESCAPED, path)}" for path in folders[:MOST_GLOBS])
 
 
 def query_words(query: str, config: KeywordConfig) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from searchmark.analysis.distrust import FEWEST_ALIKE, none_exists
+from searchmark.audit.left_out import left_out_hits
 from searchmark.corpora.corpus import Survey
 from searchmark.findings import Finding, finding
 from searchmark.findings.sentences import share
@@ -28,6 +29,7 @@ def hit_findings(judged: Judged, corpus: Survey | None) -> Iterator[Finding]:
     names = {run.case_ids[case] for case in with_invalid}
     cases = [case for case in judged.suite.table.ids if case in names]
     shown = near.shown(hits[0], both_sides=is_all) if remedy is None else remedy.shown(hits)
+    shown += left_out_hits(None if corpus is None else corpus.files, hits)
     if is_all and (remedy is not None or none_exists(judged)):
         yield finding("all-hits-invalid", f"none of {len(hits)} hits is in the corpus: {shown}", cases)
     else:

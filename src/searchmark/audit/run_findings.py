@@ -15,7 +15,7 @@ from searchmark.comparability import Mismatch, depth_reached, proven_repeat
 from searchmark.corpora.corpus import Survey
 from searchmark.errors import shortened, with_excerpt
 from searchmark.findings import Finding, finding
-from searchmark.records import AnswerDetails, Run
+from searchmark.records import AnswerDetails, CandidateKinds, Run
 
 REASONS_SHOWN = 3
 LONGEST_REASON = 240
@@ -66,14 +66,21 @@ def _condition_findings(run: Run) -> Iterator[Finding]:
     if provenance.restarts:
         yield finding("worker-restarts", f"restarts of the worker: {provenance.restarts}")
     if provenance.candidates:
-        kinds = ", ".join(provenance.candidates.kinds)
-        message = f"files searched, by kind, as in the gold set: {kinds} (--candidates all: every file)"
-        yield finding("limited-candidates", message)
+        yield finding("limited-candidates", _searched_files(provenance.candidates))
     if provenance.workers > 1:
         yield finding("parallel-workers", f"latencies were measured under load: {provenance.workers} workers in parallel")
     for event in provenance.trust:
         if not event.spoils:
             yield finding(event.kind.replace("_", "-"), event.message)
+
+
+LONGEST_CHOICE = 300
+
+
+def _searched_files(chosen: CandidateKinds) -> str:
+    if chosen.include or chosen.exclude:
+        return f"files searched, as the gold set, --include, --exclude and --kinds say: {shortened(str(chosen), LONGEST_CHOICE)}"
+    return f"files searched, by kind, as in the gold set: {', '.join(chosen.kinds)} (--candidates all: every file)"
 
 
 def noise_findings(runs: Mapping[str, Run], means: Mapping[str, Mapping[str, float | None]]) -> Iterator[Finding]:

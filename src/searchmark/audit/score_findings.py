@@ -8,6 +8,7 @@ import numpy as np
 
 from searchmark.analysis.controls import is_of_control
 from searchmark.analysis.scores import Scores, Summary, distrust, segment_rows
+from searchmark.audit.left_out import left_out_findings
 from searchmark.audit.repeated_hits import duplicates_told, same_answers
 from searchmark.corpora.corpus import Survey
 from searchmark.findings import Finding, finding
@@ -131,6 +132,8 @@ def corpus_findings(corpus: Survey | None) -> Iterator[Finding]:
         ("skipped-files", "files of the corpus that hold no text, left out", corpus.skipped),
     )
     yield from (finding(code, f"{what}: {count}") for code, what, count in counts if count)
+    if corpus.files is not None:
+        yield from left_out_findings(corpus.files)
 
 
 def segment_findings(suite: Suite, by: Iterable[str]) -> Iterator[Finding]:

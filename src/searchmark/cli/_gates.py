@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from searchmark.suites.native import SuiteSetup
 
 GATE = "Gate"
-_HOW_TO_READ = ("format", "topics", "corpus", "mapping", "config_path", "no_config", "baseline", "intersect", "same_depth")
+_HOW_TO_READ = (
+    "format", "topics", "corpus", "mapping", "config_path", "no_config", "baseline", "intersect", "same_depth",
+    "include", "exclude", "kinds", "ignore",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,8 @@ def _said_again(names: Sequence[str]) -> Iterator[str]:
         if parameter.name in names and is_given(parameter.name, (ParameterSource.COMMANDLINE,)):
             value, name = context.params[parameter.name], max(parameter.opts, key=len)
             for each in value if isinstance(value, tuple) else (value,):
-                yield from (name,) if each is True else (name, str(each))
+                switch = name if each else next(iter(parameter.secondary_opts), name)
+                yield from (switch,) if isinstance(each, bool) else (name, str(each))
 
 
 def say_what_is_foreseen(suite: Suite, rules: Sequence[Rule], baseline: Baseline, config: Config, looks: LookBook) -> None:

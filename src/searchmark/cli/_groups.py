@@ -19,6 +19,7 @@ from searchmark.errors import FormatError, UsageError
 from searchmark.measures.grammar import AnyMeasure, measures_named
 from searchmark.options.archive_options import ArchiveOptions
 from searchmark.options.compare_options import CompareOptions
+from searchmark.options.corpus_choice import FileChoice
 from searchmark.options.drift_options import DriftOptions
 from searchmark.options.field_names import FieldNames
 from searchmark.options.grade_words import GRADES_HELP, parse_grade_words
@@ -79,6 +80,7 @@ def mistyped_variables(environment: Iterable[str]) -> Iterator[str]:
     sections: dict[str, type] = {
         "archive": ArchiveOptions,
         "compare": CompareOptions,
+        "corpus": FileChoice,
         "dataset": DatasetConfig,
         "drift": DriftOptions,
         "evaluation": RunOptions,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from searchmark.cli._corpus import chosen, corpus_options, with_corpus_of
 from searchmark.cli._database import dsn_option
 from searchmark.cli._fetching import fetch_option, fetch_rest
 from searchmark.cli._options import (
@@ -32,6 +33,7 @@ from searchmark.config import Config
 from searchmark.corpora.case_locations import Where
 from searchmark.errors import UsageError
 from searchmark.history.sources import parse_repository
+from searchmark.options.corpus_choice import FileChoice
 from searchmark.options.experiment_options import CaseSelection, Resumption
 from searchmark.options.option import option_fields
 from searchmark.options.run_options import RunOptions
@@ -49,6 +51,7 @@ class LiveOptions:
     """What the command line says about asking agents, group by group."""
 
     where: Where
+    chosen_files: Given[FileChoice]
     cases: CaseSelection
     given: Given[RunOptions]
     resumption: Resumption
@@ -63,10 +66,11 @@ class LiveOptions:
             raise UsageError("--memory-limit works on Linux only; leave it out")
         return options
 
-    def searched(self, config: Config, suite: Path) -> Where:
-        """What is searched, as far as options, config and the file of the suite tell."""
+    def searched(self, config: Config, told: Sequence[Path]) -> Where:
+        """What is searched, as far as options, config and the file of the suite tell, the first of those that tell answers."""
         configured = config.dataset.repository_path  # several are a matter of mining
-        return replace(self.where, base=suite.parent, repository_path=configured if isinstance(configured, str) else None)
+        where = replace(self.where, base=told[0].parent, repository_path=configured if isinstance(configured, str) else None)
+        return chosen(where, self.chosen_files, config, told)
 
     def experiment(
         self, suite: Suite, agents: Sequence[AgentSpec], config: Config, told: Sequence[Path], repeats: int = 1
@@ -74,7 +78,7 @@ class LiveOptions:
         """What was asked for, as the library takes it; ``told`` are the files that tell the answers, that of the suite first."""
         from searchmark.experiments import Experiment
 
-        where = self.searched(config, told[0])
+        where = self.searched(config, told)
         options = self.options(config)
         named = [parse_repository(text).path for text in self.where.repositories]
         fetch_rest(self.fetch, named or [path for path in (where.repository_path,) if path], offline=not options.network)
@@ -93,6 +97,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
         bundled,
         command,
         option_group(Where, "where", WHAT_TO_SEARCH),
+        corpus_options,
         fetch_option(WHAT_TO_SEARCH),
         dsn_option(WHAT_TO_SEARCH),
         option_group(CaseSelection, "cases", WHICH_CASES),
@@ -194,15 +199,8 @@ def _allowed(spec: AgentSpec, config: Config, live: LiveOptions) -> AgentSpec:
 
 def with_corpus(live: LiveOptions, setup: SuiteSetup, config: Config) -> LiveOptions:
     """The options with the corpus of the config or of the suite's header, where the command line names nothing to search."""
-    where = live.where
-    if where.corpus is not None or where.repositories or where.snapshots:
-        return live
-    return replace(live, where=replace(where, corpus=corpus_known(None, setup, config)))
-
-
-def corpus_known(named: str | None, setup: SuiteSetup, config: Config) -> str | None:
-    """The corpus of the command line, or else that of the config, or else that of the suite's header."""
-    return named or config.suite.corpus or (None if setup.corpus is None else str(setup.corpus))
+    elsewhere = live.where.repositories or live.where.snapshots
+    return live if elsewhere else replace(live, where=with_corpus_of(setup, config, live.where))
 
 
 def run_shown(experiment: Experiment, save_run: str | None) -> Ran:

@@ -13,6 +13,7 @@ from searchmark.errors import UsageError
 from searchmark.files.name_patterns import check_pattern
 from searchmark.options.archive_options import ArchiveOptions
 from searchmark.options.compare_options import CompareOptions
+from searchmark.options.corpus_choice import FileChoice, Kind
 from searchmark.options.drift_options import DriftOptions
 from searchmark.options.gate_options import GateOptions
 from searchmark.options.option import Option, Setting, check_fields
@@ -128,7 +129,7 @@ class DatasetConfig:
         Option("Files that are never targets; repeatable.", ("--exclude",), "GLOB", section=WHICH_FILES),
     ] = ()
     kinds: Annotated[
-        tuple[Literal["code", "test", "doc", "generated", "vendored", "config", "other"], ...],
+        tuple[Kind, ...],
         Option("Kind of files that are targets; repeatable.", ("--kind",), section=WHICH_FILES),
     ] = ("code",)
     min_files: Annotated[int, Ge(1), Option("Minimum number of targets of a case.", section=WHICH_FILES)] = 1
@@ -155,6 +156,7 @@ class Config:
 
     archive: ArchiveOptions = ArchiveOptions()
     compare: CompareOptions = CompareOptions()
+    corpus: FileChoice = FileChoice()
     dataset: DatasetConfig = DatasetConfig()
     drift: DriftOptions = DriftOptions()
     evaluation: RunOptions = RunOptions()
@@ -180,5 +182,10 @@ class Config:
 
     @property
     def folder(self) -> Path | None:
-        """The folder that its file is in; None if it was read from none."""
+        """The folder that its file is in."""
         return None if self.file is None else self.file.parent
+
+    @property
+    def own_files(self) -> tuple[Path, ...]:
+        """Its file, if that is about nothing else: the pyproject.toml of a project is one of its sources."""
+        return () if self.file is None or self.file.name == "pyproject.toml" else (self.file,)

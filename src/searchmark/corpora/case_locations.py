@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -12,11 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from searchmark.corpora.claimed_repositories import claims_repositories, mined_repositories, mined_repository
 from searchmark.corpora.corpus import Corpus
 from searchmark.corpora.field_mapping import FieldMapping
+from searchmark.corpora.file_kinds import ChosenPaths
+from searchmark.corpora.folder_files import refuse_choice
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_of
 from searchmark.errors import UsageError, shortened
+from searchmark.history.ignored import is_tracked
 from searchmark.history.repository import FULL_HASH
 from searchmark.history.sources import parse_repository
-from searchmark.options.field_names import MAP_HELP, FieldNames
+from searchmark.options.corpus_choice import CorpusChoice
+from searchmark.options.field_names import FieldNames
 from searchmark.options.option import Option
 from searchmark.options.short_repr import short_repr
 from searchmark.options.user_paths import expand_paths
@@ -26,22 +31,22 @@ if TYPE_CHECKING:
     from searchmark.history.repository import Repository
 
 HEAD = "head"
+_SPECIAL = re.compile(r"[*?\[{]")  # what means more than itself in a glob
 
 
 @dataclass(frozen=True)
-class Where:
+class Where(CorpusChoice):
     """What is searched, as far as the suite does not say it itself.
 
-    ``corpus`` is a folder or file for all cases. ``repositories`` are folders, each ``PATH`` or ``NAME=PATH`` where cases
-    name theirs, and ``snapshots`` their states: parent, head, worktree or a revision. ``candidates`` says which files of a
-    snapshot are searched: those that the targets of the gold set were chosen from, or all. A path that a gold set names is
+    ``corpus`` is a folder or file for all cases, and ``files`` says which files of a folder or snapshot are searched.
+    ``repositories`` are folders, each ``PATH`` or ``NAME=PATH`` where cases name theirs, and ``snapshots`` their states:
+    parent, head, worktree or a revision. ``candidates`` says which files of a snapshot are searched: those that the targets
+    of the gold set were chosen from, or all; ``files.kinds`` takes the place of its kinds. A path that a gold set names is
     looked for from ``base`` too, the folder it lies in, and is used only if it is that of a repository with the commits of
     its cases. ``repository_path`` is where cases go that name no repository. ``service`` is the name of one that searches
     a corpus of its own. ``documents`` is a corpus that the program holds, in place of ``corpus``.
     """
 
-    corpus: Annotated[str | None, Option("Documents to search: .json, .jsonl, .csv or a directory.", metavar="PATH")] = None
-    mapping: Annotated[tuple[str, ...], Option(MAP_HELP, ("--map",), "FIELD=NAME")] = ()
     repositories: Annotated[
         tuple[str, ...],
         Option("Folder to search; with NAME for the cases that name it; repeatable.", ("--repo",), "[NAME=]PATH"),
@@ -124,13 +129,14 @@ def locations_of(suite: Suite, where: Where, snapshot: str | None = None) -> dic
         return dict.fromkeys(suite.table.ids, location_of(where.documents))
     if where.corpus is not None:
         path = Path(where.corpus).resolve()
-        return dict.fromkeys(suite.table.ids, Folder(path.name, path, FieldMapping.parse(where.mapping)))
+        return dict.fromkeys(suite.table.ids, Folder.found(path.name, path, where))
     if suite.table.documents is not None and not where.repositories:
+        refuse_choice("what the suite brings along", where.files)
         return _brought_along(suite)
     known = _repositories(suite, where)
     folders = {case.id: _folder_of(case, known) for case in suite.cases}
     if snapshot is None or snapshot == WORK_TREE:
-        return _in_folders(folders)
+        return _in_folders(folders, where)
     return _in_history(suite, folders, snapshot, where)
 
 
@@ -155,11 +161,12 @@ def _brought_along(suite: Suite) -> dict[str, Location]:
     return {case: brought[case] for case in sorted(brought, key=lambda case: brought[case].digest)}
 
 
-def _in_folders(folders: Mapping[str, Path]) -> dict[str, Location]:
+def _in_folders(folders: Mapping[str, Path], where: Where) -> dict[str, Location]:
     """Every case in the files as they lie there, folder by folder."""
     names = _names(folders.values())
     by_name = sorted(folders.items(), key=lambda item: names[item[1]])
-    return {case: Folder(names[folder], folder) for case, folder in by_name}
+    found = {folder: Folder.found(name, folder, where) for folder, name in names.items()}
+    return {case: found[folder] for case, folder in by_name}
 
 
 def _names(folders: Iterable[Path]) -> dict[Path, str]:
@@ -215,15 +222,26 @@ def _in_history(suite: Suite, folders: Mapping[str, Path], snapshot: str, where:
     from searchmark.history.repository import open_repository
 
     kinds, excluded = _candidates(suite) if where.candidates == "gold" else ((), ())
+    kinds = where.files.kinds or kinds  # who names kinds has said which files are searched
     locations: dict[str, Location] = {}
     for folder, name in _names(folders.values()).items():
         cases = [case for case in suite.cases if folders[case.id] == folder]
+        searched = ChosenPaths(kinds, excluded, where.files.include, where.files.exclude)
+        exclude = (*where.files.exclude, *_own_paths(folder, where.never, searched))
         with open_repository(folder) as repository:
             commits = _commits(cases, snapshot, repository)
             order = {commit: number for number, commit in enumerate(order_along_history(repository, commits.values()))}
         for case in sorted(cases, key=lambda case: order[commits[case.id]]):
-            locations[case.id] = Commit(name, folder, commits[case.id], kinds, excluded)
+            locations[case.id] = Commit(name, folder, commits[case.id], kinds, excluded, where.files.include, exclude)
     return locations
+
+
+def _own_paths(folder: Path, never: Iterable[Path], searched: ChosenPaths) -> Iterator[str]:
+    """Committed files that tell the answers and would be searched, each as a glob that means it alone."""
+    for path in (each.resolve() for each in never):
+        below = path.relative_to(folder).as_posix() if path.is_relative_to(folder) and path.is_file() else None
+        if below is not None and searched(below) and is_tracked(folder, below):
+            yield "./" + _SPECIAL.sub(r"[\g<0>]", below)
 
 
 def _candidates(suite: Suite) -> tuple[tuple[str, ...], tuple[str, ...]]:

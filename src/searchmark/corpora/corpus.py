@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 from searchmark.corpora.document_fields import DocumentFields
 from searchmark.corpora.document_source import DocumentList, DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
+from searchmark.corpora.folder_files import LEFT_OUT, FolderFiles, files_of, refuse_choice
 from searchmark.corpora.path_names import PathNames
 from searchmark.errors import NothingEvaluated, UsageError
-from searchmark.files.packed import found_file
 from searchmark.files.store import check_readable, inner_stem
+from searchmark.options.corpus_choice import CorpusChoice, FileChoice
 from searchmark.options.short_repr import short_repr
 from searchmark.options.user_paths import user_path
 from searchmark.records import Document
@@ -32,14 +33,15 @@ from searchmark.records.shown import quoted
 if TYPE_CHECKING:
     from searchmark.records import Suite
 
-__all__ = ["Changes", "Corpus", "FieldMapping", "Survey", "corpus_of", "load_corpus"]
+__all__ = ["Changes", "Corpus", "FieldMapping", "Survey", "corpus_of", "load_corpus", "opened"]
 
 
 @dataclass(frozen=True)
 class Survey:
     """What one pass over a corpus has seen: its ids, each once, and what is odd about it.
 
-    ``folder`` is where the documents lie as files, where they do so anyway. ``fields`` reads what they say of themselves.
+    ``folder`` is where the documents lie as files, where they do so anyway, and ``files`` says which of its files they are.
+    ``fields`` reads what they say of themselves.
     """
 
     ids: Set[str]
@@ -48,6 +50,7 @@ class Survey:
     skipped: int
     digest: str
     folder: Path | None = None
+    files: FolderFiles | None = field(default=None, compare=False, repr=False)
     fields: DocumentFields | None = field(default=None, compare=False, repr=False)
 
     def positions(self, ids: Set[str]) -> dict[str, int]:
@@ -173,9 +176,10 @@ class Corpus:
             total += _digest(document)
         # A sum of digests does not depend on the order, and is taken without holding them all.
         if not ids:
-            raise NothingEvaluated(f"the corpus {self.name!r} holds no documents")
+            raise NothingEvaluated(f"the corpus {self.name!r} holds no documents{_why_empty(self.source.chosen_files)}")
         folder = self.folder if self.origin is None else None  # that of a commit would have to be made
-        return Survey(ids, duplicates, empty, skipped, f"{total % (1 << 256):064x}", folder, DocumentFields(self.source))
+        digest = f"{total % (1 << 256):064x}"
+        return Survey(ids, duplicates, empty, skipped, digest, folder, self.source.chosen_files, DocumentFields(self.source))
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,21 +205,44 @@ def _digest(document: Document) -> int:
     return int.from_bytes(hashlib.sha256(content).digest())
 
 
-def load_corpus(path: str | PathLike[str], mapping: FieldMapping | None = None) -> Corpus:
-    """A corpus from a file (.json, .jsonl, .csv) or a directory; ``mapping`` says which fields are what."""
+def _why_empty(files: FolderFiles | None) -> str:
+    left_out = [] if files is None else [f"{each.count} {LEFT_OUT[each.reason]}" for each in files.left_out]
+    return f": left out are {', '.join(left_out)}" if left_out else ""
+
+
+def load_corpus(
+    path: str | PathLike[str],
+    mapping: FieldMapping | None = None,
+    files: FileChoice | FolderFiles | None = None,
+    never: Iterable[Path] = (),
+) -> Corpus:
+    """A corpus from a file or a directory; ``mapping`` says which fields are what, ``files`` which files are documents.
+
+    ``never`` are files of a directory that are no documents: the suite that is asked, for one.
+    """
     from searchmark.corpora.directory import DirectorySource
     from searchmark.corpora.documents import FileSource
+    from searchmark.corpora.folder_layouts import documents_in
 
     given = user_path(path)
     check_readable(given)
-    file = found_file(given / "corpus.jsonl") if given.is_dir() else given
-    if file is None:
-        if mapping is not None and mapping.named:
-            raise UsageError(
-                f"{given} is a directory of files, which have no fields that a mapping could name; leave the mapping out"
-            )
-        return Corpus(given.resolve().name, DirectorySource(given))
-    return Corpus(inner_stem(file), FileSource(file, mapping or FieldMapping()))
+    file = documents_in(given) if given.is_dir() else given
+    if file is not None:
+        if isinstance(files, FileChoice):
+            refuse_choice(str(given), files)
+        name = given.resolve().name if file.is_dir() else inner_stem(file)
+        return Corpus(name, FileSource(file, mapping or FieldMapping()))
+    if mapping is not None and mapping.named:
+        raise UsageError(f"{given} is a directory of files, which have no fields that a mapping could name; leave the mapping out")
+    found = files if isinstance(files, FolderFiles) else files_of(given, files or FileChoice(), never)
+    return Corpus(given.resolve().name, DirectorySource(given, found))
+
+
+def opened(choice: CorpusChoice) -> Corpus:
+    """The corpus that somebody has named."""
+    if choice.corpus is None:
+        raise UsageError("there is nothing to search; name documents with --corpus")
+    return load_corpus(choice.corpus, FieldMapping.parse(choice.mapping), choice.files, choice.never)
 
 
 def corpus_of(suite: Suite) -> Corpus:

@@ -6,8 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from searchmark.records import Document
+
+if TYPE_CHECKING:
+    from searchmark.corpora.folder_files import FolderFiles
 
 
 class DocumentSource:
@@ -41,6 +45,11 @@ class DocumentSource:
     def names(self) -> Iterable[str] | None:
         """The ids, where they are known without reading the documents; some of them may turn out to be no text."""
         return self.versions
+
+    @property
+    def chosen_files(self) -> FolderFiles | None:
+        """Which files of the folder are documents, where the folder may hold others as well."""
+        return None
 
     @property
     def origin(self) -> tuple[Path, str] | None:

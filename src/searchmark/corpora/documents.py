@@ -1,4 +1,4 @@
-"""Documents from JSON arrays, JSONL and CSV, read piece by piece: memory holds one document, not the file."""
+"""Documents from files of records, read piece by piece: memory holds a few documents, not the file."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import TextIOWrapper
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from searchmark.corpora.document_source import DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
+from searchmark.corpora.folder_layouts import collection_files
+from searchmark.corpora.parquet_rows import parquet_records
+from searchmark.corpora.smart import FIRST, smart_records
+from searchmark.corpora.sqlite_rows import MAGIC, sqlite_records
+from searchmark.corpora.trec_docs import begins_a_document, trec_records
 from searchmark.errors import FormatError, shortened
 from searchmark.files.csv_rows import csv_rows
 from searchmark.files.recognised import CORPUS, telling_what_it_is
@@ -20,12 +26,14 @@ from searchmark.files.utf8_rows import naming_bytes
 from searchmark.records import Document
 
 PIECE = 1 << 20
+HEAD = 1024
+FORMATS = "JSON (.json, .jsonl), CSV (.csv, .tsv), Parquet (.parquet), SQLite, TREC <DOC> and SMART (.I .T .W)"
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
 @dataclass(frozen=True)
 class FileSource(DocumentSource):
-    """The documents of one file, which is named in messages as it was given."""
+    """The documents of one file, or of the files of one collection, named in messages as it was given."""
 
     path: Path
     mapping: FieldMapping
@@ -48,7 +56,7 @@ def stream_documents(path: Path, mapping: FieldMapping) -> Iterator[Document]:
 
 def _documents(path: Path, mapping: FieldMapping) -> Iterator[Document]:
     unseen, names = mapping.named, set[str]()
-    for place, record in naming_bytes(path, _records(path)):
+    for place, record in naming_bytes(path, _records(path, mapping)):
         if not isinstance(record, dict):
             raise FormatError(path, place, "is not a mapping")
         if unseen:
@@ -62,15 +70,36 @@ def _documents(path: Path, mapping: FieldMapping) -> Iterator[Document]:
         raise FormatError(path, None, f"no document has the field {min(unseen)!r} that the mapping names; the fields are {listed}")
 
 
-def _records(path: Path) -> Iterator[tuple[str, Any]]:
-    extension = inner_suffix(path)
-    if extension == ".csv":
-        return _from_csv(path)
-    if extension == ".json":
-        return _from_array(path)
-    if extension in {".jsonl", ".ndjson"}:
-        return _from_lines(path)
-    raise FormatError(path, None, "is not a corpus: its extension must be .json, .jsonl or .csv, or it must be a directory")
+def _records(path: Path, mapping: FieldMapping) -> Iterator[tuple[str, Any]]:
+    """The records of a file, or of all files of a collection, each with its place."""
+    if path.is_dir():
+        for file in collection_files(path):
+            for place, record in _records(file, mapping):
+                yield f"{file.relative_to(path).as_posix()}, {place}", record
+        return
+    suffix = inner_suffix(path)
+    if suffix in {".csv", ".tsv"}:
+        yield from _from_csv(path, suffix)
+    elif suffix == ".json":
+        yield from _from_array(path)
+    elif suffix in {".jsonl", ".ndjson"}:
+        yield from _from_lines(path)
+    elif suffix == ".parquet":
+        yield from parquet_records(path)
+    else:
+        yield from _by_content(path, mapping)
+
+
+def _by_content(path: Path, mapping: FieldMapping) -> Iterator[tuple[str, Any]]:
+    with open_file(path) as file:
+        head = file.read(HEAD)
+    if head.startswith(MAGIC):
+        return sqlite_records(path, mapping.table)
+    if begins_a_document(path):
+        return trec_records(path)
+    if FIRST.match(head):
+        return smart_records(path)
+    raise FormatError(path, None, f"is not a corpus: it is none of {FORMATS}, and not a directory")
 
 
 def _open(path: Path) -> TextIOWrapper:
@@ -84,9 +113,10 @@ def _from_lines(path: Path) -> Iterator[tuple[str, Any]]:
                 yield f"line {number}", parse_json(path, line.strip("\r\n"), number)
 
 
-def _from_csv(path: Path) -> Iterator[tuple[str, Any]]:
+def _from_csv(path: Path, suffix: str) -> Iterator[tuple[str, Any]]:
     with _open(path) as file:
-        rows = csv_rows(path, file)
+        first = file.readline()
+        rows = csv_rows(path, chain([first], file), "\t" if suffix == ".tsv" else _delimiter(first))
         _, header = next(rows, (0, list[str]()))
         if len(set(header)) < len(header):
             raise FormatError(path, "line 1", "duplicate column name")
@@ -96,6 +126,11 @@ def _from_csv(path: Path) -> Iterator[tuple[str, Any]]:
             if len(row) != len(header):
                 raise FormatError(path, f"line {line}", f"has {len(row)} columns, the header {len(header)}")
             yield f"line {line}", dict(zip(header, row, strict=True))
+
+
+def _delimiter(header: str) -> str:
+    """A comma, unless the header has none and has one of the others that programs write."""
+    return next((each for each in ",;\t" if each in header), ",")
 
 
 def _from_array(path: Path) -> Iterator[tuple[str, Any]]:

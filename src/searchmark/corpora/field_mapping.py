@@ -18,11 +18,15 @@ TEXT = ("text", "content", "contents", "body", "description")
 
 @dataclass(frozen=True)
 class FieldMapping:
-    """Field names; None means the usual ones. Several texts are joined by line feeds, in this order."""
+    """Field names; None means the usual ones. Several texts are joined by line feeds, in this order.
+
+    ``table`` is the one that is read of a database.
+    """
 
     id: str | None = None
     title: str | None = None
     text: tuple[str, ...] | None = None
+    table: str | None = None
 
     __repr__ = short_repr
 
@@ -31,7 +35,7 @@ class FieldMapping:
         """Read ``id=asin``, ``title=name``, ``text=bullets,description``; what is about suites and runs is left to them."""
         given = FieldNames.parse(items).corpus
         texts = tuple(given["text"].split(",")) if "text" in given else None
-        return cls(given.get("id"), given.get("title"), texts)
+        return cls(given.get("id"), given.get("title"), texts, given.get("table"))
 
     @property
     def named(self) -> frozenset[str]:
@@ -42,7 +46,8 @@ class FieldMapping:
         """The document that a record describes, or the reason why it describes none."""
         id_field = self.id or next((name for name in ID if name in record), None)
         if id_field is None or record.get(id_field) is None:
-            return f"has no id (looked for {self.id or ', '.join(ID)})"
+            names, wanted = shortened(", ".join(map(str, record)), 300), self.id or ", ".join(ID)
+            return f"has no id (looked for {wanted}); its fields are {names}: name the right one with --map id=NAME"
         identity = record[id_field]
         if isinstance(identity, bool) or not isinstance(identity, str | int) or identity == "":
             return f"its id {shortened(repr(identity), 60)} is neither text nor a whole number"

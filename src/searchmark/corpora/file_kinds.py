@@ -11,9 +11,11 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import get_args
 
-Kind = Literal["code", "test", "doc", "generated", "vendored", "config", "other"]
+from searchmark.judging.globs import compiled_glob, matches_glob
+from searchmark.options.corpus_choice import FileChoice, Kind
+
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -120,21 +122,35 @@ def _is_test(folders: list[str], name: str, ending: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Candidates:
-    """Whether a path could be a target: it is of one of these kinds, and no pattern excludes it. No kinds: any."""
+class ChosenPaths:
+    """Whether a path is searched: of one of these kinds, under one of the globs to include, under none to exclude.
+
+    Nothing of a kind of condition: any path meets it. ``excluded`` are patterns in the dialect of gold sets.
+    """
 
     kinds: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for glob in (*self.include, *self.exclude):
+            compiled_glob(glob)  # what is no glob is refused at once
+
+    @classmethod
+    def of(cls, choice: FileChoice) -> ChosenPaths:
+        return cls(choice.kinds, (), choice.include, choice.exclude)
 
     def __call__(self, path: str) -> bool:
+        if self == EVERY_PATH:
+            return True
         known = self._known.get(path)
         if known is None:
-            of_kind = not self.kinds or classify(path) in self.kinds
-            known = self._known[path] = of_kind and not self._is_excluded(path)
+            known = self._known[path] = self._is_chosen(path)
         return known
 
-    def __reduce__(self) -> tuple[type[Candidates], tuple[tuple[str, ...], tuple[str, ...]]]:
-        return Candidates, (self.kinds, self.excluded)
+    def __reduce__(self) -> tuple[type[ChosenPaths], tuple[tuple[str, ...], ...]]:
+        return ChosenPaths, (self.kinds, self.excluded, self.include, self.exclude)
 
     # A walk through history meets the same paths again and again, and telling a kind takes dozens of patterns.
     @cached_property
@@ -144,6 +160,21 @@ class Candidates:
     @cached_property
     def _is_excluded(self) -> Callable[[str], bool]:
         return excluded_by(self.excluded)
+
+    def _is_chosen(self, path: str) -> bool:
+        if self.kinds and classify(path) not in self.kinds:
+            return False
+        if self._is_excluded(path) or any(fits(glob, path) for glob in self.exclude):
+            return False
+        return not self.include or any(fits(glob, path) for glob in self.include)
+
+
+EVERY_PATH = ChosenPaths()
+
+
+def fits(glob: str, path: str) -> bool:
+    """Whether a glob means a path; one that ends with a slash means everything below that folder."""
+    return matches_glob(f"{glob}**" if glob.endswith("/") else glob, path)
 
 
 def excluded_by(patterns: Iterable[str]) -> Callable[[str], bool]:

@@ -10,14 +10,15 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from searchmark.corpora.corpus import Corpus, load_corpus
 from searchmark.corpora.field_mapping import FieldMapping
+from searchmark.corpora.file_kinds import ChosenPaths
+from searchmark.corpora.folder_files import FolderFiles, files_of, refuse_choice
+from searchmark.corpora.folder_layouts import documents_in
+from searchmark.options.corpus_choice import CorpusChoice
 from searchmark.records import Document
-
-if TYPE_CHECKING:
-    from searchmark.corpora.file_kinds import Candidates
 
 Plain = dict[str, Any]
 
@@ -65,13 +66,23 @@ class Documents(_Located):
 
 @dataclass(frozen=True)
 class Folder(_Located):
-    """A directory of files, or one file with documents; ``mapping`` says which fields of these are what."""
+    """A directory of files, of which ``files`` are documents, or one file with documents, whose fields ``mapping`` names."""
 
     kind: ClassVar[str] = "folder"
 
     name: str
     path: Path
     mapping: FieldMapping = FieldMapping()  # frozen
+    files: FolderFiles = FolderFiles()  # noqa: RUF009  # frozen
+
+    @classmethod
+    def found(cls, name: str, path: Path, choice: CorpusChoice) -> Folder:
+        """What lies there now, so that whoever is told of it searches the same files."""
+        whole = path.is_dir() and documents_in(path) is None
+        if not whole:
+            refuse_choice(str(path), choice.files)
+        files = files_of(path, choice.files, choice.never) if whole else FolderFiles()
+        return cls(name, path, FieldMapping.parse(choice.mapping), files)
 
     @property
     def identity(self) -> str:
@@ -79,21 +90,26 @@ class Folder(_Located):
         return f"folder {self.name}"
 
     def open(self) -> Corpus:
-        return load_corpus(self.path, self.mapping)
+        return load_corpus(self.path, self.mapping, self.files)
 
     def to_plain(self) -> Plain:
-        return {"kind": self.kind, "name": self.name, "path": str(self.path), "mapping": asdict(self.mapping)}
+        mapping, files = asdict(self.mapping), self.files.to_plain()
+        return {"kind": self.kind, "name": self.name, "path": str(self.path), "mapping": mapping, "files": files}
 
     @classmethod
     def from_plain(cls, data: Plain) -> Folder:
         given = data["mapping"]
         texts = None if given["text"] is None else tuple(given["text"])
-        return cls(data["name"], Path(data["path"]), FieldMapping(given["id"], given["title"], texts))
+        mapping = FieldMapping(given["id"], given["title"], texts, given["table"])
+        return cls(data["name"], Path(data["path"]), mapping, FolderFiles.from_plain(data["files"]))
 
 
 @dataclass(frozen=True)
 class Commit(_Located):
-    """The tree of a commit, by its full hash; of these ``kinds`` of files only, if any are named, and none ``excluded``."""
+    """The tree of a commit, by its full hash; of these ``kinds`` of files only, if any are named, and none ``excluded``.
+
+    ``excluded`` are patterns of a gold set; ``include`` and ``exclude`` are globs of whoever asks.
+    """
 
     kind: ClassVar[str] = "commit"
 
@@ -102,32 +118,37 @@ class Commit(_Located):
     commit: str
     kinds: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    @property
+    def _choice(self) -> tuple[tuple[str, ...], ...]:
+        globs = (self.include, self.exclude)
+        return (self.kinds, self.excluded, *(globs if any(globs) else ()))
 
     @property
     def identity(self) -> str:
-        return f"commit {self.name} {self.commit} {self.kinds} {self.excluded}"
+        return " ".join(map(str, ("commit", self.name, self.commit, *self._choice)))
 
     @property
     def digest(self) -> str:
         """What names the searched files: the commit, or where only some are searched a digest of that choice with it."""
-        if not self.kinds and not self.excluded:
+        if not any(self._choice):
             return self.commit
-        return hashlib.sha256(repr((self.commit, self.kinds, self.excluded)).encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(repr((self.commit, *self._choice)).encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
-    def history(self) -> tuple[Path, tuple[str, ...], tuple[str, ...]]:
+    def history(self) -> tuple[Path, tuple[tuple[str, ...], ...]]:
         """What all commits have in common that one walk can visit."""
-        return self.path, self.kinds, self.excluded
+        return self.path, self._choice
 
     def same_history(self, other: Location) -> bool:
         return isinstance(other, Commit) and self.history == other.history
 
     @property
-    def wanted(self) -> Candidates:
+    def wanted(self) -> ChosenPaths:
         """Which paths are searched."""
-        from searchmark.corpora.file_kinds import Candidates
-
-        return Candidates(self.kinds, self.excluded)
+        return ChosenPaths(self.kinds, self.excluded, self.include, self.exclude)
 
     def open(self) -> Corpus:
         """The corpus of this commit alone; to visit several, a walk takes a fraction of the time."""
@@ -140,7 +161,8 @@ class Commit(_Located):
 
     @classmethod
     def from_plain(cls, data: Plain) -> Commit:
-        return cls(data["name"], Path(data["path"]), data["commit"], tuple(data["kinds"]), tuple(data["excluded"]))
+        choice = (tuple(data[name]) for name in ("kinds", "excluded", "include", "exclude"))
+        return cls(data["name"], Path(data["path"]), data["commit"], *choice)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from searchmark.errors import UsageError
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 IN_MEMORY = ":memory:"
 PRIVATE_FILE = ""  # SQLite's word for a file without a name, which is gone when it is closed, however that happens
+LONGEST_VALUE = 1 << 27  # bytes of one value of a stranger's database
 REINSTALL = "install apsw from its wheel, which carries a SQLite that can: pip install --force-reinstall --only-binary apsw apsw"
 
 
@@ -25,6 +27,37 @@ def open_database(place: str | PathLike[str], patience_ms: int = 60_000) -> apsw
         raise UsageError(f"{place} cannot be opened as a SQLite database: {error}") from error
     connection.set_busy_timeout(patience_ms)
     return connection
+
+
+def open_to_read(path: Path) -> apsw.Connection:
+    """A connection to a file that may be a stranger's: nothing is written, and nothing that it defines is run."""
+    import apsw
+
+    # Without its log a file is as it will be, and SQLite need not lock it or write beside it.
+    logged = any(Path(f"{path}{ending}").exists() for ending in ("-wal", "-journal"))
+    address = f"{path.absolute().as_uri()}?mode=ro{'' if logged else '&immutable=1'}"
+    connection = apsw.Connection(address, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    for setting, value in (
+        (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
+        (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+        (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+        (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+        (apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0),
+    ):
+        connection.config(setting, value)
+    connection.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+    connection.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
+    connection.authorizer = _only_reading
+    return connection
+
+
+def _only_reading(operation: int, name: str | None, argument: str | None, *_: str | None) -> int:
+    import apsw
+
+    reads = operation in (apsw.SQLITE_SELECT, apsw.SQLITE_READ)
+    describes = operation == apsw.SQLITE_PRAGMA and name == "table_info"
+    matches = operation == apsw.SQLITE_FUNCTION and argument == "like"  # of our own question for the tables
+    return int(apsw.SQLITE_OK if reads or describes or matches else apsw.SQLITE_DENY)
 
 
 def load_vector_functions(connection: apsw.Connection) -> None:

@@ -298,4 +298,13 @@ KINDS = (
     ),
     FindingKind("empty-documents", "note", "Documents of the corpus without any text."),
     FindingKind("skipped-files", "note", "Files of the corpus that hold no text, left out."),
+    FindingKind(
+        "left-out-files", "note", "Files and folders below the searched folder that are no documents of the corpus.",
+        "The suite, reports and runs would tell the answers; nobody means packages, outputs and what Git ignores.",
+        "Change what is searched with --include, --exclude, --kinds and --no-ignore, or the section 'corpus' of the config.",
+    ),
+    FindingKind(
+        "ignored-files-unknown", "warning", "Files that Git ignores are searched, since Git could not be asked.",
+        "Outputs and packages may be among the hits.", "Install git, or leave them out with --exclude.",
+    ),
 )  # fmt: skip

@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from searchmark.config import DatasetConfig
-from searchmark.corpora.file_kinds import Kind, classify, excluded_by
+from searchmark.corpora.file_kinds import classify, excluded_by
 from searchmark.history.log import Change, LoggedCommit, changes_of, message_text
 from searchmark.history.repository import path_text
 from searchmark.mining.messages import Wording
 from searchmark.mining.queries import Query
 from searchmark.mining.units import pull_request
+from searchmark.options.corpus_choice import Kind
 
 # What became of a file, seen from the parent commit.
 TargetStatus = Literal["present", "deleted_or_renamed", "moved", "created"]

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from searchmark.errors import UsageError
 
 # What can be named of each kind of file. Those of the corpus are written without a prefix.
-CORPUS_ROLES = ("id", "title", "text")
+CORPUS_ROLES = ("id", "title", "text", "table")
 SUITE_ROLES = ("case", "query", "target", "grade", "category")
 RUN_ROLES = ("case", "query", "id", "rank", "score", "agent", "hits", "split")
 _HOW = "write it like id=asin or text=bullets,description (corpus), suite.query=question (suite) or run.id=docid (saved runs)"

@@ -75,7 +75,13 @@ class SuiteUnderTest:
     def where(self) -> Where:
         repository = self.config.dataset.repository_path
         corpus = None if self.setup.corpus is None else str(self.setup.corpus)
-        return Where(corpus=corpus, base=self.path.parent, repository_path=repository if isinstance(repository, str) else None)
+        return Where(
+            corpus=corpus,
+            files=self.config.corpus,
+            never=(self.path, *self.config.own_files),
+            base=self.path.parent,
+            repository_path=repository if isinstance(repository, str) else None,
+        )
 
     @cached_property
     def key(self) -> str:
@@ -170,7 +176,7 @@ class SuiteUnderTest:
 
     def _parts(self) -> Iterator[bytes]:
         yield self.path.read_bytes()
-        options = [asdict(self.config.evaluation), asdict(self.config.compare), asdict(self.gates)]
+        options = [asdict(self.config.evaluation), asdict(self.config.compare), asdict(self.config.corpus), asdict(self.gates)]
         yield repr((str(self.path), self.spec.to_plain(), options)).encode()
         if self._code is not None:
             yield from _content(self._code)

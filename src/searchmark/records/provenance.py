@@ -107,6 +107,14 @@ class CandidateKinds:
 
     kinds: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        of_kinds = f"files of the kinds {', '.join(self.kinds)}" if self.kinds else "every file"
+        fitting = f" that fit {' or '.join(self.include)}" if self.include else ""
+        without = (*self.excluded, *self.exclude)
+        return of_kinds + fitting + (f" without {', '.join(without)}" if without else "")
 
 
 @strict_record(slots=True)

@@ -17,7 +17,8 @@ import numpy as np
 
 from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
 from searchmark.corpora.corpus import Corpus
-from searchmark.corpora.directory import SKIPPED_FOLDERS, DirectorySource, decoded
+from searchmark.corpora.directory import DirectorySource, decoded
+from searchmark.corpora.folder_files import FolderFiles
 from searchmark.corpora.locations import Commit, Location, Remote
 from searchmark.corpora.snapshots import SnapshotReader
 from searchmark.errors import UsageError
@@ -91,7 +92,7 @@ class _Readers:
         if corpus is None:
             return lambda _: None
         if isinstance(corpus.source, DirectorySource):
-            return _FolderTexts(corpus.source.path.resolve()).read
+            return _FolderTexts(corpus.source.path.resolve(), corpus.source.files).read
         return _kept_texts(corpus, self._wanted).get
 
 
@@ -124,8 +125,9 @@ class _Recent:
 class _FolderTexts:
     """The files below a folder, and no others."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, files: FolderFiles) -> None:
         self._path = path
+        self._files = files
         self._recent = _Recent()
 
     def read(self, hit: str) -> str | None:
@@ -135,7 +137,7 @@ class _FolderTexts:
         """None for a path that leaves the folder, also through a link, and for what is no document of it."""
         parts = PurePosixPath(hit).parts
         file = self._path.joinpath(*parts)
-        if ".." in parts or SKIPPED_FOLDERS.intersection(parts) or self._path not in file.parents:
+        if ".." in parts or self._files.reason(hit) is not None or self._path not in file.parents:
             return None
         try:
             if file.resolve() != file or not file.is_file():

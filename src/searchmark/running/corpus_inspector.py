@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from searchmark.corpora.corpus import Survey
-from searchmark.corpora.directory import files_below
+from searchmark.corpora.directory import DirectorySource
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote
 from searchmark.corpora.snapshots import SnapshotReader
 from searchmark.errors import DamagedRepository
@@ -47,7 +46,7 @@ class CorpusInspector:
         self._existing: dict[Documents | Folder, Existing] = {}
         self._surveys: dict[Documents | Folder, Survey] = {}
         self._histories: dict[object, _History] = {}
-        self._fingerprints: dict[Path, str] = {}
+        self._fingerprints: dict[DirectorySource, str] = {}
         self.changed: list[str] = []
         distinct = list(dict.fromkeys(location for locations in mappings for location in _distinct(locations)))
         for location in distinct:
@@ -62,12 +61,12 @@ class CorpusInspector:
                 corpus = location.open()
                 self._surveys[location] = corpus.survey
                 self._existing[location] = Existing(corpus.survey.ids, corpus.folder)
-                if corpus.folder is not None:
-                    self._fingerprints[corpus.folder] = _fingerprint(corpus.folder)
+                if isinstance(corpus.source, DirectorySource):
+                    self._fingerprints[corpus.source] = _fingerprint(corpus.source)
 
     def find_changes(self) -> None:
         """Learn the names of folders whose files have changed while they were searched; a commit never does."""
-        self.changed = [folder.name for folder, seen in self._fingerprints.items() if _fingerprint(folder) != seen]
+        self.changed = [each.folder().name for each, seen in self._fingerprints.items() if _fingerprint(each) != seen]
 
     def prefetch(self, step: Step) -> Callable[[], CaseExistence]:
         """Begin to look while an agent is busy; what was found is had by calling what is returned.
@@ -150,10 +149,10 @@ def _searched_repositories(locations: Sequence[Location]) -> tuple[SearchedRepos
     return tuple(SearchedRepository(folders[path], state.commit, state.dirty) for path, state in states.items() if state)
 
 
-def _fingerprint(folder: Path) -> str:
-    """Names, sizes and times of all files below a folder: a cheap way to see that something has changed."""
+def _fingerprint(source: DirectorySource) -> str:
+    """Names, sizes and times of all documents below a folder: a cheap way to see that something has changed."""
     seen = hashlib.sha256()
-    for path in files_below(folder):
+    for path, _ in source.files.below(source.path):
         with suppress(OSError):
             found = path.lstat()
             seen.update(f"{path} {found.st_size} {found.st_mtime_ns}\n".encode("utf-8", "surrogatepass"))

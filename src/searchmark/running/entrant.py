@@ -10,6 +10,7 @@ from typing import Any
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.source import BuiltIn, Command, Http, Mcp
+from searchmark.corpora.file_kinds import EVERY_PATH
 from searchmark.corpora.locations import Commit, Location, Remote
 from searchmark.options.run_options import CHANGE_NO_ANSWER, RunOptions
 from searchmark.records import CandidateKinds, RunLabel
@@ -28,8 +29,8 @@ class Entrant:
     def candidates(self) -> CandidateKinds | None:
         """Which files could be found at all, where not all of them could."""
         match next(iter(self.locations.values())):
-            case Commit(kinds=kinds, excluded=excluded) if kinds or excluded:
-                return CandidateKinds(kinds, excluded)
+            case Commit() as commit if commit.wanted != EVERY_PATH:
+                return CandidateKinds(commit.kinds, commit.excluded, commit.include, commit.exclude)
         return None
 
     @property

@@ -12,8 +12,7 @@ from typing import Any
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.source import BuiltIn
 from searchmark.corpora.claimed_repositories import claims_repositories
-from searchmark.corpora.corpus import Corpus, corpus_of, load_corpus
-from searchmark.corpora.field_mapping import FieldMapping
+from searchmark.corpora.corpus import Corpus, corpus_of, opened
 from searchmark.corpora.selection import DocumentSelection
 from searchmark.embedders import check_embedder
 from searchmark.errors import SearchmarkError, UsageError
@@ -114,5 +113,5 @@ class _SelectionCheck:
     def _opened(self) -> Corpus | None:
         where, suite = self._request.where, self._request.suite
         if where.corpus is not None:
-            return load_corpus(where.corpus, FieldMapping.parse(where.mapping))
+            return opened(where)
         return None if suite.table.documents is None else corpus_of(suite)

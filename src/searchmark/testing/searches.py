@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ def _where(agent: Any, suite: Suite, corpus: AnyPath | None, setup: SuiteSetup, 
     """What is searched: what was named, what the suite brings along, or what a function knows by itself."""
     searched = corpus if corpus is not None else setup.corpus
     if searched is not None:
-        return where_in(searched)
+        return replace(where_in(searched), never=() if path is None else (path,))
     function = callable(agent) and not isinstance(agent, type) and not hasattr(agent, "retrieve")
     if function and suite.table.documents is None:
         return Where(service=getattr(agent, "__name__", "function"))

@@ -14,6 +14,7 @@ from searchmark.analysis.scores import Scores
 from searchmark.archive.past import with_history
 from searchmark.archive.store import Archive
 from searchmark.corpora.corpus import Corpus, Survey
+from searchmark.corpora.folder_files import FolderFiles, LeftOut
 from searchmark.records import (
     AgentIdentity,
     AnswerDetails,
@@ -107,9 +108,9 @@ def _suite_left_out(key: str) -> Callable[[], Report]:
     return replace(one, suite=replace(one.suite, dropped={key: 1})).report
 
 
-def _surveyed(**changes: int) -> Callable[[], Report]:
+def _surveyed(**changes: int | FolderFiles) -> Callable[[], Report]:
     one = asked()
-    return replace(one, survey=replace(one.survey, **changes)).report  # type: ignore[arg-type]  # counts
+    return replace(one, survey=replace(one.survey, **changes)).report  # type: ignore[arg-type]  # its fields
 
 
 def _vectors(**known: object) -> Callable[[], Report]:
@@ -218,6 +219,8 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "duplicate-documents": _surveyed(duplicates=1),
     "empty-documents": _surveyed(empty=1),
     "skipped-files": _surveyed(skipped=1),
+    "left-out-files": _surveyed(files=FolderFiles(left_out=(LeftOut("ignored", 1, ("build/",)),))),
+    "ignored-files-unknown": _surveyed(files=FolderFiles(problems=("git is not on the PATH",))),
 }
 
 

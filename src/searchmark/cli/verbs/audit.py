@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from searchmark.cli._audits import check_audit_outputs, show_audit, write_audit
-from searchmark.cli._corpus import corpus_named
+from searchmark.cli._corpus import chosen, corpus_named, corpus_options, with_corpus_of
 from searchmark.cli._gates import GATE, GateAgainst, against_options, with_gates_of
-from searchmark.cli._groups import NamedSuite, SavedRuns, SuiteChoice, config_option, measures_wanted
-from searchmark.cli._live import case_filter, corpus_known, wanted_cases
-from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, option, option_group
+from searchmark.cli._groups import NamedSuite, SavedRuns, SuiteChoice, config_option, measures_wanted, told_by
+from searchmark.cli._live import case_filter, wanted_cases
+from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, Given, option, option_group
 from searchmark.cli._progress import status_line
 from searchmark.cli._variadic import VariadicBesideSuite
 from searchmark.config import Config
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
 from searchmark.files.store import check_readable
+from searchmark.options.corpus_choice import CorpusChoice, FileChoice
 from searchmark.options.experiment_options import CaseSelection
-from searchmark.options.field_names import MAP_HELP
 from searchmark.options.grade_words import GRADES_HELP
 from searchmark.options.option import Option
 from searchmark.runs.cut import narrowed
@@ -41,16 +41,6 @@ class AuditedFiles:
     format: Annotated[str | None, Option("Format of the suite.", default="detected", choices=tuple(SUITE_FORMATS))] = None
     topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
     grades: Annotated[str | None, Option(GRADES_HELP, metavar="WORD=NUMBER,...")] = None
-
-
-@dataclass(frozen=True)
-class AuditedCorpus:
-    """What is searched."""
-
-    corpus: Annotated[
-        str | None, Option("Documents that are searched: a directory, or a JSON, JSONL or CSV file.", metavar="PATH")
-    ] = None
-    mapping: Annotated[tuple[str, ...], Option(MAP_HELP, ("--map",), "FIELD=NAME")] = ()
 
 
 @click.command(
@@ -79,7 +69,8 @@ class AuditedCorpus:
     WHAT_TO_AUDIT, "--between", nargs=2, metavar="A B", help="The runs that --next is about; by default the best not told apart."
 )
 @config_option(WHAT_TO_AUDIT, "the section 'gates'")
-@option_group(AuditedCorpus, "searched", WHAT_TO_SEARCH)
+@option_group(CorpusChoice, "searched", WHAT_TO_SEARCH)
+@corpus_options
 @case_filter
 @against_options
 @option(
@@ -111,7 +102,8 @@ def command(
     judge_next: int | None,
     between: tuple[str, str] | None,
     config: Config,
-    searched: AuditedCorpus,
+    searched: CorpusChoice,
+    chosen_files: Given[FileChoice],
     cases: CaseSelection,
     gates: GateAgainst,
     foresight: float | None,
@@ -154,7 +146,18 @@ def command(
     found = (
         None
         if suite_path is None
-        else _audited(suite_path, read_as, saved, measures, config, searched, cases, gates, foresight, (judge_next or 0, between))
+        else _audited(
+            suite_path,
+            read_as,
+            saved,
+            measures,
+            config,
+            (searched, chosen_files),
+            cases,
+            gates,
+            foresight,
+            (judge_next or 0, between),
+        )
     )
     return _deliver(_with_claims(found, published), outputs, tables=tables, strict=strict)
 
@@ -179,7 +182,7 @@ def _audited(
     saved: SavedRuns,
     measures: tuple[str, ...],
     config: Config,
-    searched: AuditedCorpus,
+    corpus_said: tuple[CorpusChoice, Given[FileChoice]],
     cases: CaseSelection,
     gates: GateAgainst,
     foresight: float | None,
@@ -187,7 +190,9 @@ def _audited(
 ) -> Audit:
     from searchmark.suite_audit import audit_suite
 
-    suite, setup = SuiteChoice(path, read_as.format, read_as.topics, read_as.grades).load(searched.mapping)
+    searched, chosen_files = corpus_said
+    source = SuiteChoice(path, read_as.format, read_as.topics, read_as.grades)
+    suite, setup = source.load(searched.mapping)
     config = with_gates_of(setup, config)
     asked = measures_wanted(measures, config)
     rules = gates.rules(config, asked)
@@ -196,7 +201,8 @@ def _audited(
         raise UsageError(
             "--sees says which loss rules should see, and there is none; add --fail-under, --gate or a config with gates"
         )
-    corpus = corpus_named(suite, corpus_known(searched.corpus, setup, config), searched.mapping)
+    searched = chosen(with_corpus_of(setup, config, searched), chosen_files, config, told_by(source, saved, ()))
+    corpus = corpus_named(suite, searched)
     kept = wanted_cases(suite, cases)
     with status_line("audit") as say:
         return audit_suite(

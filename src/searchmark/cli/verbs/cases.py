@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,14 +13,15 @@ from annotated_types import Ge
 
 from searchmark.cli._colour import in_colour
 from searchmark.cli._corpus import survey_of
-from searchmark.cli._groups import SavedRuns, SuiteChoice
+from searchmark.cli._groups import SavedRuns, SuiteChoice, told_by
 from searchmark.cli._live import case_filter, wanted_cases
 from searchmark.cli._options import OUTPUT, WHAT_TO_SEARCH, SectionedCommand, option, option_group
 from searchmark.cli._output import STDOUT, remark, show, width_of_terminal
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import measures_named
+from searchmark.options.corpus_choice import CorpusChoice, FileChoice
 from searchmark.options.experiment_options import CaseSelection
-from searchmark.options.field_names import MAP_HELP
+from searchmark.options.grade_words import GRADES_HELP
 from searchmark.options.option import Option
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
@@ -40,16 +41,7 @@ class CasesRead:
 
     format: Annotated[str | None, Option("Format of the suite.", default="detected", choices=tuple(SUITE_FORMATS))] = None
     topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
-
-
-@dataclass(frozen=True)
-class CasesCorpus:
-    """What is searched."""
-
-    corpus: Annotated[
-        str | None, Option("Documents that are searched, to say which targets and hits exist in them.", metavar="PATH")
-    ] = None
-    mapping: Annotated[tuple[str, ...], Option(MAP_HELP, ("--map",), "FIELD=NAME")] = ()
+    grades: Annotated[str | None, Option(GRADES_HELP, metavar="WORD=NUMBER,...")] = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +60,8 @@ class CasesShown:
 @option_group(CasesRead, "read_as", WHAT_TO_SHOW)
 @option_group(SavedRuns, "saved", WHAT_TO_SHOW)
 @option_group(CasesShown, "shown", WHAT_TO_SHOW)
-@option_group(CasesCorpus, "searched", WHAT_TO_SEARCH)
+@option_group(CorpusChoice, "searched", WHAT_TO_SEARCH)
+@option_group(FileChoice, "files", WHAT_TO_SEARCH)
 @case_filter
 @option(
     OUTPUT,
@@ -85,7 +78,8 @@ def command(
     read_as: CasesRead,
     saved: SavedRuns,
     shown: CasesShown,
-    searched: CasesCorpus,
+    searched: CorpusChoice,
+    files: FileChoice,
     cases: CaseSelection,
     outputs: tuple[str, ...],
 ) -> None:
@@ -106,8 +100,10 @@ def command(
     _check_outputs(outputs)
     if case is not None and (cases != CaseSelection() or shown.sort):
         raise UsageError("-k, --category and --sort are for the list of cases; leave them out, or leave out CASE")
-    suite = SuiteChoice(suite_path, read_as.format, read_as.topics).load(searched.mapping)[0]
-    survey = survey_of(suite, searched.corpus, searched.mapping)
+    source = SuiteChoice(suite_path, read_as.format, read_as.topics, read_as.grades)
+    suite = source.load(searched.mapping)[0]
+    never = tuple(path.absolute() for path in told_by(source, saved, ()))
+    survey = survey_of(suite, replace(searched, files=files, never=never))
     kept = wanted_cases(suite, cases)
     scores = _scores(suite, saved, shown, searched, survey)
     width, colour = width_of_terminal(WIDTH), in_colour(sys.stdout)
@@ -119,7 +115,7 @@ def command(
         _deliver(outputs, view_json(view), view_text(view), view_text(view, colour=colour, width=width))
 
 
-def _scores(suite: Suite, saved: SavedRuns, shown: CasesShown, searched: CasesCorpus, survey: Survey | None) -> Sequence[Scores]:
+def _scores(suite: Suite, saved: SavedRuns, shown: CasesShown, searched: CorpusChoice, survey: Survey | None) -> Sequence[Scores]:
     """Every run on the whole suite, so that values are those of reports."""
     if not saved.run_paths:
         if shown.measures:

@@ -139,13 +139,14 @@ def command(
     charts = charts_wanted(wanted.charts, config.output, files)
     suite, setup = source.load(live.where.mapping)
     live = with_corpus(live, setup, config)
-    suite = with_fields_of_targets(suite, wanted.splits, rules, live.where.corpus, live.where.mapping)
+    searched = live.searched(config, told_by(source, saved, files))
+    suite = with_fields_of_targets(suite, wanted.splits, rules, searched)
     runs = saved.load(live.where.mapping)
     options = replace(options, decisions=tuple(about_suite(table, suite) for table in options.decisions))
     tables = [about_suite(table, suite) for table in compared.tables(options)]
     if agents:
         specs = agent_specs(agents, modes, config, live)
-        told = [*told_by(source, saved, files), *kept.hidden(suite, live.searched(config, Path(source.path)), config)]
+        told = [*told_by(source, saved, files), *kept.hidden(suite, searched, config)]
         experiment = live.experiment(suite, specs, config, told, repeats=2 if repeat_agent else 1)
         names = display_names([*(run.label for run in runs), *experiment.labels])
         # An unknown name should be noticed before hours of searching.
@@ -158,7 +159,7 @@ def command(
         refuse_live_options()
         whole, suite = suite, wanted_cases(suite, live.cases, live.options(config).seed)
         runs = narrowed(runs, whole, suite)
-        survey = survey_of(suite, live.where.corpus, live.where.mapping)
+        survey = survey_of(suite, searched)
     if len(runs) < MINIMUM:
         raise UsageError(
             "a comparison needs two runs or agents at least: --agents bm25 keyword, or --run a b, or a config that lists agents"
@@ -183,7 +184,7 @@ def command(
         same_depth=compared.same_depth,
         detail=detail,
         versions=config.versions,
-        text_of=texts_of_hits(detail, suite, live.searched(config, Path(source.path)), runs),
+        text_of=texts_of_hits(detail, suite, searched, runs),
     )
     report = with_next_step(report, source.path, () if agents else saved.run_paths, config.gates.baseline, verb="compare")
     report = archived(report, runs, kept.in_use(config, by_default=bool(agents)))

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from searchmark.cli._groups import SuiteChoice
+from searchmark.cli._options import option_group
 from searchmark.cli._output import remark, tell
 from searchmark.cli._run_files import convert_run, is_run_file
+from searchmark.corpora.beir_writing import NAME, write_corpus
+from searchmark.corpora.corpus import opened
 from searchmark.errors import UsageError
-from searchmark.options.field_names import MAP_HELP
+from searchmark.options.corpus_choice import CorpusChoice, FileChoice
+from searchmark.options.field_names import FieldNames
 from searchmark.options.grade_words import GRADES_HELP
 from searchmark.suites import WRITABLE, save_suite
 from searchmark.suites.detect import FORMATS
 from searchmark.suites.native import NO_SETUP
 
+WHAT_TO_WRITE = "Documents to write"
 
-@click.command("convert", short_help="Write a suite or a saved run in another format.")
+
+@click.command("convert", short_help="Write a suite, a suite with its corpus, or a saved run in another format.")
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @click.option("--from", "source_format", type=click.Choice(tuple(FORMATS)), help="Format of IN, if it should not be guessed.")
@@ -26,7 +33,8 @@ from searchmark.suites.native import NO_SETUP
 @click.option("--grades", metavar="WORD=NUMBER,...", help=GRADES_HELP)
 @click.option("--run", "is_run", is_flag=True, help="IN is a saved run, where its content alone does not tell.")
 @click.option("--gold-set", "suite_of_run", metavar="SUITE", help="Suite whose ids the cases of a run get, if it has queries.")
-@click.option("--map", "mapping", metavar="FIELD=NAME", multiple=True, help=MAP_HELP)
+@option_group(CorpusChoice, "corpus", WHAT_TO_WRITE)
+@option_group(FileChoice, "files", WHAT_TO_WRITE)
 def command(
     source: str,
     target: str,
@@ -36,25 +44,39 @@ def command(
     grades: str | None,
     is_run: bool,
     suite_of_run: str | None,
-    mapping: tuple[str, ...],
+    corpus: CorpusChoice,
+    files: FileChoice,
 ) -> None:
     """Write a suite or a saved run in another format; what that format cannot hold is said on stderr.
 
     A suite is written as native for .json and .jsonl, TREC qrels (with topics beside them) for .qrels, .txt and .trec, and a
-    BEIR folder if OUT has no extension. A run is written as TREC for .trec, and in Searchmark's own format for .jsonl.
+    BEIR folder if OUT has no extension. With --corpus that folder holds the documents, too. A run is written as TREC for
+    .trec, and in Searchmark's own format for .jsonl.
 
     \b
     searchmark convert benchmark-dataset.json suite.json
     searchmark convert suite.yaml gold_set.json --to gold-set
     searchmark convert questions.csv suite.json --map suite.query=ask --map suite.target=page
+    searchmark convert --corpus cran.all.1400 cranfield.qrels --topics topics.tsv cranfield/
     searchmark convert results.csv run.trec
     """
-    if is_run or (source_format is None and is_run_file(source, mapping)):
-        convert_run(source, target, mapping, suite_of_run)
+    if is_run or (source_format is None and is_run_file(source, corpus.mapping)):
+        convert_run(source, target, corpus.mapping, suite_of_run)
         return
-    suite, setup = SuiteChoice(source, source_format, topics, grades).load(mapping)
-    lost = save_suite(suite, target, format=target_format or written_format(Path(target)))
+    if FieldNames.parse(corpus.mapping).corpus and corpus.corpus is None:
+        raise UsageError("--map names the fields of a corpus; it needs --corpus")
+    to = target_format or written_format(Path(target))
+    if corpus.corpus is not None and to != "beir":
+        raise UsageError(f"{target}: documents are written into a BEIR folder; name a folder, or leave out --corpus")
+    suite, setup = SuiteChoice(source, source_format, topics, grades).load(corpus.mapping)
+    told = tuple(Path(each).absolute() for each in (source, topics, target) if each is not None)
+    documents = None if corpus.corpus is None else opened(replace(corpus, files=files, never=told))
+    lost = save_suite(suite, target, format=to)
     remark(f"written: {target}, cases: {len(suite)}")
+    if documents is not None:
+        written = write_corpus(documents, Path(target))
+        remark(f"written: {Path(target, NAME)}, documents: {written.documents}")
+        lost += written.losses()
     for sentence in (*(f"{reason.replace('_', ' ')}: {count}" for reason, count in suite.dropped.items()), *lost):
         tell(f"not in it: {sentence}")
     for note in suite.notes:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from searchmark.cli._archive import Kept, archive_options, archived
@@ -125,7 +123,8 @@ def command(
     if len(live.where.snapshots) > 1:
         raise UsageError("evaluate takes one snapshot; compare takes several: --snapshot parent --snapshot head")
     baseline = gates.baseline(config, rules, asked)
-    suite = with_fields_of_targets(suite, wanted.splits, rules, live.where.corpus, live.where.mapping)
+    searched = live.searched(config, told_by(source, saved, files))
+    suite = with_fields_of_targets(suite, wanted.splits, rules, searched)
     if gates.bisect and not rules and not baseline.rules:
         raise UsageError("--bisect needs a rule that tells good from bad: --fail-under, --gate, or a section 'gates' in the config")
     archive = kept.in_use(config, by_default=not saved.run_paths and not gates.bisect)
@@ -135,7 +134,7 @@ def command(
     if not saved.run_paths:
         say_what_is_foreseen(suite, rules, baseline, config, gates.looks(config, rules))
         specs = (one_agent(agent, mode, setup, config, live),)
-        told = [*told_by(source, saved, files), *kept.hidden(suite, live.searched(config, Path(source.path)), config)]
+        told = [*told_by(source, saved, files), *kept.hidden(suite, searched, config)]
         ran = run_shown(live.experiment(suite, specs, config, told), live.save_run)
         suite, parts, survey = ran.suite, list(ran.runs), ran.survey
     else:
@@ -144,7 +143,7 @@ def command(
         refuse_several_agents(parts, source.path, saved.run_paths)
         whole, suite = suite, wanted_cases(suite, live.cases, live.options(config).seed)
         parts = narrowed(parts, whole, suite)
-        survey = survey_of(suite, live.where.corpus, live.where.mapping)
+        survey = survey_of(suite, searched)
     report = evaluate_run(
         suite,
         parts,
@@ -157,7 +156,7 @@ def command(
         corpus=survey,
         detail=detail,
         versions=config.versions,
-        text_of=texts_of_hits(detail, suite, live.searched(config, Path(source.path)), parts),
+        text_of=texts_of_hits(detail, suite, searched, parts),
     )
     saved_runs = saved.run_paths or ((live.save_run,) if live.save_run else ())
     report = with_next_step(report, source.path, saved_runs, baseline_file(config, gates.against))

@@ -8,26 +8,28 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from searchmark.cli._archive import Kept, archive_options, archived
-from searchmark.cli._corpus import survey_of, with_fields_of_targets
+from searchmark.cli._corpus import chosen, corpus_options, survey_of, with_corpus_of, with_fields_of_targets
 from searchmark.cli._gates import GATE, GateOutcome, baseline_file, gate_options, with_gates_of, with_next_step
 from searchmark.cli._groups import (
     NamedSuite,
     ReportChoice,
+    SavedRuns,
     config_option,
     load_runs,
     measures_wanted,
     refuse_several_agents,
+    told_by,
 )
-from searchmark.cli._live import case_filter, corpus_known, wanted_cases
-from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, SectionedCommand, option, option_group
+from searchmark.cli._live import case_filter, wanted_cases
+from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, Given, SectionedCommand, option, option_group
 from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, now, output_files, show
 from searchmark.cli._progress import status_line
 from searchmark.config import Config, OutputConfig
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.files.meanwhile import Meanwhile
 from searchmark.files.store import write_text
+from searchmark.options.corpus_choice import CorpusChoice, FileChoice
 from searchmark.options.experiment_options import CaseSelection
-from searchmark.options.field_names import MAP_HELP
 from searchmark.options.option import Option
 from searchmark.runs import FORMATS as RUN_FORMATS
 from searchmark.runs.cut import narrowed
@@ -38,13 +40,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Searched:
+class Searched(CorpusChoice):
     """What is known about the run, and about what was searched."""
 
-    corpus: Annotated[
-        str | None, Option("Documents that were searched: a directory, or a JSON, JSONL or CSV file.", metavar="PATH")
-    ] = None
-    mapping: Annotated[tuple[str, ...], Option(MAP_HELP, ("--map",), "FIELD=NAME")] = ()
     run_format: Annotated[str | None, Option("Format of the saved run.", default="detected", choices=tuple(RUN_FORMATS))] = None
 
 
@@ -53,6 +51,7 @@ class Searched:
 @option_group(NamedSuite, "named", WHAT_TO_RUN)
 @config_option(WHAT_TO_RUN, "the section 'gates'")
 @option_group(Searched, "searched", WHAT_TO_SEARCH)
+@corpus_options
 @case_filter
 @gate_options
 @option(GATE, "--self-test", is_flag=True, help="Try the gate on copies of the run that get worse: from which size on is it red?")
@@ -63,6 +62,7 @@ def command(
     named: NamedSuite,
     config: Config,
     searched: Searched,
+    chosen_files: Given[FileChoice],
     cases: CaseSelection,
     gates: GateOutcome,
     self_test: bool,
@@ -96,9 +96,10 @@ def command(
         raise UsageError(
             "there is no rule to check: write a section 'gates' in the config, or give --gate, --fail-under or --against"
         )
-    corpus = corpus_known(searched.corpus, setup, config)
-    suite = with_fields_of_targets(suite, wanted.splits, rules, corpus, searched.mapping)
-    survey = survey_of(suite, corpus, searched.mapping)
+    told = told_by(source, SavedRuns(run_paths), files)
+    searched = chosen(with_corpus_of(setup, config, searched), chosen_files, config, told)
+    suite = with_fields_of_targets(suite, wanted.splits, rules, searched)
+    survey = survey_of(suite, searched)
     refuse_several_agents(runs.result(), source.path, run_paths)
     whole, suite = suite, wanted_cases(suite, cases)
     parts = narrowed(runs.result(), whole, suite)

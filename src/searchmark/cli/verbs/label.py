@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from searchmark.cli._options import WHAT_TO_SEARCH, option_group
 from searchmark.cli._output import remark, show, tell
 from searchmark.errors import UsageError
+from searchmark.options.corpus_choice import CorpusChoice
 from searchmark.reports.quoting import visible
 
 if TYPE_CHECKING:
@@ -17,11 +19,8 @@ if TYPE_CHECKING:
 
 
 @click.command("label", short_help="Grade the items of a catalogue for queries, by rules over its fields.")
-@click.option("--corpus", metavar="FILE", help="Catalogue of items: .jsonl, .json or .csv.")
+@option_group(CorpusChoice, "catalogue", WHAT_TO_SEARCH)
 @click.option("--queries", metavar="FILE", help="One query per line, or .jsonl or .tsv with id, query and type.")
-@click.option(
-    "--map", "mapping", metavar="NAME=FIELD", multiple=True, help="Which field is the id, title or text; repeatable: title=name."
-)
 @click.option(
     "--fields", metavar="ROLE=FIELD,...", multiple=True, help="Which field says what: category=style,brand=maker; color= for none."
 )
@@ -46,9 +45,8 @@ if TYPE_CHECKING:
     "-o", "--output", metavar="FILE", help="Labels (.jsonl), a review (.csv or .jsonl), or the suite with its new grades."
 )
 def command(
-    corpus: str | None,
+    catalogue: CorpusChoice,
     queries: str | None,
-    mapping: tuple[str, ...],
     fields: tuple[str, ...],
     synonyms: str | None,
     zeros: bool,
@@ -86,17 +84,17 @@ def command(
     searchmark label --gold-set suite.jsonl --import next.csv -o judged.jsonl
     """
     if suite is not None:
-        if reviewed is None or output is None or corpus is not None or queries is not None:
+        if reviewed is None or output is None or catalogue.corpus is not None or queries is not None:
             raise UsageError("--gold-set takes the grades of --import FILE and writes them with -o; it needs no catalogue")
         _add_to_suite(suite, topics, Path(reviewed), output)
         return
-    if corpus is None or queries is None:
+    if catalogue.corpus is None or queries is None:
         raise UsageError("nothing says what to label; name a catalogue with --corpus and --queries, or a suite with --gold-set")
     if output is None and reviewed is None:
         raise UsageError("nothing says where to write; add -o labels.jsonl, or -o review.csv with --review")
     if review is not None and (reviewed is not None or zeros):
         raise UsageError("--review writes a sample for people; --import and --zeros belong to another call")
-    labels = _labels(corpus, queries, mapping, fields, synonyms)
+    labels = _labels(catalogue, queries, fields, synonyms)
     if review is not None:
         _write_review(labels, review, seed, Path(output or ""))
         return
@@ -124,14 +122,14 @@ def _add_to_suite(path: str, topics: str | None, graded: Path, output: str) -> N
         tell(f"not in it: {sentence}")
 
 
-def _labels(corpus: str, queries: str, mapping: tuple[str, ...], fields: tuple[str, ...], synonyms: str | None) -> Labels:
-    from searchmark.corpora.corpus import FieldMapping, load_corpus
+def _labels(catalogue: CorpusChoice, queries: str, fields: tuple[str, ...], synonyms: str | None) -> Labels:
+    from searchmark.corpora.corpus import opened
     from searchmark.labelling.label import label
     from searchmark.suites.queries import read_queries
 
     asked = read_queries(Path(queries))
     own = None if synonyms is None else Path(synonyms)
-    return label(load_corpus(corpus, FieldMapping.parse(mapping)), asked, fields=fields, synonyms=own)
+    return label(opened(catalogue), asked, fields=fields, synonyms=own)
 
 
 def _write_labels(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from searchmark.cli._colour import in_colour
+from searchmark.cli._corpus import chosen, corpus_options, survey_of
 from searchmark.cli._database import dsn_option
 from searchmark.cli._groups import SuiteChoice
 from searchmark.cli._heartbeat import duration
@@ -30,7 +31,9 @@ from searchmark.cli._options import (
 )
 from searchmark.cli._output import STDOUT, remark, show, tell, width_of_terminal
 from searchmark.cli._progress import progress_bars
+from searchmark.config import Config
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
+from searchmark.options.corpus_choice import CorpusChoice, FileChoice
 from searchmark.options.run_options import CHANGE_NO_ANSWER, RunOptions
 from searchmark.records import RunLabel
 from searchmark.records.shown import counted
@@ -56,15 +59,8 @@ WIDTH = 120
     WHAT_TO_RUN, "--config", "config_path", required=True, metavar="SWEEP", help="YAML file with the grid of settings; see above."
 )
 @option(WHAT_TO_RUN, "--dry-run", is_flag=True, help="List the settings, say which are finished already, and run none.")
-@option(WHAT_TO_SEARCH, "--corpus", metavar="PATH", help="Documents to search: .json, .jsonl, .csv or a directory.")
-@option(
-    WHAT_TO_SEARCH,
-    "--map",
-    "mapping",
-    multiple=True,
-    metavar="FIELD=NAME",
-    help="Fields of the corpus: id=asin, title=name, text=a,b; repeatable.",
-)
+@option_group(CorpusChoice, "named", WHAT_TO_SEARCH)
+@corpus_options
 @dsn_option(WHAT_TO_SEARCH)
 @config_options(
     RunOptions,
@@ -95,8 +91,8 @@ def command(
     source: SuiteChoice,
     config_path: str,
     dry_run: bool,
-    corpus: str | None,
-    mapping: tuple[str, ...],
+    named: CorpusChoice,
+    chosen_files: Given[FileChoice],
     given: Given[RunOptions],
     fresh: bool,
     folder: str | None,
@@ -130,7 +126,6 @@ def command(
     searchmark sweep --gold-set suite.yaml --corpus docs/ --config sweep.yaml --dry-run
     searchmark sweep --gold-set suite.yaml --corpus docs/ --config sweep.yaml -o sweep.html -o sweep.json
     """
-    from searchmark.cli._corpus import survey_of
     from searchmark.corpora.case_locations import Where
     from searchmark.measures.grammar import parse_measures
     from searchmark.sweeps.folder import SweepFolder, default_folder
@@ -147,13 +142,14 @@ def command(
     for path in outputs:
         if path != STDOUT:
             check_output(path)
-    suite = source.load(mapping)[0]
+    suite = source.load(named.mapping)[0]
     parse_measures([config.measure, *config.measures], suite.defaults)  # a wrong name is noticed before hours of searching
-    survey = survey_of(suite, corpus, mapping)
-    kept = Path(folder) if folder else default_folder(_depends_on(suite, survey, options))
     hidden = tuple(Path(each).absolute() for each in (source.path, source.topics, *outputs) if each and each != STDOUT)
+    searched = chosen(Where(corpus=named.corpus, mapping=named.mapping), chosen_files, Config(), (*hidden, Path(config_path)))
+    survey = survey_of(suite, searched)
+    kept = Path(folder) if folder else default_folder(_depends_on(suite, survey, options))
     digest = None if survey is None else survey.digest
-    request = SweepRequest(suite, grid, Where(corpus=corpus, mapping=mapping), options, SweepFolder(kept), fresh, hidden, digest)
+    request = SweepRequest(suite, grid, searched, options, SweepFolder(kept), fresh, hidden, digest)
     refuse_nothing_to_search(request)
     request = replace(request, refused=refused_settings(request))
     _announce(request)

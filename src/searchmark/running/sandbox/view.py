@@ -15,11 +15,10 @@ from pathlib import Path
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.source import BuiltIn, Http, PythonClass
-from searchmark.corpora.directory import SKIPPED_FOLDERS
+from searchmark.corpora.folder_files import SKIPPED_FOLDERS
 from searchmark.corpora.locations import Commit, Folder, Location
 from searchmark.errors import UsageError
 from searchmark.files.walking import walk
-from searchmark.options.experiment_options import OUR_FOLDER
 from searchmark.registry import with_arms
 from searchmark.running.sandbox.interpreter import interpreter_paths, system_paths
 from searchmark.running.sandbox.needs import Needs, is_foreign, model_folder, refuse_sockets, saved_index
@@ -120,7 +119,7 @@ def view_of(spec: AgentSpec, needs: Needs, locations: Mapping[str, Location], hi
         dict.fromkeys(path for each in distinct.values() if each.path not in commits for path in _searched(each)),
     )
     for root in searched:
-        _refuse_inside(root, secret)
+        _refuse_hidden(root, secret)
     repositories = [path.resolve() for path in commits]
     histories = () if _is_ours(spec) else _histories(distinct.values())
     models = model_folder() if isinstance(spec.source, BuiltIn | Http) else None
@@ -166,13 +165,12 @@ def _hidden_around(path: Path, modules: Iterable[Path]) -> list[Path]:
     return sorted(path.glob("*.jsonl*")) if holds_code else [path]
 
 
-def _refuse_inside(root: Path, hidden: Iterable[Path]) -> None:
-    for path in hidden:
-        below = path.relative_to(root).parts if path == root or root in path.parents else None
-        if below is not None and OUR_FOLDER not in below and path.exists():
-            raise UsageError(
-                f"{path} is not for agents, and lies in {root}, which is searched; move it elsewhere, or leave out --sandbox"
-            )
+def _refuse_hidden(root: Path, hidden: Iterable[Path]) -> None:
+    """Refuse to search what must not be seen. What lies below a folder is hidden there, and is not a document of it."""
+    if root in hidden and root.exists():
+        raise UsageError(
+            f"{root} is not for agents, and is searched; name the documents alone with --corpus, or leave out --sandbox"
+        )
 
 
 def _agent_modules(spec: AgentSpec) -> tuple[Path, ...]:

@@ -1,0 +1,246 @@
+"""Corpora as others hand them out: TREC documents, SMART, SQLite, Parquet, tables with names of their own."""
+
+from __future__ import annotations
+
+import sqlite3
+import tracemalloc
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from searchmark import Document, FieldMapping, load_corpus
+from searchmark.corpora.beir_writing import write_corpus
+from searchmark.errors import FormatError
+
+TREC = b"""<DOC>
+<DOCNO> FT911-1 </DOCNO>
+<DATE>910514
+</DATE>
+<HEADLINE>
+FT  14 MAY 91 / Caf\xe9 prices
+   up
+</HEADLINE>
+<TEXT>
+<P>Coffee &amp; tea</P>
+cost more.
+</TEXT>
+<TEXT>A second part</TEXT>
+<PUB>The Times</PUB>
+</DOC>
+
+<DOC><DOCNO>FT911-2</DOCNO><TEXT>one line</TEXT></DOC>
+"""
+TREC_DOCUMENTS = [
+    Document(
+        "FT911-1",
+        "Coffee & tea\ncost more.\nA second part",
+        "FT 14 MAY 91 / Café prices up",
+        {"date": "910514", "pub": "The Times"},
+    ),
+    Document("FT911-2", "one line"),
+]
+SMART = """.I 1
+.T
+experimental investigation of
+a wing .
+.A
+brenckman,m.
+.B
+j. ae. scs. 25, 1958, 324.
+.W
+an experimental study of a wing
+in a slipstream .
+.I 2
+.T
+only a title
+.X
+1	5	2
+"""
+SMART_DOCUMENTS = [
+    Document(
+        "1",
+        "an experimental study of a wing\nin a slipstream .",
+        "experimental investigation of a wing .",
+        {"author": "brenckman,m.", "source": "j. ae. scs. 25, 1958, 324."},
+    ),
+    Document("2", "", "only a title", {"references": "1	5	2"}),
+]
+
+
+class TestTrec:
+    @pytest.mark.parametrize("name", ["ft911_1", "collection.xml", "docs.txt"])
+    def test_a_file_of_documents_is_told_by_its_beginning(self, file, name: str) -> None:
+        assert list(load_corpus(file(name, TREC))) == TREC_DOCUMENTS
+
+    def test_documents_may_lie_in_one_element(self, file) -> None:
+        assert list(load_corpus(file("c.xml", b'<?xml version="1.0"?>\n<CRAN>\n' + TREC + b"</CRAN>\n"))) == TREC_DOCUMENTS
+
+    def test_a_folder_of_them_is_one_collection(self, tmp_path: Path) -> None:
+        (tmp_path / "ft" / "911").mkdir(parents=True)
+        first, second = TREC.split(b"\n\n")
+        (tmp_path / "ft" / "911" / "ft911_1").write_bytes(first)
+        (tmp_path / "ft" / "911" / "ft911_2").write_bytes(second)
+        (tmp_path / "ft" / "readme").write_bytes(b"about the collection")
+        assert list(load_corpus(tmp_path / "ft")) == TREC_DOCUMENTS
+
+    def test_a_folder_with_one_of_them_among_others_is_a_folder_of_files(self, tmp_path: Path) -> None:
+        (tmp_path / "example.sgml").write_bytes(TREC)
+        (tmp_path / "a.md").write_text("a")
+        (tmp_path / "b.md").write_text("b")
+        assert load_corpus(tmp_path).survey.ids == {"a.md", "b.md", "example.sgml"}
+
+    def test_a_page_without_a_text_element_is_text_without_its_tags(self, file) -> None:
+        page = b"<DOC>\n<DOCNO>W1</DOCNO>\n<html><title>T</title><p>some <b>words</b></html>\n</DOC>\n"
+        assert list(load_corpus(file("web", page))) == [Document("W1", "T some words")]
+
+    @pytest.mark.parametrize(
+        ("content", "complaint"),
+        [
+            (b"<DOC>\n<TEXT>x</TEXT>\n</DOC>\n", "line 1: this <DOC> has no <DOCNO>"),
+            (TREC + b"<DOC>\n<DOCNO>3</DOCNO>\n", "line 18: this <DOC> has no </DOC>"),
+            (TREC + b"stray\n", "line 18: a TREC document begins with <DOC>"),
+        ],
+    )
+    def test_what_is_no_document_is_refused_with_its_line(self, file, content: bytes, complaint: str) -> None:
+        with pytest.raises(FormatError, match=complaint):
+            list(load_corpus(file("c", content)))
+
+    def test_many_tags_without_an_end_take_no_longer_than_others(self, file) -> None:
+        content = b"<DOC>\n<DOCNO>1</DOCNO>\n<TEXT>" + b"<p" * 50_000 + b"<q>" * 50_000 + b"</TEXT>\n</DOC>\n"
+        assert load_corpus(file("c", content)).survey.ids == {"1"}
+
+
+class TestSmart:
+    @pytest.mark.parametrize("name", ["cran.all.1400", "CISI.ALL", "med.txt"])
+    def test_a_file_is_told_by_its_beginning(self, file, name: str) -> None:
+        assert list(load_corpus(file(name, SMART))) == SMART_DOCUMENTS
+
+    def test_a_title_alone_is_not_an_empty_document(self, file) -> None:
+        assert load_corpus(file("cacm.all", SMART)).survey.empty == 0
+
+    def test_latin_1_and_windows_line_ends_are_read(self, file) -> None:
+        content = ".I 1\r\n.T\r\nCafé\r\n.W\r\ntext\r\n".encode("latin-1")
+        assert list(load_corpus(file("x.all", content))) == [Document("1", "text", "Café")]
+
+
+class TestSqlite:
+    @pytest.fixture
+    def symbols(self, tmp_path: Path) -> Path:
+        with sqlite3.connect(tmp_path / "symbols.db") as database:
+            database.execute("CREATE TABLE symbols (id INTEGER PRIMARY KEY, name TEXT, kind TEXT, doc TEXT, vector BLOB)")
+            rows = [(1, "SendMail", "procedure", "sends a message", b"\0\1\2"), (2, "OpenFile", "function", None, b"opens")]
+            database.executemany("INSERT INTO symbols VALUES (?, ?, ?, ?, ?)", rows)
+            database.execute("CREATE VIRTUAL TABLE search USING fts5(name, doc)")
+        database.close()
+        return tmp_path / "symbols.db"
+
+    def test_the_only_table_is_the_corpus_and_vectors_are_left_out(self, symbols: Path) -> None:
+        corpus = load_corpus(symbols, FieldMapping.parse(("id=name", "text=doc")))
+        assert list(corpus) == [
+            Document("SendMail", "sends a message", "SendMail", {"id": 1, "kind": "procedure", "vector": None}),
+            Document("OpenFile", "", "OpenFile", {"id": 2, "kind": "function", "vector": "opens"}),
+        ]
+
+    def test_of_several_tables_one_is_named(self, symbols: Path) -> None:
+        with sqlite3.connect(symbols) as database:
+            database.execute("CREATE TABLE files (id TEXT, text TEXT)")
+            database.execute("INSERT INTO files VALUES ('a.pas', 'unit a')")
+        with pytest.raises(FormatError, match=r"has 2 tables \(files, symbols\); name one with --map table=files"):
+            list(load_corpus(symbols))
+        assert list(load_corpus(symbols, FieldMapping.parse(("table=files",)))) == [Document("a.pas", "unit a")]
+        with pytest.raises(FormatError, match="has no table 'view' that can be read; the tables are files, symbols"):
+            list(load_corpus(symbols, FieldMapping.parse(("table=view",))))
+
+    def test_nothing_is_written_beside_it(self, symbols: Path) -> None:
+        before = symbols.read_bytes()
+        list(load_corpus(symbols, FieldMapping(id="name")))
+        assert ([path.name for path in symbols.parent.iterdir()], symbols.read_bytes()) == ([symbols.name], before)
+
+    def test_rows_that_are_still_in_the_log_are_read(self, symbols: Path) -> None:
+        database = sqlite3.connect(symbols)
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("INSERT INTO symbols (name) VALUES ('New')")
+        database.commit()
+        assert "New" in load_corpus(symbols, FieldMapping(id="name")).survey.ids
+        database.close()
+
+    def test_code_in_a_strangers_database_is_not_run(self, symbols: Path) -> None:
+        with sqlite3.connect(symbols) as database:
+            database.execute("CREATE VIEW answers AS SELECT load_extension('/tmp/x') AS id")
+            database.execute("CREATE TABLE computed (id TEXT, twice TEXT AS (zeroblob(1000000000)))")
+            database.execute("INSERT INTO computed (id) VALUES ('a')")
+        with pytest.raises(FormatError, match="has no table 'answers'"):
+            list(load_corpus(symbols, FieldMapping(table="answers")))
+        assert list(load_corpus(symbols, FieldMapping(table="computed"))) == [Document("a", "")]
+
+    @pytest.mark.parametrize("damage", [b"SQLite format 3\0" + b"\xff" * 200, b"SQLite format 3\0"])
+    def test_a_damaged_one_is_one_sentence(self, file, damage: bytes) -> None:
+        with pytest.raises(FormatError, match=r"cannot be read as a SQLite database|has no table"):
+            list(load_corpus(file("broken.db", damage)))
+
+
+class TestParquet:
+    ROWS = (
+        {"_id": "d1", "title": "One", "text": "first", "tags": ["a", "b"]},
+        {"_id": "d2", "title": "", "text": "second", "tags": []},
+    )
+    EXPECTED = [Document("d1", "first", "One", {"tags": ["a", "b"]}), Document("d2", "second", None, {"tags": []})]
+
+    def test_a_file(self, tmp_path: Path) -> None:
+        pl.DataFrame(self.ROWS).write_parquet(tmp_path / "c.parquet")
+        assert list(load_corpus(tmp_path / "c.parquet")) == self.EXPECTED
+
+    @pytest.mark.parametrize("below", ["corpus", "."])
+    def test_the_parts_of_a_folder(self, tmp_path: Path, below: str) -> None:
+        (tmp_path / "hf" / below).mkdir(parents=True)
+        for number, row in enumerate(self.ROWS):
+            pl.DataFrame([row], schema_overrides={"tags": pl.List(pl.String)}).write_parquet(
+                tmp_path / "hf" / below / f"corpus-0000{number}-of-00002.parquet"
+            )
+        (tmp_path / "hf" / below / "README.md").write_text("card")
+        assert list(load_corpus(tmp_path / "hf")) == self.EXPECTED
+
+    def test_memory_holds_some_rows_and_not_the_file(self, tmp_path: Path) -> None:
+        rows = pl.DataFrame({"id": [str(number) for number in range(4000)], "text": ["x" * 2000] * 4000})
+        rows.write_parquet(tmp_path / "c.parquet", compression="uncompressed", row_group_size=500)
+        tracemalloc.start()
+        try:
+            assert len(load_corpus(tmp_path / "c.parquet").survey.ids) == 4000
+            assert tracemalloc.get_traced_memory()[1] < 4_000_000
+        finally:
+            tracemalloc.stop()
+
+
+class TestNames:
+    def test_another_separator_is_seen_in_the_header(self, file) -> None:
+        expected = [Document("1", "b, c", "a")]
+        assert list(load_corpus(file("c.csv", "id;title;text\n1;a;b, c\n"))) == expected
+        assert list(load_corpus(file("c.tsv", "id\ttitle\ttext\n1\ta\tb, c\n"))) == expected
+
+    def test_an_unknown_id_names_the_columns_and_the_option(self, file) -> None:
+        with pytest.raises(FormatError, match=r"has no id .*; its fields are sku, descr: name the right one with --map id=NAME"):
+            list(load_corpus(file("c.csv", "sku,descr\n1,a\n")))
+
+    @pytest.mark.parametrize("name", ["c.csv", "c.parquet"])
+    def test_a_text_that_no_column_has_is_an_error_that_names_them(self, tmp_path: Path, name: str) -> None:
+        table = pl.DataFrame({"sku": ["1"], "title": ["shoe"]})
+        table.write_csv(tmp_path / name) if name == "c.csv" else table.write_parquet(tmp_path / name)
+        with pytest.raises(
+            FormatError, match="no document has the field 'descr' that the mapping names; the fields are sku, title"
+        ):
+            _ = load_corpus(tmp_path / name, FieldMapping.parse(("id=sku", "text=descr"))).survey
+
+
+def test_a_corpus_that_is_written_as_beir_reads_back_the_same(file, tmp_path: Path) -> None:
+    for corpus in (load_corpus(file("c.trec", TREC)), load_corpus(file("c.all", SMART))):
+        assert write_corpus(corpus, tmp_path / "beir").documents == 2
+        assert list(load_corpus(tmp_path / "beir")) == list(corpus)
+        assert load_corpus(tmp_path / "beir").survey.digest == corpus.survey.digest
+
+
+def test_fields_whose_names_mean_something_else_there_are_counted(file, tmp_path: Path) -> None:
+    corpus = load_corpus(file("c.csv", "sku,id,text\nA,1,x\n"), FieldMapping(id="sku"))
+    written = write_corpus(corpus, tmp_path / "beir")
+    assert list(written.losses()) == ["fields of documents that are called _id, id, text, title: 1"]
+    assert list(load_corpus(tmp_path / "beir")) == [Document("A", "x")]
