@@ -306,3 +306,15 @@ def test_a_case_that_trec_cannot_hold_is_refused_before_anything_is_run(workplac
     assert main([*command, "--save-run", "run.trec"]) == 4
     assert "a TREC run cannot hold the id 'a b'" in capsys.readouterr().err
     assert not Path(".searchmark").exists()
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "compare", "gate"])
+def test_the_help_and_the_refusal_name_the_same_formats(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from searchmark.reports import format_of
+
+    with pytest.raises(UsageError) as refused:
+        format_of(Path("report.foo"))
+    allowed = set(re.findall(r"\.[a-z.]+", str(refused.value).partition("one of")[2])) - {".markdown", ".htm"}  # other spellings
+    assert main([verb, "--help"]) == 0
+    described = capsys.readouterr().out.partition("-o, --output")[2].partition("--charts")[0]
+    assert {name.rstrip(".") for name in re.findall(r"\.[a-z.]+", described)} >= allowed
