@@ -19,14 +19,14 @@ class CborError(ValueError):
 
 def read_cbor(content: bytes) -> Any:
     """The one value that the bytes hold; a repeated key, a tag and anything behind the value are refused."""
-    reader = _Reader(content)
+    reader = _CborReader(content)
     value = reader.value(0)
     if reader.at != len(content):
         raise CborError(f"{len(content) - reader.at} bytes follow its value")
     return value
 
 
-class _Reader:
+class _CborReader:
     def __init__(self, content: bytes) -> None:
         self.content, self.at = content, 0
 
@@ -48,7 +48,7 @@ class _Reader:
             return [self.value(depth + 1) for _ in range(number)]
         if kind == _MAPPING:
             return self._mapping(number, depth)
-        raise CborError(f"byte {self.at - 1}: a kind of value ({kind}) that plain data does not have")
+        raise CborError(f"byte {self.at - 1}: a kind of value ({kind}) outside of what JSON has")
 
     def _mapping(self, count: int, depth: int) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
@@ -65,7 +65,7 @@ class _Reader:
         if info in _CONSTANTS:
             return _CONSTANTS[info]
         if info not in _FLOATS:
-            raise CborError(f"byte {self.at - 1}: a constant ({info}) that plain data does not have")
+            raise CborError(f"byte {self.at - 1}: a constant ({info}) outside of what JSON has")
         form = _FLOATS[info]
         return struct.unpack(form, self._taken(struct.calcsize(form)))[0]
 

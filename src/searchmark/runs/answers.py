@@ -23,7 +23,7 @@ TIMED_OUT = "responses that the engine cut short since its time was up (timed_ou
 
 
 @dataclass(frozen=True, eq=False)
-class ReadAnswer:
+class ImportedAnswer:
     """One answer of a file: the hits best first, a score being NaN where there is none, and why it failed if it did."""
 
     case: str
@@ -38,29 +38,29 @@ class ReadAnswer:
 
 
 @dataclass(eq=False)
-class AnswerReader:
+class ImportedAnswers:
     """Reads the answers of one file, and counts what must be said of them."""
 
     file: RunFile
     counts: dict[str, int] = field(default_factory=dict)
 
-    def answer(self, case: str, place: str, value: Any, query: str | None = None, scores: Any = None) -> ReadAnswer:
+    def answer(self, case: str, place: str, value: Any, query: str | None = None, scores: Any = None) -> ImportedAnswer:
         """What a file has for one case; ``scores`` are beside the ids where it has two lists."""
         response = _response(value)
         if response is not None:
             failure = _failure(response)
             if failure is not None:
-                return ReadAnswer(case, query=query, failure=failure)
+                return ImportedAnswer(case, query=query, failure=failure)
             if response.get("timed_out") is True:
                 self.count(TIMED_OUT)
             value, place = _hits_of(response), f"{place}.hits"
         if isinstance(value, dict):
-            return ReadAnswer(case, *self._by_score(place, value), query)
+            return ImportedAnswer(case, *self._by_score(place, value), query)
         if not isinstance(value, list):
             raise self.file.error(place, f"is {type(value).__name__}, not a list of hits")
         if isinstance(scores, list) and len(scores) == len(value) and not any(isinstance(each, dict) for each in value):
             value = [{"id": hit, "score": score} for hit, score in zip(value, scores, strict=True)]
-        return ReadAnswer(case, *self._listed(place, value), query)
+        return ImportedAnswer(case, *self._listed(place, value), query)
 
     def count(self, what: str, number: int = 1) -> None:
         if number:
@@ -127,7 +127,7 @@ class AnswerReader:
             return Run.from_scores(scored, name or self.file.name)
         return self.run([self.answer(case, f"{place}{case}", hits) for case, hits in data.items()], name)
 
-    def run(self, answers: Sequence[ReadAnswer], name: str | None = None, *, by_position: bool = False) -> Run:
+    def run(self, answers: Sequence[ImportedAnswer], name: str | None = None, *, by_position: bool = False) -> Run:
         """All answers of the file as one run."""
         seen: set[str] = set()
         for answer in answers:
@@ -163,7 +163,7 @@ def _scored(data: Mapping[str, Any]) -> Mapping[str, Mapping[str, float]] | None
     return data if finite else None
 
 
-def _details(answer: ReadAnswer) -> AnswerDetails:
+def _details(answer: ImportedAnswer) -> AnswerDetails:
     return NOTHING_KNOWN if answer.failure is None else AnswerDetails(failure=answer.failure)
 
 

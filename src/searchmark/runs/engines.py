@@ -10,7 +10,7 @@ from typing import Any
 
 from searchmark.files.store import parse_json, read_text
 from searchmark.records import Run
-from searchmark.runs.answers import AnswerReader, is_response
+from searchmark.runs.answers import ImportedAnswers, is_response
 from searchmark.runs.plain import read_lines, read_plain
 from searchmark.runs.source import RunFile
 
@@ -32,7 +32,7 @@ def is_msearch(data: Any) -> bool:
 
 
 def _read_many(file: RunFile, responses: list[Any]) -> Run:
-    reader = AnswerReader(file)
+    reader = ImportedAnswers(file)
     answers = []
     for number, response in enumerate(responses):
         if not is_response(response):
@@ -45,7 +45,7 @@ def _read_many(file: RunFile, responses: list[Any]) -> Run:
 
 def _read_folder(file: RunFile) -> Run:
     """A file per case, which is called like the case, or like its query."""
-    reader, answers = AnswerReader(file), []
+    reader, answers = ImportedAnswers(file), []
     for path in sorted(each for each in file.path.iterdir() if each.is_file() and not each.name.startswith(".")):
         one = RunFile(path, file.field_names)
         if one.suffix != ".json":
@@ -70,7 +70,7 @@ def read_rank_eval(file: RunFile) -> list[Run]:
     data = file.data
     if not is_rank_eval(data):
         raise file.error(None, "is not a response of _rank_eval: it has no metric_score and details")
-    reader = AnswerReader(file)
+    reader = ImportedAnswers(file)
     answers = [reader.answer(case, f"details.{case}", found) for case, found in data["details"].items()]
     failures = data.get("failures")
     for case, failure in failures.items() if isinstance(failures, dict) else ():

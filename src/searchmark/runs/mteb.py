@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from searchmark.records import Run
-from searchmark.runs.answers import AnswerReader
+from searchmark.runs.answers import ImportedAnswers
 from searchmark.runs.source import RunFile
 
 META = "mteb_model_meta"
@@ -22,7 +22,7 @@ def read_mteb(file: RunFile) -> list[Run]:
         raise file.error(None, f"is not a file of predictions of MTEB: it has no {META}")
     place, answers = _chosen(file, _splits(file, data))
     model = data[META].get("model_name")
-    return [AnswerReader(file).by_case(answers, f"{place}.", model if isinstance(model, str) and model else None)]
+    return [ImportedAnswers(file).by_case(answers, f"{place}.", model if isinstance(model, str) and model else None)]
 
 
 def _splits(file: RunFile, data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

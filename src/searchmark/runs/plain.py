@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from searchmark.records import Run
-from searchmark.runs.answers import AnswerReader, ReadAnswer
+from searchmark.runs.answers import ImportedAnswer, ImportedAnswers
 from searchmark.runs.parts import id_of
 from searchmark.runs.source import WORDS, RunFile, named
 from searchmark.runs.tables import json_lines, read_hit_rows
@@ -32,7 +32,7 @@ def read_plain(file: RunFile) -> list[Run]:
         raise file.error(None, "is not a mapping from case to hits, nor a list of objects")
     if "hits" in data and data.keys() & {"took", "_shards", "timed_out"}:
         raise file.error(None, ONE_RESPONSE)
-    return [AnswerReader(file).by_case(data)]
+    return [ImportedAnswers(file).by_case(data)]
 
 
 def read_lines(file: RunFile) -> list[Run]:
@@ -60,7 +60,7 @@ def hits_field(file: RunFile, row: Mapping[str, Any]) -> str | None:
 
 
 def _read_cases(file: RunFile, rows: Iterator[tuple[str, Any]], hits: str) -> list[Run]:
-    reader, by_agent = AnswerReader(file), dict[str, list[ReadAnswer]]()
+    reader, by_agent = ImportedAnswers(file), dict[str, list[ImportedAnswer]]()
     for place, row in rows:
         if not isinstance(row, dict):
             raise file.error(place, "is not an object")
@@ -69,7 +69,7 @@ def _read_cases(file: RunFile, rows: Iterator[tuple[str, Any]], hits: str) -> li
     return [reader.run(answers, agent) for agent, answers in by_agent.items()]
 
 
-def _case(reader: AnswerReader, place: str, row: Mapping[str, Any], hits: str) -> tuple[str, ReadAnswer]:
+def _case(reader: ImportedAnswers, place: str, row: Mapping[str, Any], hits: str) -> tuple[str, ImportedAnswer]:
     file, names = reader.file, tuple(name for name, value in row.items() if isinstance(value, str | int))
     case, query, agent = (_found(file, role, names) for role in ("case", "query", "agent"))
     key = case or query

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from searchmark.records import Run
-from searchmark.runs.answers import AnswerReader
+from searchmark.runs.answers import ImportedAnswers
 from searchmark.runs.source import RunFile, squashed
 from searchmark.runs.tables import read_csv
 
@@ -32,7 +32,7 @@ def read_quepid(file: RunFile) -> list[Run]:
     if not is_snapshot(data):
         raise file.error(None, "is not a snapshot of Quepid: it has no docs and queries; export it with its documents")
     texts = {_number(query): query.get("query_text") for query in data["queries"] if isinstance(query, dict)}
-    reader, answers = AnswerReader(file), []
+    reader, answers = ImportedAnswers(file), []
     for number, docs in data["docs"].items():
         found = [doc for doc in docs if not (isinstance(doc, dict) and doc.get("rated_only"))] if isinstance(docs, list) else docs
         reader.count(RATED_ONLY, len(docs) - len(found) if isinstance(docs, list) else 0)

@@ -7,7 +7,7 @@ from typing import Any
 from searchmark.files.cbor import CborError, read_cbor
 from searchmark.files.store import read_bytes
 from searchmark.records import Run
-from searchmark.runs.answers import AnswerReader
+from searchmark.runs.answers import ImportedAnswers
 from searchmark.runs.source import RunFile
 
 MAGIC = b"\x04\x22\x4d\x18"
@@ -29,7 +29,7 @@ def read_ranx(file: RunFile) -> list[Run]:
         data = data["run"]  # as ranxhub wraps it
     if not isinstance(data, dict) or not all(_is_answer(*each) for each in data.items()):
         raise file.error(None, "is not a run of ranx: it is not {query: {id: score}}")
-    return [AnswerReader(file).by_case(data)]
+    return [ImportedAnswers(file).by_case(data)]
 
 
 def _is_answer(case: Any, hits: Any) -> bool:
