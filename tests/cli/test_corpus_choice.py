@@ -141,7 +141,7 @@ def test_globs_and_kinds_on_the_command_line_and_in_the_config(
         "evaluate": ["evaluate", "--gold-set", "suite.yaml", "--run", "a.json", "--no-archive"],
         "gate": ["gate", "a.json", "--gold-set", "suite.yaml", "--fail-under", "RR=0"],
     }[verb]
-    main([*asked, "--corpus", ".", *arguments, "-o", "report.json"])
+    assert main([*asked, "--corpus", ".", *arguments, "-o", "report.json"]) in (0, 2)  # 2 where no target is left to be found
     assert json.loads(Path("report.json").read_text())["suite"]["hashes"]["corpus"] == expected
 
 

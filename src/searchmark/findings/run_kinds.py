@@ -299,8 +299,8 @@ KINDS = (
     FindingKind("empty-documents", "note", "Documents of the corpus without any text."),
     FindingKind("skipped-files", "note", "Files of the corpus that hold no text, left out."),
     FindingKind(
-        "left-out-files", "note", "Files and folders below the searched folder that are no documents of the corpus.",
-        "The suite, reports and runs would tell the answers; nobody means packages, outputs and what Git ignores.",
+        "left-out-files", "note", "Files and folders below the searched folder that are left out of the corpus.",
+        "The suite, reports and runs would tell the answers; packages, outputs and files that Git ignores are rarely meant.",
         "Change what is searched with --include, --exclude, --kinds and --no-ignore, or the section 'corpus' of the config.",
     ),
     FindingKind(
