@@ -118,6 +118,12 @@ def test_a_run_whose_hits_have_fields_of_suites_is_a_run(file) -> None:
     assert load_run(file("run.json", json.dumps(content))).case_ids == ("q1", "q2")
 
 
+def test_a_config_in_json_is_a_config(file) -> None:
+    found = recognised(file("c.json", '{"evaluation": {"num_runs": 3}, "output": {"formats": ["json"]}}'))
+    assert found is not None
+    assert found.name == "a config of Searchmark"
+
+
 @pytest.mark.parametrize(
     ("content", "name"),
     [

@@ -12,11 +12,11 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from typing import Any
 
 import click
 
 from searchmark.cli import COMPLETION
-from searchmark.cli._user_paths import with_user_paths
 from searchmark.cli._verbosity import forget, verbosity_options, with_verbosity
 from searchmark.errors import (
     EXIT_BISECT_SKIP,
@@ -28,7 +28,6 @@ from searchmark.errors import (
     SearchmarkError,
     os_error_sentence,
 )
-from searchmark.files.notes import notes_told_by
 
 # Verb and the first line of its help, so that listing the verbs imports none of them.
 VERBS = {
@@ -67,7 +66,15 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
         return list(VERBS)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        from searchmark.files.notes import notes_told_by
+
+        with notes_told_by(_note):
+            return super().invoke(ctx)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # as above
+        from searchmark.cli._user_paths import with_user_paths
+
         verb = ALIASES.get(cmd_name, cmd_name)
         if verb not in VERBS:
             return None
@@ -133,8 +140,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
         register()
     try:
-        with notes_told_by(_note):
-            code = app.main(args=arguments, prog_name="searchmark", standalone_mode=False)
+        code = app.main(args=arguments, prog_name="searchmark", standalone_mode=False)
     except Exception as error:
         if isinstance(error, click.Abort) or _follows_interrupt(error):
             raise KeyboardInterrupt from error

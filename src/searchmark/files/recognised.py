@@ -62,7 +62,7 @@ _RECORDS = {
     "journal": FileKind("a journal of answers of Searchmark", (NONE,)),
     "suite": FileKind("a suite of Searchmark", (SUITE,)),
 }
-_CONFIG = {"archive", "compare", "dataset", "drift", "evaluation", "gates", "agents", "output", "versions"}
+_CONFIG = {"archive", "compare", "corpus", "dataset", "drift", "evaluation", "gates", "agents", "output", "suite", "versions"}
 # Where suites keep their cases.
 _LISTS = {"test_cases", "testCases", "fixtures", "cases", "benchmark_cases", "queries"}
 _LISTS |= {"requests", "instances", "topics", "query_groups"}
@@ -161,8 +161,18 @@ def _of_object(data: dict[str, Any]) -> FileKind | None:
     entries = next((value for name, value in data.items() if name in _LISTS and isinstance(value, list) and value), None)
     if entries is not None:
         return _of_fields({*data, *entries[0]} if isinstance(entries[0], dict) else set(data))
-    by_query = any(data.values()) and not data.keys() & _LISTS and all(isinstance(value, list | dict) for value in data.values())
-    return FileKind("a list of ids for each query, as runs are", (RUN,)) if by_query else None
+    if data.keys() & _LISTS or not any(data.values()):
+        return None
+    if data.keys() <= _CONFIG:
+        return FileKind("a config of Searchmark", (CONFIG,))
+    return FileKind("a list of ids for each query, as runs are", (RUN,)) if all(map(_are_hits, data.values())) else None
+
+
+def _are_hits(value: Any) -> bool:
+    """Whether this is a list of ids or of hits, or a score for each id."""
+    if isinstance(value, dict):
+        return bool(value) and all(isinstance(score, int | float | None) for score in value.values())
+    return isinstance(value, list) and all(isinstance(hit, str | int) or (isinstance(hit, dict) and "id" in hit) for hit in value)
 
 
 def _parsed(text: str) -> Any:
