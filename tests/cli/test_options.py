@@ -192,7 +192,7 @@ class TestHelp:
         )
         shared = evaluated.keys() & compared.keys()
         assert {name for name in shared if evaluated[name] != compared[name]} == set()
-        assert evaluated.keys() - shared == {"agent", "against", "bisect", "mode", "per_case"}
+        assert evaluated.keys() - shared == {"agent", "against", "bisect", "mode", "per_case", "debug"}
 
     def test_every_option_has_a_sentence(self) -> None:
         options = [each for verb in ("generate", "evaluate", "compare") for each in command(verb).params]
