@@ -16,15 +16,14 @@ FIRST_HOURS = EXAMPLES / "first-hour"
 TOLD = {
     "shop": ["running shoes", "nDCG@10", "RR", "P@1", "something warm", "B201", "hybrid"],
     "rag": [
-        "docs/INSTALL.md is not in the corpus",
+        "untrusted: none of the 17 relevant targets is in the corpus: 'docs/INSTALL.md' (the corpus has 'INSTALL.md')",
         "semantic",
-        "is a sound agent",
-        "Traceback",
-        "KeyError",
-        "why do I get 429",
+        "Retriever passed all checks",
+        "KeyError: '429' (why do I get 429)",
+        "retriever.py",
     ],
     "code": ["30 cases", "keyword", "random"],
-    "research": ["num_rel_ret", "sparse", "dense", "alpha_nDCG@10", "corpus.jsonl", "401 Q0 FH-"],
+    "research": ["NumRelRet", "sparse", "dense", "alpha_nDCG@10", "corpus.jsonl", "401 Q0 FH-"],
 }
 
 
