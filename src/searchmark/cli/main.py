@@ -39,7 +39,7 @@ VERBS = {
     "report": "Show a report in another format, or in the browser.",
     "history": "List archived runs, show trends, remove old ones.",
     "label": "Grade the items of a catalogue for queries, by rules over its fields.",
-    "convert": "Write a suite in another format.",
+    "convert": "Write a suite or a saved run in another format.",
     "agents": "List the agents, or show one with its options.",
     "measures": "List every measure with its definition.",
     "doctor": "Say what is ready to use and what is missing.",
