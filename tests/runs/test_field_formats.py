@@ -131,3 +131,8 @@ def test_what_no_format_fits_says_which_were_tried(file) -> None:
 def test_a_hit_without_an_id_says_which_fields_it_has(file) -> None:
     with pytest.raises(FormatError, match="is missing; found the fields 'sku', 'score'; name yours with --map"):
         load_run(FORMATS / "run-cases.jsonl")
+
+
+@pytest.mark.parametrize("content", ['{"q1": ["a"], "q2": {"b": 1}}', '{\n "q1": ["a"],\n "q2": {"b": 1}\n}\n'])
+def test_a_mapping_stays_one_whatever_its_file_is_called(file, content: str) -> None:
+    assert answers_of(load_run(file("run.jsonl", content))) == {"q1": ["a"], "q2": ["b"]}

@@ -43,7 +43,7 @@ VERBS = {
     "history": "List archived runs, show trends, remove old ones.",
     "label": "Grade the items of a catalogue for queries, by rules over its fields.",
     "cases": "List the cases of a suite, or show one with what runs returned.",
-    "convert": "Write a suite in another format.",
+    "convert": "Write a suite, a suite with its corpus, or a saved run in another format.",
     "agents": "List the agents, or show one with its options.",
     "measures": "List every measure with its definition.",
     "docs": "List the topics of the documentation, or print one.",

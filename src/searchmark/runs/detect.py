@@ -63,7 +63,7 @@ def _detect_json(file: RunFile) -> str:
     if _OURS.search(file.head.split(b"\n", 1)[0]):
         return "native"
     if file.by_line:
-        return "jsonl"
+        return "json" if _is_one_mapping(file) else "jsonl"
     from searchmark.runs import engines, mteb, quepid
 
     data = file.data
@@ -74,6 +74,17 @@ def _detect_json(file: RunFile) -> str:
         ("mteb", mteb.is_predictions),
     )
     return next((name for name, fits in known if fits(data)), "json")
+
+
+def _is_one_mapping(file: RunFile) -> bool:
+    """Whether a file is called like JSON lines and holds one mapping from case to hits, in a single line."""
+    if b"\n" in file.head.rstrip() or "\n" in file.text.strip():
+        return False
+    from searchmark.runs.plain import hits_field
+    from searchmark.runs.tables import columns_of
+
+    row = file.data
+    return isinstance(row, dict) and hits_field(file, row) is None and bool(columns_of(file, tuple(row)).missing)
 
 
 def _detect_text(file: RunFile) -> str:

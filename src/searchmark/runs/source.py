@@ -79,9 +79,9 @@ class RunFile:
     @cached_property
     def by_line(self) -> bool:
         """Whether every line is a JSON value of its own, by the name of the file or by its first two lines."""
-        if self.suffix in {".jsonl", ".ndjson"}:
-            return True
-        first, _, rest = self.head.partition(b"\n")
+        first, separator, rest = self.head.partition(b"\n")
+        if not separator or not rest.strip():
+            return self.suffix in {".jsonl", ".ndjson"}
         return first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
 
     def column(self, role: str, names: tuple[str, ...], words: tuple[str, ...] | None = None) -> str | None:
