@@ -21,7 +21,7 @@ from searchmark.suites.native import NO_SETUP
 WHAT_TO_WRITE = "Documents to write"
 
 
-@click.command("convert", short_help="Write a suite, or a suite and its corpus, in another format.")
+@click.command("convert", short_help="Write a suite in another format.")
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @click.option("--from", "source_format", type=click.Choice(tuple(FORMATS)), help="Format of IN, if it should not be guessed.")
