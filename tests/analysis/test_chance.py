@@ -35,9 +35,14 @@ NAMES = (
     *("P@1", "P@3", "P@9", "P", "P(rel=2)@2", "R@1", "R@3", "R@9", "F1@2", "F1@9", "RR", "RR@2", "RR(rel=2)", "AP", "AP@2"),
     *("AP(rel=2)@4", "nDCG@3", "nDCG", "nDCG(gain=exp)@2", "DCG@2", "DCG(gain=exp)", "Success@1", "Success@3", "Success@9"),
     *("Rprec", "Rprec(rel=2)", "Bpref", "Bpref(rel=2)", "RBP", "RBP(p=0.5)@2", "Judged@2", "Judged", "Acc@2", "Acc@4", "Acc"),
+    *("NumRel", "NumRelRet@2", "NumRelRet(rel=2)@4"),
     *("Abstain", "Tau", "Tau@2", "0.4*P@5 + 0.3*R@5 + 0.3*RR@5", "0.5*nDCG@3 + 0.5*Judged@2"),
 )
-WITHOUT_EXPECTATION = ("R", "F1", "ERR", "ERR@3", "ERR(max=5)", "0.5*P + 0.5*RR")
+WITHOUT_EXPECTATION = (
+    *("R", "F1", "ERR", "ERR@3", "ERR(max=5)", "0.5*P + 0.5*RR"),
+    *("nERR(max=5)", "nERR(max=5)@2", "SetF(beta=4)@2", "IPrec@0", "IPrec@0.5", "IPrec@1", "infAP", "Compat", "Compat(p=0.5)"),
+    *("SetF(beta=4)", "SetAP", "NumRelRet", "P(judged_only=true)@2", "nDCG(judged_only=true)@2", "AP(judged_only=true)"),
+)
 EVERY = (*NAMES, *WITHOUT_EXPECTATION)
 
 
@@ -75,7 +80,7 @@ def test_the_expectation_is_the_mean_over_all_rankings(name: str) -> None:
     np.testing.assert_allclose(found, mean, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [each for each in EVERY if not each.startswith(("Abstain", "Tau", "0."))])
+@pytest.mark.parametrize("name", [each for each in EVERY if not each.startswith(("Abstain", "Tau", "0.", "infAP"))])
 def test_the_range_of_whole_rankings_is_that_of_all_of_them(name: str) -> None:
     values = values_of(name, 5)
     measure = parse_measure(name)
@@ -100,7 +105,7 @@ def test_the_first_relevant_rank_of_a_large_corpus_is_the_sum_over_all_ranks(rel
     np.testing.assert_allclose(whole, cut + rest, rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["ERR@3", "Tau"])
+@pytest.mark.parametrize("name", ["ERR@3", "nERR@3", "Tau", "IPrec@0.5", "infAP", "Compat", "P(judged_only=true)@2"])
 def test_rankings_are_drawn_where_there_is_no_formula_and_their_error_is_said(name: str) -> None:
     cases = [Case("c", "q", tuple(Judgment(each, grade=2, rank=n) for n, each in enumerate("ab", 1)), other_orders=(("b", "a"),))]
     pool = Pool.of(Suite.from_cases("s", cases), frozenset(IDS))
@@ -113,10 +118,35 @@ def test_rankings_are_drawn_where_there_is_no_formula_and_their_error_is_said(na
     assert drawn.error >= 0
 
 
-@pytest.mark.parametrize("name", ["InRange", "F1", "R", "P(credit=dir)@5"])
+@pytest.mark.parametrize("name", ["InRange", "F1", "R", "P(credit=dir)@5", "SetAP", "SetF(beta=4)", "NumRet", "NumRelRet", "GMAP"])
 def test_what_a_random_ranking_does_not_decide_is_not_known(name: str) -> None:
     assert by_chance(parse_measure(name), Pool.of(suite(), frozenset(IDS))) is None
     assert simulated(parse_measure(name), Pool.of(suite(), frozenset(IDS))) is None
+
+
+def test_fractional_gains_and_tables_of_gains_have_an_expectation_and_the_first_a_highest_value() -> None:
+    judgments = (Judgment.of_gain("a", 0.5), Judgment("b"), Judgment.of_gain("c", 1.5), Judgment("d", grade=0))
+    whole = (Judgment("a", grade=3), Judgment("b"), Judgment("c", grade=2), Judgment("d", grade=0))
+    for given, names in ((judgments, ("nDCG@2", "DCG@2", "nDCG(gain=exp)")), (whole, ("nDCG(gains=0:1,1:5,2:2,3:0)@2",))):
+        here = Suite.from_cases("s", [Case("c", "q", given)])
+        runs = [Run.from_scores({"c": {each: -float(n) for n, each in enumerate(order)}}) for order in permutations(IDS)]
+        for name in names:
+            values = [float(score(judge(here, run), [name]).values[0, 0]) for run in runs]
+            pool = Pool.of(here, frozenset(IDS))
+            assert by_chance(parse_measure(name), pool) == pytest.approx([np.mean(values)], abs=1e-12)
+            best = attainable(parse_measure(name), pool)
+            assert best is None if "gains" in name else best == pytest.approx([max(values)], abs=1e-12)
+
+
+def test_measures_of_aspects_are_drawn() -> None:
+    judgments = (Judgment("a", aspects={"1": 1, "2": 1}), Judgment("b", aspects={"2": 1}), Judgment("c", aspects={"3": 1}))
+    here = Suite.from_cases("s", [Case("c", "q", judgments)])
+    drawn = simulated(parse_measure("alpha_nDCG@2"), Pool.of(here, frozenset(IDS)))
+    runs = [Run.from_scores({"c": {each: -float(n) for n, each in enumerate(order)}}) for order in permutations(IDS)]
+    values = [float(score(judge(here, run), ["alpha_nDCG@2"]).values[0, 0]) for run in runs]
+    assert drawn is not None
+    assert abs(drawn.values[0] - np.mean(values)) < 4 * drawn.error
+    assert attainable(parse_measure("alpha_nDCG@2"), Pool.of(here, frozenset(IDS))) is None
 
 
 def test_without_documents_only_the_attainable_is_known() -> None:

@@ -129,7 +129,7 @@ def _sums(terms: Floats, sizes: Floats) -> Floats:
 
 def _discounted_gain(measure: Measure, pool: Pool, counts: _Population) -> Floats:
     judgments, said = pool.suite.judgments, (str(measure.options["gain"]), str(measure.options["gains"]))
-    paid, own = pool.drawn & (judgments.grades > 0), judgments.gains
+    paid, own = pool.drawn & (judgments.grades >= (0 if measure.options["gains"] else 1)), judgments.gains
     pays = paid_by_judgments(judgments.grades[paid], None if own is None else own[paid], *said)
     gains = np.bincount(judgments.case[paid], pays, minlength=len(pool.suite))
     discounts = _sums(1 / np.log2(np.arange(1, int(counts.first.max(initial=1)) + 1) + 1.0), counts.first)
