@@ -113,9 +113,7 @@ def _rewriting(options: DatasetConfig) -> Iterator[Rewrite | None]:
         yield None
         return
     if options.rewriter is None:
-        raise UsageError(
-            "--query llm needs 'dataset.rewriter' with a model in the config; see 'searchmark docs gold-sets'"
-        )
+        raise UsageError("--query llm needs 'dataset.rewriter' with a model in the config; see 'searchmark docs gold-sets'")
     from searchmark.mining.rewriting import Rewriter
 
     with Rewriter(options.rewriter, tell) as rewriter:
