@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     save(here, "deep.jsonl", "--depth", "20")
     (here / "mine.py").write_text(AGENT.format(hits='["issue.create", "issue.get"]'))
     save(here, "before.jsonl", agent="mine.py:Mine")
-    (here / "mine.py").write_text(AGENT.format(hits="[]"))
+    (here / "mine.py").write_text(AGENT.format(hits='["issue.get", "issue.list"]'))
     save(here, "after.jsonl", agent="mine.py:Mine")
     return here
 

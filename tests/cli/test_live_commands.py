@@ -330,7 +330,7 @@ def test_secrets_of_the_config_reach_no_file(shop: Path) -> None:
     )
     Path("searchmark.yaml").write_text("agents: [{name: Mine, config: {api_key: very-secret}}]\n")
     named = ("--config", "searchmark.yaml")
-    assert evaluate("--agent", "mine.py:Mine", "--repo", "shop", "--save-run", "run.jsonl", *named)[0] == 0
+    assert evaluate("--agent", "mine.py:Mine", "--repo", "shop", "--save-run", "run.jsonl", *named)[0] == 2
     for text in (*map(Path.read_text, Path().glob("*.json*")), *texts_below(Path(".searchmark"))):
         assert "very-secret" not in text
     assert load_run("run.jsonl").provenance.agent.config == {"api_key": "(removed)"}

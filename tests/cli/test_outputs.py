@@ -136,7 +136,7 @@ def test_every_field_of_the_template_is_in_the_report(labelled: Path) -> None:
 def test_everything_that_an_agent_may_state_is_in_the_report(workplace: Path) -> None:
     told = AnswerDetails((9.0,), (8.0,), first_hit_ms=2.0, tokens=812, tokens_by="gpt", retries=1, waited_ms=3.0, start_ms=4.0)
     cases = load_suite("examples/quickstart/suite.yaml").table.ids
-    answers = [Answer(case, "ok", (Hit("issue.create", 1),), told) for case in cases]
+    answers = [Answer(case, "ok", (Hit("issue.create", 1), Hit("issue.get", 2)), told) for case in cases]
     save_run(Run.from_answers("tool", answers, provenance=Provenance(service="shop")), "run.jsonl")
     assert main(["evaluate", *SUITE, "--run", "run.jsonl", "-o", "report.json"]) == 0
     data = json.loads(Path("report.json").read_text())

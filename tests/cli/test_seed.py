@@ -107,6 +107,7 @@ def test_the_three_command_lines_run_as_they_are_written(repository: Path, capsy
     report = json.loads(Path("results/report.json").read_text())
     assert report["agents"]["semantic_search"]["counts"]["ok"] == 12
     assert report["agents"]["semantic_search"]["snapshot"] == "parent"
-    assert main(arguments(COMPARE, repository)) == 0
+    assert main(arguments(COMPARE, repository)) == 2  # no file of this made-up history has all words of a query
+    assert "keyword_search: all of 12 answers are empty" in capsys.readouterr().out
     page = Path("comparison_report.md").read_text()
     assert all(name in page.replace("\\_", "_") for name in ("keyword_search", "semantic_search", "hybrid"))

@@ -44,7 +44,13 @@ def test_gates_of_the_header_come_before_those_of_the_config(folder: Path) -> No
     assert main(["evaluate", "--gold-set", suite(folder, "agent: bm25")]) == 1
 
 
-MANY = "cases: [" + ", ".join(f"{{id: q{n}, query: green tea, judgments: [{{target: a{n}, grade: 1}}]}}" for n in range(20)) + "]\n"
+MANY = (
+    "cases: ["
+    + ", ".join(
+        f"{{id: q{n}, query: green tea, judgments: [{{target: a{n}, grade: 1}}, {{target: b{n}, grade: 0}}]}}" for n in range(20)
+    )
+    + "]\n"
+)
 
 
 @pytest.fixture

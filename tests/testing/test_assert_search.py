@@ -93,7 +93,9 @@ def test_a_baseline_that_is_given_is_used() -> None:
         assert_search(perfect, SUITE, {"RR": 0.5}, baseline=answers(perfect))
 
 
-WIDE = Suite.from_cases("shop", [Case(f"tea{n}", f"where is the tea{n}", (Judgment(f"tea{n}.md"),)) for n in range(20)])
+WIDE = Suite.from_cases(
+    "shop", [Case(f"tea{n}", f"where is the tea{n}", (Judgment(f"tea{n}.md"), Judgment("milk.md", grade=0))) for n in range(20)]
+)
 
 
 @pytest.mark.parametrize("gates", [{}, {"RR": 0.0}, {"baseline": "before.json"}], ids=str)
