@@ -412,7 +412,7 @@ class TestConfig:
         configs = [
             load_config(file(name, text)) for name, text in [("a.yaml", yaml), ("a.toml", toml), ("pyproject.toml", project)]
         ]
-        assert configs[0] == configs[1] == configs[2]
+        assert configs[0].compare == configs[1].compare == configs[2].compare
         assert configs[0].compare.min_effect == 0.03
 
     def test_a_project_file_counts_only_if_it_has_our_table(self, tmp_path: Path, monkeypatch) -> None:

@@ -98,6 +98,7 @@ HARMLESS = {
     "Versions": {"dataset_version", "model_version", "index_params", "chunking_config", "query_set_version"},
     "CompareOptions": {"baseline", "primary"},
     "FileChoice": {"include", "exclude"},
+    "SuiteConfig": {"format", "measures"},
     "GateOptions": {"preset", "known_failures"},
     "WordllamaOptions": {"query_prefix", "document_prefix"},
     "MinilmOptions": {"query_prefix", "document_prefix"},

@@ -181,7 +181,7 @@ def test_unknown_keys_name_what_every_format_missed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("query,docid,rank,score\na,d1,1,2.5\n", "has a column 'rank' and no grades, so it lists answers of a search: give it with --run"),
+        ("query,docid,rank,score\na,d1,1,2.5\n", "not a suite; name it with --run"),
         ("question,expected_file\na,x.md\na,x.md\n", "line 3.expected_file: 'x.md' is named a second time for 'a'"),
         ("question,expected_file\n,x.md\n", "line 2.question: is empty"),
         ("question,expected_file\na,\n", "expected_file: is empty in every row"),

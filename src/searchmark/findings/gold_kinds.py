@@ -30,6 +30,7 @@ KINDS = (
     FindingKind(
         "reading-note", "note", "How the file of the suite was understood: its own metric, fractions as grades, several judges.",
         "What a file of another tool means is not always written in it; numbers of that tool may differ for this reason.",
+        "Nothing has to be done; for other measures name them with -m.",
     ),
     FindingKind(
         "nothing-judged", "error", "No case has a judgment, and none is marked as unanswerable.",

@@ -103,6 +103,9 @@ MUTATIONS: dict[str, Mutation] = {
     "near-duplicate-targets": _copied_target,
     "grades-outside-scale": _mistyped_grade,
     "fractional-gains": _half_a_grade,
+    "reading-note": lambda clean: audited(
+        replace(clean.subject().suite, notes=("ratings of several judges: 2",)), clean.subject().corpus, [], clean.measures
+    ),
     "dominant-target": _one_target_for_many,
     "dominant-category": _one_large_category,
     "small-decided-categories": _decided_by_few,

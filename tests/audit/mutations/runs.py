@@ -19,6 +19,7 @@ from searchmark.records import (
     AgentIdentity,
     AnswerDetails,
     CandidateKinds,
+    ImportedRun,
     Provenance,
     RunLabel,
     SuiteIdentity,
@@ -240,6 +241,7 @@ def _made_for_another_suite() -> Sequence[Finding]:
 FOUND: dict[str, Callable[[], Sequence[Finding]]] = {
     **{code: partial(lambda made: made().audit, made) for code, made in REPORTS.items()},
     "run-not-scored": _made_for_another_suite,
+    "run-as-read": lambda: asked().knowing(imported=ImportedRun(("searches that timed out: 3",))).report().audit,
 }
 
 
