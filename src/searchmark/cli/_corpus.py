@@ -32,7 +32,8 @@ def corpus_options(command: Command) -> Command:
 
 def chosen(choice: ChoiceT, files: Given[FileChoice], config: Config, never: Iterable[Path]) -> ChoiceT:
     """What is searched, as command line and config say it; ``never`` and the config itself are no documents."""
-    return replace(choice, files=files.over(config.corpus.files), never=tuple(path.absolute() for path in (*never, *config.own_files)))
+    not_searched = tuple(path.absolute() for path in (*never, *config.own_files))
+    return replace(choice, files=files.over(config.corpus.files), never=not_searched)
 
 
 def with_corpus_of(setup: SuiteSetup, config: Config, choice: ChoiceT) -> ChoiceT:
