@@ -76,6 +76,41 @@ def test_a_case_shows_judgments_ranks_duplicates_and_hits_that_do_not_exist(caps
     assert ["b:", "empty,", "hits:", "0"] in found
 
 
+@pytest.mark.parametrize(
+    ("arguments", "case", "runs"),
+    [
+        (("suite.yaml", "cart", "--run", "x=a.trec", "b.trec"), "cart", ["x", "b"]),
+        (("suite.yaml", "--run", "a.trec", "b.trec", "-m", "RR"), None, ["a", "b"]),
+        (("suite.yaml", "--run", "x=a.trec", "y=b.trec"), None, ["x", "y"]),
+        (("suite.yaml", "--run", "a.trec", "cart"), "cart", ["a"]),
+        (("--run", "a.trec", "suite.yaml", "cart"), "cart", ["a"]),
+        (("--run", "a.trec", "b.trec", "-m", "RR", "suite.yaml", "cart"), "cart", ["a", "b"]),
+        (("--run", "a.trec", "suite.yaml", "docs/cart.md"), "docs/cart.md", ["a"]),
+        (("suite.yaml", "shopping cart", "--run", "a.trec", "b.trec"), "cart", ["a", "b"]),
+    ],
+)
+def test_several_runs_are_named_beside_suite_and_case(
+    arguments: tuple[str, ...], case: str | None, runs: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("suite.yaml").write_text(SUITE + "  - {id: docs/cart.md, query: a path, judgments: [{target: cart.md}]}\n")
+    assert main(["cases", *arguments, "-o", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found.get("id") == case
+    assert ([each["run"] for each in found["answers"]] if case else list(found["cases"][0]["values"])) == runs
+
+
+def test_what_is_searched_is_known_from_suite_and_config_as_in_reports(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = ["cases", "suite.yaml", "login-1", "--run", "a.trec", "-o", "-"]
+    Path("suite.yaml").write_text(SUITE + "corpus: docs\n")
+    assert main(shown) == 0
+    assert [each["exists"] for each in json.loads(capsys.readouterr().out)["judgments"]] == [True, False]
+    Path("searchmark.yaml").write_text("corpus: {exclude: [login.md]}\nsuite: {measures: [P@1, RR]}")
+    assert main(shown) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["exists"] for each in found["judgments"]] == [False, False]
+    assert list(found["answers"][0]["values"]) == ["P@1"]
+
+
 def test_both_are_written_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cases", "suite.yaml", "login-1", "--run", "a.trec", "-m", "RR", "-o", "-"]) == 0
     case = json.loads(capsys.readouterr().out)
@@ -105,6 +140,12 @@ def test_both_are_written_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_cannot_be_shown_is_said(arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cases", "suite.yaml", *arguments]) == 4
     assert said in capsys.readouterr().err
+
+
+def test_a_query_of_several_cases_names_none(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("suite.yaml").write_text(SUITE + "  - {id: again, query: log out, judgments: [{target: out.md}]}\n")
+    assert main(["cases", "suite.yaml", "log out"]) == 4
+    assert "2 cases ask 'log out'; name one by its id: 'login-2', 'again'" in capsys.readouterr().err
 
 
 def test_texts_of_others_are_harmless(capsys: pytest.CaptureFixture[str]) -> None:

@@ -67,6 +67,9 @@ def test_measures_and_formats_are_completed(completed) -> None:
     assert completed("evaluate", "--format", "que") == ["plain,quepid"]
     assert completed("convert", "--to", "nat") == ["plain,native"]
     assert completed("completion", "z") == ["plain,zsh"]
+    assert completed("measures", "nDCG", "succ") == ["plain,Success"]
+    assert completed("agents", "keyw") == ["plain,keyword"]
+    assert completed("docs", "trou") == ["plain,troubleshooting"]
 
 
 def test_files_and_folders_are_left_to_the_shell(completed) -> None:
@@ -74,6 +77,8 @@ def test_files_and_folders_are_left_to_the_shell(completed) -> None:
     assert completed("evaluate", "--run", "") == ["file,"]
     assert completed("evaluate", "--journal", "x") == ["dir,x"]
     assert completed("cases", "sui") == ["file,sui"]
+    assert completed("compare", "--run", "a.trec", "b") == ["file,b"]
+    assert completed("compare", "--run", "a.trec", "b.trec", "--agents", "keyw") == ["plain,keyword"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)

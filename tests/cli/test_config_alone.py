@@ -17,7 +17,8 @@ cases:
   - {id: c2, query: shopping cart, judgments: [{target: cart.md, match: path}]}
 """
 CONFIG = """
-suite: {path: cases.yaml, corpus: docs, measures: [RR, P@1]}
+suite: {path: cases.yaml, measures: [RR, P@1]}
+corpus: {path: docs}
 evaluation: {num_runs: 1}
 agents: [keyword, bm25]
 """
@@ -96,6 +97,15 @@ def test_evaluate_takes_the_only_agent_of_the_config(project: Path, capsys: pyte
     assert "name either the agent to run (--agent) or the saved run to score (--run)" in capsys.readouterr().err
 
 
+def test_the_config_says_which_files_of_its_corpus_are_searched(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("sm.yaml").write_text(CONFIG.replace("{path: docs}", "{path: docs, exclude: [login.md]}"))
+    code, report = reported("evaluate", "--config", "sm.yaml", "--agent", "bm25")
+    assert (code, report["agents"]["bm25"]["measures"]["RR"]["mean"]) == (0, 0.5)
+    Path("some.jsonl").write_text('{"_id": "login.md", "text": "login"}\n')
+    assert main(["evaluate", "--config", "sm.yaml", "--agent", "bm25", "--corpus", "some.jsonl"]) == 4
+    assert "--kinds, also in the section corpus of a config, choose files of a folder, and " in capsys.readouterr().err
+
+
 def test_a_config_that_is_found_says_as_much(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("sm.yaml").rename("searchmark.yaml")
     monkeypatch.chdir("docs")
@@ -114,18 +124,19 @@ def test_code_is_run_only_if_the_command_line_names_it(
     assert "name it on the command line if you trust it (--agent mine=mine.py:Mine)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("field", ["path", "topics", "corpus"])
+@pytest.mark.parametrize("field", ["suite.path", "suite.topics", "corpus.path"])
 @pytest.mark.parametrize("outside", ["../secret.yaml", "~/secret.yaml", "docs/../../secret.yaml"])
 def test_a_config_that_was_only_found_reads_nothing_outside_of_its_project(
     field: str, outside: str, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (project.parent / "secret.yaml").write_text(CASES)
-    path = "" if field == "path" else "path: cases.yaml, "
-    Path("searchmark.yaml").write_text(f"suite: {{{path}{field}: {outside}}}\n")
+    section, name = field.split(".")
+    path = "path: cases.yaml, " if field == "suite.topics" else ""
+    Path("searchmark.yaml").write_text(f"{section}: {{{path}{name}: {outside}}}\n")
     monkeypatch.chdir("docs")  # from here ../secret.yaml is inside, from the config it is not
     assert main(["evaluate", "--agent", "bm25"]) == 4
     message = capsys.readouterr().err
-    assert f"suite.{field}: is outside of the project" in message
+    assert f"{field}: is outside of the project" in message
     assert "which only a config that you name may set" in message
 
 
@@ -144,6 +155,9 @@ def test_what_is_missing_or_wrong_is_said(project: Path, capsys: pytest.CaptureF
     Path("wrong.yaml").write_text("suite: {path: cases.yaml, format: nativ}\n")
     assert main(["evaluate", "--config", "wrong.yaml", "--agent", "bm25"]) == 4
     assert "wrong.yaml, suite.format: must be one of native, qrels" in capsys.readouterr().err
+    Path("wrong.yaml").write_text("corpus: docs\n")
+    assert main(["evaluate", "--config", "wrong.yaml", "--agent", "bm25"]) == 4
+    assert "corpus: should be a mapping with fields such as path, include, exclude, not 'docs'" in capsys.readouterr().err
     Path("wrong.yaml").write_text("suite: {topics: t.tsv}\n")
     assert main(["evaluate", "--config", "wrong.yaml", "--agent", "bm25"]) == 4
     assert "suite.format and suite.topics say how the suite is read; name it with suite.path" in capsys.readouterr().err

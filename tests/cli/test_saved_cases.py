@@ -55,6 +55,33 @@ def test_evaluate_scores_the_cases_that_were_asked_for(options: tuple[str, ...],
     assert agent["dropped"]["cases_not_in_suite"] == 0
 
 
+HALF_NAMED = """query_id,query,docid,rank
+c1,login form,a,1
+c2,shopping cart,b,1
+903,cart total,c,1
+904,log out,d,1
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("texts.json", '{"login form": ["a"], "shopping cart": ["b"], "cart total": ["c"], "log out": ["d"]}'),
+        ("half.csv", HALF_NAMED),
+        ("places.json", json.dumps({"responses": [{"hits": {"hits": [{"_id": each}]}} for each in "abcd"]})),
+    ],
+)
+def test_answers_without_the_ids_of_cases_are_filtered_like_others(name: str, text: str) -> None:
+    Path(name).write_text(text)
+    for options, cases in ((("--category", "auth"), {"c1", "c4"}), (("-k", "cart"), {"c2", "c3"})):
+        code, report = reported("evaluate", "--run", name, *options)
+        (agent,) = report["agents"].values()
+        assert (code, set(agent["cases"]), agent["measures"]["RR"]["mean"]) == (0, cases, 1.0)
+        assert agent["dropped"]["cases_not_in_suite"] == 0
+    code, report = reported("compare", "--run", "bad.trec", name, "--category", "auth")
+    assert (code, [each["measures"]["RR"]["mean"] for each in report["agents"].values()]) == (0, [0.0, 1.0])
+
+
 def test_a_sample_of_a_saved_run_is_drawn_by_its_seed() -> None:
     drawn = [
         {*reported("evaluate", "--run", "bad.trec", "--sample", "2", "--seed", seed)[1]["agents"]["bad"]["cases"]}

@@ -63,6 +63,18 @@ def test_quiet_says_who_is_better(capsys: pytest.CaptureFixture[str]) -> None:
     assert verdict.startswith("b against a: RR ")
 
 
+def test_quiet_says_why_a_result_is_doubtful(capsys: pytest.CaptureFixture[str]) -> None:
+    documents = ({"_id": name, "text": name} for name in ("x", "z"))
+    Path("corpus.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in documents))
+    cases = "".join(f"  - {{id: d{number}, query: q, judgments: [{{target: gone{number}}}]}}\n" for number in range(3))
+    Path("suite.yaml").write_text(FILES["suite.yaml"] + cases)
+    assert main([*EVALUATE, "-q", "--corpus", "corpus.jsonl"]) == 0
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first == "b: RR 0.2000"
+    assert rest[0].startswith("error most-targets-missing: 4 of 5 relevant targets (80 %) are not in the corpus: ")
+    assert all(line.startswith(("error ", "warning ")) for line in rest)
+
+
 def test_quiet_leaves_errors_and_json_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["-q", "evaluate", "--gold-set", "missing.yaml", "--run", "a.trec"]) == 4
     assert "missing.yaml" in capsys.readouterr().err

@@ -97,7 +97,7 @@ HARMLESS = {
     "OutputConfig": {"formats", "file_name"},
     "Versions": {"dataset_version", "model_version", "index_params", "chunking_config", "query_set_version"},
     "CompareOptions": {"baseline", "primary"},
-    "FileChoice": {"include", "exclude"},
+    "CorpusConfig": {"include", "exclude"},
     "SuiteConfig": {"format", "measures"},
     "GateOptions": {"preset", "known_failures"},
     "WordllamaOptions": {"query_prefix", "document_prefix"},

@@ -32,12 +32,13 @@ def corpus_options(command: Command) -> Command:
 
 def chosen(choice: ChoiceT, files: Given[FileChoice], config: Config, never: Iterable[Path]) -> ChoiceT:
     """What is searched, as command line and config say it; ``never`` and the config itself are no documents."""
-    return replace(choice, files=files.over(config.corpus), never=tuple(path.absolute() for path in (*never, *config.own_files)))
+    not_searched = tuple(path.absolute() for path in (*never, *config.own_files))
+    return replace(choice, files=files.over(config.corpus.files), never=not_searched)
 
 
 def with_corpus_of(setup: SuiteSetup, config: Config, choice: ChoiceT) -> ChoiceT:
     """The choice with the corpus of the config or else of the suite's header, where the command line names none."""
-    named = choice.corpus or config.suite.corpus or (None if setup.corpus is None else str(setup.corpus))
+    named = choice.corpus or config.corpus.path or (None if setup.corpus is None else str(setup.corpus))
     return replace(choice, corpus=named)
 
 

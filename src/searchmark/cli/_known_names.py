@@ -1,11 +1,19 @@
-"""Names that a shell completes and only we know: agents and measures."""
+"""Names that a shell completes and only we know: agents, measures, topics of the documentation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import click
 from click.shell_completion import CompletionItem
+
+Names = Callable[[str], list[CompletionItem[Any]]]
+
+
+def completed_by(names: Names) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[Any]]]:
+    """The names, as an argument of a verb asks for them."""
+    return lambda _context, _parameter, incomplete: names(incomplete)
 
 
 def agent_names(incomplete: str) -> list[CompletionItem[Any]]:
@@ -41,3 +49,14 @@ def measure_names(incomplete: str) -> list[CompletionItem[Any]]:
 
     helped = {name: definition.summary for name, definition in DEFINITIONS.items()} | dict.fromkeys(FORMULAS, "")
     return [CompletionItem(name, help=about) for name, about in helped.items() if name.lower().startswith(incomplete.lower())]
+
+
+def topic_names(incomplete: str) -> list[CompletionItem[Any]]:
+    """The pages of the documentation; none where they are not installed."""
+    from searchmark.cli._pages import topics
+    from searchmark.errors import UsageError
+
+    try:
+        return [CompletionItem(name) for name in topics() if name.startswith(incomplete.lower())]
+    except UsageError:
+        return []

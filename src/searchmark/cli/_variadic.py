@@ -26,6 +26,25 @@ class VariadicBesideSuite(SectionedCommand):
         return super().parse_args(ctx, spread(args, "--run") if too_many or named_twice else args)
 
 
+class VariadicBesideCase(SectionedCommand):
+    """A command whose option ``--run`` may be followed by any number of values, and that takes a suite and a case as arguments.
+
+    In ``suite.yaml --run a.run other`` the last word is a run if there is such a file, and else the case.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        options, too_many, _ = self.make_parser(ctx).parse_args(list(args))
+        spread_out = spread(args, "--run")
+        return super().parse_args(ctx, spread_out if too_many or self._is_run(ctx, options.get("case"), spread_out) else args)
+
+    def _is_run(self, ctx: click.Context, case: object, spread_out: list[str]) -> bool:
+        from searchmark.runs import named_path
+
+        if not isinstance(case, str) or not named_path(case)[1].exists():
+            return False
+        return isinstance(self.make_parser(ctx).parse_args(list(spread_out))[0].get("suite_path"), str)
+
+
 def spread(args: list[str], option: str) -> list[str]:
     """Repeat the option before each value that follows it, up to the next option."""
     spread_out: list[str] = []

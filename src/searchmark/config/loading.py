@@ -63,9 +63,8 @@ def _beside(file: Path, config: Config) -> Config:
     return replace(
         loaded,
         gates=replace(config.gates, baseline=_from(folder, config.gates.baseline)),
-        suite=replace(
-            suite, path=_from(folder, suite.path), topics=_from(folder, suite.topics), corpus=_from(folder, suite.corpus)
-        ),
+        suite=replace(suite, path=_from(folder, suite.path), topics=_from(folder, suite.topics)),
+        corpus=replace(config.corpus, path=_from(folder, config.corpus.path)),
     )
 
 

@@ -80,18 +80,33 @@ class OutputConfig:
 class SuiteConfig:
     """The section ``suite``: what is measured by, where the command line does not say it.
 
-    Paths are taken from the folder of the config. ``format`` and ``topics`` are those of the suite in ``path``.
+    Paths are taken from the folder of the config. ``format`` and ``topics`` are those of the suite in ``path``; what is searched
+    is a matter of the section ``corpus``.
     """
 
     path: PathBeside | None = None
     format: str | None = None  # one of suites.detect.FORMATS, checked where the suite is read
     topics: PathBeside | None = None
-    corpus: PathBeside | None = None
     measures: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.path is None and (self.format is not None or self.topics is not None):
             raise UsageError("suite.format and suite.topics say how the suite is read; name it with suite.path")
+
+
+@strict_record
+class CorpusConfig(FileChoice):
+    """The section ``corpus``: what is searched where the command line does not say it, and which files of that are documents.
+
+    ``path`` is taken from the folder of the config.
+    """
+
+    path: PathBeside | None = None
+
+    @property
+    def files(self) -> FileChoice:
+        """Which files are documents, whatever is searched."""
+        return FileChoice(self.include, self.exclude, self.kinds, self.ignore)
 
 
 @strict_record
@@ -156,7 +171,7 @@ class Config:
 
     archive: ArchiveOptions = ArchiveOptions()
     compare: CompareOptions = CompareOptions()
-    corpus: FileChoice = FileChoice()
+    corpus: CorpusConfig = CorpusConfig()
     dataset: DatasetConfig = DatasetConfig()
     drift: DriftOptions = DriftOptions()
     evaluation: RunOptions = RunOptions()

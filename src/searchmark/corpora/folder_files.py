@@ -101,7 +101,10 @@ def files_of(folder: Path, choice: FileChoice, never: Iterable[Path] = ()) -> Fo
 def refuse_choice(named: str, choice: FileChoice) -> None:
     """Refuse to choose files by name where documents are no files: it would change nothing, and nobody would see that."""
     if choice.narrows:
-        raise UsageError(f"--include, --exclude and --kinds choose files of a folder, and {named} is none; leave them out")
+        raise UsageError(
+            f"--include, --exclude and --kinds, also in the section corpus of a config, choose files of a folder, and {named} is "
+            "none; leave them out"
+        )
 
 
 class _Search:

@@ -58,6 +58,7 @@ def _reason(kind: Any, error: ErrorDetails) -> str:
         return error["msg"]
     if error["type"] in _CONTAINERS:
         names = known_fields(kind, error["loc"]) if _CONTAINERS[error["type"]] == "a mapping" else []
+        names.sort(key=lambda name: name != "path")  # what is given as a text alone is most often that
         some = f" with fields such as {', '.join(names[:OTHERS_SHOWN])}" if names else ""
         return f"should be {_CONTAINERS[error['type']]}{some}, not {_cut(repr(error['input']), LONGEST_VALUE)}"
     return f"{error['msg'][:1].lower()}{error['msg'][1:]}, not {_cut(repr(error['input']), LONGEST_VALUE)}"

@@ -7,6 +7,7 @@ to leave one of them empty would be a zero that says nothing of the search.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -66,7 +67,7 @@ def _renamed(run: Run, joined: dict[int, list[str]]) -> Run:
             cases.append(name)
             answers.append(row)
     if len(set(cases)) < len(cases):
-        twice = next(case for place, case in enumerate(cases) if case in cases[:place])
+        twice = Counter(cases).most_common(1)[0][0]
         raise Incomparable(
             f"the run {run.agent!r} has several answers to the case {twice!r}: they have its id or the text of its query; keep one"
         )

@@ -77,7 +77,7 @@ class SuiteUnderTest:
         corpus = None if self.setup.corpus is None else str(self.setup.corpus)
         return Where(
             corpus=corpus,
-            files=self.config.corpus,
+            files=self.config.corpus.files,
             never=(self.path, *self.config.own_files),
             base=self.path.parent,
             repository_path=repository if isinstance(repository, str) else None,

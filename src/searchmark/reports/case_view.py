@@ -140,11 +140,13 @@ def _values(scores: Scores, case: str) -> dict[str, float | None]:
 def view_case(
     suite: Suite, case: str, scores: Sequence[Scores] = (), corpus: Survey | None = None, *, limit: int | None = None
 ) -> CaseView:
-    """One case with its judgments and the first ``limit`` hits of every run, which ``scores`` judge by the same corpus."""
-    row = suite.table.index.get(case)
-    if row is None:
-        raise UsageError(f"the suite {quoted(suite.name)} has no case {quoted(case)}{_nearest(case, suite.table.ids)}")
+    """One case with its judgments and the first ``limit`` hits of every run, which ``scores`` judge by the same corpus.
+
+    It is named by its id, or by its whole query if no other case asks the same.
+    """
+    row = _row_of(suite, case)
     found, names = suite.cases[row], unique_names(scores)
+    case = found.id
     existing = None if corpus is None else Existing(corpus.ids, corpus.folder)
     meant = _meaning(suite, corpus)
     judgments = [
@@ -162,6 +164,19 @@ def view_case(
     ]
     answers = [_answer(name, scored, case, existing, limit) for name, scored in zip(names, scores, strict=True)]
     return CaseView(suite.name, found, tuple(judgments), tuple(answers))
+
+
+def _row_of(suite: Suite, case: str) -> int:
+    known = suite.table.index.get(case)
+    if known is not None:
+        return known
+    asking = [row for row, query in enumerate(suite.table.queries or ()) if query is not None and query.strip() == case.strip()]
+    if len(asking) == 1:
+        return asking[0]
+    if asking:
+        ids = ", ".join(quoted(suite.table.ids[row]) for row in asking[:NEAR])
+        raise UsageError(f"{len(asking)} cases ask {quoted(case)}; name one by its id: {ids}{', …' if len(asking) > NEAR else ''}")
+    raise UsageError(f"the suite {quoted(suite.name)} has no case {quoted(case)}{_nearest(case, suite.table.ids)}")
 
 
 def _nearest(case: str, ids: Sequence[str]) -> str:

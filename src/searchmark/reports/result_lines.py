@@ -1,11 +1,10 @@
-"""A report in the fewest lines: the means, who is better, what spoils it, and how the gate ended."""
+"""A report in the fewest lines: the means, who is better, what is doubtful about it, and how the gate ended."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from searchmark.analysis.comparison import Pair
-from searchmark.findings import spoils
 from searchmark.reports.finding_layout import finding_sentence
 from searchmark.reports.gate_layout import gate_sentence
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
@@ -13,7 +12,7 @@ from searchmark.reports.report import AgentSummary, Report
 
 
 def result_lines(report: Report) -> str:
-    """A line for each run, each pair, each finding that spoils the result, and the gate."""
+    """A line for each run, each pair, each error and warning, and the gate."""
     return without_commands("".join(f"{visible(line, LONGEST_SENTENCE)}\n" for line in _lines(report)))
 
 
@@ -21,7 +20,7 @@ def _lines(report: Report) -> Iterator[str]:
     for name, agent in report.agents.items():
         yield f"{name}: {', '.join(_means(agent))}"
     yield from map(_verdict, report.pairs)
-    yield from (finding_sentence(found) for found in report.audit if spoils(found))
+    yield from (finding_sentence(found) for found in report.audit if found.severity != "note")
     sentence = gate_sentence(report)
     if sentence is not None:
         yield sentence

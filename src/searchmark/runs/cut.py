@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from searchmark.judging.query_texts import with_cases_of
 from searchmark.records import Run, Suite
-from searchmark.records.columns import rows_from, starts_of
-from searchmark.records.id_columns import texts_at
+from searchmark.records.columns import starts_of
 
 CUT_OFF = "below_same_depth"
 
@@ -35,30 +35,20 @@ def cut_to(run: Run, depth: int) -> Run:
 
 
 def narrowed(runs: Iterable[Run], whole: Suite, kept: Suite) -> list[Run]:
-    """The runs without their answers to cases that were left out of a suite; what is in neither stays, to be counted."""
+    """The runs without their answers to cases that were left out of a suite; what is in neither stays, to be counted.
+
+    Which case an answer belongs to is told by the whole suite: by the text of its query, or by its place, where it has no id.
+    """
     left_out = set(whole.table.ids).difference(kept.table.ids)
-    return [without_cases(run, left_out) for run in runs]
+    return [without_cases(with_cases_of(whole, run), left_out) for run in runs] if left_out else list(runs)
 
 
 def without_cases(run: Run, cases: Collection[str]) -> Run:
     """The run without its answers to these cases."""
-    kept = np.array([row for row, case in enumerate(run.case_ids) if case not in cases], np.int64)
+    kept = [row for row, case in enumerate(run.case_ids) if case not in cases]
     if len(kept) == len(run):
         return run
-    rows, starts = rows_from(run.starts[kept], run.starts[kept + 1] - run.starts[kept])
-    return replace(
-        run,
-        case_ids=tuple(run.case_ids[row] for row in kept.tolist()),
-        starts=starts,
-        ids=texts_at(run.ids, rows),
-        scores=run.scores[rows],
-        status=run.status[kept],
-        rank=None if run.rank is None else run.rank[rows],
-        valid=None if run.valid is None else run.valid[rows],
-        first_line=None if run.first_line is None else run.first_line[rows],
-        last_line=None if run.last_line is None else run.last_line[rows],
-        details=None if run.details is None else tuple(run.details[row] for row in kept.tolist()),
-    )
+    return run.with_cases(tuple(run.case_ids[row] for row in kept), np.array(kept, np.int64))
 
 
 def _ranks(run: Run) -> NDArray[np.int64] | NDArray[np.int32]:

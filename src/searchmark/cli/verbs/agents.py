@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from searchmark.cli._known_names import agent_names, completed_by
 from searchmark.cli._options import SectionedCommand, option
 from searchmark.cli._output import harmless, show
 from searchmark.config import load_config
@@ -25,7 +26,7 @@ _WHICH = "Which agent"
 
 
 @click.command("agents", cls=SectionedCommand, short_help="List the agents, or show one with its options.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completed_by(agent_names))
 @option(_WHICH, "--probe", is_flag=True, help="Start the MCP server of the agent and show the tools that it offers.")
 @option(_WHICH, "--check", is_flag=True, help="Ask the agent a few queries; say what is wrong with it (exit code 1).")
 @option(_WHICH, "--corpus", metavar="PATH", help="With --check: what the agent searches, in place of four small files.")

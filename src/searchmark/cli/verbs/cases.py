@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,11 +12,13 @@ import click
 from annotated_types import Ge
 
 from searchmark.cli._colour import in_colour
-from searchmark.cli._corpus import survey_of
-from searchmark.cli._groups import SavedRuns, SuiteChoice, told_by
+from searchmark.cli._corpus import chosen, corpus_options, survey_of, with_corpus_of
+from searchmark.cli._groups import SavedRuns, SuiteChoice, config_option, measures_wanted, told_by
 from searchmark.cli._live import case_filter, wanted_cases
-from searchmark.cli._options import OUTPUT, WHAT_TO_SEARCH, SectionedCommand, option, option_group
+from searchmark.cli._options import OUTPUT, WHAT_TO_SEARCH, Given, option, option_group
 from searchmark.cli._output import STDOUT, remark, show, width_of_terminal
+from searchmark.cli._variadic import VariadicBesideCase
+from searchmark.config import Config
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import measures_named
 from searchmark.options.corpus_choice import CorpusChoice, FileChoice
@@ -54,14 +56,15 @@ class CasesShown:
     hits: Annotated[int, Ge(0), Option("Number of hits to show of each run; 0 for all.")] = HITS
 
 
-@click.command("cases", cls=SectionedCommand, short_help="List the cases of a suite, or show one with what runs returned.")
+@click.command("cases", cls=VariadicBesideCase, short_help="List the cases of a suite, or show one with what runs returned.")
 @click.argument("suite_path", metavar="SUITE")
 @click.argument("case", metavar="[CASE]", required=False)
 @option_group(CasesRead, "read_as", WHAT_TO_SHOW)
 @option_group(SavedRuns, "saved", WHAT_TO_SHOW)
 @option_group(CasesShown, "shown", WHAT_TO_SHOW)
 @option_group(CorpusChoice, "searched", WHAT_TO_SEARCH)
-@option_group(FileChoice, "files", WHAT_TO_SEARCH)
+@corpus_options
+@config_option(WHAT_TO_SEARCH, "the corpus and the measures")
 @case_filter
 @option(
     OUTPUT,
@@ -79,19 +82,20 @@ def command(
     saved: SavedRuns,
     shown: CasesShown,
     searched: CorpusChoice,
-    files: FileChoice,
+    chosen_files: Given[FileChoice],
+    config: Config,
     cases: CaseSelection,
     outputs: tuple[str, ...],
 ) -> None:
     """List the cases of a suite, or show one with its judgments and what runs returned for it.
 
-    With runs, the list has their values, and --sort shows where a run is worst. A case shows which target was returned at
-    which rank, and which hits are duplicates or do not exist in the corpus.
+    CASE is the id of a case, or its whole query. With runs, the list has their values, and --sort shows where a run is worst. A
+    case shows which target was returned at which rank, and which hits are duplicates or do not exist in the corpus.
 
     \b
     searchmark cases suite.yaml -k login
     searchmark cases suite.yaml --run run.jsonl --sort nDCG@10 --limit 10
-    searchmark cases suite.yaml login-3 --corpus docs/ --run bm25.jsonl --run semantic.jsonl -m nDCG@10
+    searchmark cases suite.yaml login-3 --corpus docs/ --run bm25.jsonl semantic.jsonl -m nDCG@10
     """
     from searchmark.reports.case_layout import list_json, list_text, view_json, view_text
     from searchmark.reports.case_view import list_cases, view_case
@@ -101,11 +105,11 @@ def command(
     if case is not None and (cases != CaseSelection() or shown.sort):
         raise UsageError("-k, --category and --sort are for the list of cases; leave them out, or leave out CASE")
     source = SuiteChoice(suite_path, read_as.format, read_as.topics, read_as.grades)
-    suite = source.load(searched.mapping)[0]
-    never = tuple(path.absolute() for path in told_by(source, saved, ()))
-    survey = survey_of(suite, replace(searched, files=files, never=never))
+    suite, setup = source.load(searched.mapping)
+    searched = chosen(with_corpus_of(setup, config, searched), chosen_files, config, told_by(source, saved, ()))
+    survey = survey_of(suite, searched)
     kept = wanted_cases(suite, cases)
-    scores = _scores(suite, saved, shown, searched, survey)
+    scores = _scores(suite, saved, shown, searched, survey, config)
     width, colour = width_of_terminal(WIDTH), in_colour(sys.stdout)
     if case is None:
         found = list_cases(suite, kept, scores, limit=shown.limit or None, sort=shown.sort)
@@ -115,7 +119,9 @@ def command(
         _deliver(outputs, view_json(view), view_text(view), view_text(view, colour=colour, width=width))
 
 
-def _scores(suite: Suite, saved: SavedRuns, shown: CasesShown, searched: CorpusChoice, survey: Survey | None) -> Sequence[Scores]:
+def _scores(
+    suite: Suite, saved: SavedRuns, shown: CasesShown, searched: CorpusChoice, survey: Survey | None, config: Config
+) -> Sequence[Scores]:
     """Every run on the whole suite, so that values are those of reports."""
     if not saved.run_paths:
         if shown.measures:
@@ -124,7 +130,7 @@ def _scores(suite: Suite, saved: SavedRuns, shown: CasesShown, searched: CorpusC
     from searchmark.analysis.scores import default_measures
     from searchmark.experiments import score_runs
 
-    asked = measures_named(shown.measures) or default_measures(suite)[:1]
+    asked = measures_named(shown.measures) or (measures_wanted((), config) or default_measures(suite))[:1]
     by = measures_named([shown.sort] if shown.sort else [])
     return score_runs(suite, saved.load(searched.mapping), [*by, *asked] if not shown.measures else [*asked, *by], corpus=survey)
 

@@ -6,12 +6,13 @@ import sys
 
 import click
 
+from searchmark.cli._known_names import completed_by, topic_names
 from searchmark.cli._output import show
 from searchmark.cli._pages import page_of, topic_lines
 
 
 @click.command("docs", short_help="List the topics of the documentation, or print one.")
-@click.argument("topic", required=False)
+@click.argument("topic", required=False, shell_complete=completed_by(topic_names))
 def command(topic: str | None) -> None:
     """List the topics of the documentation, or print the page about one.
 

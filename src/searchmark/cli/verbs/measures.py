@@ -7,6 +7,7 @@ from textwrap import wrap
 
 import click
 
+from searchmark.cli._known_names import completed_by, measure_names
 from searchmark.cli._output import show
 from searchmark.measures.catalogue import DEFINITIONS, FORMULAS, NAMES
 from searchmark.measures.definition import Definition
@@ -17,7 +18,7 @@ from searchmark.measures.spelling import aliases_of
 
 
 @click.command("measures", short_help="List every measure with its definition.")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, shell_complete=completed_by(measure_names))
 def command(names: tuple[str, ...]) -> None:
     """List every measure with its definition, range, direction and rules.
 
