@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import sys
 from pathlib import Path
 from typing import Any
@@ -75,7 +75,7 @@ def test_a_corpus_with_a_choice_of_files_is_the_same_in_another_process(tmp_path
 
 
 def test_what_no_other_process_could_be_told_becomes_text_for_every_agent() -> None:
-    odd = {"day": datetime.date(2026, 1, 2), "nan": float("nan"), "tags": {"tea"}, "big": 1 << 80, "vector": np.ones(1)}
+    odd = {"day": dt.date(2026, 1, 2), "nan": float("nan"), "tags": {"tea"}, "big": 1 << 80, "vector": np.ones(1)}
     seen: list[Any] = []
 
     class Looks(Shelf):

@@ -86,7 +86,7 @@ def dates_as_text(value: Any) -> Any:
 
 
 def plain_value(value: Any, depth: int = 0) -> Any:
-    """A value of a program as JSON can hold it: a date or a number of more than 64 bits as text, NaN as nothing, a set as a list."""
+    """A value of a program as JSON can hold it: a date or a number of over 64 bits as text, NaN as nothing, a set as a list."""
     if isinstance(value, str | bool | None):
         return value
     if depth > DEEPEST:

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from searchmark.errors import UsageError, shortened
 from searchmark.records.ids import id_text
@@ -109,8 +113,13 @@ class FrameColumns:
 
     def ids(self, role: str, *, gaps: Sequence[bool] | None = None) -> list[str | None]:
         """The ids of a role as text; one that is missing is refused unless ``gaps`` says that the row may lack it."""
-        name, found = self.names[role], list[str | None]()
-        for row, value in enumerate(self.need(role)):
+        values, name, found = self.need(role), self.names[role], list[str | None]()
+        kinds = set(map(type, values))
+        if kinds <= {str}:
+            return values
+        if kinds <= {int}:
+            return list(map(str, values))
+        for row, value in enumerate(values):
             if is_missing(value):
                 if gaps is None or not gaps[row]:
                     raise UsageError(f"row {row} of the frame has no {role} (column {name!r})")
@@ -118,6 +127,18 @@ class FrameColumns:
             else:
                 found.append(id_text(value, f"row {row} of the frame: the {role} (column {name!r})"))
         return found
+
+    def numbers(self, name: str) -> NDArray[np.float64] | None:
+        """A column by its role or its own name as finite numbers, NaN where a row has none; None if there is no such column."""
+        if name not in self.names and name not in self.columns:
+            return None
+        values = self.columns[self.names.get(name, name)]
+        if set(map(type, values)) <= {int, float, type(None)}:
+            with suppress(OverflowError):
+                found = np.array(values, np.float64)
+                if not np.isinf(found).any():
+                    return found
+        return np.array([math.nan if is_missing(each) else number(each, row, name) for row, each in enumerate(values)], np.float64)
 
     def rest(self, known: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
         """The columns that have no role, nor one of these names."""
@@ -148,9 +169,11 @@ def is_missing(value: Any) -> bool:
 
 def number(value: Any, row: int, what: str) -> float:
     """A finite number of a cell."""
-    if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__") or not math.isfinite(float(value)):
-        raise UsageError(f"row {row} of the frame: the {what} is {shortened(repr(value), _SHOWN)}, not a finite number")
-    return float(value)
+    with suppress(OverflowError):  # a whole number that no float can hold
+        found = math.nan if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__") else float(value)
+        if math.isfinite(found):
+            return found
+    raise UsageError(f"row {row} of the frame: the {what} is {shortened(repr(value), _SHOWN)}, not a finite number")
 
 
 def text_or_none(value: Any) -> str | None:
