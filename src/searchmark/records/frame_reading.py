@@ -17,33 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import UsageError, shortened
+from searchmark.options.column_names import Words, squashed
 from searchmark.records.ids import id_text
-
-Roles = Mapping[str, tuple[str, ...]]
 
 _MISSING_TYPES = ("NAType", "NaTType")  # of pandas, which is not imported to compare with
 _SHOWN = 60
 _MOST_NAMED = 300
-
-# The names that a column may have for each role, the first one that is there counts. They are compared without regard to case,
-# and a hyphen is as good as an underscore.
-_CASES = ("case", "case_id", "query_id", "queryid", "qid", "q_id", "topic_id", "topic")
-_DOCUMENTS = ("docid", "doc_id", "docno", "corpus_id", "document_id", "document", "doc", "item_id", "product_id")
-SUITE_COLUMNS: Roles = {
-    "case": _CASES,
-    "query": ("query", "question", "query_text", "text"),
-    "target": ("target", *_DOCUMENTS, "expected", "expected_id", "expected_file", "path", "file", "id"),
-    "grade": ("grade", "rel", "relevance", "rating", "label", "score"),
-    "category": ("category",),
-}
-RUN_COLUMNS: Roles = {
-    "case": _CASES,
-    "query": ("query", "question", "query_text"),
-    "id": ("id", *_DOCUMENTS, "target", "path", "file"),
-    "rank": ("rank", "position"),
-    "score": ("score", "similarity"),
-    "agent": ("run", "agent", "run_id", "system", "tag"),
-}
 
 
 def columns_of(table: Any) -> dict[str, list[Any]]:
@@ -70,16 +49,18 @@ class FrameColumns:
 
     columns: Mapping[str, list[Any]]
     names: Mapping[str, str]
-    roles: Roles
+    roles: Words
 
     @classmethod
-    def of(cls, table: Any, roles: Roles, mapping: Mapping[str, str] | None = None) -> FrameColumns:
+    def of(cls, table: Any, roles: Words, mapping: Mapping[str, str] | None = None) -> FrameColumns:
         """``mapping`` names columns that are called something else: {"target": "sku"}."""
         columns = columns_of(table)
         given = dict(mapping or {})
         _refuse_unknown(given, roles, columns)
-        alike = {_alike(name): name for name in reversed(columns) if name not in given.values()}
-        found = {role: next((alike[each] for each in usual if each in alike), None) for role, usual in roles.items()}
+        alike = {squashed(name): name for name in reversed(columns) if name not in given.values()}
+        found = {
+            role: next((alike[squashed(each)] for each in usual if squashed(each) in alike), None) for role, usual in roles.items()
+        }
         return cls(columns, {role: name for role, name in {**found, **given}.items() if name is not None}, roles)
 
     def __len__(self) -> int:
@@ -146,11 +127,7 @@ class FrameColumns:
         return ((name, values) for name, values in self.columns.items() if name not in taken)
 
 
-def _alike(name: str) -> str:
-    return name.strip().lower().replace("-", "_").replace(" ", "_")
-
-
-def _refuse_unknown(mapping: Mapping[str, str], roles: Roles, columns: Mapping[str, Any]) -> None:
+def _refuse_unknown(mapping: Mapping[str, str], roles: Words, columns: Mapping[str, Any]) -> None:
     for role, name in mapping.items():
         if role not in roles:
             raise UsageError(f"mapping: a frame has no {role!r} here; it has {', '.join(roles)}")

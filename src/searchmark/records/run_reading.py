@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import UsageError
+from searchmark.options.column_names import RUN_FRAMES
 from searchmark.records.answers import EMPTY, OK, STATUSES
 from searchmark.records.columns import NO_LINE
-from searchmark.records.frame_reading import RUN_COLUMNS, FrameColumns, is_missing, number, text_or_none
+from searchmark.records.frame_reading import FrameColumns, is_missing, number, text_or_none
 from searchmark.records.id_columns import ranks_by_score
 
 _UNSAID = -1  # in a column of statuses
@@ -29,7 +30,7 @@ class FrameRun:
 
 def run_of_frame(table: Any, mapping: Mapping[str, str] | None) -> FrameRun:
     """The answers of a table, by rank, or else by score as trec_eval does, or else in the order of the rows."""
-    frame = FrameColumns.of(table, RUN_COLUMNS, mapping)
+    frame = FrameColumns.of(table, RUN_FRAMES, mapping)
     role = "case" if frame.has("case") else "query"
     if not frame.has(role):
         frame.need("case")
