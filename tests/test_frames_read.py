@@ -72,9 +72,11 @@ def test_a_mapping_names_other_columns() -> None:
     assert suite.cases[0].judgments == (Judgment("x", grade=3),)
     with pytest.raises(UsageError, match="no column 'skuu' for the target; did you mean 'sku'"):
         Suite.from_frame(frame, mapping={"target": "skuu"})
-    with pytest.raises(UsageError, match=r"no column for the case .looked for case, .*columns are frage, sku, stars: name yours"):
+    with pytest.raises(
+        UsageError, match=r"no column for the case .looked for case_id, .*columns are frage, sku, stars: name yours"
+    ):
         Suite.from_frame(frame)
-    with pytest.raises(UsageError, match="no 'targets' here; it has case, query, target"):
+    with pytest.raises(UsageError, match="no 'targets' here; it has query, target, grade, case"):
         Suite.from_frame(frame, mapping={"targets": "sku"})
 
 
@@ -124,3 +126,28 @@ def test_what_is_not_a_table_is_refused() -> None:
     for made in (Suite.from_frame, Run.from_frame, Corpus.from_frame):
         with pytest.raises(UsageError, match="list is not a table; give a DataFrame of pandas or polars, or an Arrow table"):
             made([1, 2])
+
+
+def test_frames_know_the_names_that_files_have() -> None:
+    suite = Suite.from_frame(pd.DataFrame({"Question ID": [1], "search_query": ["tea"], "relevant_ids": [7], "judgement": [2]}))
+    assert list(suite.cases) == [Case("1", "tea", (Judgment("7", grade=2),))]
+    run = Run.from_frame(pd.DataFrame({"queryNumber": [1, 1], "passage_id": [8, 7], "pos": [2, 1], "system": ["a", "a"]}))
+    assert (run.agent, run.ids) == ("a", ["7", "8"])
+    shown = Run.from_frame(pd.DataFrame({"id": ["x"], "text": ["tea"], "topic": [3], "status": ["ok"]}))
+    assert (shown.case_ids, shown.ids) == (("3",), ["x"])
+
+
+def test_a_frame_is_read_in_any_order_of_its_rows_and_odd_cells_are_refused() -> None:
+    rows = RUN.frame().sample(fraction=1.0, shuffle=True, seed=3)
+    assert {answer.case: answer for answer in Run.from_frame(rows).answers} == {answer.case: answer for answer in RUN.answers}
+    assert len(Run.from_frame(pd.DataFrame({"case": [], "id": []}))) == 0
+    base = {"case": [1, 1], "id": ["x", "y"]}
+    for name, values, message in (
+        ("rank", [1, 10**400], "row 1 of the frame: the rank is 1000"),
+        ("score", [float("inf"), 1.0], "row 0 of the frame: the score is inf"),
+        ("score", ["high", 1.0], "row 0 of the frame: the score is 'high'"),
+        ("status", ["ok", "done"], "row 1 of the frame: status is one of ok"),
+        ("status", ["ok", "error"], "row 0 of the frame: status is one of ok"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            Run.from_frame(pd.DataFrame({**base, name: pd.Series(values, dtype=object)}))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from searchmark import (
@@ -16,11 +18,14 @@ from searchmark import (
     RunOptions,
     Suite,
     UsageError,
+    Where,
     evaluate_run,
     load_agent,
     load_corpus,
     run_suite,
 )
+from searchmark.corpora.locations import Folder, location_from_plain, location_of
+from searchmark.options.corpus_choice import FileChoice
 from searchmark.testing import assert_search
 
 SUITE = Suite.from_cases("tea", [Case(1, "green tea", (Judgment(7),)), Case(2, "coffee", (Judgment(8),))])
@@ -56,6 +61,46 @@ def test_a_corpus_of_files_is_searched_where_they_lie(tmp_path: Path) -> None:
     run, named = (run_suite(SUITE, Shelf(), corpus, ONCE) for corpus in (load_corpus(tmp_path), tmp_path))
     assert run.ids == named.ids
     assert run.provenance.corpora == named.provenance.corpora
+
+
+def test_a_corpus_with_a_choice_of_files_is_the_same_in_another_process(tmp_path: Path) -> None:
+    for name in ("7.md", "8.md", "9.txt", "node_modules/10.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("green tea")
+    corpus = load_corpus(tmp_path, files=FileChoice(include=("*.md",), exclude=("8*",)))
+    location = location_of(corpus)
+    assert isinstance(location, Folder)
+    assert [each.id for each in location_from_plain(location.to_plain()).open() or ()] == [each.id for each in corpus] == ["7.md"]
+    assert set(run_suite(SUITE, Shelf(), corpus, ONCE).ids) == {"7.md"}
+
+
+def test_what_no_other_process_could_be_told_becomes_text_for_every_agent() -> None:
+    odd = {"day": dt.date(2026, 1, 2), "nan": float("nan"), "tags": {"tea"}, "big": 1 << 80, "vector": np.ones(1)}
+    seen: list[Any] = []
+
+    class Looks(Shelf):
+        def initialize(self, corpus: Corpus) -> None:
+            seen.extend(document.fields for document in corpus)
+            super().initialize(corpus)
+
+    documents = [{"id": np.int64(7), "text": "green tea", **odd}, Document("8", "coffee", fields=odd)]
+    assert [answer.hits[0].id for answer in run_suite(SUITE, "bm25", documents, ONCE).answers] == ["7", "8"]
+    run_suite(SUITE, Looks, documents, ONCE)
+    assert seen == [{"day": "2026-01-02", "nan": None, "tags": ["tea"], "big": str(1 << 80), "vector": [1.0]}] * 2
+    endless: dict[str, Any] = {}
+    endless["self"] = endless
+    with pytest.raises(UsageError, match="is nested more than"):
+        run_suite(SUITE, "bm25", [Document("7", "tea", fields=endless)])
+
+
+def test_two_ways_of_saying_what_is_searched_are_refused() -> None:
+    with pytest.raises(UsageError, match="corpus and where both say what is searched"):
+        run_suite(SUITE, "bm25", DOCUMENTS, where=Where(corpus="elsewhere"))
+    held = Corpus.of("shop", DOCUMENTS)
+    with pytest.raises(UsageError, match="documents are all that is searched; leave out corpus"):
+        run_suite(SUITE, "bm25", where=Where(documents=held, corpus="elsewhere"))
+    with pytest.raises(UsageError, match="choose files of a folder"):
+        run_suite(SUITE, "bm25", where=Where(documents=held, files=FileChoice(include=("*.md",))))
 
 
 def test_what_is_no_document_is_refused_with_its_place() -> None:

@@ -195,6 +195,8 @@ def run_suite(
     from searchmark.agents.modes import in_one_mode
     from searchmark.registry import load_agent
 
+    if where is not None and corpus is not None:
+        raise UsageError("corpus and where both say what is searched; give one of them")
     searched = where or where_in(corpus)
     asked = in_one_mode(load_agent(agent))
     return Experiment(suite, (asked,), searched, options=options).run().runs[0]

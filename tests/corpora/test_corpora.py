@@ -68,7 +68,7 @@ def test_an_unreadable_mapping_is_refused(text: str) -> None:
         ("c.json", '[{"text": "a"}]', "document 0: has no id (looked for id, _id"),
         ("c.json", "[3]", "document 0: is not a mapping"),
         ("c.jsonl", '{"id": "a"}\n[]\n', "line 2: is not a mapping"),
-        ("c.jsonl", '{"id": "a"}\n{"id": 1.5}\n', "line 2: its id 1.5 is neither text nor a whole number"),
+        ("c.jsonl", '{"id": "a"}\n{"id": 1.5}\n', "line 2: has the id 1.5, which is neither text nor a whole number"),
         ("c.jsonl", '{"id": "a"\n', "line 1, column 11: not valid JSON"),
         ("c.csv", "id,text\na\n", "line 2: has 1 columns, the header 2"),
         ("c.csv", 'id,text\na,"b\n', "not valid CSV"),

@@ -115,10 +115,23 @@ class TestCases:
     def test_the_most_frequent_failure_comes_first(self) -> None:
         report = build_report(score(judge(WATCHED_SUITE, watched_run(CASES)), ["RR"]))
         failures = [(each.message, each.cases) for each in report.audit if each.code == "failures"]
-        assert failures == [
-            ("failures for this reason: 2 (crash)", ("c2", "c7")),
-            ("failures for this reason: 1 (out of memory)", ("c1",)),
-        ]
+        assert failures == [("3 cases failed in 2 ways, most often (2 cases): crash", ("c1", "c2", "c7"))]
+
+    def test_the_same_error_from_the_same_line_is_one_kind_and_a_case_that_was_not_run_has_not_failed(self) -> None:
+        suite = Suite.from_cases("s", [Case(f"c{row:02}", judgments=(Judgment("a"),)) for row in range(40)])
+
+        def answer(row: int) -> Answer:
+            failures = [f"KeyError: {row}", f"Error{row}: x", "10 consecutive failures, the last one: KeyError: 5"]
+            details = AnswerDetails(failure=failures[min(row // 5, 1 + (row > 30))], traceback='File "a.py", line 1, in x')
+            return Answer(f"c{row:02}", "not_run" if row > 30 else "error", (), details)
+
+        report = build_report(score(judge(suite, Run.from_answers("r", map(answer, range(40)))), ["RR"]))
+        said = {each.code: each.message for each in report.audit}
+        assert said["failures"] == "31 cases failed in 27 ways, most often (5 cases): KeyError: 0"
+        assert said["too-many-failures"].endswith("more than 5%; most often: KeyError: 0")
+        kinds = report.agents["r"].failures
+        assert sum(len(kind.cases) for kind in kinds) == 40
+        assert (len(kinds), kinds[0].status, kinds[-1].reason) == (20, "not_run", "failures of 9 more kinds")
 
     def test_failures_for_one_reason_are_one_note_whatever_was_there_instead(self) -> None:
         suite = Suite.from_cases("s", [Case(each, judgments=(Judgment("a"),)) for each in ("c1", "c2")])
@@ -126,7 +139,7 @@ class TestCases:
             Answer(each, "error", (), AnswerDetails(failure="no list", failure_excerpt=f"'{each}'")) for each in ("c1", "c2")
         ]
         found = findings_of(Run.from_answers("r", answers), suite)["failures"]
-        assert (found.message, found.cases) == ("failures for this reason: 2 (no list: 'c1')", ("c1", "c2"))
+        assert (found.message, found.cases) == ("2 cases failed: no list: 'c1'", ("c1", "c2"))
 
     def test_cases_that_an_imported_run_lacks_and_cases_without_a_target(self) -> None:
         suite = Suite.from_cases("s", [Case("c1", judgments=(Judgment("a"),)), Case("c2", judgments=(Judgment("a", grade=0),))])
@@ -209,7 +222,7 @@ class TestSeveralRuns:
     def test_a_note_that_holds_for_all_runs_is_said_once(self) -> None:
         runs = [watched_run(CASES, label=RunLabel("one")), watched_run(CASES, 1, RunLabel("two"), restarts=9)]
         messages = [each.message for each in self.findings(*runs)]
-        assert "all runs: failures for this reason: 2 (crash)" in messages
+        assert "all runs: 3 cases failed in 2 ways, most often (2 cases): crash" in messages
         assert "one: restarts of the worker: 3" in messages
         assert "two: restarts of the worker: 9" in messages
 

@@ -356,3 +356,32 @@ def test_without_network_an_agent_that_asks_a_service_is_no_part_of_an_experimen
         UsageError, match=r"'semantic' asks a service \(config\.embedder\.url: http://\(removed\)@127\.0\.0\.1:9/v1\)"
     ):
         run(agent, corpus, **options)
+
+
+class Unspeakable(Exception):
+    """An error that fails to say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def fails_to_say(query: str, k: int) -> list[str]:
+    if query == "first":
+        raise Unspeakable
+    if query == "second":
+        sys.stdout.write("asking with sk-proj-1234567890123456789\n")
+        raise ValueError("401 from https://me:hunter2@host/x?api_key=abcd1234 with Bearer sk-proj-1234567890123456789")
+    return ["a.py"]
+
+
+@pytest.mark.parametrize("isolated", [True, False], ids=["worker", "here"])
+def test_an_error_without_words_costs_one_case_and_one_with_a_password_does_not_show_it(corpus: Path, isolated: bool) -> None:
+    agent = fails_to_say if isolated else functools.partial(fails_to_say)
+    asked = run(agent, corpus)
+    assert statuses(asked) == ["error", "ok", "error"]
+    first, _, last = reasons(asked)
+    assert first == "Unspeakable: (its text cannot be read: RuntimeError)"
+    assert last == "ValueError: 401 from https://(removed)@host/x?api_key=(removed) with Bearer (removed)"
+    assert asked.provenance.restarts == 0
+    assert asked.details_of(2).printed == ("asking with (removed)" if isolated else None)
+    assert "".join(each.text for each in asked.provenance.printed) == "asking with (removed)\n" * 2 * isolated  # once to warm up

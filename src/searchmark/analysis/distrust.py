@@ -6,7 +6,6 @@ and reports ask whether a run can be relied on, and not only in a finding beside
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -15,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from searchmark.analysis.controls import is_of_control
+from searchmark.analysis.failure_kinds import failure_kinds
 from searchmark.errors import shortened
 from searchmark.findings.sentences import counted
 from searchmark.judging.judge import Judged
@@ -54,9 +54,9 @@ class Distrust:
 
 
 def most_frequent_failure(judged: Judged) -> str:
-    """The reason that most of the failed cases have, as the end of a sentence; empty where the run knows none."""
-    reasons = Counter(each.failure for each in judged.run.details or () if each.failure is not None)
-    return "".join(f"; most often: {shortened(reason, LONGEST_REASON)}" for reason, _ in reasons.most_common(1))
+    """The kind of failure that most of the failed cases have, as the end of a sentence; empty where the run knows none."""
+    failed = [kind for kind in failure_kinds(judged.run, judged.suite.table.index) if kind.cost_a_case]
+    return "".join(f"; most often: {shortened(kind.reason, LONGEST_REASON)}" for kind in failed[:1])
 
 
 def broken(judged: Judged) -> Iterator[Distrust]:

@@ -7,19 +7,19 @@ from dataclasses import replace
 from itertools import combinations
 
 from searchmark.analysis.comparison import Pair
+from searchmark.analysis.failure_kinds import failure_kinds
 from searchmark.analysis.latencies import latencies_of
 from searchmark.analysis.scores import Scores
 from searchmark.audit.usage_findings import usage_findings
 from searchmark.audit.vector_findings import vector_findings
 from searchmark.comparability import Mismatch, depth_reached, proven_repeat
 from searchmark.corpora.corpus import Survey
-from searchmark.errors import shortened, with_excerpt
+from searchmark.errors import shortened
 from searchmark.findings import Finding, finding
+from searchmark.findings.sentences import counted
 from searchmark.records import AnswerDetails, CandidateKinds, Run
 
-REASONS_SHOWN = 3
 LONGEST_REASON = 240
-LONGEST_EXCERPT = 80
 
 Details = list[tuple[str, AnswerDetails]]
 
@@ -28,7 +28,7 @@ def run_findings(run: Run, order: Mapping[str, int]) -> Iterator[Finding]:
     """What went wrong, and under which conditions the times were taken; cases are told in the order of the suite."""
     known = zip(run.case_ids, run.details or (), strict=False)
     details = sorted(known, key=lambda each: (order.get(each[0], len(order)), each[0]))
-    yield from _failure_findings(details, run.provenance.failure)
+    yield from _failure_findings(run, order)
     repeats = [case for case, each in details if each.repeat_failure is not None]
     if repeats:
         yield finding("repeat-failures", f"cases answered first and failing on a repeat: {len(repeats)}", repeats)
@@ -40,23 +40,15 @@ def run_findings(run: Run, order: Mapping[str, int]) -> Iterator[Finding]:
     yield from _condition_findings(run)
 
 
-def _failure_findings(details: Details, failure: str | None) -> Iterator[Finding]:
-    """The most frequent reasons first; that the agent could not be started is said elsewhere."""
-    reasons: dict[str, list[str]] = {}
-    excerpts: dict[str, str] = {}
-    for case, each in details:
-        if each.failure not in (None, failure):
-            reason = shortened(each.failure, LONGEST_REASON)
-            reasons.setdefault(reason, []).append(case)
-            if each.failure_excerpt is not None:
-                excerpts.setdefault(reason, shortened(each.failure_excerpt, LONGEST_EXCERPT))
-    ranked = sorted(reasons.items(), key=lambda found: (-len(found[1]), found[0]))
-    for reason, cases in ranked[:REASONS_SHOWN]:
-        shown = with_excerpt(reason, excerpts.get(reason))
-        yield finding("failures", f"failures for this reason: {len(cases)} ({shown})", cases)
-    rest = [case for _, cases in ranked[REASONS_SHOWN:] for case in cases]
-    if rest:
-        yield finding("failures", f"failures for other reasons: {len(rest)}", rest)
+def _failure_findings(run: Run, order: Mapping[str, int]) -> Iterator[Finding]:
+    """How many cases failed, and the kind of failure that cost the most; a report shows every kind on its own."""
+    kinds = [kind for kind in failure_kinds(run, order) if kind.cost_a_case]
+    if not kinds:
+        return
+    cases = sorted((case for kind in kinds for case in kind.cases), key=order.__getitem__)
+    first, reason = counted(len(kinds[0].cases), "case"), shortened(kinds[0].reason, LONGEST_REASON)
+    ways = f" in {len(kinds)} ways, most often ({first})" if len(kinds) > 1 else ""
+    yield finding("failures", f"{counted(len(cases), 'case')} failed{ways}: {reason}", cases)
 
 
 def _condition_findings(run: Run) -> Iterator[Finding]:

@@ -29,11 +29,9 @@ STDOUT = "-"
 def harmless(sentence: str, width: int | None = None) -> str:
     """A sentence for the terminal: no secret of the environment, no credentials, nothing that a terminal would obey."""
     from searchmark.reports.quoting import visible
-    from searchmark.services.environment_secrets import environment_secrets
-    from searchmark.services.redaction import scrubbed
-    from searchmark.services.secret_forms import without_credentials
+    from searchmark.services.excerpts import without_known
 
-    return visible(scrubbed(without_credentials(sentence), environment_secrets()), width)
+    return visible(without_known(sentence), width)
 
 
 def tell(sentence: str, width: int | None = None) -> None:

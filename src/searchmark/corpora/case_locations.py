@@ -126,6 +126,7 @@ def locations_of(suite: Suite, where: Where, snapshot: str | None = None) -> dic
     if where.service is not None:
         return dict.fromkeys(suite.table.ids, Remote(where.service))
     if where.documents is not None:
+        refuse_choice("a corpus that the program holds", where.files)
         return dict.fromkeys(suite.table.ids, location_of(where.documents))
     if where.corpus is not None:
         path = Path(where.corpus).resolve()
@@ -143,6 +144,8 @@ def locations_of(suite: Suite, where: Where, snapshot: str | None = None) -> dic
 def _refuse_contradictions(where: Where) -> None:
     if where.service is not None and (where.corpus is not None or where.repositories or where.snapshots):
         raise UsageError(f"the service {where.service!r} searches what it has; leave out --corpus, --repo and --snapshot")
+    if where.documents is not None and (where.corpus is not None or where.repositories or where.snapshots):
+        raise UsageError("documents are all that is searched; leave out corpus, repositories and snapshots")
     if where.corpus is not None and where.repositories:
         raise UsageError("--corpus and --repo both name what to search; give one of them")
     if FieldNames.parse(where.mapping).corpus and where.corpus is None:

@@ -49,8 +49,8 @@ class FieldMapping:
             names, wanted = shortened(", ".join(map(str, record)), 300), self.id or ", ".join(ID)
             return f"has no id (looked for {wanted}); its fields are {names}: name the right one with --map id=NAME"
         identity = record[id_field]
-        if isinstance(identity, bool) or not isinstance(identity, str | int) or identity == "":
-            return f"its id {shortened(repr(identity), 60)} is neither text nor a whole number"
+        if isinstance(identity, bool) or not (isinstance(identity, str) or hasattr(identity, "__index__")) or identity == "":
+            return f"has the id {shortened(repr(identity), 60)}, which is neither text nor a whole number"
         deep = next((name for name, value in record.items() if isinstance(value, dict | list) and is_too_deep(value)), None)
         if deep is not None:
             return f"its field {deep!r} {TOO_DEEP}"
@@ -58,7 +58,7 @@ class FieldMapping:
         texts = self.text or tuple(name for name in TEXT if name in record)[:1]
         known = {id_field, title_field, *texts}
         return Document(
-            id=str(identity),
+            id=identity,
             text="\n".join(filter(None, (plain(record.get(name)) for name in texts))),
             title=plain(record.get(title_field)) or None if title_field else None,
             fields={name: value for name, value in record.items() if name not in known},

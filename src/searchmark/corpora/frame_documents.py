@@ -7,6 +7,7 @@ from typing import Any
 
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.errors import UsageError, shortened
+from searchmark.files.plain_data import plain_value
 from searchmark.records import Document
 from searchmark.records.frame_reading import columns_of, is_missing
 
@@ -21,7 +22,7 @@ def documents_of_frame(table: Any, mapping: FieldMapping | Mapping[str, str] | N
         raise UsageError(f"mapping: the frame has no column {unknown!r}; its columns are {known}")
     documents = []
     for row, values in enumerate(zip(*columns.values(), strict=True)):
-        record = {name: _plain(value) for name, value in zip(columns, values, strict=True) if not is_missing(value)}
+        record = {name: plain_value(value) for name, value in zip(columns, values, strict=True) if not is_missing(value)}
         document = fields.document(record)
         if isinstance(document, str):
             raise UsageError(f"row {row} of the frame {document}; its columns are {shortened(', '.join(columns), 300)}")
@@ -31,8 +32,3 @@ def documents_of_frame(table: Any, mapping: FieldMapping | Mapping[str, str] | N
 
 def _items(mapping: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"{role}={name}" for role, name in mapping.items())
-
-
-def _plain(value: Any) -> Any:
-    """What JSON can hold as it is, since documents are sent to agents; anything else, such as a date, as text."""
-    return value if isinstance(value, str | bool | int | float | list | dict) else str(value)

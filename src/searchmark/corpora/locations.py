@@ -7,8 +7,8 @@ travelled between, what tells their states apart and how they are opened is the 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,6 +17,7 @@ from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.corpora.file_kinds import ChosenPaths
 from searchmark.corpora.folder_files import FolderFiles, files_of, refuse_choice
 from searchmark.corpora.folder_layouts import documents_in
+from searchmark.files.plain_data import plain_value
 from searchmark.options.corpus_choice import CorpusChoice
 from searchmark.records import Document
 
@@ -35,7 +36,7 @@ class _Located:
 
 @dataclass(frozen=True)
 class Documents(_Located):
-    """Documents that a case brings along. They are told apart by ``digest``, since texts are long."""
+    """Documents that a case or a program brings along. They are told apart by ``digest``, since texts are long."""
 
     kind: ClassVar[str] = "documents"
 
@@ -44,7 +45,9 @@ class Documents(_Located):
     digest: str
 
     @classmethod
-    def of(cls, name: str, documents: tuple[Document, ...]) -> Documents:
+    def of(cls, name: str, documents: Iterable[Document]) -> Documents:
+        """What they say of themselves is made plain: an agent in another process gets the same as one in this."""
+        documents = tuple(replace(each, fields=plain_value(each.fields)) if each.fields else each for each in documents)
         content = repr([(each.id, each.text, each.title, each.fields) for each in documents])
         return cls(name, documents, hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest())
 
@@ -56,7 +59,7 @@ class Documents(_Located):
         return Corpus.of(self.name, self.documents)
 
     def to_plain(self) -> Plain:
-        documents = [asdict(document) for document in self.documents]
+        documents = [{"id": each.id, "text": each.text, "title": each.title, "fields": each.fields} for each in self.documents]
         return {"kind": self.kind, "name": self.name, "documents": documents, "digest": self.digest}
 
     @classmethod
@@ -192,16 +195,17 @@ Location = Documents | Folder | Commit | Remote
 
 
 def location_of(corpus: Corpus) -> Documents | Folder:
-    """Where a corpus that somebody holds is: the folder or file that it is read from, or else its documents themselves."""
+    """Where a corpus that somebody holds is: the folder with the choice of its files or the file that it is read from, or else
+    its documents themselves."""
     from searchmark.corpora.directory import DirectorySource
     from searchmark.corpora.documents import FileSource
 
     match corpus.source:
-        case DirectorySource(path) as source if source == DirectorySource(path):  # one with a choice of files is more than its path
-            return Folder(corpus.name, path.resolve())
+        case DirectorySource(path, files):
+            return Folder(corpus.name, path.resolve(), files=files)
         case FileSource(path, mapping):
             return Folder(corpus.name, path.resolve(), mapping)
-    return Documents.of(corpus.name, tuple(corpus))
+    return Documents.of(corpus.name, corpus)
 
 
 _KINDS: Mapping[str, type[Documents | Folder | Commit | Remote]] = {each.kind: each for each in (Documents, Folder, Commit, Remote)}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, time
 from pathlib import Path
 from typing import Any
 
-from searchmark.errors import FormatError
+from searchmark.errors import FormatError, UsageError
 
 # Far deeper than anything that was written on purpose, and far from where Python's own stack ends.
 DEEPEST = 100
@@ -83,3 +83,21 @@ def dates_as_text(value: Any) -> Any:
     if isinstance(value, list):
         return [dates_as_text(inner) for inner in value]
     return value.isoformat() if isinstance(value, date | time) else value
+
+
+def plain_value(value: Any, depth: int = 0) -> Any:
+    """A value of a program as JSON can hold it: a date or a number of over 64 bits as text, NaN as nothing, a set as a list."""
+    if isinstance(value, str | bool | None):
+        return value
+    if depth > DEEPEST:
+        raise UsageError(f"a value {TOO_DEEP}")
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain_value(inner, depth + 1) for inner in value]
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if hasattr(value, "tolist"):  # of NumPy
+        return plain_value(value.tolist(), depth + 1)
+    reason = odd_value(value)
+    return value if reason is None else None if isinstance(value, float) else str(value)

@@ -111,7 +111,7 @@ KINDS = (
         "Name a run of this suite, or the suite that the run was made for.",
     ),
     FindingKind(
-        "failures", "warning", "Cases that failed, by reason.",
+        "failures", "warning", "Cases that failed, and the commonest kind of failure.",
         "A case that failed scores 0.",
         "Fix the reason, then ask the failed cases again with --retry-errors.",
     ),

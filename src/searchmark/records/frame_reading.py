@@ -7,39 +7,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
-from searchmark.errors import UsageError, shortened
-from searchmark.records.ids import id_text
+import numpy as np
+from numpy.typing import NDArray
 
-Roles = Mapping[str, tuple[str, ...]]
+from searchmark.errors import UsageError, shortened
+from searchmark.options.column_names import Words, squashed
+from searchmark.records.ids import id_text
 
 _MISSING_TYPES = ("NAType", "NaTType")  # of pandas, which is not imported to compare with
 _SHOWN = 60
 _MOST_NAMED = 300
-
-# The names that a column may have for each role, the first one that is there counts. They are compared without regard to case,
-# and a hyphen is as good as an underscore.
-_CASES = ("case", "case_id", "query_id", "queryid", "qid", "q_id", "topic_id", "topic")
-_DOCUMENTS = ("docid", "doc_id", "docno", "corpus_id", "document_id", "document", "doc", "item_id", "product_id")
-SUITE_COLUMNS: Roles = {
-    "case": _CASES,
-    "query": ("query", "question", "query_text", "text"),
-    "target": ("target", *_DOCUMENTS, "expected", "expected_id", "expected_file", "path", "file", "id"),
-    "grade": ("grade", "rel", "relevance", "rating", "label", "score"),
-    "category": ("category",),
-}
-RUN_COLUMNS: Roles = {
-    "case": _CASES,
-    "query": ("query", "question", "query_text"),
-    "id": ("id", *_DOCUMENTS, "target", "path", "file"),
-    "rank": ("rank", "position"),
-    "score": ("score", "similarity"),
-    "agent": ("run", "agent", "run_id", "system", "tag"),
-}
 
 
 def columns_of(table: Any) -> dict[str, list[Any]]:
@@ -66,16 +49,18 @@ class FrameColumns:
 
     columns: Mapping[str, list[Any]]
     names: Mapping[str, str]
-    roles: Roles
+    roles: Words
 
     @classmethod
-    def of(cls, table: Any, roles: Roles, mapping: Mapping[str, str] | None = None) -> FrameColumns:
+    def of(cls, table: Any, roles: Words, mapping: Mapping[str, str] | None = None) -> FrameColumns:
         """``mapping`` names columns that are called something else: {"target": "sku"}."""
         columns = columns_of(table)
         given = dict(mapping or {})
         _refuse_unknown(given, roles, columns)
-        alike = {_alike(name): name for name in reversed(columns) if name not in given.values()}
-        found = {role: next((alike[each] for each in usual if each in alike), None) for role, usual in roles.items()}
+        alike = {squashed(name): name for name in reversed(columns) if name not in given.values()}
+        found = {
+            role: next((alike[squashed(each)] for each in usual if squashed(each) in alike), None) for role, usual in roles.items()
+        }
         return cls(columns, {role: name for role, name in {**found, **given}.items() if name is not None}, roles)
 
     def __len__(self) -> int:
@@ -109,8 +94,13 @@ class FrameColumns:
 
     def ids(self, role: str, *, gaps: Sequence[bool] | None = None) -> list[str | None]:
         """The ids of a role as text; one that is missing is refused unless ``gaps`` says that the row may lack it."""
-        name, found = self.names[role], list[str | None]()
-        for row, value in enumerate(self.need(role)):
+        values, name, found = self.need(role), self.names[role], list[str | None]()
+        kinds = set(map(type, values))
+        if kinds <= {str}:
+            return values
+        if kinds <= {int}:
+            return list(map(str, values))
+        for row, value in enumerate(values):
             if is_missing(value):
                 if gaps is None or not gaps[row]:
                     raise UsageError(f"row {row} of the frame has no {role} (column {name!r})")
@@ -119,17 +109,25 @@ class FrameColumns:
                 found.append(id_text(value, f"row {row} of the frame: the {role} (column {name!r})"))
         return found
 
+    def numbers(self, name: str) -> NDArray[np.float64] | None:
+        """A column by its role or its own name as finite numbers, NaN where a row has none; None if there is no such column."""
+        if name not in self.names and name not in self.columns:
+            return None
+        values = self.columns[self.names.get(name, name)]
+        if set(map(type, values)) <= {int, float, type(None)}:
+            with suppress(OverflowError):
+                found = np.array(values, np.float64)
+                if not np.isinf(found).any():
+                    return found
+        return np.array([math.nan if is_missing(each) else number(each, row, name) for row, each in enumerate(values)], np.float64)
+
     def rest(self, known: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
         """The columns that have no role, nor one of these names."""
         taken = {*self.names.values(), *known}
         return ((name, values) for name, values in self.columns.items() if name not in taken)
 
 
-def _alike(name: str) -> str:
-    return name.strip().lower().replace("-", "_").replace(" ", "_")
-
-
-def _refuse_unknown(mapping: Mapping[str, str], roles: Roles, columns: Mapping[str, Any]) -> None:
+def _refuse_unknown(mapping: Mapping[str, str], roles: Words, columns: Mapping[str, Any]) -> None:
     for role, name in mapping.items():
         if role not in roles:
             raise UsageError(f"mapping: a frame has no {role!r} here; it has {', '.join(roles)}")
@@ -148,9 +146,11 @@ def is_missing(value: Any) -> bool:
 
 def number(value: Any, row: int, what: str) -> float:
     """A finite number of a cell."""
-    if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__") or not math.isfinite(float(value)):
-        raise UsageError(f"row {row} of the frame: the {what} is {shortened(repr(value), _SHOWN)}, not a finite number")
-    return float(value)
+    with suppress(OverflowError):  # a whole number that no float can hold
+        found = math.nan if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__") else float(value)
+        if math.isfinite(found):
+            return found
+    raise UsageError(f"row {row} of the frame: the {what} is {shortened(repr(value), _SHOWN)}, not a finite number")
 
 
 def text_or_none(value: Any) -> str | None:

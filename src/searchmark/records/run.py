@@ -100,7 +100,7 @@ class Run(Framed):
 
         found = run_of_frame(table, mapping)
         label = RunLabel(found.agent or "run", found.snapshot) if agent is None else _label(agent)
-        return cls.from_answers(label, found.answers, **rest)
+        return cls(label, **found.columns, **rest)
 
     @property
     def agent(self) -> str:

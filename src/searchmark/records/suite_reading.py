@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from searchmark.errors import UsageError
-from searchmark.records.frame_reading import SUITE_COLUMNS, FrameColumns, is_missing, number, text_or_none
+from searchmark.options.column_names import SUITE_FRAMES
+from searchmark.records.frame_reading import FrameColumns, is_missing, number, text_or_none
 from searchmark.records.judgments import MATCHES, Judgment
 
 # The columns of our own frames that are read by their names.
-OWN_COLUMNS = ("suite", "tags", "origin", "unanswerable", "fields", "match", "rank", "score_low", "score_high", "gain")
+_OF_JUDGMENTS = ("match", "rank", "score_low", "score_high", "gain")
+OWN_COLUMNS = ("suite", "tags", "origin", "unanswerable", "fields", *_OF_JUDGMENTS)
 
 
 @dataclass
@@ -29,7 +31,7 @@ class FrameCase:
 
 def cases_of_frame(table: Any, mapping: Mapping[str, str] | None) -> list[FrameCase]:
     """The cases of a table, in the order of their first rows; without a column of ids a query is its own id."""
-    frame = FrameColumns.of(table, SUITE_COLUMNS, mapping)
+    frame = FrameColumns.of(table, SUITE_FRAMES, mapping)
     role = "case" if frame.has("case") else "query"
     if not frame.has(role):
         frame.need("case")
@@ -93,6 +95,8 @@ def _judgment(frame: FrameColumns, row: int, target: str) -> Judgment:
     grade = frame.get("grade")[row]
     if is_missing(grade) and frame.has("grade"):
         raise UsageError(f"row {row} of the frame has no grade (column {frame.names['grade']!r})")
+    if type(grade) is int and frame.columns.keys().isdisjoint(_OF_JUDGMENTS):
+        return Judgment(target, "id", grade)  # as nearly all of a million rows
     gain = 1.0 if is_missing(grade) else number(grade, row, "grade")
     own = frame.own("gain")[row]
     judged = Judgment.of_gain(target, gain if is_missing(own) else number(own, row, "gain"))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from searchmark.analysis.comparison import Pair
+from searchmark.analysis.failure_kinds import FailureKind
 from searchmark.errors import shortened
 from searchmark.findings import Finding
 from searchmark.reports import comparison_layout, gate_layout, layout
 from searchmark.reports.advice_layout import failed_table, more_failed, recommendation_sentences, target_table
 from searchmark.reports.cells import Cell, RankedMean, Table
-from searchmark.reports.failure_kinds import FailureKind, kind_lines, kind_sentence
+from searchmark.reports.failure_kinds import kind_lines, kind_sentence
 from searchmark.reports.finding_layout import case_names, reason_and_remedy
 from searchmark.reports.history_layout import history_lines
 from searchmark.reports.outcome import first_sentence

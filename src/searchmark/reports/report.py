@@ -11,6 +11,7 @@ from searchmark.analysis.ann import AnnRecall
 from searchmark.analysis.comparison import Pair
 from searchmark.analysis.decisions import Decision
 from searchmark.analysis.drifts import Drift
+from searchmark.analysis.failure_kinds import FailureKind
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.scores import Summary
 from searchmark.analysis.similarity import Spread
@@ -24,7 +25,6 @@ from searchmark.records.shown import NotebookRecord, counted, listed, on_a_line,
 from searchmark.records.versions import Versions
 from searchmark.reports.advice import Recommendation
 from searchmark.reports.case_records import CaseFacts, CaseSummary
-from searchmark.reports.failure_kinds import FailureKind
 from searchmark.reports.snapshot_effect import SnapshotEffect
 
 REPORT_SCHEMA = Schema("report", 1)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from searchmark.analysis.ann import ann_of
+from searchmark.analysis.failure_kinds import failure_kinds, most_costly
 from searchmark.analysis.latencies import latencies_of
 from searchmark.analysis.prices import total_cost
 from searchmark.analysis.scores import Scores, segment_rows, untrusted_because
@@ -18,7 +19,6 @@ from searchmark.corpora.corpus import Survey
 from searchmark.options.report_options import ReportOptions
 from searchmark.records import Run, Suite
 from searchmark.reports.case_columns import CaseColumns, ExpectedTargets, HitText
-from searchmark.reports.failure_kinds import failure_kinds
 from searchmark.reports.past_runs import answers_digest
 from searchmark.reports.report import AgentSummary, RunSummary, SuiteSummary, Summaries
 
@@ -62,7 +62,7 @@ def agent_summary(
         vectors=run.provenance.vectors,
         cut_answers=_cut_answers(run),
         run=run_summary(run),
-        failures=failure_kinds(run, scores.judged.suite.table.index),
+        failures=most_costly(failure_kinds(run, scores.judged.suite.table.index)),
     )
 
 

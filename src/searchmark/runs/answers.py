@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from searchmark.options.column_names import OF_RUNS
 from searchmark.records import STATUSES, AnswerDetails, ImportedRun, Provenance, Run, RunLabel, Status
 from searchmark.records.answers import NOTHING_KNOWN
 from searchmark.records.columns import starts_of
 from searchmark.records.id_columns import in_bytes
 from searchmark.runs.parts import id_of, score_of
-from searchmark.runs.source import WORDS, RunFile, named
+from searchmark.runs.source import RunFile, named
 
 LONGEST_FAILURE = 500
 BY_RANK = "answers whose hits were not in the order of their ranks, sorted by rank"
@@ -92,7 +93,7 @@ class ImportedAnswers:
         if kinds != {dict} or isinstance(entries[0].get("hit"), dict):
             return None
         names = tuple(entries[0])
-        identity, score, rank = (self.file.field_names.get(role) or named(names, WORDS[role]) for role in ("id", "score", "rank"))
+        identity, score, rank = (self.file.field_names.get(role) or named(names, OF_RUNS[role]) for role in ("id", "score", "rank"))
         if rank is not None or identity not in names or (score is not None and score not in names):
             return None
         ids = [entry.get(identity) for entry in entries]
@@ -107,8 +108,8 @@ class ImportedAnswers:
         entry = entry["hit"] if isinstance(entry.get("hit"), dict) else entry  # as the rank evaluation API has it
         names = tuple(entry)
         given = self.file.field_names
-        identity = given.get("id") or named(names, WORDS["id"])
-        score, rank = (given.get(role) or named(names, WORDS[role]) for role in ("score", "rank"))
+        identity = given.get("id") or named(names, OF_RUNS["id"])
+        score, rank = (given.get(role) or named(names, OF_RUNS[role]) for role in ("score", "rank"))
         found = None if identity is None else _at(entry, identity)
         if identity is None or (found is None and identity not in entry):
             found_fields = ", ".join(map(repr, names)) or "none"

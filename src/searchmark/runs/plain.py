@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from searchmark.options.column_names import OF_RUNS
 from searchmark.records import Run
 from searchmark.runs.answers import ImportedAnswer, ImportedAnswers
 from searchmark.runs.parts import id_of
-from searchmark.runs.source import WORDS, RunFile, named
+from searchmark.runs.source import RunFile, named
 from searchmark.runs.tables import json_lines, read_hit_rows
 
 # What an object with the hits of one case calls that case: here an id is not that of a hit.
-_CASE_WORDS = (*WORDS["case"], "id", "name")
+_CASE_WORDS = (*OF_RUNS["case"], "id", "name")
 ONE_RESPONSE = (
     "is the response to one search, and a run has one for every query: write a JSON object {query: response}, lines of "
     '{"query": ..., "response": ...}, or a folder with a file per case'
@@ -56,7 +57,7 @@ def hits_field(file: RunFile, row: Mapping[str, Any]) -> str | None:
     several = tuple(name for name, value in row.items() if isinstance(value, list | dict))
     if "hits" in file.field_names:
         return file.column("hits", tuple(row))
-    return named(several, WORDS["hits"]) or ("error" if "error" in row else None)
+    return named(several, OF_RUNS["hits"]) or ("error" if "error" in row else None)
 
 
 def _read_cases(file: RunFile, rows: Iterator[tuple[str, Any]], hits: str) -> list[Run]:
@@ -90,4 +91,4 @@ def _found(file: RunFile, role: str, names: tuple[str, ...]) -> str | None:
     given = file.field_names.get(role)
     if given is not None:
         return given if given in names else None
-    return named(names, _CASE_WORDS if role == "case" else WORDS[role])
+    return named(names, _CASE_WORDS if role == "case" else OF_RUNS[role])

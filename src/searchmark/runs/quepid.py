@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from searchmark.options.column_names import squashed
 from searchmark.records import Run
 from searchmark.runs.answers import ImportedAnswers
-from searchmark.runs.source import RunFile, squashed
+from searchmark.runs.source import RunFile
 from searchmark.runs.tables import read_csv
 
 COLUMNS = {"agent": "Snapshot Name", "query": "Query Text", "id": "Doc ID", "rank": "Doc Position"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -11,37 +10,16 @@ from typing import Any
 
 from searchmark.errors import FormatError
 from searchmark.files.store import BOM, inner_stem, inner_suffix, open_file, parse_json, read_utf8
+from searchmark.options.column_names import OF_RUNS, squashed
 
 HEAD = 1 << 16  # bytes that tell the format: the header of a CSV may name a hundred columns
-
-# What files call the parts of a hit, without capitals, blanks and underscores; the most telling first.
-WORDS: Mapping[str, tuple[str, ...]] = {
-    "case": ("caseid", "case", "queryid", "qid", "topicid", "topic", "querynumber", "questionid"),
-    "query": ("query", "querytext", "question", "searchterm", "searchquery", "keywords", "keyword", "q"),
-    "id": (
-        *("docid", "documentid", "docno", "corpusid", "hitid", "resultid", "itemid", "productid", "passageid", "pid", "did"),
-        *("doc", "document", "hit", "result", "item", "id", "path", "file", "url"),
-    ),
-    "rank": ("rank", "position", "pos", "docposition", "place"),
-    "score": ("score", "similarity", "sim", "relevancescore", "retrievalscore"),
-    "agent": ("agent", "system", "run", "runid", "runname", "runtag", "tag", "engine", "model"),
-    "hits": (
-        *("hits", "response", "results", "result", "documents", "docs", "ids", "docids", "ranking", "retrieved", "items"),
-        *("answer", "answers", "candidates", "matches"),
-    ),
-}
-
-
-def squashed(name: str) -> str:
-    """``Doc ID``, ``doc_id`` and ``docId`` as ``docid``."""
-    return re.sub(r"[\W_]+", "", name).lower()
 
 
 @lru_cache(maxsize=4096)
 def named(names: tuple[str, ...], words: tuple[str, ...]) -> str | None:
     """The first of some names that is one of the words, in the order of the words."""
     by_word = {squashed(name): name for name in reversed(names)}
-    return next((by_word[word] for word in words if word in by_word), None)
+    return next((by_word[word] for word in map(squashed, words) if word in by_word), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +66,7 @@ class RunFile:
         """Which of some names has a role: the one that was given for it, or one that says so; None if none does."""
         given = self.field_names.get(role)
         if given is None:
-            return named(names, WORDS[role] if words is None else words)
+            return named(names, OF_RUNS[role] if words is None else words)
         if given not in names:
             raise FormatError(
                 self.path, None, f"has no field {given!r}, which --map run.{role} names; it has {', '.join(map(repr, names))}"

@@ -8,26 +8,13 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from searchmark.errors import FormatError, shortened
+from searchmark.options.column_names import OF_SUITES
 from searchmark.records import Match
 from searchmark.records.shown import listed
 from searchmark.suites.source import snake
 
 SHOWN = 12
-USUAL = {
-    "query": ("query", "question", "query_text", "search_query", "search_term", "prompt", "q"),
-    "target": (
-        "expected_files", "expected_file", "expected_paths", "expected_path", "expected_docs", "expected_doc", "expected_documents",
-        "expected_document", "expected_doc_ids", "expected_doc_id", "expected_ids", "expected_id", "expected_sources",
-        "expected_source", "expected", "relevant_files", "relevant_file", "relevant_paths", "relevant_docs", "relevant_documents",
-        "relevant_doc_ids", "relevant_ids", "relevant", "answer_files", "answer_file", "gold_files", "gold_file", "gold_docs",
-        "gold_doc", "gold_ids", "gold", "target_files", "target_file", "targets", "target", "docid", "doc_id", "document_id",
-        "product_id", "item_id", "corpus_id", "docno", "files", "file", "paths", "path",
-    ),
-    "grade": ("rating", "grade", "relevance", "judgement", "judgment", "esci_label", "label", "gain", "rel", "score"),
-    "case": ("case_id", "case", "query_id", "question_id", "qid", "_id", "id"),
-    "category": ("category",),
-}  # fmt: skip
-OF_RUNS = ("rank", "position", "doc_position")  # what tells a list of answers from a list of judgments
+RANKED = ("rank", "position", "doc_position")  # what tells a list of answers from a list of judgments
 
 
 @dataclass(frozen=True)
@@ -57,13 +44,13 @@ def table_roles(path: Path, columns: Iterable[str], given: Mapping[str, str]) ->
     missing = missing_roles(roles)
     if missing:
         raise FormatError(path, None, f"has no column for the {missing[0]}; {columns_told(columns)}; {how_to_map(missing)}")
-    return TableRoles(**{role: roles.get(role) for role in USUAL})  # type: ignore[arg-type]  # a target is there
+    return TableRoles(**{role: roles.get(role) for role in OF_SUITES})  # type: ignore[arg-type]  # a target is there
 
 
 def usual_roles(columns: Iterable[str]) -> dict[str, str]:
     """The roles that names of columns tell by themselves, each column in one role."""
     names, roles = {snake(name) for name in columns}, dict[str, str]()
-    for role, usual in USUAL.items():
+    for role, usual in OF_SUITES.items():
         found = next((name for name in usual if name in names and name not in roles.values()), None)
         if found is not None:
             roles[role] = found
@@ -78,8 +65,8 @@ def missing_roles(roles: Mapping[str, str]) -> list[str]:
 def refuse_run(path: Path, columns: Iterable[str]) -> None:
     """Refuse a table that lists answers with their ranks, where nothing but a score grades them."""
     names = {snake(name) for name in columns}
-    rank = next((name for name in OF_RUNS if name in names), None)
-    if rank is not None and not names & {*USUAL["grade"]} - {"score"}:
+    rank = next((name for name in RANKED if name in names), None)
+    if rank is not None and not names & {*OF_SUITES["grade"]} - {"score"}:
         raise FormatError(path, None, f"has a column {rank!r} and no grades, so it lists answers of a search: give it with --run")
 
 

@@ -20,7 +20,7 @@ from searchmark.running.sandbox.launch import Launch
 from searchmark.running.worker.frames import FrameBuffer, Garbled, await_ready, packed
 from searchmark.running.worker.process_tree import TOKEN, how_it_ended, kill_descendants, kill_marked, waiting_for_core
 from searchmark.running.worker.streaming import ReceivedHits
-from searchmark.services.excerpts import kept_end
+from searchmark.services.excerpts import kept_end, without_known
 
 KEPT_OUTPUT = 8 << 10
 KEPT_END = 2 << 10  # of what was printed last: what a search that failed has printed
@@ -56,10 +56,10 @@ class Output:
         """What was printed since there was so much of it, or the end of that."""
         new = min(self.size - size, len(self._end))
         cut = new < self.size - size
-        return kept_end(bytes(self._end[-new:]), KEPT_END if cut else KEPT_END + 1) if new > 0 else ""
+        return without_known(kept_end(bytes(self._end[-new:]), KEPT_END if cut else KEPT_END + 1)) if new > 0 else ""
 
     def text(self) -> str:
-        return self.kept.decode("utf-8", "replace")
+        return without_known(self.kept.decode("utf-8", "replace"))
 
 
 class Process:

@@ -34,7 +34,7 @@ from searchmark.running.worker.protocol import (
     NEEDS_CORPUS,
 )
 from searchmark.running.worker.streaming import TakenHits
-from searchmark.running.worker.tracebacks import place_of, traceback_of
+from searchmark.running.worker.tracebacks import error_text, place_of, traceback_of
 from searchmark.services.excerpts import excerpt_of
 from searchmark.services.network import network_forbidden
 from searchmark.services.search_end import search_ends_within
@@ -288,7 +288,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _said(error: BaseException) -> str:
-    return excerpt_of(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, LONGEST_REASON)
+    return excerpt_of(error_text(error), LONGEST_REASON)
 
 
 def _placed(error: SearchmarkError) -> str:

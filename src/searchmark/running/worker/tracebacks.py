@@ -25,10 +25,19 @@ def traceback_of(error: BaseException) -> str | None:
     for each in _causes(error):
         calls = _calls(each)
         if each is not error and calls:
-            parts += [*calls, excerpt_of(f"{type(each).__name__}: {each}", _LONGEST_CAUSE), "which led to:"]
+            parts += [*calls, excerpt_of(error_text(each), _LONGEST_CAUSE), "which led to:"]
         else:
             parts += calls
     return end_of("\n".join(parts), LONGEST_TRACEBACK) or None
+
+
+def error_text(error: BaseException) -> str:
+    """What an error is and says; one that fails to say anything is somebody's code too."""
+    try:
+        said = str(error)
+    except Exception as failure:  # noqa: BLE001  # it may raise anything
+        said = f"(its text cannot be read: {type(failure).__name__})"
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 def place_of(error: BaseException) -> str | None:
