@@ -22,6 +22,7 @@ from searchmark import (
     evaluate_run,
     load_agent,
     load_corpus,
+    load_suite,
     run_suite,
 )
 from searchmark.corpora.locations import Folder, location_from_plain, location_of
@@ -53,6 +54,15 @@ def test_documents_in_memory_are_searched_by_an_agent_in_its_own_process(corpus:
     assert [answer.hits[0].id for answer in run.answers] == ["7", "8"]
     assert run.valid is not None
     assert run.valid.all()
+
+
+@pytest.mark.parametrize("given", [Path, load_corpus], ids=["path", "corpus"])
+def test_the_file_that_a_suite_was_read_from_is_not_searched(tmp_path: Path, given: Any) -> None:
+    for name, content in {"a.md": "green tea", "b.md": "coffee"}.items():
+        (tmp_path / name).write_text(content)
+    (tmp_path / "cases.json").write_text('[{"query": "green tea", "expectedIds": ["a.md"]}]')
+    run = run_suite(load_suite(tmp_path / "cases.json"), Shelf(), given(tmp_path), ONCE)
+    assert [hit.id for hit in run.answers[0].hits] == ["a.md", "b.md"]
 
 
 def test_a_corpus_of_files_is_searched_where_they_lie(tmp_path: Path) -> None:

@@ -193,7 +193,11 @@ def _candidates(one: _Side, other: _Side) -> list[Mismatch]:
     if not (first.is_ours and second.is_ours) or first.candidates == second.candidates:
         return []
     told = (f"{side.name} searched {_kinds(side.run)}" for side in (one, other))
-    return [Mismatch("candidates", " and ".join(told), "run both with the same --candidates, --include, --exclude and --kinds")]
+    return [
+        Mismatch(
+            "candidates", " and ".join(told), "run both with the same --candidates, --include, --exclude, --kinds and --ignore"
+        )
+    ]
 
 
 LONGEST_CHOICE = 300

@@ -66,7 +66,7 @@ class Experiment:
 
     ``where`` says what is searched, ``cases`` which are asked, ``options`` how. With a ``resumption`` every answer is
     recorded as it arrives, so that an interrupted experiment can be resumed; without one nothing is written to disk.
-    ``hidden``: files that a sandboxed agent must not see, such as the one that the suite was read from.
+    ``hidden``: files that a sandboxed agent must not see and that are no documents, beside those that the suite was read from.
     """
 
     suite: Suite
@@ -104,13 +104,18 @@ class Experiment:
             for snapshot in snapshots_of(self.suite, self._searched[each.name])
         ]
 
+    @property
+    def _told(self) -> tuple[Path, ...]:
+        """What tells the answers: the files of the suite, whoever has read it, and whatever else was named."""
+        return tuple(dict.fromkeys((*self.hidden, *self.suite.files)))
+
     @cached_property
     def _searched(self) -> dict[str, Where]:
         """What each agent searches, by its name."""
         from searchmark.registry import searches_own_corpus
 
         # What an agent must not see is not a document either.
-        where = replace(self.where, never=tuple(dict.fromkeys((*self.where.never, *self.hidden))))
+        where = replace(self.where, never=tuple(dict.fromkeys((*self.where.never, *self._told))))
         return {each.name: where_of(self.suite, where, each.name, own_corpus=searches_own_corpus(each)) for each in self.agents}
 
     @property
@@ -137,7 +142,7 @@ class Experiment:
             for path in journals.values():
                 only_failed(path).unlink(missing_ok=True)
         entrants = self._entrants(suite)
-        request = RunRequest(suite, entrants, self.options, journals, again.wanted, again.retry_errors, self.hidden)
+        request = RunRequest(suite, entrants, self.options, journals, again.wanted, again.retry_errors, self._told)
         return run_agents(request, on_progress)
 
     @property

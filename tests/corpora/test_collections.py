@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import sqlite3
+import sys
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from searchmark import Document, FieldMapping, load_corpus
+from searchmark.corpora import folder_layouts
 from searchmark.corpora.beir_writing import write_corpus
 from searchmark.errors import FormatError
+
+if sys.version_info >= (3, 14):
+    from compression.zstd import compress as zstd_compress
+else:
+    from backports.zstd import compress as zstd_compress
 
 TREC = b"""<DOC>
 <DOCNO> FT911-1 </DOCNO>
@@ -92,7 +102,7 @@ class TestTrec:
 
     def test_a_page_without_a_text_element_is_text_without_its_tags(self, file) -> None:
         page = b"<DOC>\n<DOCNO>W1</DOCNO>\n<html><title>T</title><p>some <b>words</b></html>\n</DOC>\n"
-        assert list(load_corpus(file("web", page))) == [Document("W1", "T some words")]
+        assert list(load_corpus(file("web", page))) == [Document("W1", "some words", "T")]
 
     @pytest.mark.parametrize(
         ("content", "complaint"),
@@ -109,6 +119,76 @@ class TestTrec:
     def test_many_tags_without_an_end_take_no_longer_than_others(self, file) -> None:
         content = b"<DOC>\n<DOCNO>1</DOCNO>\n<TEXT>" + b"<p" * 50_000 + b"<q>" * 50_000 + b"</TEXT>\n</DOC>\n"
         assert load_corpus(file("c", content)).survey.ids == {"1"}
+
+    def test_a_page_has_its_own_title_and_what_the_server_said_is_not_its_text(self, file) -> None:
+        header = b"<DOCHDR>\nhttp://a.gov/ 200 text/html\n</DOCHDR>\n"
+        page = b"<html><head><title>A\n page</title></head>\n<p>some words</html>\n"
+        content = b"<DOC>\n<DOCNO>GX000-1</DOCNO>\n" + header + page + b"</DOC>\n"
+        fields = {"dochdr": "http://a.gov/ 200 text/html"}
+        assert list(load_corpus(file("GX000", content))) == [Document("GX000-1", "some words", "A page", fields)]
+
+
+class TestFolders:
+    """Whether a folder holds a collection or is one document per file."""
+
+    def test_a_collection_in_a_work_tree_is_one_and_other_files_are_counted(self, tmp_path: Path) -> None:
+        for name in (".git/HEAD", ".git/a/b", "README", "notes.txt"):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text("x")
+        for number in (1, 2):
+            (tmp_path / f"ap{number}").write_bytes(gzip.compress(TREC.replace(b"FT911", b"AP%d" % number)))
+        survey = load_corpus(tmp_path).survey
+        assert (survey.ids, survey.skipped) == ({"AP1-1", "AP1-2", "AP2-1", "AP2-2"}, 1)
+
+    def test_a_text_about_the_tag_is_a_text(self, tmp_path: Path) -> None:
+        (tmp_path / "one.md").write_text("<DOC> is how a document begins\n")
+        assert load_corpus(tmp_path).survey.ids == {"one.md"}
+
+    def test_a_table_beside_code_does_not_hide_the_code(self, tmp_path: Path) -> None:
+        pl.DataFrame({"id": ["1"], "text": ["a"]}).write_parquet(tmp_path / "sample.parquet")
+        (tmp_path / "src").mkdir()
+        (tmp_path / "src" / "app.py").write_text("print()")
+        survey = load_corpus(tmp_path).survey
+        assert (survey.ids, survey.skipped) == ({"src/app.py"}, 1)
+
+    def test_no_more_is_looked_at_than_the_first_files(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for number in range(50):
+            (tmp_path / f"{number}.md").write_text("text")
+        looked_at = list[Path]()
+        monkeypatch.setattr(folder_layouts, "names_a_document", lambda path: looked_at.append(path) is not None)
+        assert folder_layouts.documents_in(tmp_path) is None
+        assert len(looked_at) == folder_layouts.LOOKED_AT
+
+
+@pytest.mark.parametrize("packed", [gzip.compress, zstd_compress], ids=["gz", "zst"])
+def test_the_same_documents_are_the_same_corpus_in_every_format(tmp_path: Path, packed: Callable[[bytes], bytes]) -> None:
+    rows = [{"id": "1", "title": "Wing", "text": "flutter at speed\nand heat"}, {"id": "d-2", "title": "", "text": "Café & flow"}]
+    pl.DataFrame(rows).write_parquet(tmp_path / "c.parquet")
+    with sqlite3.connect(tmp_path / "c.db") as database:
+        database.execute("CREATE TABLE docs (id TEXT, title TEXT, text TEXT)")
+        database.executemany("INSERT INTO docs VALUES (:id, :title, :text)", rows)
+    database.close()
+    trec = "<DOC>\n<DOCNO>{id}</DOCNO>\n<TITLE>{title}</TITLE>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n"
+    contents = {
+        "c.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
+        "c.json": json.dumps(rows),
+        "c.csv": pl.DataFrame(rows).write_csv(),
+        "c.tsv": pl.DataFrame(rows).write_csv(separator="\t"),
+        "c.trec": "".join(trec.format(**row).replace("&", "&amp;") for row in rows),
+        "c.all": "".join(".I {id}\n.T\n{title}\n.W\n{text}\n".format(**row) for row in rows),
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    digests = {path.name: load_corpus(path).survey.digest for path in tmp_path.iterdir()}
+    ending = "gz" if packed is gzip.compress else "zst"
+    for name in contents:
+        (tmp_path / f"{name}.{ending}").write_bytes(packed((tmp_path / name).read_bytes()))
+        digests[f"{name}.{ending}"] = load_corpus(tmp_path / f"{name}.{ending}").survey.digest
+    assert len(digests) == 2 * len(contents) + 2
+    assert len(set(digests.values())) == 1, digests
+    (tmp_path / f"c.db.{ending}").write_bytes(packed((tmp_path / "c.db").read_bytes()))
+    with pytest.raises(FormatError, match=r"holds a SQLite database that is packed by (gzip|Zstandard); unpack it first"):
+        list(load_corpus(tmp_path / f"c.db.{ending}"))
 
 
 class TestSmart:

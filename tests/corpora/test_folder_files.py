@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -150,6 +152,8 @@ def test_what_others_write_is_a_document(project: Path, name: str) -> None:
     [
         ({"include": ("docs/**",)}, {"docs/a.md", "docs/b.md"}),
         ({"include": ("docs/",)}, {"docs/a.md", "docs/b.md"}),
+        ({"include": ("docs",), "exclude": ("docs/b.md",)}, {"docs/a.md"}),
+        ({"exclude": ("tests", "./docs", "sr")}, {".gitignore", "src/app.py"}),
         ({"include": ("*.md", "*.py"), "exclude": ("tests/**", "b.*")}, {"docs/a.md", "src/app.py"}),
         ({"kinds": ("code",)}, {"src/app.py"}),
         ({"kinds": ("test", "doc"), "exclude": ("**/a.md",)}, {"docs/b.md", "tests/test_app.py"}),
@@ -160,8 +164,34 @@ def test_files_are_chosen_by_globs_and_kinds(project: Path, choice: dict[str, tu
 
 
 def test_a_choice_that_leaves_nothing_says_what_it_left_out(project: Path) -> None:
-    with pytest.raises(NothingEvaluated, match=r"holds no documents: left out are 2 that Git ignores, .*, 5 by include"):
+    with pytest.raises(
+        NothingEvaluated, match=r"holds no documents: left out are 2 that Git ignores, .*; 5 by include.*, like '\.gitignore'"
+    ):
         _ = load_corpus(project, files=FileChoice(include=("doc/**",))).survey
+
+
+def test_a_folder_of_files_that_hold_no_text_says_so(tmp_path: Path) -> None:
+    write(tmp_path / "data" / "train.bin", "a\0b")
+    with pytest.raises(NothingEvaluated, match="holds no documents: left out are 1 that hold no text"):
+        _ = load_corpus(tmp_path).survey
+
+
+def test_the_file_that_output_goes_to_is_not_a_document(project: Path) -> None:
+    ask = f"from searchmark import load_corpus; print(sorted(load_corpus({str(project)!r}).survey.ids))"
+    with (project / "out.txt").open("w") as out:
+        subprocess.run([sys.executable, "-c", ask], stdout=out, check=True)
+    assert (project / "out.txt").read_text() == f"{sorted(DOCUMENTS)}\n"
+
+
+@pytest.mark.parametrize(
+    ("named", "told"), [("beir", "beir holds a collection, read from corpus.jsonl"), ("c.csv", "c.csv is a file")]
+)
+def test_files_of_what_holds_documents_in_one_cannot_be_chosen(tmp_path: Path, named: str, told: str) -> None:
+    write(tmp_path / "beir" / "corpus.jsonl", '{"_id": "1", "text": "a"}\n')
+    write(tmp_path / "c.csv", "id,text\n1,a\n")
+    for refused in (load_corpus, lambda path, files: Folder.found("x", path, CorpusChoice(files=files))):
+        with pytest.raises(UsageError, match=f"--kinds choose files of a folder, and .*{told}; leave them out"):
+            refused(tmp_path / named, files=FileChoice(include=("*.md",)))
 
 
 def test_a_glob_that_cannot_be_is_refused(project: Path) -> None:

@@ -210,7 +210,7 @@ def test_oddities_of_the_corpus_have_codes() -> None:
     assert found == [
         ("duplicate-documents", "documents of the corpus with a duplicate id, left out: 2"),
         ("empty-documents", "documents of the corpus without any text: 3"),
-        ("skipped-files", "files of the corpus that hold no text, left out: 4"),
+        ("skipped-files", "files of the corpus that hold no text or none of its documents, left out: 4"),
     ]
 
 

@@ -71,7 +71,9 @@ LONGEST_CHOICE = 300
 
 def _searched_files(chosen: CandidateKinds) -> str:
     if chosen.include or chosen.exclude:
-        return f"files searched, as the gold set, --include, --exclude and --kinds say: {shortened(str(chosen), LONGEST_CHOICE)}"
+        return (
+            f"files searched, by the gold set, --include, --exclude, --kinds and --ignore: {shortened(str(chosen), LONGEST_CHOICE)}"
+        )
     return f"files searched, by kind, as in the gold set: {', '.join(chosen.kinds)} (--candidates all: every file)"
 
 

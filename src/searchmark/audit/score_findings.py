@@ -129,7 +129,7 @@ def corpus_findings(corpus: Survey | None) -> Iterator[Finding]:
     counts = (
         ("duplicate-documents", "documents of the corpus with a duplicate id, left out", corpus.duplicates),
         ("empty-documents", "documents of the corpus without any text", corpus.empty),
-        ("skipped-files", "files of the corpus that hold no text, left out", corpus.skipped),
+        ("skipped-files", "files of the corpus that hold no text or none of its documents, left out", corpus.skipped),
     )
     yield from (finding(code, f"{what}: {count}") for code, what, count in counts if count)
     if corpus.files is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from searchmark.corpora.claimed_repositories import claims_repositories, mined_repositories, mined_repository
 from searchmark.corpora.corpus import Corpus
 from searchmark.corpora.field_mapping import FieldMapping
-from searchmark.corpora.file_kinds import ChosenPaths
+from searchmark.corpora.file_kinds import ChosenPaths, literal
 from searchmark.corpora.folder_files import refuse_choice
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_of
+from searchmark.corpora.tool_folders import committed_tools
 from searchmark.errors import UsageError, shortened
 from searchmark.history.ignored import is_tracked
 from searchmark.history.repository import FULL_HASH
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from searchmark.history.repository import Repository
 
 HEAD = "head"
-_SPECIAL = re.compile(r"[*?\[{]")  # what means more than itself in a glob
 
 
 @dataclass(frozen=True)
@@ -126,13 +125,13 @@ def locations_of(suite: Suite, where: Where, snapshot: str | None = None) -> dic
     if where.service is not None:
         return dict.fromkeys(suite.table.ids, Remote(where.service))
     if where.documents is not None:
-        refuse_choice("a corpus that the program holds", where.files)
-        return dict.fromkeys(suite.table.ids, location_of(where.documents))
+        refuse_choice("the program holds the corpus", where.files)
+        return dict.fromkeys(suite.table.ids, location_of(where.documents, where.never))
     if where.corpus is not None:
         path = Path(where.corpus).resolve()
         return dict.fromkeys(suite.table.ids, Folder.found(path.name, path, where))
     if suite.table.documents is not None and not where.repositories:
-        refuse_choice("what the suite brings along", where.files)
+        refuse_choice("the suite brings its documents along", where.files)
         return _brought_along(suite)
     known = _repositories(suite, where)
     folders = {case.id: _folder_of(case, known) for case in suite.cases}
@@ -230,10 +229,11 @@ def _in_history(suite: Suite, folders: Mapping[str, Path], snapshot: str, where:
     for folder, name in _names(folders.values()).items():
         cases = [case for case in suite.cases if folders[case.id] == folder]
         searched = ChosenPaths(kinds, excluded, where.files.include, where.files.exclude)
-        exclude = (*where.files.exclude, *_own_paths(folder, where.never, searched))
         with open_repository(folder) as repository:
             commits = _commits(cases, snapshot, repository)
             order = {commit: number for number, commit in enumerate(order_along_history(repository, commits.values()))}
+        tools = committed_tools(folder, list(order), searched) if where.files.ignore and not kinds else ()
+        exclude = (*where.files.exclude, *_own_paths(folder, where.never, searched), *tools)
         for case in sorted(cases, key=lambda case: order[commits[case.id]]):
             locations[case.id] = Commit(name, folder, commits[case.id], kinds, excluded, where.files.include, exclude)
     return locations
@@ -244,7 +244,7 @@ def _own_paths(folder: Path, never: Iterable[Path], searched: ChosenPaths) -> It
     for path in (each.resolve() for each in never):
         below = path.relative_to(folder).as_posix() if path.is_relative_to(folder) and path.is_file() else None
         if below is not None and searched(below) and is_tracked(folder, below):
-            yield "./" + _SPECIAL.sub(r"[\g<0>]", below)
+            yield literal(below)
 
 
 def _candidates(suite: Suite) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from searchmark.corpora.document_fields import DocumentFields
 from searchmark.corpora.document_source import DocumentList, DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
-from searchmark.corpora.folder_files import LEFT_OUT, FolderFiles, files_of, refuse_choice
+from searchmark.corpora.folder_files import LEFT_OUT, FolderFiles, files_of, read_from, refuse_choice
 from searchmark.corpora.path_names import PathNames
 from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.files.store import check_readable, inner_stem
@@ -176,7 +176,7 @@ class Corpus:
             total += _digest(document)
         # A sum of digests does not depend on the order, and is taken without holding them all.
         if not ids:
-            raise NothingEvaluated(f"the corpus {self.name!r} holds no documents{_why_empty(self.source.chosen_files)}")
+            raise NothingEvaluated(f"the corpus {self.name!r} holds no documents{_why_empty(self.source.chosen_files, skipped)}")
         folder = self.folder if self.origin is None else None  # that of a commit would have to be made
         digest = f"{total % (1 << 256):064x}"
         return Survey(ids, duplicates, empty, skipped, digest, folder, self.source.chosen_files, DocumentFields(self.source))
@@ -205,9 +205,11 @@ def _digest(document: Document) -> int:
     return int.from_bytes(hashlib.sha256(content).digest())
 
 
-def _why_empty(files: FolderFiles | None) -> str:
-    left_out = [] if files is None else [f"{each.count} {LEFT_OUT[each.reason]}" for each in files.left_out]
-    return f": left out are {', '.join(left_out)}" if left_out else ""
+def _why_empty(files: FolderFiles | None, skipped: int) -> str:
+    known = () if files is None else files.left_out
+    left_out = [f"{each.count} {LEFT_OUT[each.reason]}, like {each.examples[0]!r}" for each in known]
+    left_out += [f"{skipped} that hold no text"] if skipped else []
+    return f": left out are {'; '.join(left_out)}" if left_out else ""
 
 
 def load_corpus(
@@ -229,7 +231,7 @@ def load_corpus(
     file = documents_in(given) if given.is_dir() else given
     if file is not None:
         if isinstance(files, FileChoice):
-            refuse_choice(str(given), files)
+            refuse_choice(read_from(given, file), files)
         name = given.resolve().name if file.is_dir() else inner_stem(file)
         return Corpus(name, FileSource(file, mapping or FieldMapping()))
     if mapping is not None and mapping.named:

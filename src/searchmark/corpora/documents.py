@@ -13,15 +13,16 @@ from typing import Any
 
 from searchmark.corpora.document_source import DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
-from searchmark.corpora.folder_layouts import collection_files
+from searchmark.corpora.folder_layouts import collection_files, files_beside
 from searchmark.corpora.parquet_rows import parquet_records
 from searchmark.corpora.smart import FIRST, smart_records
 from searchmark.corpora.sqlite_rows import MAGIC, sqlite_records
 from searchmark.corpora.trec_docs import begins_a_document, trec_records
 from searchmark.errors import FormatError, shortened
 from searchmark.files.csv_rows import csv_rows
+from searchmark.files.packed import packing_of
 from searchmark.files.recognised import CORPUS, telling_what_it_is
-from searchmark.files.store import inner_suffix, open_file, parse_json, strict_decoder
+from searchmark.files.store import inner_suffix, open_file, open_stored, parse_json, strict_decoder
 from searchmark.files.utf8_rows import naming_bytes
 from searchmark.records import Document
 
@@ -41,8 +42,10 @@ class FileSource(DocumentSource):
     def __reduce__(self) -> tuple[type[FileSource], tuple[Path, FieldMapping]]:
         return FileSource, (self.path.absolute(), self.mapping)  # another process may have another working directory
 
-    def stream(self) -> Iterator[Document]:
-        return stream_documents(self.path, self.mapping)
+    def stream(self) -> Iterator[Document | None]:
+        yield from stream_documents(self.path, self.mapping)
+        if self.path.is_dir():
+            yield from (None for _ in range(files_beside(self.path)))
 
 
 def stream_documents(path: Path, mapping: FieldMapping) -> Iterator[Document]:
@@ -93,7 +96,12 @@ def _records(path: Path, mapping: FieldMapping) -> Iterator[tuple[str, Any]]:
 def _by_content(path: Path, mapping: FieldMapping) -> Iterator[tuple[str, Any]]:
     with open_file(path) as file:
         head = file.read(HEAD)
+    if not head:
+        raise FormatError(path, None, "is empty; a corpus holds documents")
     if head.startswith(MAGIC):
+        with open_stored(path) as stored:
+            if packing := packing_of(stored.peek(4)):
+                raise FormatError(path, None, f"holds a SQLite database that is packed by {packing}; unpack it first")
         return sqlite_records(path, mapping.table)
     if begins_a_document(path):
         return trec_records(path)

@@ -17,6 +17,7 @@ from searchmark.judging.globs import compiled_glob, matches_glob
 from searchmark.options.corpus_choice import FileChoice, Kind
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
+_SPECIAL = re.compile(r"[*?\[{]")  # what means more than itself in a glob
 
 
 def words(text: str) -> frozenset[str]:
@@ -173,8 +174,17 @@ EVERY_PATH = ChosenPaths()
 
 
 def fits(glob: str, path: str) -> bool:
-    """Whether a glob means a path; one that ends with a slash means everything below that folder."""
-    return matches_glob(f"{glob}**" if glob.endswith("/") else glob, path)
+    """Whether a glob means a path; the name of a folder, with or without a slash at its end, means everything below it."""
+    if glob.endswith("/"):
+        return matches_glob(f"{glob}**", path)
+    if matches_glob(glob, path):
+        return True
+    return not _SPECIAL.search(glob) and matches_glob(f"{glob}/**" if "/" in glob else f"**/{glob}/**", path)
+
+
+def literal(path: str) -> str:
+    """The glob that means this path alone."""
+    return "./" + _SPECIAL.sub(r"[\g<0>]", path)
 
 
 def excluded_by(patterns: Iterable[str]) -> Callable[[str], bool]:

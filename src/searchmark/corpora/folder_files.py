@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from searchmark.corpora.file_kinds import ChosenPaths
+from searchmark.corpora.tool_folders import is_tool_folder
 from searchmark.errors import FormatError, UsageError
-from searchmark.files.our_files import is_ours
+from searchmark.files.our_files import is_ours, output_files
 from searchmark.files.walking import walk
 from searchmark.history.ignored import ignored_below
 from searchmark.options.corpus_choice import FileChoice
@@ -22,8 +23,6 @@ from searchmark.options.experiment_options import OUR_FOLDER
 
 GIT = ".git"  # a folder, or a file that says where it is
 SKIPPED_FOLDERS = frozenset({GIT, OUR_FOLDER})
-TOOLS = frozenset({"node_modules", "__pycache__"})
-ENVIRONMENT = "pyvenv.cfg"  # is in every virtual environment of Python
 SHOWN = 3
 
 Reason = Literal["ours", "ignored", "tools", "chosen"]
@@ -81,6 +80,17 @@ class FolderFiles:
                 if name != GIT and path not in self.pruned and self.chosen(path):
                     yield Path(parent, name), path
 
+    def without(self, folder: Path, never: Iterable[Path]) -> FolderFiles:
+        """The same without these files of the folder, those of them that would be documents."""
+        below = [path.relative_to(folder).as_posix() for path in map(Path.resolve, never) if folder in path.parents]
+        told = [f"{path}/" if (folder / path).is_dir() else path for path in below if self.reason(path) is None]
+        if not told:
+            return self
+        known = next((each for each in self.left_out if each.reason == "ours"), LeftOut("ours", 0, ()))
+        ours = LeftOut("ours", known.count + len(told), (*known.examples, *told)[:SHOWN])
+        left_out = (ours, *(each for each in self.left_out if each != known))
+        return FolderFiles(self.choice, {**self.pruned, **dict.fromkeys(told, ours.reason)}, left_out, self.problems)
+
     def to_plain(self) -> dict[str, Any]:
         return {"choice": asdict(self.choice), "pruned": dict(self.pruned), "left_out": [asdict(each) for each in self.left_out]}
 
@@ -94,17 +104,22 @@ class FolderFiles:
 
 def files_of(folder: Path, choice: FileChoice, never: Iterable[Path] = ()) -> FolderFiles:
     """Look through a folder once; what Git ignores is asked of Git, for every work tree that lies in it."""
-    search = _Search(folder.resolve(), choice, {path.resolve() for path in never})
+    search = _Search(folder.resolve(), choice, {path.resolve() for path in never} | output_files())
     return search.outcome()
 
 
-def refuse_choice(named: str, choice: FileChoice) -> None:
+def refuse_choice(why: str, choice: FileChoice) -> None:
     """Refuse to choose files by name where documents are no files: it would change nothing, and nobody would see that."""
     if choice.narrows:
-        raise UsageError(
-            f"--include, --exclude and --kinds, also in the section corpus of a config, choose files of a folder, and {named} is "
-            "none; leave them out"
-        )
+        said = "--include, --exclude and --kinds, also in the section corpus of a config,"
+        raise UsageError(f"{said} choose files of a folder, and {why}; leave them out")
+
+
+def read_from(given: Path, file: Path) -> str:
+    """Why files cannot be chosen of what was given."""
+    if given.is_dir():
+        return f"{given} holds a collection, read from {'its files' if file == given else file.relative_to(given)}"
+    return f"{given} is a file"
 
 
 class _Search:
@@ -155,7 +170,7 @@ class _Search:
             return "ours"
         if not self._choice.ignore:
             return None
-        if name in TOOLS or Path(parent, name, ENVIRONMENT).is_file():
+        if is_tool_folder(parent, name):
             return "tools"
         return "ignored" if path in self._ignored else None
 

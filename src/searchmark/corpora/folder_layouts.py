@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from searchmark.corpora.trec_docs import begins_a_document
+from searchmark.corpora.trec_docs import names_a_document
+from searchmark.files.walking import walk
 
 BEIR = ("corpus.jsonl", "corpus.jsonl.gz", "corpus.jsonl.zst", "corpus.jsonl.zip", "corpus.parquet")
 LOOKED_AT = 20  # files, of which most must be of a kind
+FOLDERS_LOOKED_AT = 1000  # in which these are looked for
 _BESIDE = ("read", "licen", "notice")  # what lies beside a collection
 
 
@@ -26,17 +29,33 @@ def documents_in(folder: Path) -> Path | None:
 def collection_files(folder: Path) -> list[Path]:
     """The files of a collection in a folder: its Parquet files, or those with TREC documents, in path order."""
     tables = sorted(folder.glob("*.parquet"))
-    return tables or [path for path in _files(folder) if begins_a_document(path)]
+    return tables or [path for path in _files(folder) if names_a_document(path)]
+
+
+def files_beside(folder: Path) -> int:
+    """How many files there are in the folder of a collection that hold none of its documents."""
+    held = set(collection_files(folder))
+    others = (path for path in _files(folder) if path not in held and not _is_beside(path))
+    return sum(not any(part.startswith(".") for part in path.relative_to(folder).parts) for path in others)
 
 
 def _others(folder: Path, suffix: str) -> list[Path]:
-    return [path for path in folder.iterdir() if path.is_file() and path.suffix.lower() != suffix and not _is_beside(path)]
+    """What speaks against a folder of such files alone: other files, and folders, which may hold a program."""
+    return [path for path in folder.iterdir() if (path.is_dir() or path.suffix.lower() != suffix) and not _is_beside(path)]
 
 
 def _is_trec(folder: Path) -> bool:
     """Whether most of the first files begin as a TREC document."""
-    first = list(islice((path for path in _files(folder) if not _is_beside(path)), LOOKED_AT))
-    return sum(map(begins_a_document, first)) * 2 > len(first)
+    first = list(islice(_first_files(folder), LOOKED_AT))
+    return sum(map(names_a_document, first)) * 2 > len(first)
+
+
+def _first_files(folder: Path) -> Iterator[Path]:
+    """Files in path order, found one by one: the folder may be a whole work tree."""
+    for parent, folders, names in islice(walk(folder), FOLDERS_LOOKED_AT):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found = (Path(parent, name) for name in sorted(names))
+        yield from (path for path in found if not _is_beside(path) and path.is_file() and not path.is_symlink())
 
 
 def _is_beside(path: Path) -> bool:

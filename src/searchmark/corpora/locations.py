@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from searchmark.corpora.corpus import Corpus, load_corpus
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.corpora.file_kinds import ChosenPaths
-from searchmark.corpora.folder_files import FolderFiles, files_of, refuse_choice
+from searchmark.corpora.folder_files import FolderFiles, files_of, read_from, refuse_choice
 from searchmark.corpora.folder_layouts import documents_in
 from searchmark.files.plain_data import plain_value
 from searchmark.options.corpus_choice import CorpusChoice
@@ -81,10 +81,10 @@ class Folder(_Located):
     @classmethod
     def found(cls, name: str, path: Path, choice: CorpusChoice) -> Folder:
         """What lies there now, so that whoever is told of it searches the same files."""
-        whole = path.is_dir() and documents_in(path) is None
-        if not whole:
-            refuse_choice(str(path), choice.files)
-        files = files_of(path, choice.files, choice.never) if whole else FolderFiles()
+        file = documents_in(path) if path.is_dir() else path
+        if file is not None:
+            refuse_choice(read_from(path, file), choice.files)
+        files = files_of(path, choice.files, choice.never) if file is None else FolderFiles()
         return cls(name, path, FieldMapping.parse(choice.mapping), files)
 
     @property
@@ -194,15 +194,18 @@ class Remote(_Located):
 Location = Documents | Folder | Commit | Remote
 
 
-def location_of(corpus: Corpus) -> Documents | Folder:
+def location_of(corpus: Corpus, never: Iterable[Path] = ()) -> Documents | Folder:
     """Where a corpus that somebody holds is: the folder with the choice of its files or the file that it is read from, or else
-    its documents themselves."""
+    its documents themselves.
+
+    ``never`` are files of a folder that are no documents.
+    """
     from searchmark.corpora.directory import DirectorySource
     from searchmark.corpora.documents import FileSource
 
     match corpus.source:
         case DirectorySource(path, files):
-            return Folder(corpus.name, path.resolve(), files=files)
+            return Folder(corpus.name, path.resolve(), files=files.without(path.resolve(), never))
         case FileSource(path, mapping):
             return Folder(corpus.name, path.resolve(), mapping)
     return Documents.of(corpus.name, corpus)

@@ -10,13 +10,14 @@ import html
 import re
 from bisect import bisect
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from searchmark.errors import FormatError
 from searchmark.files.store import BOM, open_file
 
 LARGEST = 1 << 26  # bytes of one document: what has no end is not read to the end
-_HEAD = 1024
+_HEAD = 4096
 _AROUND = rb"\s*(?:<\?xml[^<>]*>|</?[A-Za-z][\w.-]*>)?\s*"  # some wrap the documents into one element
 _FIRST = re.compile(rb"(?:\xef\xbb\xbf)?" + _AROUND + _AROUND + rb"<DOC>", re.IGNORECASE)
 _BEGIN, _END = re.compile(rb"\s*<DOC>", re.IGNORECASE), re.compile(rb"</DOC>", re.IGNORECASE)
@@ -26,16 +27,26 @@ _TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>]*>")
 _MARKUP = re.compile(r"</?[A-Za-z!?][^<>]*>")
 _TITLES = ("title", "headline", "head", "ti", "hl")
 _TEXTS = ("text", "abstract", "body", "content")
+_HEADER = "dochdr"
+_HEADER_TAG = re.compile(rf"<(/?){_HEADER}>", re.IGNORECASE)
+_PAGE_TITLE = re.compile(r"<title\b[^<>]*>([^<]*)</title>", re.IGNORECASE)
 _BLANKS = re.compile(r"[ \t]+")
 
 
 def begins_a_document(path: Path) -> bool:
     """Whether the first thing in a file is a document of TREC's."""
+    with open_file(path) as file:
+        return _FIRST.match(file.read(_HEAD)) is not None
+
+
+def names_a_document(path: Path) -> bool:
+    """Whether a file begins so and the id of the document follows: other texts may begin with that tag, too."""
     try:
         with open_file(path) as file:
-            return _FIRST.match(file.read(_HEAD)) is not None
+            head = file.read(_HEAD)
     except (FormatError, OSError):
         return False
+    return _FIRST.match(head) is not None and b"<docno>" in head.lower()
 
 
 def trec_records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
@@ -89,12 +100,22 @@ def _record(identity: str, text: str) -> dict[str, str]:
     for name, content in _elements(text):
         parts.setdefault(name, []).append(_without_markup(content))
     if not any(name in parts for name in _TEXTS):  # pages of the web, which have tags of their own
-        parts = {name: parts[name] for name in _TITLES if name in parts} | {"text": [_without_markup(text)]}
+        parts = {name: parts[name] for name in (*_TITLES, _HEADER) if name in parts} | _page(text)
     found = {name: "\n".join(filter(None, values)) for name, values in parts.items()}
     title = " ".join(filter(None, (found.pop(name, "") for name in _TITLES)))
     body = "\n".join(filter(None, (found.pop(name, "") for name in _TEXTS)))
     others = {name: value for name, value in found.items() if value and name not in {"id", "docid"}}
     return {"id": identity, "title": " ".join(title.split()), "text": body, **others}
+
+
+def _page(text: str) -> dict[str, list[str]]:
+    """A page without what the server said about it; its title is in its own head, and no part of its text."""
+    tags = list(islice(_HEADER_TAG.finditer(text), 2))
+    page = text[: tags[0].start()] + text[tags[1].end() :] if [tag[1] for tag in tags] == ["", "/"] else text
+    title = _PAGE_TITLE.search(page)
+    if title is None:
+        return {"text": [_without_markup(page)]}
+    return {"title": [_without_markup(title[1])], "text": [_without_markup(page[: title.start()] + " " + page[title.end() :])]}
 
 
 def _elements(text: str) -> Iterator[tuple[str, str]]:

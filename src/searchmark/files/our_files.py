@@ -29,6 +29,12 @@ _BEGINNINGS = re.compile(
 )
 
 
+def output_files() -> set[Path]:
+    """The files that what we say is written to, as in ``searchmark ... > out.txt``, where the system tells."""
+    names = (Path(f"/proc/self/fd/{number}") for number in (1, 2))
+    return {name.resolve() for name in names if name.is_file()}
+
+
 def is_ours(path: Path) -> bool:
     """Whether a file begins as the reports, runs, journals and suites do that we write."""
     if path.suffix.lower() not in _ENDINGS or path.is_symlink() or not path.is_file():

@@ -201,9 +201,9 @@ KINDS = (
         "If its corpus is at hand, name it with --corpus.",
     ),
     FindingKind(
-        "limited-candidates", "note", "Only files of some kinds were searched, as in the gold set.",
+        "limited-candidates", "note", "Only some files of a commit were searched, as in the gold set or as was asked for.",
         "Fewer files to confuse with make a search easier.",
-        "--candidates all searches every file.",
+        "--candidates all searches every file that --include, --exclude, --kinds and --ignore leave in.",
     ),
     FindingKind(
         "different-snapshots", "note", "Different agents in different snapshots.",
@@ -297,7 +297,7 @@ KINDS = (
         "Give every document an id of its own.",
     ),
     FindingKind("empty-documents", "note", "Documents of the corpus without any text."),
-    FindingKind("skipped-files", "note", "Files of the corpus that hold no text, left out."),
+    FindingKind("skipped-files", "note", "Files of the corpus that hold no text or none of its documents, left out."),
     FindingKind(
         "left-out-files", "note", "Files and folders below the searched folder that are left out of the corpus.",
         "The suite, reports and runs would tell the answers; packages, outputs and files that Git ignores are rarely meant.",

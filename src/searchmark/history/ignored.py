@@ -43,6 +43,15 @@ def ignored_below(folder: Path) -> IgnoredPaths:
     return IgnoredPaths(tuple(path for path in path_text(answer.stdout).split("\0") if path and path != _ITSELF))
 
 
+def committed_paths(folder: Path, commit: str) -> list[str]:
+    """The paths of all files of a commit; none where Git cannot say."""
+    try:
+        answer = ask(folder, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
+    except (UsageError, OSError):
+        return []
+    return [path for path in path_text(answer.stdout).split("\0") if path] if answer.returncode == 0 else []
+
+
 def is_tracked(folder: Path, path: str) -> bool:
     """Whether Git has a file of this work tree under version control; False where it cannot say."""
     try:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
@@ -87,7 +88,8 @@ class Suite(Framed):
     ``model`` names the embedding model that score ranges belong to. ``dropped`` counts what a reader
     had to leave out, by reason. ``kind`` is the way in which its cases were collected: it decides on default measures, and is
     part of no digest. ``unjudged`` are ids of queries that a reader left out because no judgment is about them. ``notes`` are
-    sentences of a reader on how it understood the file; every report repeats them.
+    sentences of a reader on how it understood the file; every report repeats them. ``files`` are those that it was read from:
+    they tell the answers, so that they are no documents and no agent in a sandbox sees them.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Suite(Framed):
     kind: SuiteKind | None = None
     unjudged: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
 
     @classmethod
     def from_cases(cls, name: str, cases: Iterable[Case], **rest: Any) -> Suite:
@@ -207,7 +210,7 @@ class Suite(Framed):
 
 
 # What a suite keeps when cases are left out.
-_BESIDE_CASES = ("defaults", "description", "model", "metadata", "dropped", "kind", "unjudged", "notes")
+_BESIDE_CASES = ("defaults", "description", "model", "metadata", "dropped", "kind", "unjudged", "notes", "files")
 
 T = TypeVar("T")
 

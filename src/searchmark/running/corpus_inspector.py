@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from searchmark.corpora.corpus import Survey
 from searchmark.corpora.directory import DirectorySource
@@ -19,6 +20,7 @@ from searchmark.history.state import repository_state
 from searchmark.history.trees import NOTHING, Snapshot
 from searchmark.judging.existence import Existing
 from searchmark.records import SearchedRepository, Suite
+from searchmark.records.shown import quoted
 from searchmark.running.plan import Step
 
 KEPT = 64  # commits; agents take turns in blocks of fewer cases
@@ -46,7 +48,7 @@ class CorpusInspector:
         self._existing: dict[Documents | Folder, Existing] = {}
         self._surveys: dict[Documents | Folder, Survey] = {}
         self._histories: dict[object, _History] = {}
-        self._fingerprints: dict[DirectorySource, str] = {}
+        self._fingerprints: dict[DirectorySource, _Fingerprint] = {}
         self.changed: list[str] = []
         distinct = list(dict.fromkeys(location for locations in mappings for location in _distinct(locations)))
         for location in distinct:
@@ -66,7 +68,9 @@ class CorpusInspector:
 
     def find_changes(self) -> None:
         """Learn the names of folders whose files have changed while they were searched; a commit never does."""
-        self.changed = [each.folder().name for each, seen in self._fingerprints.items() if _fingerprint(each) != seen]
+        now = {each: _fingerprint(each) for each in self._fingerprints}
+        changed = [each for each, seen in self._fingerprints.items() if now[each].digest != seen.digest]
+        self.changed = [f"{each.folder().name} (last written: {quoted(now[each].newest)})" for each in changed]
 
     def prefetch(self, step: Step) -> Callable[[], CaseExistence]:
         """Begin to look while an agent is busy; what was found is had by calling what is returned.
@@ -149,14 +153,22 @@ def _searched_repositories(locations: Sequence[Location]) -> tuple[SearchedRepos
     return tuple(SearchedRepository(folders[path], state.commit, state.dirty) for path, state in states.items() if state)
 
 
-def _fingerprint(source: DirectorySource) -> str:
-    """Names, sizes and times of all documents below a folder: a cheap way to see that something has changed."""
-    seen = hashlib.sha256()
-    for path, _ in source.files.below(source.path):
+class _Fingerprint(NamedTuple):
+    """Names, sizes and times of all documents below a folder as one digest, and the document that was written last."""
+
+    digest: str
+    newest: str
+
+
+def _fingerprint(source: DirectorySource) -> _Fingerprint:
+    """A cheap way to see that something has changed."""
+    seen, newest = hashlib.sha256(), (0, "")
+    for path, below in source.files.below(source.path):
         with suppress(OSError):
             found = path.lstat()
             seen.update(f"{path} {found.st_size} {found.st_mtime_ns}\n".encode("utf-8", "surrogatepass"))
-    return seen.hexdigest()
+            newest = max(newest, (found.st_mtime_ns, below))
+    return _Fingerprint(seen.hexdigest(), newest[1])
 
 
 class _History:

@@ -6,6 +6,7 @@ Private: what is meant for others is a name of `searchmark`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,7 +74,8 @@ def _with_setup(source: Source, wanted: str | None, topics: str | PathLike[str] 
         native = chosen == "native" and topics is None
         suite, setup = read_native_with_setup(source) if native else (_read(source, chosen, topics), NO_SETUP)
     check_metadata(source.path, suite.metadata)
-    return with_gains_noted(suite), setup
+    files = tuple(Path(path).absolute() for path in (source.path, topics) if path is not None)
+    return replace(with_gains_noted(suite), files=files), setup
 
 
 def _read(source: Source, chosen: str, topics: str | PathLike[str] | None) -> Suite:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ def assert_search(
         raise UsageError('there is no rule to check: give gates, such as {"P@5": 0.85}')
     where = _where(agent, asked, corpus, setup, path)
     spec = in_one_mode(load_agent(agent))
-    ran = Experiment(asked, (spec,), where, options=options, hidden=() if path is None else (path,)).run()
+    ran = Experiment(asked, (spec,), where, options=options).run()
     looks = LookBook() if named is None or isinstance(named, Run) else look_book(wanted, rules, user_path(named))
     _, gate = gate_run(ran.suite, ran.runs, rules, baseline=compared_with, looks=looks, corpus=ran.survey)
     if gate is not None and gate.verdict != "passed":
@@ -78,7 +78,7 @@ def _where(agent: Any, suite: Suite, corpus: AnyPath | None, setup: SuiteSetup, 
     """What is searched: what was named, what the suite brings along, or what a function knows by itself."""
     searched = corpus if corpus is not None else setup.corpus
     if searched is not None:
-        return replace(where_in(searched), never=() if path is None else (path,))
+        return where_in(searched)
     function = callable(agent) and not isinstance(agent, type) and not hasattr(agent, "retrieve")
     if function and suite.table.documents is None:
         return Where(service=getattr(agent, "__name__", "function"))
