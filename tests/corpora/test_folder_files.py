@@ -190,7 +190,7 @@ def test_files_of_what_holds_documents_in_one_cannot_be_chosen(tmp_path: Path, n
     write(tmp_path / "beir" / "corpus.jsonl", '{"_id": "1", "text": "a"}\n')
     write(tmp_path / "c.csv", "id,text\n1,a\n")
     for refused in (load_corpus, lambda path, files: Folder.found("x", path, CorpusChoice(files=files))):
-        with pytest.raises(UsageError, match=f"--kinds choose files of a folder, and .*{told}; leave them out"):
+        with pytest.raises(UsageError, match=f"choose files of a folder, and .*{told}; leave them out"):
             refused(tmp_path / named, files=FileChoice(include=("*.md",)))
 
 
