@@ -12,7 +12,7 @@ from searchmark.suites.diversity_qrels import names_aspects
 from searchmark.suites.letor import is_letor
 from searchmark.suites.mteb import is_mteb_qrels, mteb_qrels
 from searchmark.suites.quepid import DOCUMENT, QUERY, RATING, is_book
-from searchmark.suites.rows import TableRows, is_parquet
+from searchmark.suites.rows import TableRows
 from searchmark.suites.source import LISTS, Source, snake
 from searchmark.suites.table_roles import columns_told, how_to_map, missing_roles, refuse_run, usual_roles
 
@@ -57,7 +57,7 @@ def recognised_format(source: Source) -> str:
         return _detect_folder(source)
     if source.field_names:
         return "table"
-    if is_parquet(source.path):
+    if source.is_parquet:
         return "mteb" if is_mteb_qrels(source.path) else _detect_table(source, [])
     if source.structured:
         return _detect_data(source)
@@ -111,7 +111,7 @@ def _detect_table(source: Source, tried: Iterable[TriedFormat]) -> str:
     if all(rows.names & {*known} for known in (QUERY, DOCUMENT, RATING)) and named.get("target", "docid") in DOCUMENT:
         return "quepid"
     if not missing_roles(named):
-        return "quepid" if not is_parquet(source.path) and is_book(rows) else "table"
+        return "quepid" if not source.is_parquet and is_book(rows) else "table"
     known = (("query", QUERY), ("document", DOCUMENT), ("rating", RATING))
     missed = [what for what, names in known if not rows.names & {*names}]
     raise _nothing_fits(source, [*tried, TriedFormat("quepid", f"no {', '.join(missed)}")], rows.columns)

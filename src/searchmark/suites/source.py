@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError
+from searchmark.files.parquet import is_parquet
 from searchmark.files.store import BOM, inner_stem, inner_suffix, open_file, parse_json, read_utf8
 from searchmark.suites.script import EXTENSIONS as SCRIPT_EXTENSIONS
 from searchmark.suites.script import script_cases
@@ -79,6 +80,10 @@ class Source:
     def by_line(self) -> bool:
         """Whether every line is a JSON value of its own."""
         return self.extension in {".jsonl", ".ndjson"}
+
+    @cached_property
+    def is_parquet(self) -> bool:
+        return self.content is None and not self.pipe and not self.path.is_dir() and is_parquet(self.path)
 
     @property
     def is_script(self) -> bool:
