@@ -20,7 +20,7 @@ from searchmark.corpora.trec_docs import begins_a_document, trec_records
 from searchmark.errors import FormatError, shortened
 from searchmark.files.csv_rows import csv_rows
 from searchmark.files.parquet import parquet_rows
-from searchmark.files.recognised import CORPUS, telling_what_it_is
+from searchmark.files.recognised import CORPUS, RUN, SUITE, refuse_others, telling_what_it_is
 from searchmark.files.store import inner_suffix, open_file, parse_json, strict_decoder
 from searchmark.files.utf8_rows import naming_bytes
 from searchmark.records import Document
@@ -50,6 +50,10 @@ def stream_documents(path: Path, mapping: FieldMapping) -> Iterator[Document]:
 
     A mapping to a field that no record has is refused at the end: only then is that known.
     """
+    if mapping.named:  # by somebody who knows what the file is
+        yield from _documents(path, mapping)
+        return
+    refuse_others(path, CORPUS, (SUITE, RUN))  # tables of ratings and of hits have ids of documents too
     with telling_what_it_is(path, CORPUS):
         yield from _documents(path, mapping)
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from searchmark.errors import FormatError
 from searchmark.files.csv_rows import csv_rows
+from searchmark.files.known_kinds import snake
 from searchmark.files.parquet import parquet_columns, parquet_rows
-from searchmark.suites.source import LISTS, Entry, Source, snake
+from searchmark.suites.source import LISTS, Entry, Source
 
 DELIMITERS = (",", "\t", ";")
 LISTS_OF_OTHERS = ("questions", "data", "examples", "items", "rows", "samples", "pairs", "tests")

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError
+from searchmark.files.known_kinds import snake
 from searchmark.files.parquet import is_parquet
 from searchmark.files.store import BOM, inner_stem, inner_suffix, open_file, parse_json, read_utf8
 from searchmark.suites.script import EXTENSIONS as SCRIPT_EXTENSIONS
@@ -24,13 +25,6 @@ from searchmark.suites.spans import plain_value
 LISTS = ("test_cases", "fixtures", "cases", "benchmark_cases", "queries", "requests", "instances")
 HIGHEST_NUMBER = 10**9 - 1
 _WHOLE = re.compile(r"\s*([+-]?\d{1,12})(?:\.0*)?\s*")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-
-
-@lru_cache(maxsize=4096)
-def snake(name: str) -> str:
-    """``expectedIds``, ``ExpectedIDs`` and ``Expected Ids`` as ``expected_ids``."""
-    return re.sub(r"[\s-]+", "_", _HUMP.sub("_", name.strip())).lower()
 
 
 def folder_name(folder: Path) -> str:
